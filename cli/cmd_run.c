@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/* cmd_run.c - memattach run [options] -- COMMAND [ARGS...]: from the first allocation on. */
+#include "cli/commands.h"
+#include "cli/front.h"
+#include "cli/options.h"
+#include "src/base/log.h"
+
+int cmd_run(int argc, char **argv)
+{
+	struct cli_options options;
+	int status = options_parse(argc, argv, &options);
+
+	if (status != SESSION_OK)
+		return status;
+	if (options.pid || !options.operands[0]) {
+		log_error("%s; usage: memattach run [options] -- COMMAND [ARGS...]",
+			  options.pid ? "run takes a command, not -p" : "no command given");
+		return SESSION_USAGE;
+	}
+	options.session.task = SESSION_RUN;
+	return front_run_command(options.operands, &options.session);
+}

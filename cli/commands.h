@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT */
+/* commands.h - one function per command; argv[0] is the command's name. The exit status. */
+#ifndef MEMATTACH_COMMANDS_H
+#define MEMATTACH_COMMANDS_H
+
+int cmd_attach(int argc, char **argv);
+int cmd_run(int argc, char **argv);
+int cmd_check(int argc, char **argv);
+int cmd_cleanup(int argc, char **argv);
+int cmd_report(int argc, char **argv);
+
+#endif

@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * front.c - three processes.
+ *
+ * Keeper and analyst live in a session of their own: ^Z or ^C on the terminal
+ * reaches only the front, which turns it into a request to detach. When the
+ * front is killed, the keeper gets SIGTERM and detaches; when the keeper is
+ * killed, the shim's deadline passes and the analyst ends on the closed socket.
+ */
+#include "cli/front.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+#include "inject/keeper.h"
+#include "inject/launch.h"
+#include "inject/preflight.h"
+#include "inject/tracee.h"
+#include "src/base/log.h"
+
+#define SHIM_ROOM (1u << 20)
+
+static int refuse(const struct preflight_report *report)
+{
+	log_error("%s; %s", report->reason, report->remedy);
+	return SESSION_REFUSED;
+}
+
+int front_open_target(pid_t pid, const struct session_options *options, struct target *ret)
+{
+	struct preflight_options preflight = {
+		.memory_bytes = options->ring_bytes + SHIM_ROOM,
+		.expect_attached = options->task == SESSION_CLEANUP,
+	};
+	struct preflight_report report = { .code = PREFLIGHT_OK };
+	struct pidref ref = PIDREF_NONE;
+	int error = preflight_open(pid, &ref, &report);
+
+	if (error == -ESRCH)
+		return refuse(&report);
+	if (!error)
+		error = preflight_check(&ref, &preflight, &report);
+	if (!error && report.code != PREFLIGHT_OK) {
+		pidref_done(&ref);
+		return refuse(&report);
+	}
+	if (!error)
+		error = target_open(&ref, ret);
+	if (!error)
+		return SESSION_OK;
+	if (error == -EACCES || error == -EPERM) {
+		error = preflight_explain_denied(&ref, &report);
+		pidref_done(&ref);
+		if (!error)
+			return refuse(&report);
+	}
+	log_error("process %d: %s", pid, strerror(-error));
+	return SESSION_REFUSED;
+}
+
+/* What the analyst process needs to be made, also a second time. */
+struct analyst {
+	const struct session_options *options;
+	const struct target *target;
+	pid_t pid;
+};
+
+static void ignore_stop_signals(void)
+{
+	sigset_t none;
+
+	(void)signal(SIGINT, SIG_IGN);
+	(void)signal(SIGTERM, SIG_IGN);
+	(void)signal(SIGHUP, SIG_IGN);
+	(void)signal(SIGPIPE, SIG_IGN);
+	(void)sigemptyset(&none);
+	(void)sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+/* Starts an analyst; the keeper's end of its socket, or -errno. */
+static int start_analyst(struct analyst *a, const struct session_options *options)
+{
+	int pair[2];
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+		return -errno;
+	a->pid = fork();
+	if (a->pid < 0) {
+		int error = -errno;
+
+		cleanup_fd(&pair[0]);
+		cleanup_fd(&pair[1]);
+		return error;
+	}
+	if (a->pid == 0) {
+		struct target theirs = *a->target;
+
+		cleanup_fd(&pair[0]);
+		target_done(&theirs);	/* the analyst gets its own, weaker descriptors */
+		ignore_stop_signals();
+		_exit(session_run(options, pair[1]));
+	}
+	cleanup_fd(&pair[1]);
+	return pair[0];
+}
+
+static int restart_for_cleanup(void *context)
+{
+	struct analyst *a = context;
+	static struct session_options cleanup;
+
+	cleanup = *a->options;
+	cleanup.task = SESSION_CLEANUP;
+	cleanup.output = NULL;
+	(void)waitpid(a->pid, NULL, 0);
+	return start_analyst(a, &cleanup);
+}
+
+static int exit_status_of(const struct keeper_result *result, pid_t analyst)
+{
+	int status = 0;
+
+	(void)waitpid(analyst, &status, 0);
+	if (result->dormant) {
+		if (result->analyst_died)
+			log_error("the analyst ended unexpectedly; run `memattach cleanup -p PID`");
+		return SESSION_DORMANT;
+	}
+	if (result->analyst_died) {
+		log_error("the analyst ended unexpectedly%s%d; the target was left as it was",
+			  WIFSIGNALED(status) ? " by signal " : " with status ",
+			  WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
+		return SESSION_FAILED;
+	}
+	return result->status;
+}
+
+/* A program to be started: a child that waits for a byte before it calls exec. */
+struct program {
+	pid_t pid;
+	int gate;		/* write a byte: go */
+	int failure;		/* reads exec's errno, or nothing */
+};
+
+static int run_keeper(struct target *target, const struct session_options *options,
+		      const struct program *program)
+{
+	struct analyst analyst = { .options = options, .target = target };
+	struct keeper_options keeper = { .respawn = restart_for_cleanup, .context = &analyst };
+	struct keeper_result result;
+	struct target own;
+	int error = 0;
+
+	if (program) {
+		error = tracee_init();
+		if (!error)
+			error = launch_hold(program->pid, program->gate, target);
+		if (error)
+			return SESSION_FAILED;	/* the front says why */
+	}
+	keeper.socket = start_analyst(&analyst, options);
+	if (keeper.socket < 0) {
+		log_error("can't start the analyst: %s", strerror(-keeper.socket));
+		return SESSION_FAILED;
+	}
+	own = *target;
+	error = keeper_run(&own, &keeper, &result);
+	cleanup_fd(&keeper.socket);
+	if (error)
+		log_error("keeper: %s", strerror(-error));
+	return error ? SESSION_FAILED : exit_status_of(&result, analyst.pid);
+}
+
+static pid_t start_keeper(struct target *target, const struct session_options *options,
+			  const struct program *program)
+{
+	pid_t parent = getpid(), pid;
+
+	pid = fork();
+	if (pid != 0)
+		return pid;
+	(void)setsid();
+	(void)prctl(PR_SET_PDEATHSIG, SIGTERM);
+	if (getppid() != parent)
+		_exit(SESSION_FAILED);
+	_exit(run_keeper(target, options, program));
+}
+
+static void block_signals(sigset_t *set)
+{
+	(void)sigemptyset(set);
+	(void)sigaddset(set, SIGINT);
+	(void)sigaddset(set, SIGTERM);
+	(void)sigaddset(set, SIGHUP);
+	(void)sigaddset(set, SIGCHLD);
+	(void)sigprocmask(SIG_BLOCK, set, NULL);
+}
+
+static int keeper_ended(pid_t target, int status)
+{
+	if (WIFEXITED(status))
+		return WEXITSTATUS(status);
+	log_error("the keeper was killed by signal %d; the hooks record nothing from a second later; "
+		  "run `memattach cleanup -p %d` to take them out",
+		  WTERMSIG(status), target);
+	return SESSION_DORMANT;
+}
+
+/* Passes signals on to the keeper until it ends; its exit status. */
+static int attend(pid_t keeper, pid_t target, const sigset_t *set)
+{
+	int status;
+
+	for (;;) {
+		int signal = sigwaitinfo(set, NULL);
+
+		if (signal != SIGCHLD && signal > 0)
+			(void)kill(keeper, SIGTERM);
+		if (waitpid(keeper, &status, WNOHANG) == keeper)
+			return keeper_ended(target, status);
+	}
+}
+
+int front_run(struct target *target, const struct session_options *options)
+{
+	pid_t keeper, pid = target->ref.pid;
+	sigset_t set;
+
+	block_signals(&set);
+	keeper = start_keeper(target, options, NULL);
+	target_done(target);
+	if (keeper < 0) {
+		log_error("can't start the keeper: %s", strerror(errno));
+		return SESSION_FAILED;
+	}
+	return attend(keeper, pid, &set);
+}
+
+/* The child's side: waits at the gate, then becomes the command. */
+static void become(char **command, int gate, int failure)
+{
+	sigset_t none;
+	char byte;
+	int error;
+
+	(void)sigemptyset(&none);
+	(void)sigprocmask(SIG_SETMASK, &none, NULL);
+	if (read(gate, &byte, 1) != 1)
+		_exit(127);
+	(void)execvp(command[0], command);
+	error = errno;
+	(void)!write(failure, &error, sizeof(error));
+	_exit(127);
+}
+
+static int start_program(char **command, struct program *ret)
+{
+	int gate[2], failure[2];
+
+	if (pipe2(gate, O_CLOEXEC) < 0)
+		return -errno;
+	if (pipe2(failure, O_CLOEXEC) < 0)
+		return -errno;
+	ret->pid = fork();
+	if (ret->pid < 0)
+		return -errno;
+	if (ret->pid == 0) {
+		cleanup_fd(&gate[1]);
+		cleanup_fd(&failure[0]);
+		become(command, gate[0], failure[1]);
+	}
+	cleanup_fd(&gate[0]);
+	cleanup_fd(&failure[1]);
+	ret->gate = gate[1];
+	ret->failure = failure[0];
+	return 0;
+}
+
+int front_run_command(char **command, const struct session_options *options)
+{
+	struct program program = { .gate = -1, .failure = -1 };
+	struct target target = TARGET_NONE;
+	int error, result, why = 0;
+	sigset_t set;
+	pid_t keeper;
+
+	block_signals(&set);
+	error = start_program(command, &program);
+	keeper = error ? -1 : start_keeper(&target, options, &program);
+	cleanup_fd(&program.gate);
+	if (keeper < 0) {
+		log_error("can't start %s: %s", command[0], strerror(error ? -error : errno));
+		return SESSION_FAILED;
+	}
+	result = attend(keeper, program.pid, &set);
+	if (read(program.failure, &why, sizeof(why)) == (ssize_t)sizeof(why)) {
+		log_error("can't run %s: %s; check the name and PATH", command[0], strerror(why));
+		result = SESSION_USAGE;
+	}
+	cleanup_fd(&program.failure);
+	(void)waitpid(program.pid, NULL, 0);
+	return result;
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/* front.h - the process the user sees: starts keeper and analyst, passes signals on, waits. */
+#ifndef MEMATTACH_FRONT_H
+#define MEMATTACH_FRONT_H
+
+#include "inject/target.h"
+#include "src/session.h"
+
+/*
+ * Checks whether pid may be entered and opens it. SESSION_OK, or SESSION_REFUSED
+ * with the reason and the remedy on stderr.
+ */
+int front_open_target(pid_t pid, const struct session_options *options, struct target *ret)
+	_must_check_;
+/* Runs keeper and analyst for target (ownership taken) to the end. The exit status. */
+int front_run(struct target *target, const struct session_options *options);
+/* Starts command (found by PATH) and watches it from its first allocation. The exit status. */
+int front_run_command(char **command, const struct session_options *options);
+
+#endif

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/* memattach.c - a table of commands. */
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/commands.h"
+#include "src/base/log.h"
+#include "src/session.h"
+#include "src/version.h"
+
+static const char help_text[] =
+	"memattach -p PID [-d SECONDS] [--leaks] [-o FILE] [--json] [--top N]\n"
+	"          [--exact | --sample=BYTES] [--interval=S] [--loader=auto|dlopen|map]\n"
+	"          [--track=malloc|mmap|all] [--on-overflow=drop|block] [--plain]\n"
+	"                            watch a running process and leave it as it was\n"
+	"memattach run [options] -- COMMAND [ARGS...]   the same from the first allocation on\n"
+	"memattach check -p PID      what would be done or refused, and why; touches nothing\n"
+	"memattach cleanup -p PID    finish a detach that a killed memattach left\n"
+	"memattach report FILE       print a recording again [--json] [--top N]\n"
+	"memattach --version | --help\n"
+	"\n"
+	"Exit status: 0 done, 1 leaks found, 2 wrong usage, 3 refused (nothing touched),\n"
+	"4 the target ended, 5 left dormant in the target (run cleanup), 6 internal error.\n"
+	"The manual: man memattach\n";
+
+static int print_help(int argc, char **argv)
+{
+	(void)argc;
+	(void)argv;
+	return fputs(help_text, stdout) < 0 ? SESSION_FAILED : SESSION_OK;
+}
+
+static int print_version(int argc, char **argv)
+{
+	(void)argc;
+	(void)argv;
+	printf("memattach %s (%s)\n", VERSION_TEXT, VERSION_FEATURES);
+	return SESSION_OK;
+}
+
+static const struct {
+	const char *name;
+	int (*run)(int argc, char **argv);
+} command[] = {
+	{ "run", cmd_run },
+	{ "check", cmd_check },
+	{ "cleanup", cmd_cleanup },
+	{ "report", cmd_report },
+	{ "--help", print_help },
+	{ "-h", print_help },
+	{ "help", print_help },
+	{ "--version", print_version },
+	{ "-V", print_version },
+};
+
+int main(int argc, char **argv)
+{
+	log_init(LOG_NOTICE);
+	if (argc < 2) {
+		log_error("no process given; usage: memattach -p PID, see `memattach --help`");
+		return SESSION_USAGE;
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(command); i++)
+		if (strcmp(argv[1], command[i].name) == 0)
+			return command[i].run(argc - 1, argv + 1);
+	if (argv[1][0] == '-')
+		return cmd_attach(argc, argv);
+	log_error("%s: no such command; see `memattach --help`", argv[1]);
+	return SESSION_USAGE;
+}

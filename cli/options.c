@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * options.c - one table of long options for all commands; each value is checked
+ * where it is read, and a wrong one is named together with what would be right.
+ */
+#include "cli/options.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "inject/allocators.h"
+#include "src/base/log.h"
+
+enum {
+	OPT_LEAKS = 256, OPT_JSON, OPT_TOP, OPT_EXACT, OPT_SAMPLE, OPT_INTERVAL, OPT_LOADER,
+	OPT_TRACK, OPT_PLAIN, OPT_OVERFLOW, OPT_SEED, OPT_RING,
+};
+#define SAMPLED_RING (8ull << 20)
+#define EXACT_RING (32ull << 20)
+
+static const struct option long_options[] = {
+	{ "pid", required_argument, NULL, 'p' },
+	{ "duration", required_argument, NULL, 'd' },
+	{ "output", required_argument, NULL, 'o' },
+	{ "leaks", no_argument, NULL, OPT_LEAKS },
+	{ "json", no_argument, NULL, OPT_JSON },
+	{ "top", required_argument, NULL, OPT_TOP },
+	{ "exact", no_argument, NULL, OPT_EXACT },
+	{ "sample", required_argument, NULL, OPT_SAMPLE },
+	{ "interval", required_argument, NULL, OPT_INTERVAL },
+	{ "loader", required_argument, NULL, OPT_LOADER },
+	{ "track", required_argument, NULL, OPT_TRACK },
+	{ "plain", no_argument, NULL, OPT_PLAIN },
+	{ "on-overflow", required_argument, NULL, OPT_OVERFLOW },
+	{ "seed", required_argument, NULL, OPT_SEED },
+	{ "ring-size", required_argument, NULL, OPT_RING },
+	{ NULL, 0, NULL, 0 },
+};
+
+static int bad(const char *option, const char *value, const char *wanted)
+{
+	log_error("%s: '%s' is not %s; see `memattach --help`", option, value, wanted);
+	return SESSION_USAGE;
+}
+
+/* A whole number with an optional suffix K, M or G (powers of 1024). */
+static int read_size(const char *text, uint64_t *ret)
+{
+	char *end;
+	unsigned long long value;
+	unsigned int shift = 0;
+
+	errno = 0;
+	value = strtoull(text, &end, 10);
+	if (errno || end == text || text[0] == '-')
+		return -EINVAL;
+	if (*end) {
+		const char *suffix = strchr("kKmMgG", *end);
+
+		if (!suffix || end[1])
+			return -EINVAL;
+		shift = 10u * (1u + (unsigned int)(strchr("kmg", *suffix | 0x20) - "kmg"));
+	}
+	if (value > UINT64_MAX >> shift)
+		return -ERANGE;
+	*ret = value << shift;
+	return 0;
+}
+
+static int read_seconds(const char *text, double *ret)
+{
+	char *end;
+	double value = strtod(text, &end);
+
+	if (end == text || *end || !isfinite(value) || value < 0 || value > 1e9)
+		return -EINVAL;
+	*ret = value;
+	return 0;
+}
+
+/* Index of text in names, or -1. */
+static int read_choice(const char *text, const char *const *names, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (strcasecmp(text, names[i]) == 0)
+			return (int)i;
+	return -1;
+}
+
+static int set_pid(struct cli_options *o, const char *value)
+{
+	uint64_t pid;
+
+	if (read_size(value, &pid) || pid == 0 || pid > 1u << 30)
+		return bad("-p", value, "a process id");
+	if (o->pid) {
+		log_error("-p was given twice; several targets at once are not supported yet");
+		return SESSION_USAGE;
+	}
+	o->pid = (pid_t)pid;
+	return SESSION_OK;
+}
+
+static int set_mode(struct cli_options *o, enum snapshot_mode mode)
+{
+	if (o->session.mode != SNAPSHOT_ADAPTIVE && o->session.mode != mode) {
+		log_error("--exact and --sample exclude each other; choose one");
+		return SESSION_USAGE;
+	}
+	o->session.mode = mode;
+	return SESSION_OK;
+}
+
+static int set_sample(struct cli_options *o, const char *value)
+{
+	if (read_size(value, &o->session.sample_bytes) || o->session.sample_bytes == 0 ||
+	    o->session.sample_bytes >= 1ull << 47)
+		return bad("--sample", value, "a mean number of bytes of at least 1 (K, M, G)");
+	return set_mode(o, SNAPSHOT_SAMPLED);
+}
+
+static int set_loader(struct cli_options *o, const char *value)
+{
+	static const char *const names[] = { "auto", "dlopen", "map" };
+	int choice = read_choice(value, names, ARRAY_SIZE(names));
+
+	if (choice < 0)
+		return bad("--loader", value, "auto, dlopen or map");
+	o->session.loader = (enum attachment_loader)choice;
+	return SESSION_OK;
+}
+
+static int set_track(struct cli_options *o, const char *value)
+{
+	static const char *const names[] = { "malloc", "mmap", "all" };
+	int choice = read_choice(value, names, ARRAY_SIZE(names));
+
+	if (choice < 0)
+		return bad("--track", value, "malloc, mmap or all");
+	o->session.track = (uint32_t)choice + ALLOCATOR_TRACK_MALLOC;
+	return SESSION_OK;
+}
+
+static int set_overflow(struct cli_options *o, const char *value)
+{
+	static const char *const names[] = { "drop", "block" };
+	int choice = read_choice(value, names, ARRAY_SIZE(names));
+
+	if (choice < 0)
+		return bad("--on-overflow", value, "drop or block");
+	o->session.block = choice == 1;
+	return SESSION_OK;
+}
+
+static int set_top(struct cli_options *o, const char *value)
+{
+	uint64_t top;
+
+	if (read_size(value, &top) || top == 0 || top > 1u << 30)
+		return bad("--top", value, "a number of sites");
+	o->session.top = (uint32_t)top;
+	return SESSION_OK;
+}
+
+static int set_value(struct cli_options *o, int option, const char *value)
+{
+	struct session_options *s = &o->session;
+
+	switch (option) {
+	case 'p': return set_pid(o, value);
+	case 'd': return read_seconds(value, &s->duration) ?
+			bad("-d", value, "a number of seconds") : SESSION_OK;
+	case 'o': s->output = value; return SESSION_OK;
+	case OPT_TOP: return set_top(o, value);
+	case OPT_SAMPLE: return set_sample(o, value);
+	case OPT_INTERVAL: return read_seconds(value, &s->interval) || s->interval < 0.01 ?
+			bad("--interval", value, "a number of seconds from 0.01") : SESSION_OK;
+	case OPT_LOADER: return set_loader(o, value);
+	case OPT_TRACK: return set_track(o, value);
+	case OPT_OVERFLOW: return set_overflow(o, value);
+	case OPT_SEED: return read_size(value, &s->seed) ? bad("--seed", value, "a number") :
+			SESSION_OK;
+	case OPT_RING: return read_size(value, &s->ring_bytes) || s->ring_bytes < 1u << 20 ||
+			s->ring_bytes > 1u << 30 ?
+			bad("--ring-size", value, "between 1M and 1G") : SESSION_OK;
+	default: return SESSION_USAGE;
+	}
+}
+
+static int set_flag(struct cli_options *o, int option)
+{
+	switch (option) {
+	case OPT_LEAKS: o->session.leaks = true; return SESSION_OK;
+	case OPT_JSON: o->session.json = true; return SESSION_OK;
+	case OPT_PLAIN: o->session.plain = true; return SESSION_OK;
+	case OPT_EXACT: return set_mode(o, SNAPSHOT_EXACT);
+	default: return SESSION_USAGE;
+	}
+}
+
+/* What follows from the rest. */
+static void complete(struct cli_options *o, bool overflow_given)
+{
+	struct session_options *s = &o->session;
+	bool exact = s->mode == SNAPSHOT_EXACT;
+
+	if (!overflow_given)
+		s->block = exact;
+	if (!s->ring_bytes)
+		s->ring_bytes = exact ? EXACT_RING : SAMPLED_RING;
+	if (s->duration < 0 && isatty(STDOUT_FILENO) && !s->json)
+		s->plain = true;
+	s->color = isatty(STDOUT_FILENO) && !getenv("NO_COLOR");
+}
+
+int options_parse(int argc, char **argv, struct cli_options *ret)
+{
+	bool overflow_given = false;
+	int option, status = SESSION_OK;
+
+	memset(ret, 0, sizeof(*ret));
+	ret->session.interval = 1;
+	ret->session.duration = -1;
+	ret->session.track = ALLOCATOR_TRACK_ALL;
+	optind = 1;
+	opterr = 0;
+	while (status == SESSION_OK &&
+	       (option = getopt_long(argc, argv, "+:p:d:o:", long_options, NULL)) != -1) {
+		if (option == '?' || option == ':') {
+			log_error("%s: %s; see `memattach --help`", argv[optind - 1],
+				  option == ':' ? "needs a value" : "no such option");
+			return SESSION_USAGE;
+		}
+		overflow_given |= option == OPT_OVERFLOW;
+		status = optarg ? set_value(ret, option, optarg) : set_flag(ret, option);
+	}
+	ret->operands = argv + optind;
+	if (status == SESSION_OK)
+		complete(ret, overflow_given);
+	return status;
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/* options.h - the command line of every command, parsed into one struct. */
+#ifndef MEMATTACH_OPTIONS_H
+#define MEMATTACH_OPTIONS_H
+
+#include <sys/types.h>
+
+#include "src/session.h"
+
+struct cli_options {
+	struct session_options session;
+	pid_t pid;		/* -p, 0: not given */
+	char **operands;	/* what is left: a command, a file, a view; NULL-terminated */
+};
+
+/*
+ * Parses argv[1..] of a command. On bad usage prints one line on stderr and
+ * returns SESSION_USAGE; else SESSION_OK.
+ */
+int options_parse(int argc, char **argv, struct cli_options *ret) _must_check_;
+
+#endif

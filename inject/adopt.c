@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * adopt.c - taking over what a dead keeper left in a target.
+ *
+ * The journal lies in the target's memory, so the target could have forged it.
+ * Only mappings that the kernel itself names as our memfds are unmapped, and only
+ * words whose original is what the mapped file holds are written.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "inject/inject.h"
+#include "inject/journal.h"
+#include "inject/remote_mem.h"
+
+#define RING_PATH "/memfd:" LOAD_RING_NAME
+#define SHIM_PATH "/memfd:" LOAD_SHIM_NAME
+
+static bool named(const struct procmap *map, const char *path)
+{
+	return strcmp(map->path, path) == 0;
+}
+
+static const struct procmap *find_named(const struct procmaps *maps, const char *path)
+{
+	for (size_t i = 0; i < maps->count; i++)
+		if (named(&maps->map[i], path))
+			return &maps->map[i];
+	return NULL;
+}
+
+static bool owner_lives(const struct ring_journal *j)
+{
+	struct pidref owner = PIDREF_NONE;
+	bool lives;
+
+	if ((pid_t)j->owner_pid == getpid() || pidref_open((pid_t)j->owner_pid, &owner) != 0)
+		return false;
+	lives = pidref_alive(&owner) && owner.start_time == j->owner_start_time;
+	pidref_done(&owner);
+	return lives;
+}
+
+/* A private copy of the control block; zeroes when the ring was never mapped. */
+static int read_control(struct inject *in, const struct procmap *ring)
+{
+	struct attachment *a = &in->at;
+	void *copy = mmap(NULL, RING_CONTROL_BYTES, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	int error = 0;
+
+	if (copy == MAP_FAILED)
+		return -errno;
+	a->control = copy;
+	a->control_bytes = RING_CONTROL_BYTES;
+	if (!ring)
+		return 0;
+	error = remote_read(&a->target, ring->start, copy, RING_CONTROL_BYTES);
+	if (!error && (a->control->magic != RING_MAGIC || a->control->version != RING_VERSION))
+		error = -EBADMSG;
+	if (!error)
+		error = journal_check(&a->target, &a->control->journal);
+	if (!error && owner_lives(&a->control->journal))
+		error = -EALREADY;
+	a->ring_base = ring->start;
+	a->geometry.total_bytes = ring->end - ring->start;
+	return error;
+}
+
+/* Islands that the journal names and the kernel confirms. */
+static void adopt_islands(struct attachment *a, const struct procmaps *maps)
+{
+	const struct ring_journal *j = &a->control->journal;
+
+	for (uint32_t i = 0; i < j->island_count; i++) {
+		const struct procmap *map = procmaps_find(maps, j->island[i].address);
+
+		if (map && named(map, SHIM_PATH) && map->start == j->island[i].address &&
+		    map->end - map->start == j->island[i].bytes)
+			a->island[a->island_count++] = j->island[i];
+	}
+}
+
+static void adopt_shim(struct attachment *a, const struct procmaps *maps)
+{
+	const struct ring_journal *j = &a->control->journal;
+
+	a->loader = j->loader == LOADER_DLOPEN ? LOADER_DLOPEN : LOADER_MAP;
+	a->dl_handle = j->dl_handle;
+	for (size_t i = 0; i < maps->count && !a->shim_base; i++)
+		if (named(&maps->map[i], SHIM_PATH) && maps->map[i].offset == 0)
+			a->shim_base = maps->map[i].start;
+}
+
+static unsigned int adopt_descriptors(struct attachment *a)
+{
+	unsigned int count = 0;
+	struct dirent *entry;
+	char path[64];
+	DIR *dir;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/fd", a->target.ref.pid);
+	dir = opendir(path);
+	while (dir && (entry = readdir(dir)) && count < ARRAY_SIZE(a->remote_fd)) {
+		int fd = (int)strtol(entry->d_name, NULL, 10);
+
+		if (entry->d_name[0] != '.' && load_is_ours(a->target.ref.pid, fd))
+			a->remote_fd[count++] = fd;
+	}
+	if (dir)
+		(void)closedir(dir);
+	return count;
+}
+
+int inject_adopt(struct inject *in, const struct hook_plan *plan)
+{
+	_cleanup_(procmaps_done) struct procmaps maps = { 0 };
+	struct attachment *a = &in->at;
+	const struct procmap *ring;
+	unsigned int descriptors;
+	int error = inject_enter(in, INJECT_LOCK);
+
+	if (!error)
+		error = procmaps_read(a->target.maps, &maps);
+	if (error)
+		return error;
+	a->plan = *plan;
+	ring = find_named(&maps, RING_PATH);
+	descriptors = adopt_descriptors(a);
+	if (!ring && !find_named(&maps, SHIM_PATH) && !descriptors) {
+		(void)snprintf(in->problem, sizeof(in->problem),
+			       "nothing of memattach is in process %d", a->target.ref.pid);
+		return -ENOENT;
+	}
+	error = read_control(in, ring);
+	if (error)
+		return error;
+	adopt_shim(a, &maps);
+	adopt_islands(a, &maps);
+	/* without a patch no thread can ever have been led into the shim */
+	in->done = a->control->journal.patch_count ? INJECT_STEPS : INJECT_LOAD + 1;
+	return 0;
+}

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * frame.c - see frame.h. From high to low addresses:
+ *
+ *	rsp of the thread
+ *	red zone (128 bytes, not touched)
+ *	scratch for call arguments
+ *	extended state, 64-byte aligned, with the kernel's magic words
+ *	struct rt_sigframe: restorer's address, ucontext, siginfo
+ *
+ * uc_stack carries an invalid ss_flags, which makes the kernel leave the
+ * alternate stack as it is instead of setting ours. uc_flags says that FP
+ * state is extended and that ss is valid and strict. A frame without FP state
+ * would reset the FPU, so there always is one.
+ */
+#include "inject/arch/x86_64/frame.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* asm/sigcontext.h and asm/ucontext.h clash with glibc's headers, hence our own names. */
+struct frame_context {
+	uint64_t r8, r9, r10, r11, r12, r13, r14, r15;
+	uint64_t rdi, rsi, rbp, rbx, rdx, rax, rcx, rsp, rip, eflags;
+	uint16_t cs, gs, fs, ss;
+	uint64_t error, trap, old_mask, cr2, fpstate, reserved[8];
+};
+struct frame_ucontext {
+	uint64_t flags, link;
+	uint64_t stack_address;
+	uint32_t stack_flags, pad;
+	uint64_t stack_bytes;
+	struct frame_context context;
+	uint64_t signal_mask;
+};
+struct frame_layout {
+	uint64_t restorer;
+	struct frame_ucontext ucontext;
+	uint8_t siginfo[128];
+};
+_Static_assert(sizeof(struct frame_context) == 256, "struct sigcontext_64");
+_Static_assert(offsetof(struct frame_ucontext, signal_mask) == 296, "struct ucontext");
+
+enum {
+	UC_FLAGS = 1 | 2 | 4,		/* UC_FP_XSTATE | UC_SIGCONTEXT_SS | UC_STRICT_RESTORE_SS */
+	INVALID_STACK_FLAGS = 0x1234,
+	XSTATE_SOFTWARE = 464,		/* offset of struct _fpx_sw_bytes in the legacy area */
+	XSTATE_SOFTWARE_BYTES = 48,
+	XSTATE_MIN = 512 + 64,
+	XSTATE_ALIGN = 64,
+};
+#define XSTATE_MAGIC1 0x46505853u
+#define XSTATE_MAGIC2 0x46505845u
+
+static void put32(uint8_t *at, uint32_t value) { memcpy(at, &value, sizeof(value)); }
+
+/* ptrace puts the enabled features (xfeatures mask) first into the software bytes. */
+static void fill_xstate(uint8_t *to, const void *xstate, size_t bytes)
+{
+	uint64_t features;
+
+	memcpy(to, xstate, bytes);
+	memcpy(&features, to + XSTATE_SOFTWARE, sizeof(features));
+	memset(to + XSTATE_SOFTWARE, 0, XSTATE_SOFTWARE_BYTES);
+	put32(to + XSTATE_SOFTWARE, XSTATE_MAGIC1);
+	put32(to + XSTATE_SOFTWARE + 4, (uint32_t)bytes + 4);
+	memcpy(to + XSTATE_SOFTWARE + 8, &features, sizeof(features));
+	put32(to + XSTATE_SOFTWARE + 16, (uint32_t)bytes);
+	put32(to + bytes, XSTATE_MAGIC2);
+}
+
+static struct frame_context context_of(const struct user_regs_struct *r, uint64_t fpstate)
+{
+	return (struct frame_context){
+		.r8 = r->r8, .r9 = r->r9, .r10 = r->r10, .r11 = r->r11,
+		.r12 = r->r12, .r13 = r->r13, .r14 = r->r14, .r15 = r->r15,
+		.rdi = r->rdi, .rsi = r->rsi, .rbp = r->rbp, .rbx = r->rbx,
+		.rdx = r->rdx, .rax = r->rax, .rcx = r->rcx, .rsp = r->rsp,
+		.rip = r->rip, .eflags = r->eflags,
+		.cs = (uint16_t)r->cs, .ss = (uint16_t)r->ss, .fpstate = fpstate,
+	};
+}
+
+int frame_build(const struct frame_input *input, struct frame_image *ret)
+{
+	const struct user_regs_struct *r = input->registers;
+	struct frame_layout *layout = (struct frame_layout *)(void *)ret->data;
+	uint64_t fpstate, address;
+
+	if (input->xstate_bytes < XSTATE_MIN)
+		return -EINVAL;
+	ret->scratch = (r->rsp - FRAME_RED_ZONE - FRAME_SCRATCH_BYTES) & ~15ull;
+	fpstate = (ret->scratch - input->xstate_bytes - 4) & ~(uint64_t)(XSTATE_ALIGN - 1);
+	address = ((fpstate - sizeof(*layout)) & ~15ull) - 8;
+	ret->address = address;
+	ret->bytes = (size_t)(fpstate - address) + input->xstate_bytes + 4;
+	if (ret->bytes > sizeof(ret->data))
+		return -E2BIG;
+	memset(ret->data, 0, ret->bytes);
+	layout->restorer = input->restorer;
+	layout->ucontext.flags = UC_FLAGS;
+	layout->ucontext.stack_flags = INVALID_STACK_FLAGS;
+	layout->ucontext.context = context_of(r, fpstate);
+	layout->ucontext.signal_mask = input->signal_mask;
+	fill_xstate(ret->data + (fpstate - address), input->xstate, input->xstate_bytes);
+	return 0;
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * frame.h - a signal frame that takes a thread back to where it was.
+ *
+ * Laid out as the kernel's rt_sigreturn reads it (arch/x86/kernel/signal_64.c,
+ * struct rt_sigframe). The thread reaches it by a plain `ret` to __restore_rt,
+ * which needs nobody's help: that is what makes our death harmless.
+ */
+#ifndef MEMATTACH_FRAME_H
+#define MEMATTACH_FRAME_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/user.h>
+
+#include "src/base/cleanup.h"
+
+#define FRAME_RED_ZONE		128u
+#define FRAME_SCRATCH_BYTES	512u	/* for arguments of calls: names, masks */
+#define FRAME_MAX_BYTES		(20u * 1024u)
+
+struct frame_input {
+	const struct user_regs_struct *registers;	/* what the thread gets back */
+	const void *xstate;				/* as NT_X86_XSTATE gives it */
+	size_t xstate_bytes;
+	uint64_t signal_mask;
+	uint64_t restorer;	/* address of __restore_rt in the target */
+};
+struct frame_image {
+	uint64_t address;	/* where bytes belong; [address] holds the restorer's address */
+	uint64_t scratch;	/* FRAME_SCRATCH_BYTES above the frame, below the red zone */
+	size_t bytes;
+	uint8_t data[FRAME_MAX_BYTES];
+};
+
+/*
+ * Builds the frame for the stack whose pointer is registers->rsp. At address,
+ * rsp % 16 == 8, as at the entry of a function. 0, -E2BIG (extended state too large), -EINVAL.
+ */
+int frame_build(const struct frame_input *input, struct frame_image *ret) _must_check_;
+
+#endif

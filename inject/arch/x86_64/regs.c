@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * regs.c - argument registers, and which system calls show an EINTR.
+ *
+ * Most interruptible calls return an internal code that makes the kernel start
+ * them again when no handler ran. The calls below return a plain -EINTR even to
+ * a stop that delivers no signal; they have done nothing by then, so that
+ * rewriting the result to -ERESTARTNOHAND is exact: started again when no
+ * handler runs, -EINTR when one does. Never in this list: close, connect, and
+ * writes, which may have made progress.
+ */
+#include "inject/arch/x86_64/regs.h"
+
+#include <stddef.h>
+#include <sys/syscall.h>
+
+void regs_set_syscall(struct user_regs_struct *to, long number, const uint64_t arguments[6])
+{
+	to->rax = (unsigned long long)number;
+	to->rdi = arguments[0];
+	to->rsi = arguments[1];
+	to->rdx = arguments[2];
+	to->r10 = arguments[3];
+	to->r8 = arguments[4];
+	to->r9 = arguments[5];
+	to->eflags &= ~(unsigned long long)REGS_TF_DF;
+}
+
+bool regs_eintr_is_ours(long number)
+{
+	static const short known[] = {
+		SYS_epoll_wait, SYS_epoll_pwait, 441 /* epoll_pwait2 */,
+		SYS_read, SYS_readv, SYS_recvfrom, SYS_recvmsg,	/* sockets with SO_RCVTIMEO */
+		SYS_accept, SYS_accept4,
+		SYS_rt_sigtimedwait, SYS_semop, SYS_semtimedop,
+		SYS_io_getevents, 333 /* io_pgetevents */, 426 /* io_uring_enter */,
+	};
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+		if (known[i] == number)
+			return true;
+	return false;
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/* regs.h - what of x86-64's registers means what, for remote_call.c. */
+#ifndef MEMATTACH_REGS_H
+#define MEMATTACH_REGS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/user.h>
+
+enum {
+	REGS_SYSCALL_BYTES = 2,		/* length of the `syscall` instruction */
+	REGS_USER_CS = 0x33,		/* 64-bit user code segment */
+	REGS_TF_DF = 0x500,		/* trap and direction flags, clear during calls */
+};
+
+/* Makes `to` run number at the gadget `syscall; ret` (rip there) with the given arguments. */
+void regs_set_syscall(struct user_regs_struct *to, long number, const uint64_t arguments[6]);
+/* True when the call that was interrupted is one whose -EINTR comes from the interruption alone. */
+bool regs_eintr_is_ours(long number);
+
+#endif

@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * shim_hooks.S - the hooks: what an island's thunk jumps to, one a calling shape.
+ *
+ * At entry all argument registers are the caller's, (%rsp) is its return
+ * address, r11 the relocated original, -8(%r11) the entry's index. Only r10 may
+ * be changed before the original runs (no C or system function takes it);
+ * rax too is an argument (of variadic functions).
+ *
+ * Each hook: no control block (fork child, not armed) -> jmp original, nothing
+ * touched. A short path for calls that need no record, on the red zone and two
+ * registers -> jmp original. Else a struct shim_call on the stack and begin() in
+ * C; false -> everything put back, jmp original; true -> call original, end()
+ * in C, return its result. No frame is left around an original that needs none:
+ * nothing of ours is then in the way of unloading.
+ *
+ * Rejected: letting the compiler save what it clobbers
+ * (no_caller_saved_registers): as soon as C calls a function it saves everything,
+ * on every path.
+ */
+#include "inject/arch/x86_64/shim_offsets.h"
+
+/* The thread pointer: control->thread_pointer ? rdfsbase : %fs:0. r10 = control. */
+.macro THREAD_POINTER register
+	cmpl	$0, CONTROL_THREAD_POINTER(%r10)
+	je	.Lself\@
+	rdfsbase \register
+	jmp	.Lknown\@
+.Lself\@:
+	mov	%fs:0, \register
+.Lknown\@:
+.endm
+
+/* register = shim_hash(register); scratch is lost */
+.macro HASH register, scratch
+	movabs	$HASH_FACTOR, \scratch
+	shr	$4, \register
+	imul	\scratch, \register
+	shr	$HASH_SHIFT, \register
+.endm
+
+/* Sizes in rax. They may jump to \slow with nothing changed but rax. */
+.macro SIZE_rdi slow
+	mov	%rdi, %rax
+.endm
+.macro SIZE_rsi slow
+	mov	%rsi, %rax
+.endm
+.macro SIZE_rdx slow
+	mov	%rdx, %rax
+.endm
+.macro SIZE_product slow
+	mov	%rdi, %rax
+	imul	%rsi, %rax
+	jo	\slow
+.endm
+
+/*
+ * An allocation that is not sampled, without a frame (sample.c has it in C):
+ *	slot = threads[hash(thread)];
+ *	if (slot->owner == thread && slot->interval == control->interval && size > 0) {
+ *		slot->used = control->deadline;
+ *		if ((slot->countdown -= size) > 0) goto original;
+ *		slot->countdown += size;	let C decide
+ *	}
+ * One instruction counts down and decides, so a signal handler that allocates
+ * in between cannot make it miss. r10 = control.
+ */
+.macro QUICK_ALLOC size
+	cmpl	$MODE_SAMPLE, CONTROL_MODE(%r10)
+	jne	.Lslow\@
+	cmpl	$0, ISLAND_INDEX(%r11)
+	js	.Lslow\@			/* RING_ISLAND_SPAN */
+	mov	%rax, -8(%rsp)
+	mov	%rcx, -16(%rsp)
+	THREAD_POINTER %rax
+	mov	%rax, -24(%rsp)
+	mov	%rax, %rcx
+	HASH	%rcx, %rax
+	mov	CONTROL_THREAD_SLOTS(%r10), %rax
+	dec	%rax
+	and	%rax, %rcx
+	shl	$6, %rcx
+	add	%r10, %rcx
+	add	CONTROL_THREADS_OFFSET(%r10), %rcx	/* rcx = slot */
+	mov	-24(%rsp), %rax
+	cmp	%rax, THREAD_OWNER(%rcx)
+	jne	.Lrestore\@
+	mov	CONTROL_INTERVAL(%r10), %rax
+	cmp	%rax, THREAD_INTERVAL(%rcx)
+	jne	.Lrestore\@
+	mov	CONTROL_DEADLINE(%r10), %rax
+	mov	%rax, THREAD_USED(%rcx)
+	SIZE_\size .Lrestore\@
+	test	%rax, %rax
+	jle	.Lrestore\@			/* 0 counts as 1; 2^63 fails: leave both to C */
+	sub	%rax, THREAD_COUNTDOWN(%rcx)
+	jle	.Lsampled\@
+	mov	-16(%rsp), %rcx
+	mov	-8(%rsp), %rax
+	jmp	*%r11
+.Lsampled\@:
+	add	%rax, THREAD_COUNTDOWN(%rcx)
+.Lrestore\@:
+	mov	-16(%rsp), %rcx
+	mov	-8(%rsp), %rax
+.Lslow\@:
+.endm
+
+/*
+ * A free of a block that was not sampled (table.c has it in C): NULL, or none of
+ * the eight addresses of its bucket. r10 = control.
+ */
+.macro QUICK_FREE pointer
+	test	%\pointer, %\pointer
+	jz	.Lnothing\@
+	cmpl	$MODE_SAMPLE, CONTROL_MODE(%r10)
+	jne	.Lslow\@
+	mov	%rax, -8(%rsp)
+	mov	%rcx, -16(%rsp)
+	mov	%\pointer, %rax
+	HASH	%rax, %rcx
+	mov	CONTROL_TABLE_SLOTS(%r10), %rcx
+	shr	$3, %rcx
+	jz	.Lmiss\@			/* no table */
+	dec	%rcx
+	and	%rcx, %rax
+	shl	$6, %rax
+	add	%r10, %rax
+	add	CONTROL_TABLE_OFFSET(%r10), %rax	/* rax = bucket, one cache line */
+	.irp	slot, 0, 1, 2, 3, 4, 5, 6, 7
+	cmp	%\pointer, 8*\slot(%rax)
+	je	.Lfound\@
+	.endr
+.Lmiss\@:
+	mov	-16(%rsp), %rcx
+	mov	-8(%rsp), %rax
+.Lnothing\@:
+	jmp	*%r11
+.Lfound\@:
+	mov	-16(%rsp), %rcx
+	mov	-8(%rsp), %rax
+.Lslow\@:
+.endm
+
+	.text
+
+/*
+ * A hook. quick: a macro of above, its argument, or nothing; begin, end: C
+ * functions of shim.h. The call frame information is right at every instruction:
+ * exceptions and unwinders pass through.
+ */
+.macro HOOK name, shape, begin, end, quick, argument
+	.globl	shim_hook_\name
+	.type	shim_hook_\name, @function
+	.balign	16
+shim_hook_\name:
+	.cfi_startproc
+	mov	shim_root_page(%rip), %r10	/* control */
+	test	%r10, %r10
+	jz	.Lpass_\name
+	\quick	\argument
+	sub	$CALL_FRAME_BYTES, %rsp		/* struct shim_call; rsp is now 16-aligned */
+	.cfi_adjust_cfa_offset CALL_FRAME_BYTES
+	mov	%rdi, CALL_ARGUMENT+0(%rsp)
+	mov	%rsi, CALL_ARGUMENT+8(%rsp)
+	mov	%rdx, CALL_ARGUMENT+16(%rsp)
+	mov	%rcx, CALL_ARGUMENT+24(%rsp)
+	mov	%r8, CALL_ARGUMENT+32(%rsp)
+	mov	%r9, CALL_ARGUMENT+40(%rsp)
+	mov	%rax, CALL_RAX(%rsp)
+	mov	%r11, CALL_ORIGINAL(%rsp)
+	mov	%rbp, CALL_RBP(%rsp)
+	mov	%rbx, CALL_RBX(%rsp)
+	mov	%r12, CALL_R12(%rsp)
+	mov	%r13, CALL_R13(%rsp)
+	mov	%r14, CALL_R14(%rsp)
+	mov	%r15, CALL_R15(%rsp)
+	mov	%rsp, %rdi
+	mov	$\shape, %esi
+	call	\begin				/* begin(call, shape) */
+	test	%al, %al
+	mov	CALL_ARGUMENT+0(%rsp), %rdi
+	mov	CALL_ARGUMENT+8(%rsp), %rsi
+	mov	CALL_ARGUMENT+16(%rsp), %rdx
+	mov	CALL_ARGUMENT+24(%rsp), %rcx
+	mov	CALL_ARGUMENT+32(%rsp), %r8
+	mov	CALL_ARGUMENT+40(%rsp), %r9
+	mov	CALL_RAX(%rsp), %rax
+	mov	CALL_ORIGINAL(%rsp), %r11
+	jz	.Ltail_\name
+	call	*%r11				/* result = original(...) */
+	mov	%rax, CALL_RESULT(%rsp)
+	mov	%rdx, CALL_RESULT_HIGH(%rsp)
+	mov	%rsp, %rdi
+	mov	$\shape, %esi
+	call	\end				/* end(call, shape) */
+	mov	CALL_RESULT(%rsp), %rax
+	mov	CALL_RESULT_HIGH(%rsp), %rdx
+	add	$CALL_FRAME_BYTES, %rsp
+	.cfi_remember_state
+	.cfi_adjust_cfa_offset -CALL_FRAME_BYTES
+	ret
+.Ltail_\name:
+	.cfi_restore_state
+	add	$CALL_FRAME_BYTES, %rsp
+	.cfi_adjust_cfa_offset -CALL_FRAME_BYTES
+.Lpass_\name:
+	jmp	*%r11
+	.cfi_endproc
+	.size	shim_hook_\name, . - shim_hook_\name
+.endm
+
+.macro ALLOC_HOOK name, shape, size
+	HOOK \name, \shape, shim_alloc_begin, shim_alloc_end, QUICK_ALLOC, \size
+.endm
+	ALLOC_HOOK malloc, SHAPE_MALLOC, rdi
+	ALLOC_HOOK calloc, SHAPE_CALLOC, product
+	ALLOC_HOOK memalign, SHAPE_MEMALIGN, rsi
+	ALLOC_HOOK new_aligned, SHAPE_NEW_ALIGNED, rdi
+	ALLOC_HOOK posix_memalign, SHAPE_POSIX_MEMALIGN, rdx
+	HOOK realloc, SHAPE_REALLOC, shim_realloc_begin, shim_realloc_end
+	HOOK reallocarray, SHAPE_REALLOCARRAY, shim_realloc_begin, shim_realloc_end
+	HOOK free, SHAPE_FREE, shim_free_begin, shim_free_end, QUICK_FREE, rdi
+	HOOK dl_state, SHAPE_DL_STATE, shim_module_begin, shim_module_end
+
+/* A return address from here on belongs to a call of the mapping class. */
+	.globl	shim_mapping_hooks
+	.hidden	shim_mapping_hooks
+shim_mapping_hooks:
+	HOOK mmap, SHAPE_MMAP, shim_map_begin, shim_map_end
+	HOOK munmap, SHAPE_MUNMAP, shim_map_begin, shim_map_end
+	HOOK mremap, SHAPE_MREMAP, shim_map_begin, shim_map_end
+	HOOK brk, SHAPE_BRK, shim_map_begin, shim_map_end
+	HOOK sbrk, SHAPE_SBRK, shim_map_begin, shim_map_end
+
+/*
+ * The only writable data, a page of its own: struct shim_root. Two names, so
+ * that our own code reaches it without a relocation while others can look it up.
+ */
+	.section .bss.shim_root, "aw", @nobits
+	.balign	4096
+	.globl	shim_root
+	.type	shim_root, @object
+	.size	shim_root, 4096
+	.globl	shim_root_page
+	.hidden	shim_root_page
+shim_root:
+shim_root_page:
+	.zero	4096
+
+	.section .note.GNU-stack, "", @progbits

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * shim_offsets.h - the numbers that the shim's assembly shares with C.
+ *
+ * Plain macros, so that shim_hooks.S can include them; hooks_check.c holds each
+ * of them against the structure it stands for.
+ */
+#ifndef MEMATTACH_SHIM_OFFSETS_H
+#define MEMATTACH_SHIM_OFFSETS_H
+
+/* struct ring_control */
+#define CONTROL_THREADS_OFFSET	48
+#define CONTROL_THREAD_SLOTS	56
+#define CONTROL_TABLE_OFFSET	64
+#define CONTROL_TABLE_SLOTS	72
+#define CONTROL_DEADLINE	128
+#define CONTROL_MODE		144
+#define CONTROL_INTERVAL	152
+#define CONTROL_THREAD_POINTER	184
+
+/* struct ring_thread */
+#define THREAD_OWNER		0
+#define THREAD_COUNTDOWN	16
+#define THREAD_INTERVAL		24
+#define THREAD_USED		40
+
+/* struct shim_call; its last word is the hook's return address */
+#define CALL_ARGUMENT		0
+#define CALL_RAX		48
+#define CALL_ORIGINAL		56
+#define CALL_RESULT		64
+#define CALL_RESULT_HIGH	72
+#define CALL_RBP		80
+#define CALL_RBX		88
+#define CALL_R12		96
+#define CALL_R13		104
+#define CALL_R14		112
+#define CALL_R15		120
+#define CALL_FRAME_BYTES	152
+
+#define MODE_SAMPLE		2	/* RING_MODE_SAMPLE */
+#define ISLAND_INDEX		(-8)	/* of the index, from the original */
+
+/* enum ring_shape */
+#define SHAPE_MALLOC		1
+#define SHAPE_CALLOC		2
+#define SHAPE_MEMALIGN		3
+#define SHAPE_NEW_ALIGNED	4
+#define SHAPE_POSIX_MEMALIGN	5
+#define SHAPE_REALLOC		6
+#define SHAPE_REALLOCARRAY	7
+#define SHAPE_FREE		8
+#define SHAPE_MMAP		9
+#define SHAPE_MUNMAP		10
+#define SHAPE_MREMAP		11
+#define SHAPE_BRK		12
+#define SHAPE_SBRK		13
+#define SHAPE_DL_STATE		14
+
+/* shim_hash(): 2^64 / golden ratio; the top 24 bits of the product */
+#define HASH_FACTOR		0x9e3779b97f4a7c15
+#define HASH_SHIFT		40
+
+#endif

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * attachment.h - what lies in a target on our behalf, as the keeper knows it.
+ *
+ * Filled by load and hooks on the way in, emptied by them on the way out. The
+ * same facts stand in the journal inside the target (struct ring_journal), so
+ * that a later cleanup can rebuild this struct without us.
+ */
+#ifndef MEMATTACH_ATTACHMENT_H
+#define MEMATTACH_ATTACHMENT_H
+
+#include "inject/hook_plan.h"
+#include "inject/shim_layout.h"
+#include "inject/target.h"
+
+enum attachment_loader { LOADER_AUTO = 0, LOADER_DLOPEN = 1, LOADER_MAP = 2 };
+
+/* Sizes of the shared memory (ring_setup.c). */
+struct ring_geometry {
+	uint32_t ring_count;
+	uint64_t ring_bytes;		/* of one ring, a power of two */
+	uint64_t thread_slots, table_slots;	/* powers of two */
+	uint64_t total_bytes;
+};
+
+struct attachment {
+	struct target target;
+	struct shim_layout layout;
+	enum attachment_loader loader;
+	struct ring_geometry geometry;
+	int ring_fd, shim_fd;		/* our descriptors of the target's memfds, -1 */
+	int remote_fd[2];	/* of the memfds in the target while they are open there, -1 */
+	struct ring_control *control;	/* our mapping of the ring (adopted: a copy of its start), NULL */
+	uint64_t control_bytes;		/* length of that mapping */
+	uint64_t ring_place, shim_place;	/* chosen addresses */
+	uint64_t ring_base, shim_base;	/* in the target, 0: not mapped */
+	uint64_t dl_handle;		/* dlopen loader */
+	struct ring_island island[RING_MAX_ISLANDS];	/* island_count of them are mapped */
+	uint32_t island_count;
+	struct hook_plan plan;
+	uint64_t stop_us_max;		/* longest that one thread was held, this way in or out */
+	uint32_t threads_stopped;
+};
+
+/* Takes the maximum of held_us into stop_us_max and counts a stop. */
+static inline void attachment_note_stop(struct attachment *a, uint64_t held_us, uint32_t threads)
+{
+	if (held_us > a->stop_us_max)
+		a->stop_us_max = held_us;
+	a->threads_stopped += threads;
+}
+
+#endif

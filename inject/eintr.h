@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/* eintr.h - hides the -EINTR that our stop alone has caused. */
+#ifndef MEMATTACH_EINTR_H
+#define MEMATTACH_EINTR_H
+
+#include <sys/types.h>
+#include <sys/user.h>
+
+#include "src/base/cleanup.h"
+
+/* Results by which the kernel says how an interrupted call goes on (include/linux/errno.h). */
+enum eintr_restart {
+	EINTR_RESTARTSYS = 512,
+	EINTR_RESTARTNOINTR = 513,
+	EINTR_RESTARTNOHAND = 514,
+	EINTR_RESTART_RESTARTBLOCK = 516,
+};
+
+/*
+ * tid stands in an event stop and *registers was read there. When its call
+ * returned -EINTR only because of the stop, the result becomes
+ * -ERESTARTNOHAND, in the thread and in *registers. 0 or -ESRCH.
+ */
+int eintr_hide(pid_t tid, struct user_regs_struct *registers) _must_check_;
+
+#endif

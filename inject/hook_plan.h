@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * hook_plan.h - what the analyst proposes to patch, and where.
+ *
+ * Plain data that crosses the socket between analyst and keeper. The analyst
+ * fills it from hostile input (link map, ELF, instructions of the target); the
+ * keeper compares every byte and range with the live target before it applies
+ * anything (hooks_check) and never decodes an instruction itself.
+ */
+#ifndef MEMATTACH_HOOK_PLAN_H
+#define MEMATTACH_HOOK_PLAN_H
+
+#include "inject/ring_abi.h"
+
+#define HOOK_MAX_FAMILIES	16
+#define HOOK_NAME_BYTES		48
+#define HOOK_PATH_BYTES		256
+#define HOOK_EXPECT_BYTES	16
+#define HOOK_RELOCATED_BYTES	32
+#define HOOK_MAX_FIXUPS		2
+#define HOOK_MAX_SKIPPED	32
+#define HOOK_SKIPPED_BYTES	96
+
+enum hook_patch_kind {
+	HOOK_PATCH_NONE = 0,
+	HOOK_PATCH_GAP,		/* short jump over the first instruction, to a gap */
+	HOOK_PATCH_DIRECT,	/* 5-byte jmp over a first instruction of 5 bytes or more */
+	HOOK_PATCH_STOPPED,	/* 5-byte jmp over several instructions: all threads stopped */
+};
+
+enum hook_family_kind { HOOK_FAMILY_MALLOC = 0, HOOK_FAMILY_MMAP, HOOK_FAMILY_LOADER };
+
+/* An allocator (or the system's mapping calls, or the dynamic loader) in one module. */
+struct hook_family {
+	char name[16];			/* "glibc", "jemalloc", ... "other", "mmap", "loader" */
+	char version[32];		/* "" when unknown */
+	char module[HOOK_PATH_BYTES];	/* path of the module as the link map names it */
+	uint32_t kind;			/* enum hook_family_kind */
+	uint32_t reserved;
+};
+
+/* A 32-bit rip-relative displacement inside relocated[] that must be recomputed. */
+struct hook_fixup {
+	uint8_t at;		/* offset of the displacement in relocated[] */
+	uint8_t end;		/* offset of the end of its instruction in relocated[] */
+	uint8_t reserved[6];
+	uint64_t target;	/* absolute address it must reach */
+};
+
+/* One entry point to patch. */
+struct hook_entry {
+	char name[HOOK_NAME_BYTES];	/* "malloc", demangled where it is C++ */
+	uint64_t address;		/* of the first instruction */
+	uint64_t low, high;		/* the function's own code (nested-call test) */
+	uint16_t shape;			/* enum ring_shape */
+	uint16_t family;		/* index in hook_plan.family */
+	uint8_t patch;			/* enum hook_patch_kind */
+	uint8_t covered_bytes;		/* of original instructions that relocated[] stands for */
+	uint8_t relocated_bytes;	/* length of relocated[] (no jump back included) */
+	uint8_t fixup_count;
+	uint8_t expect[HOOK_EXPECT_BYTES];	/* bytes at address, as the analyst saw them */
+	uint8_t relocated[HOOK_RELOCATED_BYTES];
+	struct hook_fixup fixup[HOOK_MAX_FIXUPS];
+	uint64_t gap;			/* HOOK_PATCH_GAP: of 5 filler bytes; else 0 */
+	uint8_t gap_expect[8];		/* the first 5 are what lies there */
+	uint16_t island;		/* index in hook_plan.island */
+	uint16_t slot;			/* which struct ring_island_entry of that island */
+	uint32_t reserved;
+};
+
+/* A page or more of r-x code to place at address (a hole within 1 GiB of what it serves). */
+struct hook_island {
+	uint64_t address;	/* page-aligned, proposed; free at the time of the proposal */
+	uint32_t pages;
+	uint32_t reserved;
+};
+
+/*
+ * The whole proposal. Entries are in the order to apply them: what gives memory
+ * back first, so that no block is seen to live for ever; revert in reverse.
+ */
+struct hook_plan {
+	uint32_t entry_count, family_count, island_count, skipped_count;
+	struct hook_family family[HOOK_MAX_FAMILIES];
+	struct hook_island island[RING_MAX_ISLANDS];
+	struct hook_entry entry[RING_MAX_ENTRIES];
+	/* What was found and can't or need not be hooked: "realloc (libfoo.so): no gap". */
+	char skipped[HOOK_MAX_SKIPPED][HOOK_SKIPPED_BYTES];
+
+	/* What the keeper needs for remote calls; it re-checks the bytes. */
+	uint64_t gadget_syscall_ret;	/* `syscall; ret` in r-x file-backed text */
+	uint64_t gadget_restorer;	/* `mov $15,%rax; syscall` (__restore_rt) */
+	uint64_t dlopen, dlclose;	/* 0: the target has none; only the map loader works */
+	uint64_t main_stack_end;	/* __libc_stack_end or 0 */
+	uint32_t dlopen_mode;		/* second argument of dlopen; 0 when there is none */
+	uint32_t left_out;		/* entries and families beyond the limits above */
+};
+
+#endif

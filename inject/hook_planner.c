@@ -1,0 +1,577 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * hook_planner.c - decides for every allocator entry point how to patch it.
+ *
+ * In this order: a jump of 5 bytes over a first instruction that is long enough
+ * (direct); a short jump to a gap (gap); a jump of 5 bytes over several
+ * instructions, for which all threads must be stopped (stopped). The first two
+ * replace a single instruction, which no thread can be in the middle of. Every
+ * patch of an entry lies in one aligned word of 8 bytes.
+ *
+ * Entries that only hand their call on to another planned entry (`operator
+ * delete` -> free) are left alone: the same free would be recorded twice, as the
+ * jump leaves no return address of ours to tell by.
+ *
+ * Refused: what a direct jump of the function itself leads into, code that is
+ * not r-x text of a file, first bytes that look patched by somebody else.
+ * Patching the GOT instead was rejected (see docs/SAFETY.md): it misses callers.
+ */
+#include "inject/hook_planner.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "inject/code_ranges.h"
+#include "inject/entry_decode.h"
+#include "inject/entry_gap.h"
+#include "inject/gadgets.h"
+#include "inject/hook_islands.h"
+#include "inject/plt.h"
+
+#define WORD		8u
+#define MAX_FORWARDS	4u	/* links of a chain of jumps that are followed */
+#define PATCH_JUMPS	2u	/* from an entry to somebody's code */
+
+/* A gap that straddles two words and the entry's own. */
+RING_ASSERT(RING_MAX_PATCHES >= 3 * RING_MAX_ENTRIES, "the journal holds any plan");
+
+enum symbol_state { SYMBOL_OPEN = 0, SYMBOL_PLANNED, SYMBOL_SKIPPED, SYMBOL_FORWARDS };
+
+struct planner {
+	const struct hook_planner_input *input;
+	struct allocators_input search;
+	struct allocators *found;
+	struct link_map_list list;
+	struct entry_gaps gaps;
+	uint8_t state[ALLOCATORS_MAX_SYMBOLS];		/* enum symbol_state, by symbol */
+	uint16_t forward[ALLOCATORS_MAX_SYMBOLS];	/* of SYMBOL_FORWARDS: to which symbol */
+	struct hook_plan *plan;
+};
+
+/* One entry point while it is being decided. */
+struct candidate {
+	const struct allocator_symbol *symbol;
+	const struct allocator_module *module;
+	struct code_ranges ranges;
+	struct entry_code code;		/* of the function, bytes owned */
+	uint8_t *bytes;
+	struct entry_scan scan;
+	struct hook_entry entry;
+	const char *reason;		/* why not, when it can't be */
+};
+
+static int read_target(const struct planner *planner, uint64_t address, void *buffer, size_t bytes)
+{
+	const struct elf_reader *reader = planner->input->reader;
+
+	return reader->read(reader->context, address, buffer, bytes);
+}
+
+/* Adds "name (module): reason" to what the plan leaves alone. */
+static void skip(struct hook_plan *plan, const struct allocators *found,
+		 const struct allocator_symbol *symbol, const char *reason)
+{
+	const char *path = found->module[symbol->module].path, *slash = strrchr(path, '/');
+
+	if (plan->skipped_count >= HOOK_MAX_SKIPPED) {
+		plan->left_out++;
+		return;
+	}
+	/* Cut where it is too long: the reason is what matters least then. */
+	(void)!snprintf(plan->skipped[plan->skipped_count++], HOOK_SKIPPED_BYTES, "%s (%.24s): %s",
+			symbol->display, slash ? slash + 1 : path, reason);
+}
+
+/* Text that the kernel maps privately from a file, and nobody may write to. */
+static bool is_text(const struct procmaps *maps, uint64_t address, uint64_t bytes)
+{
+	const struct procmap *map = procmaps_find(maps, address);
+
+	return map && map->inode && map->prot == (PROCMAP_R | PROCMAP_X) &&
+	       bytes <= map->end - address;
+}
+
+/* The function's own extent: call frame information first, the symbol's size else. */
+static const char *find_extent(struct candidate *c)
+{
+	const struct allocator_symbol *symbol = c->symbol;
+	const struct entry_span *range;
+	uint64_t room = c->module->image.high - symbol->address;
+
+	if (code_ranges_near(&c->module->image, c->module->has_symtab ? &c->module->symtab : NULL,
+			     symbol->address - ENTRY_GAP_BELOW,
+			     symbol->address + ENTRY_GAP_ABOVE + ENTRY_GAP_BYTES, &c->ranges) < 0)
+		c->ranges.count = 0;
+	range = code_ranges_find(&c->ranges, symbol->address);
+	if (range) {
+		c->entry.low = range->low;
+		c->entry.high = range->high;
+	} else {
+		c->entry.low = symbol->address;
+		c->entry.high = symbol->address + (symbol->size < room ? symbol->size : room);
+	}
+	return c->entry.high > symbol->address ? NULL : "its length is unknown";
+}
+
+/* Copies the function; of a very long one the part from the entry on. */
+static int copy_code(const struct planner *planner, struct candidate *c)
+{
+	uint64_t low = c->entry.low, high = c->entry.high;
+
+	if (high - low > ENTRY_MAX_CODE_BYTES) {
+		low = c->symbol->address;
+		high = high - low < ENTRY_MAX_CODE_BYTES ? high : low + ENTRY_MAX_CODE_BYTES;
+	}
+	c->bytes = malloc(high - low);
+	if (!c->bytes)
+		return -ENOMEM;
+	if (read_target(planner, low, c->bytes, high - low) < 0 ||
+	    read_target(planner, c->symbol->address, c->entry.expect, HOOK_EXPECT_BYTES) < 0) {
+		c->reason = "its code can't be read";
+		return 0;
+	}
+	c->code = (struct entry_code){ low, high, c->bytes };
+	return entry_scan_code(&c->code, &c->scan);
+}
+
+static void candidate_done(struct candidate *c)
+{
+	entry_scan_done(&c->scan);
+	free(c->bytes);
+}
+
+/* Reads all that decisions about symbol need. 0 (see c->reason) or -ENOMEM. */
+static int candidate_init(const struct planner *planner, const struct allocator_symbol *symbol,
+			  struct candidate *c)
+{
+	memset(c, 0, sizeof(*c));
+	c->symbol = symbol;
+	c->module = &planner->found->module[symbol->module];
+	c->reason = symbol->skip;
+	if (!c->reason && symbol->name->throws && planner->input->map_only)
+		c->reason = "may throw; needs the dlopen loader";
+	if (!c->reason && !is_text(planner->input->maps, symbol->address, HOOK_EXPECT_BYTES))
+		c->reason = "not in a file's text";
+	if (!c->reason)
+		c->reason = find_extent(c);
+	return c->reason ? 0 : copy_code(planner, c);
+}
+
+/* Index of the symbol at address, or -1. */
+static int symbol_at(const struct allocators *found, uint64_t address)
+{
+	for (size_t i = 0; i < found->symbol_count; i++) {
+		if (found->symbol[i].address == address)
+			return (int)i;
+	}
+	return -1;
+}
+
+/* What ld.so would bind name to, among the modules that define allocators. */
+static int symbol_called(const struct allocators *found, const char *name)
+{
+	for (size_t i = 0; *name && i < found->module_count; i++) {
+		struct elf_symbol symbol;
+
+		if (elf_image_lookup(&found->module[i].image, name, &symbol) == 0)
+			return symbol_at(found, symbol.address);
+	}
+	return -1;
+}
+
+/* The symbol that a jump to target reaches, through a PLT stub or not; -1: none known. */
+static int symbol_reached(const struct planner *planner, const struct allocator_module *module,
+			  uint64_t target)
+{
+	char name[PLT_NAME_BYTES];
+	int index = symbol_at(planner->found, target);
+
+	if (index >= 0 || plt_resolve(&module->image, target, &target, name) < 0)
+		return index;
+	index = symbol_at(planner->found, target);
+	return index >= 0 ? index : symbol_called(planner->found, name);
+}
+
+/* Index of the symbol of the same shape that the function only hands its call on to, or -1. */
+static int find_forward(const struct planner *planner, const struct candidate *c)
+{
+	const struct allocator_symbol *symbol = c->symbol, *other;
+	uint64_t target;
+	int index;
+
+	if (!entry_forwards(&c->code, symbol->address, symbol->name->shape == RING_SHAPE_FREE,
+			    &target))
+		return -1;
+	index = symbol_reached(planner, c->module, target);
+	if (index < 0)
+		return -1;
+	other = &planner->found->symbol[index];
+	return other != symbol && other->name->shape == symbol->name->shape ? index : -1;
+}
+
+/* The 5 bytes of a direct jump lie in one aligned word. */
+static bool fits_word(uint64_t address, unsigned int bytes)
+{
+	return address % WORD + bytes <= WORD;
+}
+
+static void take_relocation(struct candidate *c, const struct entry_relocation *moved,
+			    enum hook_patch_kind kind)
+{
+	c->entry.patch = (uint8_t)kind;
+	c->entry.covered_bytes = moved->covered_bytes;
+	c->entry.relocated_bytes = moved->relocated_bytes;
+	c->entry.fixup_count = moved->fixup_count;
+	memcpy(c->entry.relocated, moved->relocated, sizeof(moved->relocated));
+	memcpy(c->entry.fixup, moved->fixup, sizeof(moved->fixup));
+}
+
+/*
+ * A function that only returns, as _dl_debug_state: the jump may cover the filler
+ * behind its ret, where no thread ever is.
+ */
+static bool try_lone_ret(const struct planner *planner, struct candidate *c)
+{
+	uint64_t address = c->symbol->address;
+	struct entry_relocation moved = { .covered_bytes = ENTRY_JUMP_BYTES };
+	struct entry_code code = { address, address + HOOK_EXPECT_BYTES, c->entry.expect };
+
+	if (!entry_is_lone_ret(&code, address, &moved.relocated_bytes) ||
+	    !fits_word(address, ENTRY_JUMP_BYTES) ||
+	    !is_text(planner->input->maps, address, ENTRY_JUMP_BYTES))
+		return false;
+	for (unsigned int i = 1; i < ENTRY_JUMP_BYTES; i++) {
+		const struct entry_span *other = code_ranges_find(&c->ranges, address + i);
+
+		if (other && other->low > address)
+			return false;
+	}
+	memcpy(moved.relocated, c->entry.expect, moved.relocated_bytes);
+	take_relocation(c, &moved, HOOK_PATCH_DIRECT);
+	return true;
+}
+
+/* Gap or direct: only the first instruction is replaced. 1 done, 0 see c->reason, -errno. */
+static int try_first(struct planner *planner, struct candidate *c)
+{
+	struct entry_relocation moved;
+	uint64_t address = c->symbol->address;
+	int r;
+
+	if (entry_relocate(&c->code, address, 1, &moved, &c->reason) < 0)
+		return 0;
+	if (moved.first_bytes >= ENTRY_JUMP_BYTES && fits_word(address, ENTRY_JUMP_BYTES)) {
+		take_relocation(c, &moved, HOOK_PATCH_DIRECT);
+		return 1;
+	}
+	c->reason = "its first instruction has one byte";
+	if (moved.first_bytes < ENTRY_SHORT_JUMP_BYTES ||
+	    !fits_word(address, ENTRY_SHORT_JUMP_BYTES))
+		return 0;
+	c->reason = "no gap";
+	r = entry_gap_find(&planner->gaps, &c->ranges, address, &c->entry.gap,
+			   c->entry.gap_expect);
+	if (r == -ENOMEM)
+		return r;
+	if (r < 0)
+		return 0;
+	take_relocation(c, &moved, HOOK_PATCH_GAP);
+	return 1;
+}
+
+static bool try_stopped(struct candidate *c)
+{
+	uint64_t address = c->symbol->address;
+	struct entry_relocation moved;
+
+	if (!fits_word(address, ENTRY_JUMP_BYTES)) {
+		c->reason = "no gap, and not aligned";
+		return false;
+	}
+	if (entry_relocate(&c->code, address, ENTRY_JUMP_BYTES, &moved, &c->reason) < 0)
+		return false;
+	if (!c->scan.complete) {
+		c->reason = "no gap, and not all of its code decodes";
+		return false;
+	}
+	if (entry_scan_jumps_into(&c->scan, address, address + moved.covered_bytes)) {
+		c->reason = "no gap, and it jumps into its own entry";
+		return false;
+	}
+	take_relocation(c, &moved, HOOK_PATCH_STOPPED);
+	return true;
+}
+
+/*
+ * Compilers don't jump out of a module; detours do, at once or by way of a gap,
+ * and so do patches that an earlier memattach left.
+ */
+static bool looks_patched(const struct planner *planner, const struct candidate *c)
+{
+	const struct elf_image *image = &c->module->image;
+	uint8_t bytes[HOOK_EXPECT_BYTES];
+	uint64_t at = c->symbol->address, target;
+
+	memcpy(bytes, c->entry.expect, sizeof(bytes));
+	for (unsigned int i = 0; i < PATCH_JUMPS; i++) {
+		struct entry_code code = { at, at + sizeof(bytes), bytes };
+
+		if (!entry_starts_with_jump(&code, &target))
+			return false;
+		if (target < image->low || target >= image->high)
+			return true;
+		at = target;
+		if (read_target(planner, at, bytes, sizeof(bytes)) < 0)
+			return false;
+	}
+	return false;
+}
+
+/* Fills c->entry's patch, or c->reason. 0 or -errno. */
+static int decide(struct planner *planner, struct candidate *c)
+{
+	uint64_t address = c->symbol->address;
+	int r;
+
+	if (looks_patched(planner, c)) {
+		c->reason = "already patched by somebody";
+		return 0;
+	}
+	/* A loop whose head is the entry would be a call for each turn. */
+	if (entry_scan_jumps_into(&c->scan, address, address + 1)) {
+		c->reason = "a loop of its own starts at its entry";
+		return 0;
+	}
+	r = try_lone_ret(planner, c) ? 1 : try_first(planner, c);
+	if (r < 0)
+		return r;
+	if (r > 0 || try_stopped(c))
+		c->reason = NULL;
+	return 0;
+}
+
+/* Keeps the word of every entry out of the hands of the gap search. */
+static int reserve_entries(struct planner *planner)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < planner->found->symbol_count && r == 0; i++) {
+		uint64_t address = planner->found->symbol[i].address;
+
+		r = entry_gaps_reserve(&planner->gaps, address, address + ENTRY_JUMP_BYTES);
+	}
+	return r;
+}
+
+/* Entries so close together that their patches would share a word. */
+static bool word_is_taken(const struct hook_plan *plan, uint64_t address)
+{
+	for (uint32_t i = 0; i < plan->entry_count; i++) {
+		if (plan->entry[i].address / WORD == address / WORD)
+			return true;
+	}
+	return false;
+}
+
+static void add_entry(struct hook_plan *plan, struct candidate *c)
+{
+	/* The name's copy in the symbol is ended; both have the same length. */
+	memcpy(c->entry.name, c->symbol->display, sizeof(c->entry.name));
+	c->entry.address = c->symbol->address;
+	c->entry.shape = c->symbol->name->shape;
+	c->entry.family = c->symbol->family;
+	plan->entry[plan->entry_count++] = c->entry;
+}
+
+static int plan_symbol(struct planner *planner, size_t index, bool forwards_too)
+{
+	struct candidate c;
+	int r = candidate_init(planner, &planner->found->symbol[index], &c), forward = -1;
+
+	if (r == 0 && !c.reason && !forwards_too)
+		forward = find_forward(planner, &c);
+	if (forward >= 0) {
+		planner->state[index] = SYMBOL_FORWARDS;
+		planner->forward[index] = (uint16_t)forward;
+		candidate_done(&c);
+		return 0;
+	}
+	if (r == 0 && !c.reason && word_is_taken(planner->plan, c.symbol->address))
+		c.reason = "too close to another entry";
+	if (r == 0 && !c.reason && planner->plan->entry_count >= RING_MAX_ENTRIES)
+		c.reason = "no room for more entries";
+	if (r == 0 && !c.reason)
+		r = decide(planner, &c);
+	if (r == 0 && c.reason)
+		skip(planner->plan, planner->found, c.symbol, c.reason);
+	else if (r == 0)
+		add_entry(planner->plan, &c);
+	planner->state[index] = c.reason ? SYMBOL_SKIPPED : SYMBOL_PLANNED;
+	candidate_done(&c);
+	return r;
+}
+
+/* The symbol at the end of the chain of jumps from symbol index. */
+static size_t forward_end(const struct planner *planner, size_t index)
+{
+	for (unsigned int i = 0; i < MAX_FORWARDS && planner->state[index] == SYMBOL_FORWARDS; i++)
+		index = planner->forward[index];
+	return index;
+}
+
+static int plan_symbols(struct planner *planner)
+{
+	size_t count = planner->found->symbol_count;
+	int r = 0;
+
+	for (size_t i = 0; i < count && r == 0; i++)
+		r = plan_symbol(planner, i, false);
+	for (size_t i = 0; i < count && r == 0; i++) {
+		if (planner->state[i] == SYMBOL_FORWARDS &&
+		    planner->state[forward_end(planner, i)] != SYMBOL_PLANNED)
+			r = plan_symbol(planner, i, true);
+	}
+	return r;
+}
+
+/* Those that need no hook are named last: they give way when there is no room. */
+static void name_forwards(struct planner *planner)
+{
+	for (size_t i = 0; i < planner->found->symbol_count; i++) {
+		const struct allocator_symbol *symbol = &planner->found->symbol[i];
+		char reason[HOOK_SKIPPED_BYTES];
+
+		if (planner->state[i] != SYMBOL_FORWARDS ||
+		    planner->plan->skipped_count >= HOOK_MAX_SKIPPED)
+			continue;
+		snprintf(reason, sizeof(reason), "calls %s, which is hooked",
+			 planner->found->symbol[forward_end(planner, i)].display);
+		skip(planner->plan, planner->found, symbol, reason);
+	}
+}
+
+/* Rank in the order of applying: a block must not be seen to live because its free was missed. */
+static unsigned int apply_rank(const struct hook_entry *entry)
+{
+	switch (entry->shape) {
+	case RING_SHAPE_DL_STATE:
+		return 0;
+	case RING_SHAPE_FREE:
+	case RING_SHAPE_MUNMAP:
+		return 1;
+	case RING_SHAPE_REALLOC:
+	case RING_SHAPE_REALLOCARRAY:
+	case RING_SHAPE_MREMAP:
+		return 2;
+	default:
+		return 3;
+	}
+}
+
+/* Stable, and small enough for the simplest way. */
+static void sort_entries(struct hook_plan *plan)
+{
+	for (uint32_t i = 1; i < plan->entry_count; i++) {
+		struct hook_entry moving = plan->entry[i];
+		uint32_t at = i;
+
+		for (; at > 0 && apply_rank(&plan->entry[at - 1]) > apply_rank(&moving); at--)
+			plan->entry[at] = plan->entry[at - 1];
+		plan->entry[at] = moving;
+	}
+}
+
+/* Takes out what no island serves. */
+static void drop_unreachable(struct planner *planner)
+{
+	struct hook_plan *plan = planner->plan;
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < plan->entry_count; i++) {
+		int index = symbol_at(planner->found, plan->entry[i].address);
+
+		if (plan->entry[i].island != HOOK_NO_ISLAND)
+			plan->entry[kept++] = plan->entry[i];
+		else if (index >= 0)
+			skip(plan, planner->found, &planner->found->symbol[index],
+			     "no free address within 1 GiB");
+	}
+	memset(&plan->entry[kept], 0, (plan->entry_count - kept) * sizeof(plan->entry[0]));
+	plan->entry_count = kept;
+}
+
+static int make_plan(struct planner *planner)
+{
+	struct hook_plan *plan = planner->plan;
+	int r = reserve_entries(planner);
+
+	plan->family_count = (uint32_t)planner->found->family_count;
+	memcpy(plan->family, planner->found->family, sizeof(plan->family));
+	plan->left_out = (uint32_t)planner->found->left_out;
+	if (r == 0)
+		r = plan_symbols(planner);
+	if (r < 0)
+		return r;
+	sort_entries(plan);
+	r = hook_islands_place(planner->input->maps, plan);
+	if (r < 0)
+		return r;
+	drop_unreachable(planner);
+	name_forwards(planner);
+	return gadgets_find(&planner->search, planner->found, plan);
+}
+
+static int read_list(const struct hook_planner_input *input, struct link_map_list *ret)
+{
+	struct link_map_input list = { .reader = input->reader, .maps = input->maps,
+				       .exe_base = input->exe_base };
+
+	link_map_parse_auxv(input->auxv, input->auxv ? input->auxv_bytes : 0, &list.auxv);
+	return link_map_read(&list, ret);
+}
+
+static void planner_free(struct planner *planner)
+{
+	allocators_free(planner->found);
+	link_map_done(&planner->list);
+	free(planner->plan);
+	free(planner);
+}
+
+static struct planner *planner_new(const struct hook_planner_input *input)
+{
+	struct planner *planner = calloc(1, sizeof(*planner));
+
+	if (!planner)
+		return NULL;
+	planner->input = input;
+	planner->plan = calloc(1, sizeof(*planner->plan));
+	planner->gaps = (struct entry_gaps){ .reader = input->reader, .maps = input->maps };
+	planner->search = (struct allocators_input){
+		.reader = input->reader, .maps = input->maps, .list = &planner->list,
+		.track = input->track, .file = input->file, .file_context = input->file_context,
+	};
+	if (!planner->plan) {
+		planner_free(planner);
+		return NULL;
+	}
+	return planner;
+}
+
+int hook_planner_run(const struct hook_planner_input *input, struct hook_plan *ret)
+{
+	struct planner *planner = planner_new(input);
+	int r = planner ? read_list(input, &planner->list) : -ENOMEM;
+
+	if (r == 0)
+		r = allocators_find(&planner->search, &planner->found);
+	if (r == 0)
+		r = make_plan(planner);
+	if (r == 0)
+		*ret = *planner->plan;
+	if (planner)
+		planner_free(planner);
+	return r;
+}

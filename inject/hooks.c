@@ -1,0 +1,372 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * hooks.c - see hooks.h.
+ *
+ * An entry is patched by one aligned 8-byte write, so that a processor fetches
+ * either the old or the new instruction. With a first-instruction patch no
+ * thread can be inside what is replaced, so nothing has to stop; a patch over
+ * several instructions needs all threads stopped and none of them inside.
+ * Other makers' processors than AMD get every patch in a stop until the toggle
+ * storm has been run on them (docs/SAFETY.md).
+ */
+#include "inject/hooks.h"
+
+#include <cpuid.h>
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "inject/journal.h"
+#include "inject/remote_mem.h"
+#include "inject/ring_publish.h"
+#include "inject/steps.h"
+#include "inject/stop.h"
+
+enum {
+	JMP_REL32 = 0xe9,
+	JMP_REL8 = 0xeb,
+	JMP_BYTES = 5,
+	JMP_SHORT_BYTES = 2,
+	STOP_TRIES = 32,
+};
+#define STOP_BUDGET_NS 20000000ull	/* doubles every 4 tries */
+
+static bool in_text(const struct procmaps *maps, uint64_t low, uint64_t high)
+{
+	const struct procmap *map = procmaps_find(maps, low);
+
+	return map && high <= map->end && map->inode &&
+	       (map->prot & (PROCMAP_X | PROCMAP_W | PROCMAP_SHARED)) == PROCMAP_X;
+}
+
+static uint64_t slot_address(const struct hook_plan *plan, const struct hook_entry *e)
+{
+	return plan->island[e->island].address + e->slot * sizeof(struct ring_island_entry);
+}
+
+static uint64_t thunk_address(const struct hook_plan *plan, const struct hook_entry *e)
+{
+	return slot_address(plan, e) + offsetof(struct ring_island_entry, thunk);
+}
+
+static bool reaches(uint64_t from_end, uint64_t to)
+{
+	int64_t d = (int64_t)(to - from_end);
+
+	return d == (int32_t)d;
+}
+
+/* Filler that a compiler or assembler leaves: nops of every length, int3, zero. */
+static bool is_filler(const uint8_t *b)
+{
+	for (int i = 0; i < JMP_BYTES; i++)
+		if (!memchr("\x90\xcc\x00\x0f\x1f\x66\x2e\x84\x80\x40\x44", b[i], 11))
+			return false;
+	return true;
+}
+
+static bool numbers_make_sense(const struct hook_plan *plan, const struct hook_entry *e)
+{
+	return e->shape > RING_SHAPE_NONE && e->shape < RING_SHAPE_COUNT &&
+	       e->family < plan->family_count && e->island < plan->island_count &&
+	       (e->slot + 1) * sizeof(struct ring_island_entry) <=
+		       plan->island[e->island].pages * 4096ull &&
+	       e->relocated_bytes <= HOOK_RELOCATED_BYTES && e->fixup_count <= HOOK_MAX_FIXUPS &&
+	       e->covered_bytes <= HOOK_EXPECT_BYTES && e->low <= e->address && e->address < e->high;
+}
+
+static bool patch_fits_word(const struct hook_entry *e)
+{
+	unsigned int bytes = e->patch == HOOK_PATCH_GAP ? JMP_SHORT_BYTES : JMP_BYTES;
+
+	return e->patch >= HOOK_PATCH_GAP && e->patch <= HOOK_PATCH_STOPPED &&
+	       e->covered_bytes >= bytes && e->address % 8 + bytes <= 8;
+}
+
+static int check_gap(const struct attachment *a, const struct procmaps *maps,
+		     const struct hook_plan *plan, const struct hook_entry *e)
+{
+	int64_t distance = (int64_t)(e->gap - (e->address + JMP_SHORT_BYTES));
+	uint8_t live[JMP_BYTES];
+
+	if (distance != (int8_t)distance || !in_text(maps, e->gap, e->gap + JMP_BYTES) ||
+	    procmaps_find(maps, e->gap) != procmaps_find(maps, e->address) ||
+	    !reaches(e->gap + JMP_BYTES, thunk_address(plan, e)))
+		return -EINVAL;
+	if (remote_read(&a->target, e->gap, live, sizeof(live)) ||
+	    memcmp(live, e->gap_expect, sizeof(live)) != 0 || !is_filler(live))
+		return -ESTALE;
+	return 0;
+}
+
+static int check_entry(const struct attachment *a, const struct procmaps *maps,
+		       const struct hook_plan *plan, const struct hook_entry *e)
+{
+	uint8_t live[HOOK_EXPECT_BYTES];
+
+	if (!numbers_make_sense(plan, e) || !patch_fits_word(e) ||
+	    !in_text(maps, e->address, e->address + e->covered_bytes) ||
+	    !a->layout.hook[e->shape])
+		return -EINVAL;
+	if (remote_read(&a->target, e->address, live, e->covered_bytes) ||
+	    memcmp(live, e->expect, e->covered_bytes) != 0)
+		return -ESTALE;
+	if (e->patch == HOOK_PATCH_GAP)
+		return check_gap(a, maps, plan, e);
+	return reaches(e->address + JMP_BYTES, thunk_address(plan, e)) ? 0 : -EINVAL;
+}
+
+int hooks_check(const struct attachment *a, const struct hook_plan *plan, char *ret_name)
+{
+	_cleanup_(procmaps_done) struct procmaps maps = { 0 };
+	int error = procmaps_read(a->target.maps, &maps);
+
+	if (!error && (plan->entry_count > RING_MAX_ENTRIES ||
+		       plan->family_count > HOOK_MAX_FAMILIES ||
+		       plan->island_count > RING_MAX_ISLANDS))
+		error = -EINVAL;
+	for (uint32_t i = 0; !error && i < plan->entry_count; i++) {
+		error = check_entry(a, &maps, plan, &plan->entry[i]);
+		if (error)
+			memcpy(ret_name, plan->entry[i].name, HOOK_NAME_BYTES);
+	}
+	return error;
+}
+
+static void put_rel32(uint8_t *at, uint64_t end_address, uint64_t to)
+{
+	int32_t d = (int32_t)(to - end_address);
+
+	memcpy(at, &d, sizeof(d));
+}
+
+/* Relocated first instructions, then `jmp rel32` to the instruction after them. */
+static int fill_original(const struct hook_entry *e, uint64_t at, uint8_t *code)
+{
+	uint64_t back = e->address + e->covered_bytes;
+	unsigned int n = e->relocated_bytes;
+
+	memcpy(code, e->relocated, n);
+	for (unsigned int i = 0; i < e->fixup_count; i++) {
+		const struct hook_fixup *f = &e->fixup[i];
+
+		if (f->at + 4u > n || f->end > n || !reaches(at + f->end, f->target))
+			return -EINVAL;
+		put_rel32(code + f->at, at + f->end, f->target);
+	}
+	if (!reaches(at + n + JMP_BYTES, back))
+		return -EINVAL;
+	code[n] = JMP_REL32;
+	put_rel32(code + n + 1, at + n + JMP_BYTES, back);
+	return 0;
+}
+
+static int fill_slot(const struct attachment *a, uint32_t index, struct ring_island_entry *slot)
+{
+	static const uint8_t lea_r11[] = { 0x4c, 0x8d, 0x1d }, jmp_at[] = { 0xff, 0x25 };
+	const struct hook_entry *e = &a->plan.entry[index];
+	uint64_t at = slot_address(&a->plan, e);
+	uint64_t original = at + offsetof(struct ring_island_entry, original);
+	uint64_t thunk = at + offsetof(struct ring_island_entry, thunk);
+
+	memset(slot, 0xcc, sizeof(*slot));
+	slot->hook = a->shim_base + a->layout.hook[e->shape];
+	slot->index = index;
+	slot->magic = RING_ISLAND_MAGIC;
+	memcpy(slot->thunk, lea_r11, sizeof(lea_r11));
+	put_rel32(slot->thunk + 3, thunk + 7, original);
+	memcpy(slot->thunk + 7, jmp_at, sizeof(jmp_at));
+	put_rel32(slot->thunk + 9, thunk + 13, at);
+	return fill_original(e, original, slot->original);
+}
+
+/* File offset of an island in the shim's memfd: the islands follow the image. */
+static uint64_t island_offset(const struct attachment *a, uint32_t island)
+{
+	uint64_t offset = a->layout.file_bytes;
+
+	for (uint32_t i = 0; i < island; i++)
+		offset += a->island[i].bytes;
+	return offset;
+}
+
+int hooks_write_islands(struct attachment *a)
+{
+	for (uint32_t i = 0; i < a->plan.entry_count; i++) {
+		const struct hook_entry *e = &a->plan.entry[i];
+		struct ring_island_entry slot;
+		uint64_t offset = island_offset(a, e->island) + e->slot * sizeof(slot);
+		int error = fill_slot(a, i, &slot);
+
+		if (error)
+			return error;
+		if (pwrite(a->shim_fd, &slot, sizeof(slot), (off_t)offset) != sizeof(slot))
+			return -EIO;
+		a->control->entry[i] = (struct ring_entry){
+			.low = e->low, .high = e->high, .shape = e->shape, .family = e->family,
+		};
+	}
+	a->control->entry_count = a->plan.entry_count;
+	ring_publish_callers(a->control);
+	step_point();
+	return 0;
+}
+
+/* Replaces bytes inside the aligned word(s) that hold address; journal before text. */
+static int patch_bytes(struct attachment *a, uint64_t address, const uint8_t *bytes, size_t count)
+{
+	while (count) {
+		struct ring_patch word = { .address = address & ~7ull };
+		size_t at = address % 8, part = count < 8 - at ? count : 8 - at;
+		int error = remote_read(&a->target, word.address, &word.original, sizeof(word.original));
+
+		if (error)
+			return error;
+		word.page_is_file = remote_page_is_file(&a->target, word.address);
+		word.patched = word.original;
+		memcpy((uint8_t *)&word.patched + at, bytes, part);
+		error = journal_intend(&a->control->journal, &word);
+		if (!error)
+			error = remote_write_word(&a->target, word.address, word.patched);
+		if (error)
+			return error;
+		address += part;
+		bytes += part;
+		count -= part;
+	}
+	return 0;
+}
+
+static int apply_gap(struct attachment *a, const struct hook_entry *e)
+{
+	uint8_t jump[JMP_BYTES] = { JMP_REL32 };
+
+	put_rel32(jump + 1, e->gap + JMP_BYTES, thunk_address(&a->plan, e));
+	return patch_bytes(a, e->gap, jump, sizeof(jump));
+}
+
+static int apply_entry(struct attachment *a, const struct hook_entry *e)
+{
+	uint8_t jump[JMP_BYTES] = { JMP_REL32 };
+
+	if (e->patch == HOOK_PATCH_GAP) {
+		jump[0] = JMP_REL8;
+		jump[1] = (uint8_t)(e->gap - (e->address + JMP_SHORT_BYTES));
+		return patch_bytes(a, e->address, jump, JMP_SHORT_BYTES);
+	}
+	put_rel32(jump + 1, e->address + JMP_BYTES, thunk_address(&a->plan, e));
+	return patch_bytes(a, e->address, jump, JMP_BYTES);
+}
+
+static bool releases(const struct hook_entry *e)
+{
+	return e->shape == RING_SHAPE_FREE || e->shape == RING_SHAPE_MUNMAP;
+}
+
+/* True on processors where patching under running threads has been proven by test. */
+static bool may_patch_running(void)
+{
+	unsigned int eax, vendor_b, vendor_c, vendor_d;
+
+	if (!__get_cpuid(0, &eax, &vendor_b, &vendor_c, &vendor_d))
+		return false;
+	return vendor_b == signature_AMD_ebx && vendor_c == signature_AMD_ecx;
+}
+
+/* Applies those of one round: releasing or allocating entries, stopped or running ones. */
+static int apply_round(struct attachment *a, bool release, bool stopped, bool everything_stopped)
+{
+	for (uint32_t i = 0; i < a->plan.entry_count; i++) {
+		const struct hook_entry *e = &a->plan.entry[i];
+		bool needs_stop = e->patch == HOOK_PATCH_STOPPED || everything_stopped;
+		int error;
+
+		if (releases(e) != release || needs_stop != stopped)
+			continue;
+		error = apply_entry(a, e);
+		if (error)
+			return error;
+	}
+	return 0;
+}
+
+static bool clear_of_entries(const struct attachment *a, const struct stop_all *stop)
+{
+	for (uint32_t i = 0; i < a->plan.entry_count; i++) {
+		const struct hook_entry *e = &a->plan.entry[i];
+
+		if (e->patch == HOOK_PATCH_STOPPED &&
+		    !stop_all_clear_of(stop, e->address, e->address + e->covered_bytes))
+			return false;
+	}
+	return true;
+}
+
+static int apply_stopped(struct attachment *a, bool everything_stopped)
+{
+	for (uint64_t i = 0; i < STOP_TRIES; i++) {
+		struct stop_all *stop;
+		uint64_t held_us = 0;
+		uint32_t threads = 0;
+		bool clear;
+		int error = stop_all_begin(&a->target, STOP_BUDGET_NS << i / 4, &stop);
+
+		if (error == -ETIME)
+			continue;
+		if (error)
+			return error;
+		clear = clear_of_entries(a, stop);
+		if (clear)
+			error = apply_round(a, true, true, everything_stopped);
+		if (clear && !error)
+			error = apply_round(a, false, true, everything_stopped);
+		stop_all_end(stop, &held_us, &threads);
+		attachment_note_stop(a, held_us, threads);
+		if (clear)
+			return error;
+	}
+	return -ETIME;
+}
+
+static bool any_needs_stop(const struct attachment *a, bool everything_stopped)
+{
+	for (uint32_t i = 0; i < a->plan.entry_count; i++)
+		if (everything_stopped || a->plan.entry[i].patch == HOOK_PATCH_STOPPED)
+			return true;
+	return false;
+}
+
+int hooks_apply_gaps(struct attachment *a)
+{
+	int error = 0;
+
+	for (uint32_t i = 0; !error && i < a->plan.entry_count; i++)
+		if (a->plan.entry[i].patch == HOOK_PATCH_GAP)
+			error = apply_gap(a, &a->plan.entry[i]);
+	a->control->journal.gap_patches = a->control->journal.patch_count;
+	return error;
+}
+
+int hooks_apply_entries(struct attachment *a)
+{
+	bool everything_stopped = !may_patch_running();
+	int error = apply_round(a, true, false, everything_stopped);
+
+	if (!error && any_needs_stop(a, everything_stopped))
+		error = apply_stopped(a, everything_stopped);
+	if (!error)
+		error = apply_round(a, false, false, everything_stopped);
+	return error;
+}
+
+int hooks_revert_entries(struct attachment *a)
+{
+	struct ring_journal *j = &a->control->journal;
+
+	return journal_revert(&a->target, j, j->gap_patches, j->patch_count);
+}
+
+int hooks_revert_gaps(struct attachment *a)
+{
+	return journal_revert(&a->target, &a->control->journal, 0, a->control->journal.gap_patches);
+}

@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * inject.c - the table of steps: downwards to attach, upwards to detach.
+ *
+ * Every change to the target is one row with its undo beside it. The target
+ * runs during all of them: what has to stop a thread does so itself, briefly
+ * (load: one; entries: all, only where an entry needs it; quiesce: one at a
+ * time). Each row leaves a target that runs correctly for ever if we end there.
+ */
+#include "inject/inject.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include "inject/hooks.h"
+#include "inject/remote_mem.h"
+#include "inject/ring_setup.h"
+#include "inject/shim_image.h"
+#include "inject/steps.h"
+#include "inject/tracee.h"
+
+#define QUIESCE_LIMIT_NS 500000000ull	/* then the analyst looks at who is in the way */
+#define DEADLINE_MS 800		/* a keeper that is late by more than this is taken for dead */
+
+/* An abstract socket name is a lock that the kernel drops when we die; nothing is left on disk. */
+static int do_lock(struct inject *in)
+{
+	struct sockaddr_un name = { .sun_family = AF_UNIX };
+	int length = snprintf(name.sun_path + 1, sizeof(name.sun_path) - 1, "memattach-%d-%llu",
+			      in->at.target.ref.pid,
+			      (unsigned long long)in->at.target.ref.start_time);
+
+	in->lock = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (in->lock < 0)
+		return -errno;
+	if (bind(in->lock, (struct sockaddr *)&name,
+		 (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length)) < 0) {
+		(void)snprintf(in->problem, sizeof(in->problem),
+			       "another memattach is attached to process %d; detach that one first",
+			       in->at.target.ref.pid);
+		return errno == EADDRINUSE ? -EALREADY : -errno;
+	}
+	return 0;
+}
+
+static int undo_lock(struct inject *in)
+{
+	cleanup_fd(&in->lock);
+	in->lock = -1;
+	return 0;
+}
+
+static int do_record(struct inject *in)
+{
+	return pristine_take(&in->at.target.ref, &in->before);
+}
+
+/* For a cleanup, which does not know what the target looked like before. */
+static int check_nothing_left(struct inject *in)
+{
+	_cleanup_(procmaps_done) struct procmaps maps = { 0 };
+	int error = procmaps_read(in->at.target.maps, &maps);
+
+	for (size_t i = 0; !error && i < maps.count; i++)
+		if (strncmp(maps.map[i].path, "/memfd:memattach-", 17) == 0)
+			error = -EUCLEAN;
+	in->pristine = error == 0;
+	return error;
+}
+
+static int undo_record(struct inject *in)
+{
+	struct pristine *after = NULL;
+	struct pristine_diff diff;
+	int error;
+
+	if (!in->before)
+		return check_nothing_left(in);
+	error = pristine_take(&in->at.target.ref, &after);
+
+	if (!error)
+		error = pristine_compare(in->before, after, false, &diff);
+	in->pristine = error == 0;
+	if (error > 0) {
+		(void)snprintf(in->problem, sizeof(in->problem), "%.500s", diff.text);
+		error = -EUCLEAN;
+	}
+	pristine_free(after);
+	return error;
+}
+
+static int do_load(struct inject *in)
+{
+	return load_shim(&in->at, &in->load);
+}
+
+static int undo_load(struct inject *in)
+{
+	return unload_shim(&in->at, &in->load);
+}
+
+static int do_islands(struct inject *in)
+{
+	char name[HOOK_NAME_BYTES] = "";
+	int error = hooks_check(&in->at, &in->at.plan, name);
+
+	if (error)
+		(void)snprintf(in->problem, sizeof(in->problem),
+			       "%.40s: the code in the target is not what was planned for", name);
+	return error ? error : hooks_write_islands(&in->at);
+}
+
+static int write_root(struct inject *in, bool armed)
+{
+	struct shim_root root = { 0 };
+
+	if (!in->at.shim_base)
+		return 0;
+	if (armed) {
+		root.control = in->at.ring_base;
+		root.shim_low = in->at.shim_base;
+		root.shim_high = in->at.shim_base + in->at.layout.text_bytes;
+	}
+	return remote_write(&in->at.target, in->at.shim_base + in->at.layout.root, &root,
+			    sizeof(root));
+}
+
+static int do_arm(struct inject *in)
+{
+	inject_refresh_deadline(in);
+	return write_root(in, true);
+}
+
+static int undo_arm(struct inject *in)
+{
+	return write_root(in, false);
+}
+
+static int do_gaps(struct inject *in) { return hooks_apply_gaps(&in->at); }
+static int undo_gaps(struct inject *in) { return hooks_revert_gaps(&in->at); }
+static int do_entries(struct inject *in) { return hooks_apply_entries(&in->at); }
+static int undo_entries(struct inject *in) { return hooks_revert_entries(&in->at); }
+
+/* The bytes of a patched word that are ours. */
+static struct quiesce_range patched_bytes(const struct ring_patch *p)
+{
+	uint64_t changed = p->original ^ p->patched;
+
+	if (!changed)
+		return (struct quiesce_range){ 0, 0 };
+	return (struct quiesce_range){
+		p->address + (uint64_t)__builtin_ctzll(changed) / 8,
+		p->address + 8 - (uint64_t)__builtin_clzll(changed) / 8,
+	};
+}
+
+/* Shim, islands, and the gaps: a thread may stand before the jump in a gap. */
+static size_t quiesce_ranges(const struct inject *in, struct quiesce_range *range)
+{
+	const struct attachment *a = &in->at;
+	const struct ring_journal *j = &a->control->journal;
+	size_t count = 0;
+
+	if (a->shim_base)
+		range[count++] = (struct quiesce_range){ a->shim_base,
+							 a->shim_base + a->layout.total_bytes };
+	for (uint32_t i = 0; i < a->island_count; i++)
+		range[count++] = (struct quiesce_range){ a->island[i].address,
+							 a->island[i].address + a->island[i].bytes };
+	for (uint32_t i = 0; i < j->gap_patches; i++)
+		range[count++] = patched_bytes(&j->patch[i]);
+	return count;
+}
+
+static int undo_quiesce(struct inject *in)
+{
+	struct quiesce_range range[1 + RING_MAX_ISLANDS + RING_MAX_PATCHES];
+	size_t count = quiesce_ranges(in, range);
+	int error = quiesce_wait(&in->at.target, range, count, tracee_now_ns() + QUIESCE_LIMIT_NS,
+				 &in->seen, &in->quiesce);
+
+	attachment_note_stop(&in->at, in->quiesce.stop_us_max, in->quiesce.stopped);
+	if (error == -ETIME)
+		(void)snprintf(in->problem, sizeof(in->problem),
+			       "thread %d is still inside a hooked call", in->quiesce.blocker);
+	return error;
+}
+
+static const struct {
+	const char *name;
+	int (*enter)(struct inject *in);
+	int (*leave)(struct inject *in);
+	bool must_leave;	/* nothing below may be undone unless this was */
+} step[INJECT_STEPS] = {
+	[INJECT_LOCK] = { "lock", do_lock, undo_lock, false },
+	[INJECT_RECORD] = { "record", do_record, undo_record, false },
+	[INJECT_LOAD] = { "load", do_load, undo_load, true },
+	[INJECT_ISLANDS] = { "islands", do_islands, NULL, false },
+	[INJECT_ARM] = { "arm", do_arm, undo_arm, true },
+	[INJECT_GAPS] = { "gaps", do_gaps, undo_gaps, true },
+	[INJECT_QUIESCE] = { "quiesce", NULL, undo_quiesce, true },
+	[INJECT_ENTRIES] = { "entries", do_entries, undo_entries, true },
+};
+
+int inject_init(struct inject *in, struct target *target)
+{
+	memset(in, 0, sizeof(*in));
+	in->at.target = *target;
+	*target = TARGET_NONE;
+	in->at.ring_fd = in->at.shim_fd = in->lock = -1;
+	in->at.remote_fd[0] = in->at.remote_fd[1] = -1;
+	return shim_layout_read(shim_image_start, shim_image_bytes(), &in->at.layout);
+}
+
+void inject_done(struct inject *in)
+{
+	pristine_free(in->before);
+	quiesce_seen_done(&in->seen);
+	(void)undo_lock(in);
+	cleanup_fd(&in->at.ring_fd);
+	cleanup_fd(&in->at.shim_fd);
+	target_done(&in->at.target);
+}
+
+static int explain(struct inject *in, unsigned int i, const char *way, int error)
+{
+	if (!in->problem[0])
+		(void)snprintf(in->problem, sizeof(in->problem), "%s (%s): %s", step[i].name, way,
+			       strerror(-error));
+	return error;
+}
+
+int inject_enter(struct inject *in, enum inject_step last)
+{
+	for (unsigned int i = in->done; i <= (unsigned int)last; i++) {
+		int error = step[i].enter ? step[i].enter(in) : 0;
+
+		step_point();
+		/* a row that failed half-way has something to undo: it counts as done */
+		in->done = i + 1;
+		if (error)
+			return explain(in, i, "entering", error);
+	}
+	return 0;
+}
+
+int inject_leave(struct inject *in, enum inject_step first)
+{
+	int error = 0;
+
+	while (in->done > (unsigned int)first) {
+		unsigned int i = in->done - 1;
+		int one = step[i].leave ? step[i].leave(in) : 0;
+
+		step_point();
+		if (one)
+			error = error ? error : explain(in, i, "leaving", one);
+		if (one && step[i].must_leave)
+			return error;
+		in->done = i;
+	}
+	return error;
+}
+
+void inject_refresh_deadline(struct inject *in)
+{
+	if (in->at.control)
+		__atomic_store_n(&in->at.control->deadline,
+				 ring_setup_tsc() + ring_setup_tsc_hz() / 1000 * DEADLINE_MS,
+				 __ATOMIC_RELEASE);
+}

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * journal.c - see journal.h. One struct ring_patch per aligned word, written
+ * before the word is. Reverting compares first: another instrumenter may have
+ * patched on top of us, and its bytes are not ours to undo.
+ */
+#include "inject/journal.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "inject/remote_mem.h"
+#include "inject/steps.h"
+
+/* A page that we have patched before is no longer the file's, but was. */
+static uint32_t page_was_file(const struct ring_journal *j, const struct ring_patch *patch)
+{
+	for (uint32_t i = 0; i < j->patch_count; i++)
+		if ((j->patch[i].address ^ patch->address) < 4096)
+			return j->patch[i].page_is_file;
+	return patch->page_is_file;
+}
+
+int journal_intend(struct ring_journal *j, const struct ring_patch *patch)
+{
+	struct ring_patch *p = &j->patch[j->patch_count];
+
+	if (j->patch_count >= RING_MAX_PATCHES)
+		return -ENOSPC;
+	*p = *patch;
+	p->page_is_file = page_was_file(j, patch);
+	p->state = RING_PATCH_INTENDED;
+	__atomic_store_n(&j->patch_count, j->patch_count + 1, __ATOMIC_RELEASE);
+	step_point();
+	return 0;
+}
+
+static int revert_one(const struct target *target, struct ring_patch *p)
+{
+	uint64_t live;
+	int error;
+
+	if (p->state != RING_PATCH_INTENDED)
+		return 0;
+	error = remote_read(target, p->address, &live, sizeof(live));
+	if (!error && live != p->original)
+		error = live == p->patched ?
+			remote_write_word(target, p->address, p->original) : -EEXIST;
+	if (!error)
+		p->state = RING_PATCH_REVERTED;
+	return error;
+}
+
+int journal_revert(const struct target *target, struct ring_journal *j, uint32_t first,
+		   uint32_t last)
+{
+	int error = 0;
+
+	for (uint32_t i = last; i > first; i--) {
+		int one = revert_one(target, &j->patch[i - 1]);
+
+		error = error ? error : one;
+	}
+	return error;
+}
+
+/* The word of the file that is mapped at address; 0 or -errno. */
+static int file_word(const struct target *target, const struct procmap *map, uint64_t address,
+		     uint64_t *ret)
+{
+	_cleanup_fd_ int fd = -1;
+	char path[96];
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/map_files/%llx-%llx", target->ref.pid,
+		       (unsigned long long)map->start, (unsigned long long)map->end);
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd < 0)
+		return -errno;
+	if (pread(fd, ret, sizeof(*ret), (off_t)(address - map->start + map->offset)) !=
+	    (ssize_t)sizeof(*ret))
+		return -EIO;
+	return 0;
+}
+
+/* What the word must have been before patch i: an earlier patch's result, or the file's bytes. */
+static int expected_original(const struct target *target, const struct procmap *map,
+			     const struct ring_journal *j, uint32_t i, uint64_t *ret)
+{
+	for (uint32_t k = i; k > 0; k--)
+		if (j->patch[k - 1].address == j->patch[i].address) {
+			*ret = j->patch[k - 1].patched;
+			return 0;
+		}
+	return file_word(target, map, j->patch[i].address, ret);
+}
+
+static int check_patch(const struct target *target, const struct procmaps *maps,
+		       const struct ring_journal *j, uint32_t i)
+{
+	const struct ring_patch *p = &j->patch[i];
+	const struct procmap *map = procmaps_find(maps, p->address);
+	uint64_t word;
+	int error;
+
+	if (p->address % 8 || !map || !map->inode || p->address + 8 > map->end ||
+	    (map->prot & (PROCMAP_X | PROCMAP_W)) != PROCMAP_X)
+		return -EBADMSG;
+	error = expected_original(target, map, j, i, &word);
+	if (error == -EPERM || error == -EACCES)
+		return 0;	/* an ordinary user can't open it; he can only harm his own process */
+	return error || word != p->original ? -EBADMSG : 0;
+}
+
+int journal_check(const struct target *target, const struct ring_journal *j)
+{
+	_cleanup_(procmaps_done) struct procmaps maps = { 0 };
+	int error;
+
+	if (j->patch_count > RING_MAX_PATCHES || j->gap_patches > j->patch_count ||
+	    j->island_count > RING_MAX_ISLANDS)
+		return -EBADMSG;
+	error = procmaps_read(target->maps, &maps);
+	for (uint32_t i = 0; !error && i < j->patch_count; i++)
+		error = check_patch(target, &maps, j, i);
+	return error;
+}
+
+unsigned int journal_pages(const struct ring_journal *j, uint64_t *page, unsigned int room)
+{
+	unsigned int count = 0;
+
+	for (uint32_t i = 0; i < j->patch_count && i < RING_MAX_PATCHES; i++) {
+		uint64_t p = j->patch[i].address & ~4095ull;
+		unsigned int k = 0;
+
+		while (k < count && page[k] != p)
+			k++;
+		if (k == count && count < room && j->patch[i].page_is_file)
+			page[count++] = p;
+	}
+	return count;
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * journal.h - the write-ahead list of patched words, kept inside the target.
+ *
+ * It lies in the shared memory that stays mapped when we die, so that a later
+ * `memattach cleanup -p PID` finds it. Then it is the target's word against
+ * ours: journal_check compares it with the target's own files before use.
+ */
+#ifndef MEMATTACH_JOURNAL_H
+#define MEMATTACH_JOURNAL_H
+
+#include "inject/ring_abi.h"
+#include "inject/target.h"
+
+/* Notes that the word patch->address is about to change (state is set here). 0 or -ENOSPC. */
+int journal_intend(struct ring_journal *journal, const struct ring_patch *patch) _must_check_;
+/*
+ * Reverts patches [first, last) in reverse order. A word that is neither
+ * patched nor original is left alone. 0, -EEXIST when there was such a word
+ * (all others are reverted), -errno of the first write that failed (likewise).
+ */
+int journal_revert(const struct target *target, struct ring_journal *journal, uint32_t first,
+		   uint32_t last);
+/*
+ * For a journal read from a target after its keeper died: counts in bounds,
+ * addresses in private r-x file mappings, originals equal to the mapped file.
+ * 0 or -EBADMSG.
+ */
+int journal_check(const struct target *target, const struct ring_journal *journal) _must_check_;
+/*
+ * The text pages that were patched and are the file's own again once their
+ * private copy is dropped, each once; the number.
+ */
+unsigned int journal_pages(const struct ring_journal *journal, uint64_t *page, unsigned int room);
+
+#endif

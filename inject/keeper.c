@@ -1,0 +1,459 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * keeper.c - the only process that can change the target, and small on purpose.
+ *
+ * It parses no ELF, no DWARF and no link map of the target. It waits for the
+ * analyst's requests, signals, the end of the target, and a clock that keeps
+ * the shim's deadline ahead. While it works on a request that stops threads it
+ * writes to no descriptor that a stopped terminal could block.
+ */
+#include "inject/keeper.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/timerfd.h>
+
+#include "inject/abandon.h"
+#include "inject/hello.h"
+#include "inject/inject.h"
+#include "inject/launch.h"
+#include "inject/mapped_file.h"
+#include "inject/proto.h"
+#include "inject/remote_mem.h"
+#include "inject/ring_setup.h"
+#include "inject/sealed_copy.h"
+#include "inject/seccomp_check.h"
+#include "inject/threads.h"
+
+enum { TICK_MS = 200, SAMPLE_ROOM = 1 << 20 };
+#define LOAD_LIMIT_NS 3000000000ull
+
+struct keeper {
+	struct inject in;
+	int socket, signals, timer;
+	struct stop_sample sample;
+	bool gone, gone_noted, stop_wanted, stop_noted, finished;
+	int status;
+	struct seccomp_verdict seccomp;
+	uint8_t payload[PROTO_MAX_PAYLOAD];
+};
+
+/* A reply in the making: what the handler fills, what is sent. */
+struct reply {
+	struct proto_message message;
+	const void *payload;
+	int fd[PROTO_MAX_FDS];
+	bool close_fds;
+};
+
+static void reply_fd(struct reply *reply, int fd)
+{
+	reply->fd[reply->message.fd_count++] = fd;
+}
+
+static int on_hello(struct keeper *k, const struct proto_message *request, struct reply *reply)
+{
+	static struct proto_hello hello;
+	int error = hello_fill(&k->in.at.target, &hello);
+
+	(void)request;
+	hello.may_readv = k->seccomp.may_readv;
+	hello.may_wait = k->seccomp.may_wait;
+	hello.filtered = k->seccomp.filtered;
+	reply->payload = &hello;
+	reply->message.payload_bytes = sizeof(hello);
+	reply->close_fds = true;
+	for (int i = 0; !error && i < HELLO_FDS; i++) {
+		int fd = hello_open(&k->in.at.target, (enum hello_fd)i);
+
+		if (fd < 0)
+			error = fd;
+		else
+			reply_fd(reply, fd);
+	}
+	return error;
+}
+
+static int on_open_file(struct keeper *k, const struct proto_message *request, struct reply *reply)
+{
+	int fd = mapped_file_open(&k->in.at.target, request->value[0], request->value[1]);
+
+	if (fd < 0)
+		return fd;
+	reply->close_fds = true;
+	reply_fd(reply, fd);
+	return 0;
+}
+
+static int on_list_threads(struct keeper *k, const struct proto_message *request,
+			   struct reply *reply)
+{
+	static struct thread_candidate list[256];
+	int count = threads_rank(&k->in.at.target, list, ARRAY_SIZE(list));
+
+	(void)request;
+	if (count < 0)
+		return count;
+	reply->payload = list;
+	reply->message.payload_bytes = (uint32_t)((size_t)count * sizeof(list[0]));
+	return 0;
+}
+
+static int on_sample(struct keeper *k, const struct proto_message *request, struct reply *reply)
+{
+	static struct proto_sample sample;
+	int fd, error;
+
+	stop_sample_done(&k->sample);
+	memset(&k->sample, 0, sizeof(k->sample));
+	error = stop_sample(&k->in.at.target, (pid_t)request->value[0], SAMPLE_ROOM, &k->sample);
+	if (error)
+		return error;
+	fd = sealed_copy("stack", k->sample.stack, k->sample.stack_bytes);
+	if (fd < 0)
+		return fd;
+	sample.registers = k->sample.registers;
+	sample.stack_bytes = k->sample.stack_bytes;
+	reply->payload = &sample;
+	reply->message.payload_bytes = sizeof(sample);
+	reply->close_fds = true;
+	reply_fd(reply, fd);
+	return 0;
+}
+
+static void use_sample(struct keeper *k, bool wanted)
+{
+	k->in.load.proven = wanted && k->sample.stack ? &k->sample : NULL;
+	k->in.load.deadline_ns = tracee_now_ns() + LOAD_LIMIT_NS;
+}
+
+/* A call that the target's own filter refuses could kill it. */
+static int check_filter(struct keeper *k, uint32_t loader)
+{
+	if (k->seccomp.allowed && (!k->seccomp.filtered || loader == LOADER_MAP))
+		return 0;
+	if (k->seccomp.refused < 0)
+		(void)snprintf(k->in.problem, sizeof(k->in.problem),
+			       "its system call filter (seccomp) can't be read; "
+			       "run memattach as root and outside of any filter");
+	else
+		(void)snprintf(k->in.problem, sizeof(k->in.problem),
+			       "its system call filter (seccomp) refuses call %ld, which memattach needs",
+			       k->seccomp.refused);
+	return -EACCES;
+}
+
+static int on_load(struct keeper *k, const struct proto_message *request, struct reply *reply)
+{
+	const struct proto_load *load = (const void *)k->payload;
+	struct attachment *a = &k->in.at;
+	int error = check_filter(k, load->loader);
+
+	if (error)
+		return error;
+
+	if (request->payload_bytes != sizeof(*load))
+		return -EPROTO;
+	a->plan = load->plan;
+	if (a->plan.entry_count > RING_MAX_ENTRIES || a->plan.island_count > RING_MAX_ISLANDS)
+		return -EPROTO;
+	a->geometry = ring_setup_geometry(load->ring_total_bytes,
+					  (unsigned int)sysconf(_SC_NPROCESSORS_CONF),
+					  load->sampled != 0);
+	k->in.load.loader = (enum attachment_loader)load->loader;
+	use_sample(k, load->loader == LOADER_DLOPEN);
+	error = inject_enter(&k->in, INJECT_LOAD);
+	if (error && load_is_out(a))
+		(void)inject_leave(&k->in, INJECT_LOAD);
+	reply->message.value[0] = a->shim_base;
+	reply->message.value[1] = !load_is_out(a);
+	if (error)
+		return error;
+	a->control->seed = load->seed;
+	reply_fd(reply, a->ring_fd);
+	return 0;
+}
+
+static int on_hook(struct keeper *k, const struct proto_message *request, struct reply *reply)
+{
+	(void)reply;
+	k->in.at.dl_handle = request->value[0];
+	if (k->in.at.control)
+		k->in.at.control->journal.dl_handle = request->value[0];
+	return inject_enter(&k->in, INJECT_ENTRIES);
+}
+
+static int on_run_to(struct keeper *k, const struct proto_message *request, struct reply *reply)
+{
+	(void)reply;
+	return launch_run_to(&k->in.at.target, request->value[0]);
+}
+
+static int on_release(struct keeper *k, const struct proto_message *request, struct reply *reply)
+{
+	(void)request;
+	(void)reply;
+	return launch_release(&k->in.at.target);
+}
+
+/* For a cleanup, or for the analyst that replaces one that died. */
+static int on_adopt(struct keeper *k, const struct proto_message *request, struct reply *reply)
+{
+	const struct proto_load *load = (const void *)k->payload;
+	int error = 0;
+
+	if (request->payload_bytes != sizeof(*load))
+		return -EPROTO;
+	if (k->in.done == 0)
+		error = inject_adopt(&k->in, &load->plan);
+	reply->message.value[0] = k->in.at.loader;
+	reply->message.value[1] = k->in.at.shim_base;
+	return error;
+}
+
+static int on_unhook(struct keeper *k, const struct proto_message *request, struct reply *reply)
+{
+	pid_t cleared = (pid_t)request->value[0];
+	int error = cleared ? quiesce_clear(&k->in.seen, cleared) : 0;
+
+	if (!error)
+		error = inject_leave(&k->in, INJECT_ARM);
+	reply->message.value[0] = (uint64_t)k->in.quiesce.blocker;
+	return error;
+}
+
+static int on_unload(struct keeper *k, const struct proto_message *request, struct reply *reply)
+{
+	(void)reply;
+	if (request->value[1])
+		k->in.at.dl_handle = request->value[1];
+	use_sample(k, request->value[0] != 0);
+	return inject_leave(&k->in, INJECT_RECORD);
+}
+
+static int on_status(struct keeper *k, const struct proto_message *request, struct reply *reply)
+{
+	static struct proto_status status;
+
+	(void)request;
+	status = (struct proto_status){
+		.stop_us_max = k->in.at.stop_us_max,
+		.threads_stopped = k->in.at.threads_stopped,
+		.pristine = k->in.pristine,
+		.loader = k->in.at.loader,
+	};
+	k->in.at.stop_us_max = 0;
+	k->in.at.threads_stopped = 0;
+	reply->payload = &status;
+	reply->message.payload_bytes = sizeof(status);
+	return 0;
+}
+
+static int on_finish(struct keeper *k, const struct proto_message *request, struct reply *reply)
+{
+	(void)reply;
+	k->status = (int)request->value[0];
+	k->finished = true;
+	return 0;
+}
+
+static int (*const handler[PROTO_TYPE_COUNT])(struct keeper *k, const struct proto_message *request,
+					       struct reply *reply) = {
+	[PROTO_HELLO] = on_hello,
+	[PROTO_OPEN_FILE] = on_open_file,
+	[PROTO_LIST_THREADS] = on_list_threads,
+	[PROTO_SAMPLE] = on_sample,
+	[PROTO_LOAD] = on_load,
+	[PROTO_HOOK] = on_hook,
+	[PROTO_UNHOOK] = on_unhook,
+	[PROTO_UNLOAD] = on_unload,
+	[PROTO_RUN_TO] = on_run_to,
+	[PROTO_RELEASE] = on_release,
+	[PROTO_ADOPT] = on_adopt,
+	[PROTO_STATUS] = on_status,
+	[PROTO_FINISH] = on_finish,
+};
+
+/* One request, one reply. 1 served, 0 the analyst is gone, -errno. */
+static int serve(struct keeper *k)
+{
+	struct reply reply = { .message = { .status = 0 } };
+	struct proto_message request;
+	int fds[PROTO_MAX_FDS], got, error;
+
+	got = proto_receive(k->socket, &request, k->payload, fds);
+	if (got <= 0)
+		return got;
+	for (int i = 0; i < PROTO_MAX_FDS; i++)
+		cleanup_fd(&fds[i]);
+	reply.message.type = request.type;
+	k->in.problem[0] = '\0';
+	if (request.type >= PROTO_TYPE_COUNT || !handler[request.type])
+		return -EPROTO;
+	reply.message.status = handler[request.type](k, &request, &reply);
+	(void)snprintf(reply.message.text, sizeof(reply.message.text), "%.500s", k->in.problem);
+	if (reply.message.status)
+		reply.message.payload_bytes = 0;
+	error = proto_send(k->socket, &reply.message, reply.payload, reply.fd);
+	for (unsigned int i = 0; reply.close_fds && i < reply.message.fd_count; i++)
+		cleanup_fd(&reply.fd[i]);
+	return error ? (error == -EPIPE ? 0 : error) : 1;
+}
+
+static int note(struct keeper *k, enum proto_type type, uint64_t value)
+{
+	struct proto_message message = { .type = type, .value = { value } };
+
+	return proto_send(k->socket, &message, NULL, NULL);
+}
+
+static void read_signals(struct keeper *k)
+{
+	struct signalfd_siginfo info;
+
+	while (read(k->signals, &info, sizeof(info)) == (ssize_t)sizeof(info))
+		k->stop_wanted = true;
+}
+
+/* After exec the old address space is gone: what we had in there went with it. */
+static bool address_space_gone(const struct keeper *k)
+{
+	uint64_t magic;
+
+	return k->in.at.ring_base &&
+	       remote_read(&k->in.at.target, k->in.at.ring_base, &magic, sizeof(magic)) != 0;
+}
+
+static int tick(struct keeper *k)
+{
+	uint64_t expirations;
+	int error = 0;
+
+	(void)!read(k->timer, &expirations, sizeof(expirations));
+	if (k->in.done > INJECT_ARM)
+		inject_refresh_deadline(&k->in);
+	(void)abandon_release();
+	k->gone = k->gone || !pidref_alive(&k->in.at.target.ref) || address_space_gone(k);
+	if (k->gone && !k->gone_noted) {
+		k->gone_noted = true;
+		error = note(k, PROTO_NOTE_GONE, pidref_alive(&k->in.at.target.ref));
+	}
+	if (!error && k->stop_wanted && !k->stop_noted) {
+		k->stop_noted = true;
+		error = note(k, PROTO_NOTE_STOP, 0);
+	}
+	return error;
+}
+
+/* Serves until the analyst finishes (0) or is gone (-EPIPE). */
+static int loop(struct keeper *k)
+{
+	while (!k->finished) {
+		struct pollfd wait[] = {
+			{ .fd = k->socket, .events = POLLIN },
+			{ .fd = k->signals, .events = POLLIN },
+			{ .fd = k->timer, .events = POLLIN },
+			{ .fd = k->gone ? -1 : k->in.at.target.ref.fd, .events = POLLIN },
+		};
+		int got = 1;
+
+		if (poll(wait, ARRAY_SIZE(wait), -1) < 0 && errno != EINTR)
+			return -errno;
+		if (wait[1].revents)
+			read_signals(k);
+		if (wait[0].revents)
+			got = serve(k);
+		if (got > 0 && !k->finished)
+			got = tick(k) ? 0 : 1;
+		if (got <= 0)
+			return got ? got : -EPIPE;
+	}
+	return 0;
+}
+
+static int open_clock(void)
+{
+	struct itimerspec every = { .it_interval = { 0, TICK_MS * 1000000l },
+				    .it_value = { 0, TICK_MS * 1000000l } };
+	int fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+
+	if (fd >= 0)
+		(void)timerfd_settime(fd, 0, &every, NULL);
+	return fd;
+}
+
+static int open_signals(void)
+{
+	sigset_t set;
+
+	(void)sigemptyset(&set);
+	(void)sigaddset(&set, SIGINT);
+	(void)sigaddset(&set, SIGTERM);
+	(void)sigaddset(&set, SIGHUP);
+	(void)sigprocmask(SIG_BLOCK, &set, NULL);
+	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+/*
+ * The analyst is gone without having finished. The hooks come out at once; the
+ * rest needs an analyst's proof when the shim came in by dlopen.
+ */
+static void leave_alone(struct keeper *k, const struct keeper_options *options)
+{
+	int socket, error;
+
+	(void)launch_release(&k->in.at.target);
+	error = k->gone ? 0 : inject_leave(&k->in, INJECT_ARM);
+	if (k->gone || error == -ESRCH)
+		return;
+	if (!error && k->in.at.loader == LOADER_DLOPEN && k->in.done > INJECT_LOAD &&
+	    options->respawn) {
+		socket = options->respawn(options->context);
+		if (socket < 0)
+			return;
+		k->socket = socket;
+		(void)loop(k);
+		cleanup_fd(&socket);
+		return;
+	}
+	if (!error) {
+		use_sample(k, false);
+		(void)inject_leave(&k->in, INJECT_RECORD);
+	}
+}
+
+int keeper_run(struct target *target, const struct keeper_options *options,
+	       struct keeper_result *ret)
+{
+	static struct keeper keeper;	/* some 150 KiB: the payload, the plan */
+	struct keeper *k = &keeper;
+	int error = tracee_init();
+
+	memset(ret, 0, sizeof(*ret));
+	if (!error)
+		error = inject_init(&k->in, target);
+	if (error)
+		return error;
+	k->socket = options->socket;
+	k->status = -1;
+	k->signals = open_signals();
+	k->timer = open_clock();
+	k->seccomp = seccomp_check(&k->in.at.target);
+	error = k->signals < 0 || k->timer < 0 ? -EMFILE : loop(k);
+	ret->analyst_died = !k->finished;
+	if (!k->finished)
+		leave_alone(k, options);
+	(void)launch_release(&k->in.at.target);
+	ret->status = k->status;
+	ret->dormant = !k->gone && pidref_alive(&k->in.at.target.ref) && k->in.done > INJECT_LOAD;
+	memcpy(ret->problem, k->in.problem, sizeof(ret->problem));
+	stop_sample_done(&k->sample);
+	inject_done(&k->in);
+	cleanup_fd(&k->signals);
+	cleanup_fd(&k->timer);
+	return error == -EPIPE ? 0 : error;
+}

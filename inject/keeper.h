@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * keeper.h - the privileged process: serves the analyst's requests, keeps the
+ * shim's deadline fresh, and leaves the target clean whatever happens to the analyst.
+ */
+#ifndef MEMATTACH_KEEPER_H
+#define MEMATTACH_KEEPER_H
+
+#include "inject/target.h"
+
+struct keeper_options {
+	int socket;			/* to the analyst; borrowed */
+	/* Starts an analyst that finishes a detach; a socket to it, or -errno. NULL: none. */
+	int (*respawn)(void *context);
+	void *context;
+};
+
+/* How it ended, for the exit status of the program. */
+struct keeper_result {
+	int status;		/* what the analyst asked for; -1 it never did */
+	bool dormant;		/* something of ours is still in the target */
+	bool analyst_died;
+	char problem[512];
+};
+
+/*
+ * Runs until the analyst has finished or died and the target is left. Takes
+ * ownership of target. SIGINT, SIGTERM, SIGHUP ask for a detach.
+ */
+int keeper_run(struct target *target, const struct keeper_options *options,
+	       struct keeper_result *ret);
+
+#endif

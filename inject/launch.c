@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * launch.c - starting a program with its first thread held.
+ *
+ * After exec it stands before the dynamic loader's first instruction. It runs to
+ * the loader's notification (or, static, to its entry point) by a hardware
+ * breakpoint: no byte of it is changed. Rejected: stepping (a start-up relocates
+ * millions of instructions' worth), stopping at system calls (the first
+ * constructor may allocate before it makes one).
+ */
+#include "inject/launch.h"
+
+#include <errno.h>
+#include <signal.h>
+
+#include "inject/remote_mem.h"
+#include "inject/tracee.h"
+
+#define START_LIMIT_NS 30000000000ull
+
+/* Waits for the exec; signals that come before it are delivered. */
+static int wait_for_exec(pid_t pid)
+{
+	uint64_t end = tracee_now_ns() + START_LIMIT_NS;
+	struct tracee_stop stop;
+
+	for (;;) {
+		int error = tracee_wait(pid, end, &stop);
+
+		if (error || stop.kind == TRACEE_EXEC)
+			return error;
+		error = tracee_continue(pid, stop.kind == TRACEE_SIGNAL ? stop.signal : 0);
+		if (error)
+			return error;
+	}
+}
+
+int launch_hold(pid_t pid, int gate, struct target *ret)
+{
+	struct pidref ref = PIDREF_NONE;
+	int error = tracee_seize_at_exec(pid);
+
+	if (!error && write(gate, "", 1) != 1)
+		error = -errno;
+	if (!error)
+		error = wait_for_exec(pid);
+	if (!error)
+		error = pidref_open(pid, &ref);
+	if (!error)
+		error = target_open(&ref, ret);
+	if (error)
+		pidref_done(&ref);
+	else
+		ret->held = pid;
+	return error;
+}
+
+int launch_run_to(struct target *target, uint64_t address)
+{
+	uint64_t end = tracee_now_ns() + START_LIMIT_NS;
+	struct tracee_stop stop = { .kind = TRACEE_EXEC };
+	struct user_regs_struct registers = { .rip = 0 };
+	int signal = 0, error, clear;
+
+	if (!target->held)
+		return -EINVAL;
+	error = tracee_set_breakpoint(target->held, address);
+	while (!error && registers.rip != address) {
+		error = tracee_continue(target->held, signal);
+		if (!error)
+			error = tracee_wait(target->held, end, &stop);
+		if (!error)
+			error = tracee_get_registers(target->held, &registers);
+		signal = stop.kind == TRACEE_SIGNAL && stop.signal != SIGTRAP ? stop.signal : 0;
+	}
+	clear = error == -ESRCH ? 0 : tracee_set_breakpoint(target->held, 0);
+	return error ? error : clear;
+}
+
+int launch_release(struct target *target)
+{
+	pid_t tid = target->held;
+
+	target->held = 0;
+	return tid ? tracee_detach(tid, 0) : 0;
+}

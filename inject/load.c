@@ -1,0 +1,512 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * load.c - see load.h.
+ *
+ * The borrowed thread makes two memfds; we open them through /proc/PID/fd, fill
+ * them, and it maps and closes them: no descriptor of ours is left. The ring
+ * comes first, because the journal in it then already says what will be mapped
+ * where; every address is chosen here and taken with MAP_FIXED_NOREPLACE. By
+ * dlopen the shim becomes an object like any other for debuggers and unwinders;
+ * `map` places the same file without any help of the target's libc.
+ */
+#include "inject/load.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "inject/journal.h"
+#include "inject/proc_status.h"
+#include "inject/remote_mem.h"
+#include "inject/ring_setup.h"
+#include "inject/shim_image.h"
+#include "inject/steps.h"
+#include "inject/threads.h"
+
+#ifndef MADV_WIPEONFORK
+#define MADV_WIPEONFORK 18
+#endif
+#define PAGE 4096ull
+#define DLOPEN_STACK (256ull * 1024)
+#define CALL_LIMIT_NS 3000000000ull
+#define REACH (1ull << 30)
+
+/* One remote system call whose failure is an error; *ret may be NULL. */
+static int call(struct borrow *b, long number, const uint64_t arguments[6], uint64_t *ret)
+{
+	int64_t result;
+	int error = borrow_syscall(b, number, arguments, &result);
+
+	if (error)
+		return error;
+	if (result < 0)
+		return (int)result;
+	if (ret)
+		*ret = (uint64_t)result;
+	return 0;
+}
+
+static struct borrow_request request_for(const struct attachment *a, uint64_t deadline_ns)
+{
+	return (struct borrow_request){
+		.allow = BORROW_ALLOW_ANY,
+		.syscall_ret = a->plan.gadget_syscall_ret,
+		.restorer = a->plan.gadget_restorer,
+		.deadline_ns = deadline_ns,
+	};
+}
+
+/* The thread that will do the work: the proven one in its proven state, else the best there is. */
+static int borrow_for(const struct attachment *a, const struct load_options *options,
+		      struct borrow *ret)
+{
+	struct borrow_request request = request_for(a, options->deadline_ns);
+
+	if (!options->proven)
+		return threads_borrow(&a->target, &request, ret);
+	request.tid = options->proven->tid;
+	request.allow = BORROW_ALLOW_BLOCKED | BORROW_ALLOW_RESTART_BLOCK;
+	request.stack_room = DLOPEN_STACK;
+	request.expect = &options->proven->registers;
+	request.expect_stack = options->proven->stack;
+	request.expect_stack_bytes = options->proven->stack_bytes;
+	return borrow_begin(&a->target, &request, ret);
+}
+
+/* memfd_create in the target; *ret_remote is its descriptor there, *ret_fd ours of the same file. */
+static int make_memfd(const struct attachment *a, struct borrow *b, const char *name,
+		      int *ret_remote, int *ret_fd)
+{
+	uint64_t remote = 0;
+	uint64_t arguments[6] = { 0, MFD_CLOEXEC | MFD_ALLOW_SEALING, 0, 0, 0, 0 };
+	char path[64];
+	int error = borrow_put(b, name, strlen(name) + 1, &arguments[0]);
+
+	if (!error)
+		error = call(b, SYS_memfd_create, arguments, &remote);
+	if (error)
+		return error;
+	*ret_remote = (int)remote;
+	(void)snprintf(path, sizeof(path), "/proc/%d/task/%d/fd/%d", a->target.ref.pid,
+		       b->request.tid, *ret_remote);
+	*ret_fd = open(path, O_RDWR | O_CLOEXEC);
+	return *ret_fd < 0 ? -errno : 0;
+}
+
+/* The target's pid as it knows it itself. */
+static pid_t own_pid_of(const struct target *target)
+{
+	struct proc_thread_status status;
+
+	return proc_read_status(target->ref.pid, &status) ? target->ref.pid : status.ns_pid;
+}
+
+static int map_ring_here(struct attachment *a)
+{
+	void *mapping;
+
+	if (ftruncate(a->ring_fd, (off_t)a->geometry.total_bytes) < 0)
+		return -errno;
+	mapping = mmap(NULL, a->geometry.total_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, a->ring_fd,
+		       0);
+	if (mapping == MAP_FAILED)
+		return -errno;
+	a->control = mapping;
+	a->control_bytes = a->geometry.total_bytes;
+	ring_setup_control(a->control, &a->geometry);
+	a->control->pid = (uint64_t)own_pid_of(&a->target);
+	return 0;
+}
+
+/* What is or will be mapped where: written before any of it is. */
+static void write_journal(struct attachment *a)
+{
+	struct ring_journal *j = &a->control->journal;
+	uint64_t shim = a->shim_base ? a->shim_base : a->shim_place;
+
+	j->ring_base = a->ring_place;
+	j->ring_bytes = a->geometry.total_bytes;
+	j->shim_base = shim;
+	j->shim_bytes = a->layout.total_bytes;
+	j->shim_root = shim ? shim + a->layout.root : 0;
+	j->dl_handle = a->dl_handle;
+	j->loader = a->loader;
+	j->island_count = a->plan.island_count;
+	for (uint32_t i = 0; i < j->island_count; i++)
+		j->island[i] = (struct ring_island){ a->plan.island[i].address,
+						     a->plan.island[i].pages * PAGE };
+	j->owner_pid = (uint32_t)getpid();
+	(void)pidref_read_start_time(getpid(), &j->owner_start_time);
+}
+
+/* Image, then one zeroed stretch per island, in the shim's memfd. */
+static int fill_shim_file(struct attachment *a)
+{
+	uint64_t total = a->layout.file_bytes;
+
+	for (uint32_t i = 0; i < a->plan.island_count; i++)
+		total += a->plan.island[i].pages * PAGE;
+	if (ftruncate(a->shim_fd, (off_t)total) < 0)
+		return -errno;
+	if (pwrite(a->shim_fd, shim_image_start, shim_image_bytes(), 0) !=
+	    (ssize_t)shim_image_bytes())
+		return -EIO;
+	return 0;
+}
+
+/* The plan's word is not enough for code that a thread of the target will run. */
+static int check_gadgets(const struct attachment *a)
+{
+	static const uint8_t syscall_ret[] = { 0x0f, 0x05, 0xc3 };
+	static const uint8_t restorer[] = { 0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05 };
+	uint8_t live[sizeof(restorer)];
+	if (remote_read(&a->target, a->plan.gadget_syscall_ret, live, sizeof(syscall_ret)) ||
+	    memcmp(live, syscall_ret, sizeof(syscall_ret)) != 0 ||
+	    remote_read(&a->target, a->plan.gadget_restorer, live, sizeof(restorer)) ||
+	    memcmp(live, restorer, sizeof(restorer)) != 0)
+		return -ESTALE;
+	return 0;
+}
+
+/* True if [address, address + bytes) and a place that the plan gives to an island meet. */
+static bool meets_island(const struct attachment *a, uint64_t address, uint64_t bytes,
+			 uint64_t *ret_island)
+{
+	for (uint32_t i = 0; i < a->plan.island_count; i++) {
+		const struct hook_island *island = &a->plan.island[i];
+
+		*ret_island = island->address;
+		if (address < island->address + island->pages * PAGE + PAGE &&
+		    island->address < address + bytes + PAGE)
+			return true;
+	}
+	return false;
+}
+
+/* A hole for bytes that is not the islands' either; 0 if none. */
+static uint64_t find_place(const struct attachment *a, const struct procmaps *maps, uint64_t bytes)
+{
+	uint64_t near = a->plan.gadget_syscall_ret, island, place;
+
+	for (unsigned int i = 0; i <= RING_MAX_ISLANDS; i++) {
+		place = procmaps_find_hole(maps, near, near + 1, bytes, 64 * REACH);
+		if (!place || !meets_island(a, place, bytes, &island))
+			return place;
+		near = island - 2 * bytes;
+	}
+	return 0;
+}
+
+/* Free places for ring and (map loader) shim; the islands' places come with the plan. */
+static int choose_addresses(struct attachment *a)
+{
+	_cleanup_(procmaps_done) struct procmaps maps = { 0 };
+	uint64_t shim_bytes;
+	int error = procmaps_read(a->target.maps, &maps);
+
+	if (error)
+		return error;
+	shim_bytes = a->loader == LOADER_MAP ? a->layout.total_bytes : 0;
+	a->ring_place = find_place(a, &maps, a->geometry.total_bytes + 2 * PAGE + shim_bytes);
+	if (!a->ring_place)
+		return -ENOMEM;
+	if (shim_bytes)
+		a->shim_place = a->ring_place + a->geometry.total_bytes + PAGE;
+	return 0;
+}
+
+static int map_at(struct borrow *b, uint64_t address, uint64_t bytes, uint64_t protection,
+		  uint64_t flags, int fd, uint64_t offset)
+{
+	uint64_t arguments[6] = { address, bytes, protection, flags | MAP_FIXED_NOREPLACE,
+				  (uint64_t)(int64_t)fd, offset };
+	uint64_t got = 0;
+	int error = call(b, SYS_mmap, arguments, &got);
+
+	if (!error && got != address)
+		error = -EEXIST;
+	return error;
+}
+
+static int advise(struct borrow *b, uint64_t address, uint64_t bytes, uint64_t advice)
+{
+	uint64_t arguments[6] = { address, bytes, advice, 0, 0, 0 };
+
+	return call(b, SYS_madvise, arguments, NULL);
+}
+
+static int place_by_map(struct attachment *a, struct borrow *b)
+{
+	int error = map_at(b, a->shim_place, a->layout.text_bytes, PROT_READ | PROT_EXEC, MAP_PRIVATE,
+			   a->remote_fd[1], 0);
+
+	if (error)
+		return error;
+	a->shim_base = a->shim_place;
+	/* the segment that a loader would write to, and the root page: one range without holes */
+	return map_at(b, a->shim_base + a->layout.text_bytes,
+		      a->layout.total_bytes - a->layout.text_bytes, PROT_READ | PROT_WRITE,
+		      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+}
+
+/* Where the kernel says that the first page of our shim's file is mapped. */
+static uint64_t find_shim(const struct attachment *a)
+{
+	_cleanup_(procmaps_done) struct procmaps maps = { 0 };
+	struct stat file;
+
+	if (fstat(a->shim_fd, &file) < 0 || procmaps_read(a->target.maps, &maps))
+		return 0;
+	for (size_t i = 0; i < maps.count; i++)
+		if (maps.map[i].inode == file.st_ino && maps.map[i].offset == 0 &&
+		    strncmp(maps.map[i].path, "/memfd:" LOAD_SHIM_NAME, 7 + 14) == 0)
+			return maps.map[i].start;
+	return 0;
+}
+
+static int place_by_dlopen(struct attachment *a, struct borrow *b)
+{
+	uint64_t arguments[3] = { 0, a->plan.dlopen_mode, 0 };
+	char path[64];
+	int error;
+
+	/* the odd form can't be a name under which the program itself opened a library */
+	(void)snprintf(path, sizeof(path), "/proc/self/fd/../fd/%d", a->remote_fd[1]);
+	error = borrow_put(b, path, strlen(path) + 1, &arguments[0]);
+	if (!error)
+		error = borrow_function(b, a->plan.dlopen, arguments,
+					tracee_now_ns() + CALL_LIMIT_NS);
+	if (error)
+		return error;
+	a->shim_base = find_shim(a);
+	return a->shim_base ? 0 : -ELIBACC;
+}
+
+static int map_islands(struct attachment *a, struct borrow *b)
+{
+	uint64_t offset = a->layout.file_bytes;
+	int error = 0;
+
+	for (uint32_t i = 0; !error && i < a->plan.island_count; i++) {
+		struct ring_island island = { a->plan.island[i].address,
+					      a->plan.island[i].pages * PAGE };
+
+		error = map_at(b, island.address, island.bytes, PROT_READ | PROT_EXEC, MAP_SHARED,
+			       a->remote_fd[1], offset);
+		offset += island.bytes;
+		if (!error)
+			a->island[a->island_count++] = island;
+	}
+	return error;
+}
+
+static int map_ring_there(struct attachment *a, struct borrow *b)
+{
+	int error = map_at(b, a->ring_place, a->geometry.total_bytes, PROT_READ | PROT_WRITE,
+			   MAP_SHARED, a->remote_fd[0], 0);
+
+	if (!error)
+		a->ring_base = a->ring_place;
+	return error;
+}
+
+static int bring_in(struct attachment *a, struct borrow *b)
+{
+	int error = make_memfd(a, b, LOAD_RING_NAME, &a->remote_fd[0], &a->ring_fd);
+
+	if (!error)
+		error = map_ring_here(a);
+	if (!error) {
+		write_journal(a);
+		error = map_ring_there(a, b);
+	}
+	if (!error)
+		error = make_memfd(a, b, LOAD_SHIM_NAME, &a->remote_fd[1], &a->shim_fd);
+	if (!error)
+		error = fill_shim_file(a);
+	if (!error)
+		error = a->loader == LOADER_MAP ? place_by_map(a, b) :
+						  place_by_dlopen(a, b);
+	if (!error) {
+		write_journal(a);
+		error = map_islands(a, b);
+	}
+	if (!error)
+		error = advise(b, a->shim_base + a->layout.root, PAGE, MADV_WIPEONFORK);
+	if (!error)
+		error = advise(b, a->ring_base, a->geometry.total_bytes, MADV_DONTFORK);
+	return error;
+}
+
+bool load_is_ours(pid_t pid, int fd)
+{
+	char path[64], name[64] = "";
+	ssize_t length;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/fd/%d", pid, fd);
+	length = readlink(path, name, sizeof(name) - 1);
+	return length > 0 && strncmp(name, "/memfd:memattach-", 17) == 0;
+}
+
+/* Closes our memfds in the target, if the numbers still are theirs. */
+static int close_remote_fds(struct attachment *a, struct borrow *b)
+{
+	int error = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(a->remote_fd); i++) {
+		uint64_t arguments[6] = { (uint64_t)(int64_t)a->remote_fd[i], 0, 0, 0, 0, 0 };
+		int one = 0;
+
+		if (a->remote_fd[i] >= 0 && load_is_ours(a->target.ref.pid, a->remote_fd[i]))
+			one = call(b, SYS_close, arguments, NULL);
+		if (!one)
+			a->remote_fd[i] = -1;
+		error = error ? error : one;
+	}
+	return error;
+}
+
+static void forget(struct attachment *a)
+{
+	if (a->control)
+		(void)munmap(a->control, a->control_bytes);
+	a->control = NULL;
+	cleanup_fd(&a->ring_fd);
+	cleanup_fd(&a->shim_fd);
+	a->ring_fd = a->shim_fd = -1;
+}
+
+int load_shim(struct attachment *a, const struct load_options *options)
+{
+	static struct borrow b;		/* 40 KiB; one keeper, one thread */
+	uint64_t held_us = 0;
+	int error, undo;
+
+	a->loader = options->loader;
+	error = check_gadgets(a);
+	if (!error)
+		error = choose_addresses(a);
+	if (!error)
+		error = borrow_for(a, options, &b);
+	if (error)
+		return error;
+	error = bring_in(a, &b);
+	undo = close_remote_fds(a, &b);
+	error = error ? error : undo;
+	if (borrow_held(&b)) {
+		undo = borrow_end(&b, &held_us);
+		error = error ? error : undo;
+	}
+	attachment_note_stop(a, held_us, 1);
+	if (error && a->loader == LOADER_MAP)
+		undo = unload_shim(a, options);	/* what it could not undo stays noted in *a */
+	return error;
+}
+
+static int unmap(struct borrow *b, uint64_t address, uint64_t bytes)
+{
+	uint64_t arguments[6] = { address, bytes, 0, 0, 0, 0 };
+
+	return call(b, SYS_munmap, arguments, NULL);
+}
+
+/* After the revert the text pages equal the file again: drop our private copies. */
+static int drop_text_copies(const struct attachment *a, struct borrow *b)
+{
+	uint64_t page[RING_MAX_PATCHES];
+	unsigned int count = a->control ? journal_pages(&a->control->journal, page,
+							 RING_MAX_PATCHES) : 0;
+	int error = 0;
+
+	for (unsigned int i = 0; i < count; i++) {
+		int one = advise(b, page[i], PAGE, MADV_DONTNEED);
+
+		error = error ? error : one;
+	}
+	return error;
+}
+
+static int close_handle(const struct attachment *a, struct borrow *b)
+{
+	uint64_t arguments[3] = { a->dl_handle, 0, 0 };
+
+	if (!a->dl_handle || !a->plan.dlclose)
+		return -ENOTSUP;
+	return borrow_function(b, a->plan.dlclose, arguments, tracee_now_ns() + CALL_LIMIT_NS);
+}
+
+static int remove_shim(struct attachment *a, struct borrow *b)
+{
+	int error;
+
+	if (!a->shim_base)
+		return 0;
+	if (a->loader == LOADER_DLOPEN)
+		error = close_handle(a, b);
+	else
+		error = unmap(b, a->shim_base, a->layout.total_bytes);
+	if (!error)
+		a->shim_base = 0;
+	return error;
+}
+
+/* Every undo runs, whatever the others return; the first error is the result. */
+static int take_out(struct attachment *a, struct borrow *b)
+{
+	int error = drop_text_copies(a, b), one;
+
+	while (a->island_count) {
+		const struct ring_island *last = &a->island[a->island_count - 1];
+
+		one = unmap(b, last->address, last->bytes);
+		error = error ? error : one;
+		if (one)
+			break;
+		a->island_count--;
+	}
+	one = remove_shim(a, b);
+	error = error ? error : one;
+	one = close_remote_fds(a, b);
+	error = error ? error : one;
+	if (error || !a->ring_base)
+		return error;
+	error = unmap(b, a->ring_base, a->geometry.total_bytes);
+	if (!error)
+		a->ring_base = 0;
+	return error;
+}
+
+bool load_is_out(const struct attachment *a)
+{
+	return !a->ring_base && !a->shim_base && !a->island_count && a->remote_fd[0] < 0 &&
+	       a->remote_fd[1] < 0;
+}
+
+int unload_shim(struct attachment *a, const struct load_options *options)
+{
+	static struct borrow b;
+	uint64_t held_us = 0;
+	int error, end;
+
+	if (load_is_out(a)) {
+		forget(a);
+		return 0;
+	}
+	error = borrow_for(a, options, &b);
+	if (error)
+		return error;
+	error = take_out(a, &b);
+	if (borrow_held(&b)) {
+		end = borrow_end(&b, &held_us);
+		error = error ? error : end;
+	}
+	attachment_note_stop(a, held_us, 1);
+	if (!error)
+		forget(a);
+	return error;
+}

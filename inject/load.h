@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * load.h - the shim, its islands and the ring: into the target and out again.
+ *
+ * Both loaders stand behind this interface. Everything of one direction
+ * happens in one stop of one borrowed thread.
+ */
+#ifndef MEMATTACH_LOAD_H
+#define MEMATTACH_LOAD_H
+
+#include "inject/attachment.h"
+#include "inject/stop.h"
+
+struct load_options {
+	enum attachment_loader loader;		/* DLOPEN or MAP, decided before */
+	const struct stop_sample *proven;	/* DLOPEN: the thread proven safe for it; else NULL */
+	uint64_t deadline_ns;			/* for finding a thread and for the call */
+};
+
+/* The name by which the shim's memfd is known; the dlopen loader's path is /proc/self/fd/../fd/N. */
+#define LOAD_SHIM_NAME "memattach-shim"
+#define LOAD_RING_NAME "memattach-ring"
+
+/*
+ * Brings everything in. pre: a->plan has gadgets and islands, a->geometry and
+ * a->layout are set. 0; -EAGAIN/-ESTALE: nothing is in, try again (another
+ * thread, or the map loader); -EMFILE, -ENOMEM, ... what the target's own call
+ * returned, nothing is in; -ESRCH; -ETIME: dlopen did not return, it may still be loading.
+ */
+int load_shim(struct attachment *a, const struct load_options *options) _must_check_;
+/*
+ * Takes out whatever is in (also half of it). pre: quiescent. options->proven is
+ * needed when the shim came in by dlopen. 0 or -errno; what is gone is marked so.
+ */
+int unload_shim(struct attachment *a, const struct load_options *options) _must_check_;
+
+/* True when nothing of ours is mapped or open in the target, as far as a knows. */
+bool load_is_out(const struct attachment *a);
+/* True if descriptor fd of process pid is one of our memfds. */
+bool load_is_ours(pid_t pid, int fd);
+
+#endif

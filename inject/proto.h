@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * proto.h - the conversation between analyst and keeper, on one SEQPACKET socket.
+ *
+ * The analyst asks, the keeper answers each request with exactly one reply of
+ * the same type; notes come from the keeper unasked. Neither trusts the other's
+ * lengths. Both are the same program, so structs cross as they are.
+ */
+#ifndef MEMATTACH_PROTO_H
+#define MEMATTACH_PROTO_H
+
+#include <sys/user.h>
+
+#include "inject/attachment.h"
+
+#define PROTO_MAX_FDS 6
+#define PROTO_TEXT_BYTES 512
+#define PROTO_MAX_PAYLOAD (96u * 1024u)
+
+enum proto_type {
+	PROTO_HELLO = 1,	/* reply: struct proto_hello; fds: mem (read only), maps, statm */
+	PROTO_OPEN_FILE,	/* value[0], value[1]: a mapping's start and end; fds: its file */
+	PROTO_LIST_THREADS,	/* reply: struct thread_candidate[] */
+	PROTO_SAMPLE,		/* value[0]: tid; reply: struct proto_sample; fds: the stack copy */
+	PROTO_LOAD,		/* struct proto_load; reply: value[0] shim base,
+				   value[1] 1 = something is in the target; fds: ring */
+	PROTO_HOOK,		/* value[0]: link map of the shim (dlopen) */
+	PROTO_UNHOOK,		/* value[0]: a thread that was proven outside, 0; reply: all are
+				   out of the shim, or -ETIME: value[0] is one that may not be */
+	PROTO_UNLOAD,		/* value[0]: 1 = on the thread of the last sample, value[1]: dl handle */
+	PROTO_RUN_TO,		/* a program being started: run to address value[0] */
+	PROTO_RELEASE,		/* and let it run */
+	PROTO_ADOPT,		/* struct proto_load (gadgets): rebuild from the journal;
+				   reply: value[0] loader, value[1] shim base */
+	PROTO_STATUS,		/* reply: struct proto_status */
+	PROTO_FINISH,		/* value[0]: exit status; the keeper ends */
+	PROTO_NOTE_STOP,	/* note: the user wants to detach */
+	PROTO_NOTE_GONE,	/* note: the target has ended or changed its program */
+	PROTO_TYPE_COUNT
+};
+
+struct proto_message {
+	uint32_t type;			/* enum proto_type */
+	int32_t status;			/* replies: 0 or -errno */
+	uint64_t value[4];
+	char text[PROTO_TEXT_BYTES];	/* replies: what went wrong, in words */
+	uint32_t payload_bytes, fd_count;
+};
+
+struct proto_hello {
+	int32_t pid;
+	uint32_t threads;
+	uint64_t start_time_ticks;
+	uint64_t auxv_bytes;
+	uint8_t auxv[1024];
+	char exe[1024];			/* path as /proc/PID/exe says */
+	char cmdline[2048];		/* arguments joined by a space */
+	uint32_t may_readv, may_wait;	/* the target's seccomp filter allows it */
+	uint32_t filtered;		/* it has such a filter: no calls but those we checked */
+	uint32_t reserved;
+};
+struct proto_sample {
+	struct user_regs_struct registers;
+	uint64_t stack_bytes;
+};
+struct proto_load {
+	uint32_t loader;		/* LOADER_DLOPEN or LOADER_MAP */
+	uint32_t sampled;		/* an address table is needed */
+	uint64_t ring_total_bytes;
+	uint64_t seed;
+	struct hook_plan plan;
+};
+struct proto_status {
+	uint64_t stop_us_max;
+	uint32_t threads_stopped;
+	uint32_t pristine;		/* after PROTO_UNLOAD */
+	int32_t detach_error;
+	uint32_t loader;
+};
+
+/* Sends message with payload and descriptors (borrowed). 0, -EPIPE the other side is gone, -errno. */
+int proto_send(int socket, struct proto_message *message, const void *payload, const int *fds)
+	_must_check_;
+/*
+ * Receives one message. payload has PROTO_MAX_PAYLOAD bytes of room; *ret_fds
+ * are the receiver's, -1 beyond fd_count. 1 received, 0 the other side is gone, -errno.
+ */
+int proto_receive(int socket, struct proto_message *ret, void *payload, int ret_fds[PROTO_MAX_FDS])
+	_must_check_;
+
+#endif

@@ -1,0 +1,506 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * remote_call.c - calls on a borrowed thread, with a signal frame as insurance.
+ *
+ * The thread is brought to a system call entry stop: a blocked one by letting
+ * it restart its call, a running one by waiting for its next call, or by
+ * pointing it at a `syscall` instruction. There its call is replaced by
+ * rt_sigprocmask(block everything), with the stack pointer on a signal frame
+ * below its red zone and the instruction pointer on a `ret`: one PTRACE_SETREGS
+ * commits all of it. From then on, whenever we die, the thread finishes the
+ * call it is in, returns into __restore_rt, and the frame gives it back its
+ * registers, extended state and signal mask. If we live, we put back the
+ * registers that it was found with, which is exact where the frame can only
+ * come close: a call that is restarted by its result sees a signal that
+ * arrived meanwhile, and restart_syscall keeps its remaining time.
+ *
+ * Rejected: a poked `syscall; int3` (kills the target when we die),
+ * PTRACE_SETSIGMASK to block (leaves the thread deaf when we die before the
+ * redirection; here it only ever opens the mask again, with the frame in place).
+ */
+#include "inject/remote_call.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/syscall.h>
+
+#include "inject/abandon.h"
+#include "inject/arch/x86_64/regs.h"
+#include "inject/eintr.h"
+#include "inject/priority.h"
+#include "inject/remote_mem.h"
+#include "inject/rseq.h"
+
+#define FRAME_ROOM	(FRAME_MAX_BYTES + 4096ull)
+#define STOP_LIMIT_NS	200000000ull	/* a stop that takes longer is given up */
+
+static const uint64_t no_arguments[6];
+
+/* How the thread's registers must be for it to run on alone from its entry stop. */
+static struct user_regs_struct restart_form(const struct borrow *b)
+{
+	struct user_regs_struct r = b->entry;
+
+	if (b->mode == BORROW_USER)
+		return b->original;
+	r.rip -= REGS_SYSCALL_BYTES;
+	r.rax = r.orig_rax;
+	r.orig_rax = (unsigned long long)-1;
+	return r;
+}
+
+/* A call restarted by its result must pass the kernel's signal code with its original registers. */
+static int park_in_signal_code(struct borrow *b, int *signal)
+{
+	struct tracee_stop stop;
+	int error = tracee_interrupt(b->request.tid);
+
+	if (!error)
+		error = tracee_continue(b->request.tid, 0);
+	if (!error)
+		error = tracee_wait(b->request.tid, tracee_now_ns() + STOP_LIMIT_NS, &stop);
+	if (!error && stop.kind == TRACEE_SIGNAL)
+		*signal = stop.signal;
+	return error;
+}
+
+/* A thread that is held anyway stays stopped. */
+static int let_go(const struct borrow *b, int signal)
+{
+	return b->held ? 0 : tracee_detach(b->request.tid, signal);
+}
+
+/* The thread is no longer ours: every later call on this borrow fails. */
+static int over(struct borrow *b, int result)
+{
+	if (b->target)
+		priority_restore();
+	b->target = NULL;
+	return result;
+}
+
+/*
+ * The only way out of a borrowed thread: original state back, let go. in_signal_code: the
+ * current stop is an event or signal stop, not a system call stop. The mask is opened while
+ * the frame is still in place, so that dying between two steps leaves nothing blocked.
+ */
+static int give_back(struct borrow *b, int signal, bool in_signal_code)
+{
+	pid_t tid = b->request.tid;
+	struct user_regs_struct r = b->mode == BORROW_BLOCKED ? b->original : restart_form(b);
+	int error = 0, first;
+
+	if (!b->redirected)
+		return over(b, let_go(b, signal));
+	if (b->at_entry) {
+		struct user_regs_struct skip;
+
+		first = tracee_get_registers(tid, &skip);
+		skip.orig_rax = (unsigned long long)-1;
+		error = first ? first : tracee_set_registers(tid, &skip);
+	}
+	if (b->xstate_dirty) {
+		first = tracee_set_xstate(tid, b->xstate, b->xstate_bytes);
+		error = error ? error : first;
+	}
+	first = tracee_set_signal_mask(tid, b->signal_mask);
+	error = error ? error : first;
+	if (b->mode == BORROW_BLOCKED && !in_signal_code) {
+		first = park_in_signal_code(b, &signal);
+		error = error ? error : first;
+	}
+	first = tracee_set_registers(tid, &r);
+	error = error ? error : first;
+	first = let_go(b, signal);
+	return over(b, error ? error : first);
+}
+
+/* Releases the thread after `stop` turned out not to be what was hoped for. */
+static int back_out(struct borrow *b, const struct tracee_stop *stop, int reason)
+{
+	int signal = stop->kind == TRACEE_SIGNAL ? stop->signal : 0;
+	bool in_signal_code = stop->kind == TRACEE_SIGNAL || stop->kind == TRACEE_EVENT_STOP ||
+			      stop->kind == TRACEE_GROUP_STOP;
+
+	(void)give_back(b, signal, in_signal_code);
+	return reason;
+}
+
+/* Runs to the next stop; anything but `wanted` gives the thread back. */
+static int run_to(struct borrow *b, enum tracee_stop_kind wanted)
+{
+	struct tracee_stop stop;
+	int error = tracee_run_to_syscall(b->request.tid);
+
+	if (!error)
+		error = tracee_wait(b->request.tid, tracee_now_ns() + STOP_LIMIT_NS, &stop);
+	if (error == -ETIME)
+		abandon_tracee(b->request.tid);
+	if (error)
+		return over(b, error);
+	if (stop.kind == wanted)
+		return 0;
+	return back_out(b, &stop, stop.kind == TRACEE_GROUP_STOP ? -EBUSY : -EAGAIN);
+}
+
+static int give_up(struct borrow *b, int reason)
+{
+	static const struct tracee_stop at_syscall = { TRACEE_SYSCALL_EXIT, 0 };
+
+	return back_out(b, &at_syscall, reason);
+}
+
+/* True if the instruction before rip is `syscall`: what a restart goes back to. */
+static bool follows_syscall(const struct borrow *b, uint64_t rip)
+{
+	uint8_t code[REGS_SYSCALL_BYTES];
+
+	return remote_read(b->target, rip - sizeof(code), code, sizeof(code)) == 0 &&
+	       code[0] == 0x0f && code[1] == 0x05;
+}
+
+/*
+ * Room for the frame and the calls: only on a stack that is surely this thread's own. A
+ * goroutine's, a coroutine's or an alternate stack shows no end, so those are never used.
+ */
+static bool stack_is_safe(const struct procmaps *maps, const struct user_regs_struct *r,
+			  uint64_t room)
+{
+	const struct procmap *map = procmaps_find(maps, r->rsp);
+	bool main_stack;
+
+	if (!map || (map->prot & (PROCMAP_R | PROCMAP_W)) != (PROCMAP_R | PROCMAP_W) ||
+	    (map->prot & PROCMAP_SHARED))
+		return false;
+	main_stack = strcmp(map->path, "[stack]") == 0;
+	if (!main_stack && (r->fs_base >= map->end || r->rsp >= r->fs_base))
+		return false;
+	if (main_stack)		/* grows when the thread itself touches it, not when we write */
+		room = FRAME_ROOM;
+	return r->rsp - map->start >= room;
+}
+
+static bool same_as_expected(const struct borrow *b, const struct user_regs_struct *r)
+{
+	const struct borrow_request *q = &b->request;
+	size_t done = 0;
+
+	if (!q->expect)
+		return true;
+	if (memcmp(q->expect, r, sizeof(*r)) != 0)
+		return false;
+	while (done < q->expect_stack_bytes) {
+		uint8_t now[4096];
+		size_t part = q->expect_stack_bytes - done;
+
+		if (part > sizeof(now))
+			part = sizeof(now);
+		if (remote_read(b->target, r->rsp + done, now, part) ||
+		    memcmp((const uint8_t *)q->expect_stack + done, now, part) != 0)
+			return false;
+		done += part;
+	}
+	return true;
+}
+
+/* Sets mode from the registers at an event stop. */
+static int classify_stop(struct borrow *b)
+{
+	int error = eintr_hide(b->request.tid, &b->original);
+
+	b->mode = BORROW_USER;
+	if (b->original.cs != REGS_USER_CS)
+		return -ENOTSUP;
+	if ((long)b->original.orig_rax < 0)
+		return error;
+	switch (-(long)b->original.rax) {
+	case EINTR_RESTARTSYS:
+	case EINTR_RESTARTNOINTR:
+	case EINTR_RESTARTNOHAND:
+		b->mode = BORROW_BLOCKED;
+		break;
+	case EINTR_RESTART_RESTARTBLOCK:
+		b->mode = BORROW_RESTART_BLOCK;
+		break;
+	default:
+		break;
+	}
+	return error;
+}
+
+/* Seizes and stops. */
+static int stop_thread(pid_t tid, struct tracee_stop *ret)
+{
+	int error = tracee_seize(tid);
+
+	if (error)
+		return error;
+	error = tracee_interrupt(tid);
+	if (!error)
+		error = tracee_wait(tid, tracee_now_ns() + STOP_LIMIT_NS, ret);
+	if (error == -ETIME)
+		abandon_tracee(tid);
+	return error;
+}
+
+/* Seizes, stops, classifies. On success the thread stands in an event stop. */
+static int catch_thread(struct borrow *b)
+{
+	pid_t tid = b->request.tid;
+	struct tracee_stop stop = { TRACEE_EVENT_STOP, 0 };
+	int error = b->held ? 0 : stop_thread(tid, &stop);
+
+	if (error)
+		return error;
+	b->begin_ns = tracee_now_ns();
+	if (stop.kind != TRACEE_EVENT_STOP)
+		return back_out(b, &stop, stop.kind == TRACEE_GROUP_STOP ? -EBUSY : -EAGAIN);
+	error = tracee_get_registers(tid, &b->original);
+	if (!error)
+		error = classify_stop(b);
+	if (!error && !same_as_expected(b, &b->original))
+		error = -ESTALE;
+	return error ? back_out(b, &stop, error) : 0;
+}
+
+/* Waits for a running thread's next system call, at most half the time that is left. */
+static int wait_for_own_syscall(struct borrow *b)
+{
+	pid_t tid = b->request.tid;
+	uint64_t now = tracee_now_ns(), end = b->request.deadline_ns;
+	struct tracee_stop stop;
+	int error = tracee_run_to_syscall(tid);
+
+	end = now < end ? now + (end - now) / 2 : now;
+	if (!error)
+		error = tracee_wait(tid, end, &stop);
+	if (error == -ETIME) {
+		error = tracee_interrupt(tid);
+		if (!error)
+			error = tracee_wait(tid, tracee_now_ns() + STOP_LIMIT_NS, &stop);
+		if (error == -ETIME)
+			abandon_tracee(tid);
+	}
+	if (error)
+		return error;
+	b->begin_ns = tracee_now_ns();
+	if (stop.kind == TRACEE_SYSCALL_ENTRY) {
+		b->mode = BORROW_AT_SYSCALL;
+		return 0;
+	}
+	if (stop.kind != TRACEE_EVENT_STOP)
+		return back_out(b, &stop, stop.kind == TRACEE_GROUP_STOP ? -EBUSY : -EAGAIN);
+	error = tracee_get_registers(tid, &b->original);
+	if (!error)
+		error = classify_stop(b);
+	return error ? back_out(b, &stop, error) : 0;
+}
+
+/* Brings the thread to the stop from which calls are made, as far as that needs no redirection. */
+static int reach_entry(struct borrow *b)
+{
+	static const struct tracee_stop event = { TRACEE_EVENT_STOP, 0 };
+	unsigned int allow = b->request.allow;
+	int error = 0;
+
+	if (b->mode == BORROW_USER && (allow & BORROW_ALLOW_AT_SYSCALL))
+		error = wait_for_own_syscall(b);
+	if (error)
+		return error;
+	if (!(allow & (1u << b->mode)))
+		return b->mode == BORROW_AT_SYSCALL ? give_up(b, -EAGAIN) :
+						      back_out(b, &event, -EAGAIN);
+	if (b->mode == BORROW_USER) {
+		b->entry = b->original;
+		error = rseq_allows_redirect(b->target, b->request.tid, b->original.rip);
+		return error ? back_out(b, &event, error) : 0;
+	}
+	if (b->mode != BORROW_AT_SYSCALL)
+		error = run_to(b, TRACEE_SYSCALL_ENTRY);
+	if (error)
+		return error;
+	error = tracee_get_registers(b->request.tid, &b->entry);
+	if (!error && !follows_syscall(b, b->entry.rip))
+		error = -ENOTSUP;
+	return error ? give_up(b, error) : 0;
+}
+
+/* Registers for a call: from the frame, through the gadget or at a substitutable entry stop. */
+static struct user_regs_struct call_registers(const struct borrow *b, long number,
+					      const uint64_t arguments[6])
+{
+	struct user_regs_struct r = b->entry;
+
+	regs_set_syscall(&r, number, arguments);
+	r.rsp = b->frame.address;
+	r.rip = b->request.syscall_ret;
+	r.orig_rax = (unsigned long long)-1;
+	if (b->at_entry) {
+		r.rip += REGS_SYSCALL_BYTES;
+		r.orig_rax = (unsigned long long)number;
+		r.rax = (unsigned long long)-ENOSYS;
+	}
+	return r;
+}
+
+int borrow_syscall(struct borrow *b, long number, const uint64_t arguments[6], int64_t *ret_result)
+{
+	struct user_regs_struct r = call_registers(b, number, arguments);
+	int error = borrow_held(b) ? tracee_set_registers(b->request.tid, &r) : -ESRCH;
+
+	if (error)
+		return borrow_held(b) ? give_up(b, error) : error;
+	b->redirected = true;
+	if (!b->at_entry)
+		error = run_to(b, TRACEE_SYSCALL_ENTRY);
+	b->at_entry = false;
+	if (!error)
+		error = run_to(b, TRACEE_SYSCALL_EXIT);
+	if (error)
+		return error;
+	error = tracee_get_registers(b->request.tid, &r);
+	if (error)
+		return give_up(b, error);
+	*ret_result = (int64_t)r.rax;
+	return 0;
+}
+
+/* Writes the frame and blocks all signals: the point after which the frame insures the thread. */
+static int redirect(struct borrow *b)
+{
+	struct user_regs_struct resume = restart_form(b);
+	struct frame_input input = { .registers = &resume, .xstate = b->xstate,
+				     .restorer = b->request.restorer };
+	uint64_t everything = ~0ull, mask[6] = { SIG_SETMASK, 0, 0, sizeof(everything), 0, 0 };
+	int64_t result = 0;
+	int error;
+
+	b->xstate_bytes = sizeof(b->xstate);
+	error = tracee_get_signal_mask(b->request.tid, &b->signal_mask);
+	if (!error)
+		error = tracee_get_xstate(b->request.tid, b->xstate, &b->xstate_bytes);
+	input.signal_mask = b->signal_mask;
+	input.xstate_bytes = b->xstate_bytes;
+	if (!error)
+		error = frame_build(&input, &b->frame);
+	if (!error)
+		error = remote_write(b->target, b->frame.address, b->frame.data, b->frame.bytes);
+	mask[1] = b->frame.scratch;
+	if (!error)
+		error = remote_write(b->target, mask[1], &everything, sizeof(everything));
+	if (error)
+		return b->mode == BORROW_USER ?
+			back_out(b, &(struct tracee_stop){ TRACEE_EVENT_STOP, 0 }, error) :
+			give_up(b, error);
+	b->at_entry = b->mode != BORROW_USER;
+	error = borrow_syscall(b, SYS_rt_sigprocmask, mask, &result);
+	if (!error && result != 0)
+		error = give_up(b, (int)result);
+	return error;
+}
+
+int borrow_begin(const struct target *target, const struct borrow_request *request,
+		 struct borrow *ret)
+{
+	_cleanup_(procmaps_done) struct procmaps maps = { 0 };
+	int error = procmaps_read(target->maps, &maps);
+
+	if (error)
+		return error;
+	memset(ret, 0, sizeof(*ret));
+	ret->target = target;
+	ret->held = request->tid == target->held;
+	ret->request = *request;
+	priority_raise();
+	error = catch_thread(ret);
+	if (error)
+		return over(ret, error);
+	if (!stack_is_safe(&maps, &ret->original, request->stack_room + FRAME_ROOM))
+		return back_out(ret, &(struct tracee_stop){ TRACEE_EVENT_STOP, 0 }, -ENOTSUP);
+	error = reach_entry(ret);
+	if (error)
+		return over(ret, error);
+	if (ret->mode == BORROW_AT_SYSCALL &&
+	    !stack_is_safe(&maps, &ret->entry, request->stack_room + FRAME_ROOM))
+		return give_up(ret, -ENOTSUP);
+	error = redirect(ret);
+	return error ? over(ret, error) : 0;
+}
+
+int borrow_put(struct borrow *b, const void *data, size_t bytes, uint64_t *ret_address)
+{
+	int error;
+
+	if (!borrow_held(b))
+		return -ESRCH;
+	if (bytes > FRAME_SCRATCH_BYTES - 16)
+		return -E2BIG;
+	error = remote_write(b->target, b->frame.scratch + 16, data, bytes);
+	if (!error)
+		*ret_address = b->frame.scratch + 16;
+	return error;
+}
+
+/* True at the entry of the rt_sigreturn by which the called function has returned. */
+static bool function_returned(struct borrow *b)
+{
+	struct user_regs_struct r;
+
+	return tracee_get_registers(b->request.tid, &r) == 0 && r.orig_rax == SYS_rt_sigreturn &&
+	       r.rsp == b->frame.address + 8;
+}
+
+/* The function is still running: let it finish alone; the frame then restores the thread. */
+static int leave_running(struct borrow *b)
+{
+	struct tracee_stop stop;
+	int error = tracee_interrupt(b->request.tid);
+
+	if (!error)
+		error = tracee_wait(b->request.tid, tracee_now_ns() + STOP_LIMIT_NS, &stop);
+	if (error == -ETIME)
+		abandon_tracee(b->request.tid);
+	if (!error)
+		(void)tracee_detach(b->request.tid, stop.kind == TRACEE_SIGNAL ? stop.signal : 0);
+	return over(b, -ETIME);
+}
+
+int borrow_function(struct borrow *b, uint64_t function, const uint64_t arguments[3],
+		    uint64_t deadline_ns)
+{
+	struct user_regs_struct r = call_registers(b, 0, no_arguments);
+	struct tracee_stop stop;
+	int error;
+
+	r.rip = function;
+	r.rdi = arguments[0];
+	r.rsi = arguments[1];
+	r.rdx = arguments[2];
+	error = borrow_held(b) ? tracee_set_registers(b->request.tid, &r) : -ESRCH;
+	if (error)
+		return borrow_held(b) ? give_up(b, error) : error;
+	b->redirected = b->xstate_dirty = true;
+	for (;;) {
+		error = tracee_run_to_syscall(b->request.tid);
+		if (!error)
+			error = tracee_wait(b->request.tid, deadline_ns, &stop);
+		if (error)
+			return error == -ETIME ? leave_running(b) : over(b, error);
+		if (stop.kind == TRACEE_SYSCALL_ENTRY && function_returned(b))
+			break;
+		if (stop.kind == TRACEE_SIGNAL || stop.kind == TRACEE_GROUP_STOP)
+			return back_out(b, &stop, -EINTR);
+	}
+	b->at_entry = true;
+	return 0;
+}
+
+int borrow_end(struct borrow *b, uint64_t *ret_stopped_us)
+{
+	int error = borrow_held(b) ? give_back(b, 0, false) : -ESRCH;
+
+	if (ret_stopped_us)
+		*ret_stopped_us = (tracee_now_ns() - b->begin_ns) / 1000;
+	return error;
+}

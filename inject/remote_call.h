@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * remote_call.h - borrow one thread of the target, have it make calls, give it back.
+ *
+ * Between borrow_begin and borrow_end exactly one thread is stopped. Every
+ * state in between is one from which the thread goes on correctly alone if we
+ * are killed (docs/SAFETY.md has the argument).
+ */
+#ifndef MEMATTACH_REMOTE_CALL_H
+#define MEMATTACH_REMOTE_CALL_H
+
+#include <sys/user.h>
+
+#include "inject/arch/x86_64/frame.h"
+#include "inject/target.h"
+#include "inject/tracee.h"
+
+/* How the thread was caught, which decides how it is given back. */
+enum borrow_mode {
+	BORROW_BLOCKED,		/* in an interruptible call that the kernel restarts by its result */
+	BORROW_RESTART_BLOCK,	/* in a call that is resumed by restart_syscall (timeouts) */
+	BORROW_AT_SYSCALL,	/* running; caught as it entered a system call of its own */
+	BORROW_USER,		/* running; caught in user mode outside any rseq section */
+};
+
+/* Which ways of catching are allowed; more needs more proof. */
+enum borrow_allow {
+	BORROW_ALLOW_BLOCKED = 1,
+	BORROW_ALLOW_RESTART_BLOCK = 2,
+	BORROW_ALLOW_AT_SYSCALL = 4,
+	BORROW_ALLOW_USER = 8,
+	BORROW_ALLOW_ANY = 15,
+};
+
+struct borrow_request {
+	pid_t tid;
+	unsigned int allow;		/* enum borrow_allow */
+	uint64_t syscall_ret;		/* address of `syscall; ret` */
+	uint64_t restorer;		/* address of __restore_rt */
+	uint64_t stack_room;		/* bytes that must be mapped below the stack pointer */
+	uint64_t deadline_ns;		/* for catching the thread */
+	/* Expected state, for a thread proven safe before; NULL: any. */
+	const struct user_regs_struct *expect;
+	const void *expect_stack;	/* bytes from expect->rsp up */
+	size_t expect_stack_bytes;
+};
+
+struct borrow {
+	const struct target *target;	/* NULL: over */
+	struct borrow_request request;
+	enum borrow_mode mode;
+	bool held;			/* target->held: was stopped before, stays stopped */
+	uint64_t begin_ns;		/* when it was stopped */
+	struct user_regs_struct original;	/* as found; what borrow_end gives back */
+	struct user_regs_struct entry;		/* at the stop from which calls are made */
+	uint64_t signal_mask;
+	struct frame_image frame;
+	uint8_t xstate[TRACEE_XSTATE_MAX];
+	size_t xstate_bytes;
+	bool xstate_dirty;		/* a function ran: restore it */
+	bool redirected;		/* registers were changed */
+	bool at_entry;			/* stopped at a system call entry that can be substituted */
+};
+
+/*
+ * Stops request->tid at a point where it can make calls, with all its signals
+ * blocked. 0; -EAGAIN (not now: a signal, another state; the thread runs on
+ * untouched), -EPERM, -ESRCH, -EBUSY (stopped by job control), -ENOTSUP (never
+ * on this thread: its stack, a critical section, an unknown call), -ETIME,
+ * -ESTALE (not in the expected state).
+ */
+int borrow_begin(const struct target *target, const struct borrow_request *request,
+		 struct borrow *ret) _must_check_;
+/*
+ * One system call; *ret_result is what the kernel returned (>= 0 or -errno). On
+ * an error of its own (here and in borrow_function) the thread has been given
+ * back already and the borrow is over.
+ */
+int borrow_syscall(struct borrow *borrow, long number, const uint64_t arguments[6],
+		   int64_t *ret_result) _must_check_;
+/*
+ * One function call with up to three arguments. Its result can't be seen (the
+ * thread returns into the signal frame's restorer); its effects can. -ETIME: it
+ * did not return within deadline_ns; then the thread was let go and will finish
+ * and restore itself, and borrow_end must not be called.
+ */
+int borrow_function(struct borrow *borrow, uint64_t function, const uint64_t arguments[3],
+		    uint64_t deadline_ns) _must_check_;
+/* True until the thread was given back, by borrow_end or after an error. */
+static inline bool borrow_held(const struct borrow *borrow) { return borrow->target != NULL; }
+/* Copies bytes (at most FRAME_SCRATCH_BYTES - 16) where the calls can read them; their address. */
+int borrow_put(struct borrow *borrow, const void *data, size_t bytes, uint64_t *ret_address)
+	_must_check_;
+/* Gives the thread back as it was; *ret_stopped_us (may be NULL) is how long it was held. 0 or -errno. */
+int borrow_end(struct borrow *borrow, uint64_t *ret_stopped_us);
+
+#endif

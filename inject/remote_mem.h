@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/* remote_mem.h - reading and writing a target's memory while it runs. */
+#ifndef MEMATTACH_REMOTE_MEM_H
+#define MEMATTACH_REMOTE_MEM_H
+
+#include "inject/target.h"
+
+/* Exactly bytes, or -errno (-EFAULT: part of it is not mapped, -ESRCH: target gone). */
+int remote_read(const struct target *target, uint64_t address, void *buffer, size_t bytes)
+	_must_check_;
+/* As much as is mapped from address on, up to bytes; the count, 0 if nothing. */
+size_t remote_read_some(const struct target *target, uint64_t address, void *buffer, size_t bytes);
+/* Ordinary writable memory of the target. */
+int remote_write(const struct target *target, uint64_t address, const void *buffer, size_t bytes)
+	_must_check_;
+/*
+ * One aligned 8-byte word, also in read-only text (the kernel then makes a
+ * private copy of the page). pre: address % 8 == 0.
+ */
+int remote_write_word(const struct target *target, uint64_t address, uint64_t word) _must_check_;
+/*
+ * True when the page that holds address is the mapped file's own, not a private
+ * copy; false also when that can't be told. pre: it was read before.
+ */
+bool remote_page_is_file(const struct target *target, uint64_t address);
+
+#endif

@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * ring_abi.h - what the shim inside a target and memattach outside agree on.
+ *
+ * The only header that both sides include. It is freestanding: no libc, no
+ * pointers, only fixed-width fields and offsets, every layout pinned by a
+ * static assertion. docs/RING.md explains the protocol; this file defines it.
+ *
+ * One memfd, mapped shared by target and memattach:
+ *
+ *	offset 0             struct ring_control (RING_CONTROL_BYTES)
+ *	control.threads_offset  thread table (control.thread_slots * RING_THREAD_SLOT_BYTES)
+ *	control.table_offset sampled-address table (control.table_slots * 8 bytes)
+ *	control.rings_offset control.ring_count rings of control.ring_bytes each
+ *
+ * A ring is an array of 64-byte lines. A position is a line number that only
+ * grows (64 bits); line = position & (ring_lines - 1). A record is a whole
+ * number of lines, contiguous (a RING_PAD record fills the end of the ring
+ * when the next record would wrap).
+ */
+#ifndef MEMATTACH_RING_ABI_H
+#define MEMATTACH_RING_ABI_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define RING_MAGIC		0x31474e4952414d4dull	/* "MMARING1" */
+#define RING_VERSION		1u
+#define RING_LINE		64u
+#define RING_CONTROL_BYTES	(128u * 1024u)
+#define RING_MAX_RINGS		256u
+#define RING_MAX_ENTRIES	128u
+#define RING_MAX_STACKS		2048u
+#define RING_MAX_STACK_BYTES	65536u
+#define RING_MAX_PATCHES	(3u * RING_MAX_ENTRIES)	/* entry word and up to two gap words */
+#define RING_MAX_ISLANDS	16u
+#define RING_THREAD_SLOT_BYTES	64u
+#define RING_OWN_LINE		__attribute__((aligned(64)))
+
+/* Calling shape of a hooked entry point: where its arguments are. */
+enum ring_shape {
+	RING_SHAPE_NONE = 0,
+	RING_SHAPE_MALLOC,		/* (size, ...) -> block */
+	RING_SHAPE_CALLOC,		/* (count, size) -> block */
+	RING_SHAPE_MEMALIGN,		/* (align, size) -> block */
+	RING_SHAPE_NEW_ALIGNED,		/* (size, align, ...) -> block */
+	RING_SHAPE_POSIX_MEMALIGN,	/* (block *, align, size) -> error */
+	RING_SHAPE_REALLOC,		/* (old, size, ...) -> block */
+	RING_SHAPE_REALLOCARRAY,	/* (old, count, size) -> block */
+	RING_SHAPE_FREE,		/* (block, ...) */
+	RING_SHAPE_MMAP,		/* (addr, len, prot, flags, fd, off) -> addr */
+	RING_SHAPE_MUNMAP,		/* (addr, len) -> error */
+	RING_SHAPE_MREMAP,		/* (old, oldlen, newlen, flags, ...) -> addr */
+	RING_SHAPE_BRK,			/* (addr) -> error */
+	RING_SHAPE_SBRK,		/* (increment) -> old break */
+	RING_SHAPE_DL_STATE,		/* () : the dynamic loader's notification */
+	RING_SHAPE_COUNT
+};
+
+/* What a record says happened. */
+enum ring_kind {
+	RING_PAD = 0,		/* fills the end of a ring */
+	RING_ALLOC,		/* a block now lives: address, size, old_address for realloc */
+	RING_FREE,		/* a block is about to be given back (emitted before the call) */
+	RING_UNDO,		/* the realloc announced by the last RING_FREE of address failed */
+	RING_MAP,		/* a mapping was made: address, size */
+	RING_UNMAP,		/* a mapping is about to go: address, size (before the call) */
+	RING_UNMAP_UNDO,	/* the munmap announced before failed */
+	RING_BRK,		/* the program break is now address; size: previous break */
+	RING_MODULE,		/* the dynamic loader's list changes or has; address: generation */
+	RING_KIND_COUNT
+};
+
+enum ring_flag {
+	RING_F_REALLOC		= 1u << 0,	/* part of a realloc */
+	RING_F_STACK		= 1u << 1,	/* struct ring_stack and stack bytes follow */
+	RING_F_CALLER_ONLY	= 1u << 2,	/* no proven end, or (+ TRUNCATED) no room */
+	RING_F_TRUNCATED	= 1u << 3,	/* stack longer than was copied */
+	RING_F_UNTRACKED	= 1u << 4,	/* sampled, but no room in the address table */
+	RING_F_FIXED		= 1u << 5,	/* mmap MAP_FIXED: replaces what was there */
+	RING_F_ANONYMOUS	= 1u << 6,	/* mmap MAP_ANONYMOUS */
+};
+
+/* Commit word: position (48 bits) | lines (14 bits) | state (2 bits). */
+enum ring_state { RING_EMPTY = 0, RING_BUSY = 1, RING_DONE = 2 };
+
+static inline uint64_t ring_commit_word(uint64_t position, uint32_t lines, enum ring_state state)
+{
+	return (position << 16) | ((uint64_t)lines << 2) | (uint64_t)state;
+}
+static inline uint64_t ring_commit_position(uint64_t word) { return word >> 16; }
+static inline uint32_t ring_commit_lines(uint64_t word) { return (uint32_t)(word >> 2) & 0x3fffu; }
+static inline enum ring_state ring_commit_state(uint64_t word)
+{
+	return (enum ring_state)(word & 3u);
+}
+
+/* First line of every record. A PAD record has only commit and kind. */
+struct ring_record {
+	uint64_t commit;	/* ring_commit_word(); stored BUSY first, DONE last */
+	uint64_t time;		/* TSC, before the slot was reserved */
+	uint64_t address;
+	uint64_t size;		/* bytes asked for (count * size for calloc) */
+	uint64_t old_address;	/* realloc, mremap: what it was before */
+	uint64_t thread;	/* thread pointer (fs_base) */
+	uint64_t caller;	/* return address of the hooked call */
+	uint8_t kind;		/* enum ring_kind */
+	uint8_t flags;		/* enum ring_flag */
+	uint16_t entry;		/* index in control.entry */
+	uint16_t stack_bytes;	/* after struct ring_stack, / 8; may fill fewer lines */
+	uint16_t reserved;
+};
+
+/*
+ * Second line of records with RING_F_STACK (every RING_ALLOC, RING_MAP and
+ * RING_BRK has it, also with RING_F_CALLER_ONLY); stack bytes follow, from rsp up.
+ */
+struct ring_stack {
+	uint64_t rsp;		/* address of the return address (as at function entry) */
+	uint64_t rbp, rbx, r12, r13, r14, r15;
+	uint64_t detail;	/* ring_stack_detail() */
+};
+
+/* Low 16 bits: log2(alignment), 0 if none was asked for. High 48: the sampling
+ * interval (bytes) of the count-down that fired; 0: recorded with certainty. */
+static inline uint64_t ring_stack_detail(uint64_t interval, uint32_t align_log2)
+{
+	return (interval << 16) | (align_log2 & 0xffffu);
+}
+static inline uint64_t ring_detail_interval(uint64_t detail) { return detail >> 16; }
+static inline uint32_t ring_detail_align_log2(uint64_t detail) { return detail & 0xffffu; }
+
+/*
+ * What the shim remembers of one thread: control.thread_slots of them, found by
+ * a hash of the thread pointer. Only the shim writes them; zero when armed.
+ */
+struct ring_thread {
+	uint64_t owner;		/* thread pointer; 0: free */
+	uint64_t busy;		/* sp of the hook at work in here; 0: none */
+	int64_t countdown;	/* bytes to the next sample */
+	uint64_t interval;	/* that countdown was drawn with; 0: not drawn yet */
+	uint64_t random;	/* state of the generator */
+	uint64_t used;		/* control.deadline when last used: idle slots are taken over */
+	uint64_t stack_low;	/* of the range that owner's own stack lies in */
+	uint64_t stack_check;	/* binds stack_low to owner and stack_generation */
+};
+
+/* One ring's own words, each in a line of its own so that they do not share. */
+struct ring_head {
+	uint64_t head;		/* next position to reserve; target compare-exchanges */
+	uint64_t pad0[7];
+	uint64_t tail;		/* everything below is released; only the reader stores */
+	uint64_t pad1[7];
+	uint64_t lost_alloc, lost_free, lost_stack, lost_map;	/* target adds */
+	uint64_t lost_alloc_bytes;	/* asked for by lost RING_ALLOC, not weighted */
+	uint64_t blocked, blocked_cycles, pad2;	/* RING_OVERFLOW_BLOCK: waits and TSC cycles */
+};
+
+/* A hooked entry point, as the shim needs it. Written by the keeper before it arms. */
+struct ring_entry {
+	uint64_t low, high;	/* the function's own code: a caller in here is a nested call */
+	uint16_t shape;		/* enum ring_shape */
+	uint16_t family;	/* index of the allocator family */
+	uint32_t reserved;
+};
+
+/*
+ * A range that is one readable mapping as far as anyone knows. low == high: unused.
+ * Published by the reader; cleared by the shim (high = low) before the target
+ * unmaps any of it.
+ */
+struct ring_range {
+	uint64_t low, high;
+};
+
+/* A patched word of the target: the write-ahead journal (docs/SAFETY.md). */
+struct ring_patch {
+	uint64_t address;	/* 8-aligned */
+	uint64_t original, patched;
+	uint32_t state;		/* enum ring_patch_state */
+	uint32_t page_is_file;	/* 1: the page was the file's own before we wrote to it */
+};
+enum ring_patch_state { RING_PATCH_NONE = 0, RING_PATCH_INTENDED = 1, RING_PATCH_REVERTED = 2 };
+
+/* What lies in the target on our behalf, for a later cleanup. */
+struct ring_island {
+	uint64_t address, bytes;
+};
+struct ring_journal {
+	uint64_t shim_base, shim_bytes;	/* where the shim is mapped */
+	uint64_t shim_root;		/* address of its struct shim_root */
+	uint64_t ring_base, ring_bytes;	/* this mapping, in the target */
+	uint64_t dl_handle;		/* struct link_map of the shim, 0 with the map loader */
+	uint64_t owner_start_time;	/* of the keeper, with owner_pid: /proc/PID/stat field 22 */
+	uint32_t owner_pid;
+	uint32_t loader;		/* 1 dlopen, 2 map */
+	uint32_t patch_count, island_count;
+	uint32_t gap_patches;		/* patch[0 .. gap_patches) are gaps, the rest entries */
+	uint32_t reserved;
+	struct ring_island island[RING_MAX_ISLANDS];
+	struct ring_patch patch[RING_MAX_PATCHES];
+};
+
+enum ring_mode {
+	RING_MODE_OFF = 0,	/* pass through */
+	RING_MODE_ALL,		/* every event, frees too (exact) */
+	RING_MODE_SAMPLE,	/* Poisson by bytes with control.interval; frees by address table */
+};
+enum ring_overflow { RING_OVERFLOW_DROP = 0, RING_OVERFLOW_BLOCK = 1 };
+
+/* How a thread finds its thread pointer (fs_base). */
+enum ring_thread_pointer {
+	RING_THREAD_POINTER_SELF = 0,	/* %fs:0: every thread has a glibc or musl TCB */
+	RING_THREAD_POINTER_FSBASE,	/* rdfsbase: bit 1 of AT_HWCAP2 is set on this machine */
+};
+
+/* Hooked functions that call each other; a call from the same class is nested. */
+enum ring_class { RING_CLASS_HEAP = 0, RING_CLASS_MAPPING, RING_CLASS_COUNT };
+static inline enum ring_class ring_shape_class(uint32_t shape)
+{
+	return shape >= RING_SHAPE_MMAP && shape <= RING_SHAPE_SBRK ? RING_CLASS_MAPPING
+								    : RING_CLASS_HEAP;
+}
+
+struct ring_control {
+	uint64_t magic;
+	uint32_t version, control_bytes;
+	uint64_t total_bytes;
+	uint64_t rings_offset, ring_bytes, ring_lines;
+	uint64_t threads_offset, thread_slots;	/* slots: powers of two */
+	uint64_t table_offset, table_slots;
+	uint32_t ring_count;
+	uint32_t entry_count;
+
+	/* Set from outside while the target runs; the shim only reads these lines. */
+	uint64_t deadline RING_OWN_LINE;	/* TSC after which nothing is recorded (keeper) */
+	uint64_t epoch;		/* 1 at first, + 1 by a keeper that resumes; see lapsed */
+	uint32_t mode;		/* enum ring_mode (analyst) */
+	uint32_t overflow;	/* enum ring_overflow */
+	uint64_t interval;	/* mean sampling interval in bytes; 0 or 1: every allocation */
+	uint64_t seed;		/* of the sampler; 0: from the TSC */
+	uint32_t stack_limit;	/* bytes of stack to copy at the most */
+	uint32_t may_readv;	/* 1: process_vm_readv on itself is allowed (seccomp) */
+	uint32_t may_wait;	/* 1: futex is allowed (seccomp) */
+	uint32_t wake;		/* futex word: the reader adds 1 after it released room or acked */
+	uint32_t thread_pointer;	/* enum ring_thread_pointer */
+	uint32_t reserved1;
+	uint64_t main_stack_low, main_stack_high;	/* [stack]: low may still go down */
+	uint64_t pid;		/* the target's pid in its own pid namespace */
+	uint64_t module_ack;	/* last generation whose maps the reader has read (reader) */
+
+	/* Set by the shim. */
+	uint64_t lapsed RING_OWN_LINE;	/* last epoch whose deadline passed: ended; 0: none */
+	uint64_t lost_table;	/* sampled blocks that found no room in the address table */
+	uint64_t lost_threads;	/* calls that found no slot in the thread table */
+	uint64_t module_generation;	/* dynamic loader notifications seen */
+	uint64_t threads_claimed;	/* slots ever claimed: numbers the seeds */
+	uint64_t unmaps_begun;	/* calls that take mappings away: ring_publish_stacks() */
+	uint64_t unmaps_ended;
+	uint32_t reader_asleep;	/* futex word: the reader stores 1 and waits; the shim 0, wakes */
+	uint32_t reserved2;
+
+	uint64_t stack_generation RING_OWN_LINE;	/* + 1 by every change of stack[] */
+	uint32_t stack_count;	/* ranges that may be used */
+	uint32_t stack_proposed;	/* ranges that unmaps must clear: >= stack_count */
+
+	/* The code of the entries by class, sorted and disjoint: ring_publish_callers(). */
+	uint32_t caller_count[RING_CLASS_COUNT];
+	struct ring_range caller[RING_CLASS_COUNT][RING_MAX_ENTRIES];
+
+	struct ring_entry entry[RING_MAX_ENTRIES];
+	struct ring_range stack[RING_MAX_STACKS];	/* sorted: ring_publish_stacks() */
+	struct ring_journal journal;
+	struct ring_head ring[RING_MAX_RINGS] RING_OWN_LINE;
+};
+
+/*
+ * The shim's only writable data: one page of .bss, wiped in fork children, so
+ * that a child finds control == 0 and passes through. Written by the keeper.
+ */
+struct shim_root {
+	uint64_t control;	/* address of struct ring_control in the target; 0: pass through */
+	uint64_t shim_low, shim_high;	/* the shim's own code: callers in here are nested calls */
+};
+
+/*
+ * An island entry: what the patched instruction of one entry point leads to.
+ * 128 bytes in an r-x page near the patched code; the keeper writes it. The
+ * thunk loads r11 = address of original and jumps to hook; the hook calls or
+ * jumps to r11 for the original function, and finds index at r11 - 8.
+ */
+struct ring_island_entry {
+	uint64_t hook;			/* address of the shim's hook */
+	uint32_t index;			/* in control.entry, | RING_ISLAND_SPAN */
+	uint32_t magic;			/* RING_ISLAND_MAGIC */
+	uint8_t original[48];		/* relocated first instructions, then a jump back */
+	uint8_t thunk[16];		/* lea original(%rip),%r11; jmp *hook(%rip) */
+	uint8_t reserved[48];
+};
+#define RING_ISLAND_MAGIC 0x444e4c49u	/* "ILND" */
+/*
+ * The function reaches another hooked entry of its class by a tail jump (a C++
+ * operator delete that is `jmp free`): the hook keeps its frame around it, so
+ * that the inner call has a return address in the shim and counts as nested.
+ */
+#define RING_ISLAND_SPAN 0x80000000u
+
+#ifdef __cplusplus
+#define RING_ASSERT static_assert
+#else
+#define RING_ASSERT _Static_assert
+#endif
+RING_ASSERT(sizeof(struct ring_record) == RING_LINE, "a record is one line");
+RING_ASSERT(sizeof(struct ring_stack) == RING_LINE, "registers are one line");
+RING_ASSERT(sizeof(struct ring_thread) == RING_THREAD_SLOT_BYTES, "a thread is one line");
+RING_ASSERT(sizeof(struct ring_head) == 3 * RING_LINE, "each word in its own line");
+RING_ASSERT(sizeof(struct ring_island_entry) == 128, "32 entries in a page");
+RING_ASSERT(offsetof(struct ring_island_entry, original) == 16, "index lies at original - 8");
+RING_ASSERT(sizeof(struct ring_control) <= RING_CONTROL_BYTES, "control block too large");
+
+#endif

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * ring_publish.c - see ring_publish.h; the shim's halves are nested.c,
+ * stack_copy.c and mapping.c.
+ *
+ * A published range must be mapped as long as it is published. The target clears
+ * what it unmaps, but a range that was read from maps before an unmap and
+ * written after its clearing would stay. So every unmap counts itself before it
+ * clears, and we count again after writing: entries are in place (and are
+ * cleared by whoever comes from now on), and nobody came in between.
+ */
+#include "inject/ring_publish.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+static int by_low(const void *a, const void *b)
+{
+	const struct ring_range *left = a, *right = b;
+
+	return left->low < right->low ? -1 : left->low > right->low;
+}
+
+/* Sorted ranges to disjoint ones. Returns how many remain. */
+static uint32_t merge(struct ring_range *range, uint32_t count)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < count; i++) {
+		if (kept > 0 && range[i].low <= range[kept - 1].high) {
+			if (range[i].high > range[kept - 1].high)
+				range[kept - 1].high = range[i].high;
+		} else {
+			range[kept++] = range[i];
+		}
+	}
+	return kept;
+}
+
+void ring_publish_callers(struct ring_control *control)
+{
+	uint32_t entries = control->entry_count, count[RING_CLASS_COUNT] = { 0 };
+
+	for (uint32_t i = 0; i < entries && i < RING_MAX_ENTRIES; i++) {
+		const struct ring_entry *entry = &control->entry[i];
+		enum ring_class class = ring_shape_class(entry->shape);
+
+		if (entry->shape == RING_SHAPE_DL_STATE || entry->low >= entry->high)
+			continue;
+		control->caller[class][count[class]++] =
+			(struct ring_range){ entry->low, entry->high };
+	}
+	for (uint32_t class = 0; class < RING_CLASS_COUNT; class++) {
+		qsort(control->caller[class], count[class], sizeof(struct ring_range), by_low);
+		control->caller_count[class] = merge(control->caller[class], count[class]);
+	}
+}
+
+int ring_publish_stacks_begin(const struct ring_control *control, uint64_t *ret_ticket)
+{
+	uint64_t ended = __atomic_load_n(&control->unmaps_ended, __ATOMIC_ACQUIRE);
+	uint64_t begun = __atomic_load_n(&control->unmaps_begun, __ATOMIC_SEQ_CST);
+
+	if (begun != ended)
+		return -EAGAIN;
+	*ret_ticket = begun;
+	return 0;
+}
+
+/* The count goes first and comes last; the generation tells a search in between. */
+int ring_publish_stacks(struct ring_control *control, const struct ring_range *range,
+			uint32_t count, uint64_t ticket)
+{
+	if (count > RING_MAX_STACKS)
+		return -E2BIG;
+	__atomic_store_n(&control->stack_count, 0, __ATOMIC_SEQ_CST);
+	__atomic_add_fetch(&control->stack_generation, 1, __ATOMIC_SEQ_CST);
+	for (uint32_t i = 0; i < count; i++) {
+		__atomic_store_n(&control->stack[i].low, range[i].low, __ATOMIC_RELAXED);
+		__atomic_store_n(&control->stack[i].high, range[i].high, __ATOMIC_RELAXED);
+	}
+	__atomic_store_n(&control->stack_proposed, count, __ATOMIC_SEQ_CST);
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);	/* partner: shim_add(unmaps_begun) */
+	if (__atomic_load_n(&control->unmaps_begun, __ATOMIC_SEQ_CST) != ticket)
+		return -EAGAIN;
+	__atomic_store_n(&control->stack_count, count, __ATOMIC_RELEASE);
+	return 0;
+}

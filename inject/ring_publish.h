@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/* ring_publish.h - what memattach writes for the shim to look things up in. */
+#ifndef MEMATTACH_RING_PUBLISH_H
+#define MEMATTACH_RING_PUBLISH_H
+
+#include "inject/ring_abi.h"
+#include "src/base/cleanup.h"
+
+/*
+ * Fills control.caller from control.entry[0..entry_count): without it no call is
+ * recognised as nested. pre: entries filled in, nothing armed yet.
+ */
+void ring_publish_callers(struct ring_control *control);
+
+/*
+ * Publishing stack ranges, in this order:
+ *	if (ring_publish_stacks_begin(control, &ticket) == 0) {
+ *		read the maps;
+ *		ring_publish_stacks(control, range, count, ticket);
+ *	}
+ * begin: 0, or -EAGAIN a call that takes mappings away is under way just now.
+ * The other: range is sorted by low and disjoint, count <= RING_MAX_STACKS (-E2BIG).
+ * 0; or -EAGAIN if such a call began since the ticket was taken: then no range
+ * is published at all (stacks are copied through the kernel until the next try).
+ * One publisher at a time.
+ */
+int ring_publish_stacks_begin(const struct ring_control *control, uint64_t *ret_ticket)
+	_must_check_;
+int ring_publish_stacks(struct ring_control *control, const struct ring_range *range,
+			uint32_t count, uint64_t ticket) _must_check_;
+
+#endif

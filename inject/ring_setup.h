@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/* ring_setup.h - sizes and first contents of the shared memory. */
+#ifndef MEMATTACH_RING_SETUP_H
+#define MEMATTACH_RING_SETUP_H
+
+#include "inject/attachment.h"
+
+/* Geometry for total_bytes (rounded down to fit) on a machine of cpus; sampled: with an address table. */
+struct ring_geometry ring_setup_geometry(uint64_t total_bytes, unsigned int cpus, bool sampled);
+/* Fills a zeroed control block. The mode stays RING_MODE_OFF and the deadline 0. */
+void ring_setup_control(struct ring_control *control, const struct ring_geometry *geometry);
+/* Current time stamp counter; its rate in Hz, measured once against CLOCK_MONOTONIC. */
+uint64_t ring_setup_tsc(void);
+uint64_t ring_setup_tsc_hz(void);
+/* True when the kernel itself trusts the TSC as a clock. */
+bool ring_setup_tsc_is_trusted(void);
+
+#endif

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * seccomp_check.c - fetches the filters (PTRACE_SECCOMP_GET_FILTER) and runs
+ * them here, instruction by instruction, for each call that we would make in
+ * the target. A filter may answer by the arguments; we ask with the ones that
+ * we use, and for those that we can't know yet with zero. Anything but "allow"
+ * or "log" from any filter is a no: a refused call may kill the target.
+ */
+#include "inject/seccomp_check.h"
+
+#include <errno.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+
+#include "inject/abandon.h"
+#include "inject/eintr.h"
+#include "inject/proc_status.h"
+#include "inject/tracee.h"
+
+enum { MAX_FILTERS = 32 };
+
+struct filter_machine {
+	uint32_t a, x, memory[BPF_MEMWORDS];
+	const struct seccomp_data *data;
+};
+
+static uint32_t load_word(const struct filter_machine *m, uint32_t offset)
+{
+	uint32_t word = 0;
+
+	if (offset <= sizeof(*m->data) - sizeof(word))
+		memcpy(&word, (const uint8_t *)m->data + offset, sizeof(word));
+	return word;
+}
+
+static uint32_t arithmetic(uint16_t operation, uint32_t a, uint32_t b)
+{
+	switch (operation) {
+	case BPF_ADD: return a + b;
+	case BPF_SUB: return a - b;
+	case BPF_MUL: return a * b;
+	case BPF_DIV: return b ? a / b : 0;
+	case BPF_OR: return a | b;
+	case BPF_AND: return a & b;
+	case BPF_XOR: return a ^ b;
+	case BPF_LSH: return b < 32 ? a << b : 0;
+	case BPF_RSH: return b < 32 ? a >> b : 0;
+	case BPF_NEG: return 0u - a;
+	default: return 0;
+	}
+}
+
+static bool compare(uint16_t operation, uint32_t a, uint32_t b)
+{
+	switch (operation) {
+	case BPF_JEQ: return a == b;
+	case BPF_JGT: return a > b;
+	case BPF_JGE: return a >= b;
+	case BPF_JSET: return (a & b) != 0;
+	default: return false;
+	}
+}
+
+static void load_or_store(struct filter_machine *m, const struct sock_filter *i)
+{
+	uint32_t value = i->k;
+
+	if (BPF_MODE(i->code) == BPF_ABS)
+		value = load_word(m, i->k);
+	else if (BPF_MODE(i->code) == BPF_MEM)
+		value = m->memory[i->k % BPF_MEMWORDS];
+	else if (BPF_MODE(i->code) == BPF_LEN)
+		value = sizeof(*m->data);
+	switch (BPF_CLASS(i->code)) {
+	case BPF_LD: m->a = value; break;
+	case BPF_LDX: m->x = value; break;
+	case BPF_ST: m->memory[i->k % BPF_MEMWORDS] = m->a; break;
+	default: m->memory[i->k % BPF_MEMWORDS] = m->x; break;
+	}
+}
+
+/* The action that one filter answers with; SECCOMP_RET_KILL_PROCESS for one that makes no sense. */
+static uint32_t run_filter(const struct sock_filter *code, unsigned int count,
+			   const struct seccomp_data *data)
+{
+	struct filter_machine m = { .data = data };
+
+	for (unsigned int pc = 0; pc < count; pc++) {
+		const struct sock_filter *i = &code[pc];
+		uint32_t operand = BPF_SRC(i->code) == BPF_X ? m.x : i->k;
+
+		switch (BPF_CLASS(i->code)) {
+		case BPF_RET:
+			return BPF_RVAL(i->code) == BPF_A ? m.a : i->k;
+		case BPF_ALU:
+			m.a = arithmetic(BPF_OP(i->code), m.a, operand);
+			break;
+		case BPF_JMP:
+			if (BPF_OP(i->code) == BPF_JA)
+				pc += i->k;
+			else
+				pc += compare(BPF_OP(i->code), m.a, operand) ? i->jt : i->jf;
+			break;
+		case BPF_MISC:
+			if (BPF_MISCOP(i->code) == BPF_TAX)
+				m.x = m.a;
+			else
+				m.a = m.x;
+			break;
+		default:
+			load_or_store(&m, i);
+			break;
+		}
+	}
+	return SECCOMP_RET_KILL_PROCESS;
+}
+
+struct filter_set {
+	unsigned int count, length[MAX_FILTERS];
+	struct sock_filter code[MAX_FILTERS][BPF_MAXINSNS];
+};
+
+static bool lets_pass(const struct filter_set *set, int number, const uint64_t arguments[6])
+{
+	struct seccomp_data data = { .nr = number, .arch = AUDIT_ARCH_X86_64 };
+
+	memcpy(data.args, arguments, sizeof(data.args));
+	for (unsigned int i = 0; i < set->count; i++) {
+		uint32_t action = run_filter(set->code[i], set->length[i], &data) &
+				  SECCOMP_RET_ACTION_FULL;
+
+		if (action != SECCOMP_RET_ALLOW && action != SECCOMP_RET_LOG)
+			return false;
+	}
+	return true;
+}
+
+/* 0, -EACCES/-EINVAL can't be read, -E2BIG. pre: tid is stopped. */
+static int fetch(pid_t tid, struct filter_set *set)
+{
+	for (set->count = 0; set->count < MAX_FILTERS; set->count++) {
+		int length = tracee_get_seccomp_filter(tid, set->count, NULL);
+
+		if (length == -ENOENT)
+			return 0;
+		if (length < 0 || length > BPF_MAXINSNS)
+			return length < 0 ? length : -E2BIG;
+		length = tracee_get_seccomp_filter(tid, set->count, set->code[set->count]);
+		if (length < 0)
+			return length;
+		set->length[set->count] = (unsigned int)length;
+	}
+	return -E2BIG;
+}
+
+static int fetch_from(pid_t tid, struct filter_set *set)
+{
+	struct tracee_stop stop;
+	struct user_regs_struct registers;
+	int error = tracee_seize(tid), result;
+
+	if (!error)
+		error = tracee_interrupt(tid);
+	if (error)
+		return error;
+	error = tracee_wait(tid, tracee_now_ns() + 500000000ull, &stop);
+	if (error == -ETIME)
+		abandon_tracee(tid);
+	if (error)
+		return error;
+	result = tracee_get_registers(tid, &registers);
+	if (!result && stop.kind == TRACEE_EVENT_STOP)
+		result = eintr_hide(tid, &registers);
+	if (!result)
+		result = fetch(tid, set);
+	(void)tracee_detach(tid, stop.kind == TRACEE_SIGNAL ? stop.signal : 0);
+	return result;
+}
+
+/* The calls of attach and detach (load.c, remote_call.c), with the arguments that filters look at. */
+static const struct {
+	short number;
+	uint64_t arguments[6];
+} needed[] = {
+	{ SYS_rt_sigprocmask, { 2, 0, 0, 8, 0, 0 } },
+	{ SYS_rt_sigreturn, { 0 } },
+	{ SYS_memfd_create, { 0, MFD_CLOEXEC | MFD_ALLOW_SEALING, 0, 0, 0, 0 } },
+	{ SYS_mmap, { 0, 0, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_FIXED_NOREPLACE, 0, 0 } },
+	{ SYS_mmap, { 0, 0, PROT_READ | PROT_EXEC, MAP_SHARED | MAP_FIXED_NOREPLACE, 0, 0 } },
+	{ SYS_mmap, { 0, 0, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED_NOREPLACE, 0, 0 } },
+	{ SYS_munmap, { 0 } },
+	{ SYS_madvise, { 0, 0, 4, 0, 0, 0 } },
+	{ SYS_close, { 0 } },
+};
+
+struct seccomp_verdict seccomp_check(const struct target *target)
+{
+	static struct filter_set set;	/* 1 MiB */
+	struct seccomp_verdict verdict = { .allowed = true, .may_readv = true, .may_wait = true };
+	static const uint64_t none[6];
+	struct proc_thread_status status;
+	pid_t tid = proc_live_thread(target->ref.pid);
+
+	if (tid <= 0 || proc_read_thread_status(target->ref.pid, tid, &status) || !status.seccomp)
+		return verdict;
+	verdict.filtered = true;
+	if (fetch_from(tid, &set)) {
+		verdict.allowed = verdict.may_readv = verdict.may_wait = false;
+		verdict.refused = -1;
+		return verdict;
+	}
+	for (size_t i = 0; verdict.allowed && i < ARRAY_SIZE(needed); i++) {
+		verdict.allowed = lets_pass(&set, needed[i].number, needed[i].arguments);
+		verdict.refused = needed[i].number;
+	}
+	verdict.may_readv = lets_pass(&set, SYS_process_vm_readv, none);
+	verdict.may_wait = lets_pass(&set, SYS_futex, none);
+	return verdict;
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/* seccomp_check.h - would the target's own system call filter let our calls pass? */
+#ifndef MEMATTACH_SECCOMP_CHECK_H
+#define MEMATTACH_SECCOMP_CHECK_H
+
+#include "inject/target.h"
+
+struct seccomp_verdict {
+	bool filtered;		/* the target has a filter */
+	bool allowed;		/* every call that attach and detach make is allowed */
+	bool may_readv, may_wait;	/* process_vm_readv and futex from the shim */
+	long refused;		/* number of the first call that is not, -1: the filter can't be read */
+};
+
+/* Stops one thread for as long as it takes to read its filters. Nothing else is touched. */
+struct seccomp_verdict seccomp_check(const struct target *target);
+
+#endif

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * heap.c - the malloc family: what to record before and after the original.
+ *
+ * An allocation is recorded after the original (its address is the result), a
+ * free before it: nobody can get the address again before its free has a time.
+ * realloc is both; if it fails, an UNDO says that the old block lives on. Only
+ * what took effect counts: no NULL results, no free(NULL).
+ *
+ * RING_MODE_SAMPLE decides before the original, so that an unsampled call gets
+ * no frame. Frees are looked up in the address table, nested or not: a block
+ * that is in there is going away now, whoever gives it back.
+ */
+#include "inject/shim/shim.h"
+
+void shim_call_open(const struct ring_control *control, struct shim_call *call)
+{
+	uint32_t index = arch_island_index(call);
+
+	call->entry = (uint16_t)(index & 0xffffu);
+	call->span = (index & RING_ISLAND_SPAN) != 0;
+	call->state = 0;
+	call->carried = 0;
+	call->thread = arch_thread_pointer(control);
+}
+
+/* count * size; what does not fit in 64 bits never succeeds. */
+static uint64_t product(uint64_t count, uint64_t size)
+{
+	uint64_t bytes;
+
+	return __builtin_mul_overflow(count, size, &bytes) ? UINT64_MAX : bytes;
+}
+
+static uint64_t size_asked(const struct shim_call *call, enum ring_shape shape)
+{
+	const uint64_t *argument = call->argument;
+
+	switch (shape) {
+	case RING_SHAPE_CALLOC:
+		return product(argument[0], argument[1]);
+	case RING_SHAPE_REALLOCARRAY:
+		return product(argument[1], argument[2]);
+	case RING_SHAPE_MEMALIGN:
+	case RING_SHAPE_REALLOC:
+		return argument[1];
+	case RING_SHAPE_POSIX_MEMALIGN:
+		return argument[2];
+	default:
+		return argument[0];
+	}
+}
+
+static uint32_t align_log2(const struct shim_call *call, enum ring_shape shape)
+{
+	uint64_t align = 0;
+
+	if (shape == RING_SHAPE_MEMALIGN)
+		align = call->argument[0];
+	if (shape == RING_SHAPE_NEW_ALIGNED || shape == RING_SHAPE_POSIX_MEMALIGN)
+		align = call->argument[1];
+	return align ? 63u - (uint32_t)__builtin_clzll(align) : 0;
+}
+
+/* The new block, 0 if there is none. posix_memalign has just written through its first argument. */
+static uint64_t block_of(const struct shim_call *call, enum ring_shape shape)
+{
+	if (shape != RING_SHAPE_POSIX_MEMALIGN)
+		return call->result;
+	return (uint32_t)call->result == 0 ? *(const uint64_t *)call->argument[0] : 0;
+}
+
+/* Decides whether this call's block will be recorded. */
+static bool decide(struct ring_control *control, struct shim_call *call, enum ring_shape shape,
+		   uint32_t mode)
+{
+	if (mode == RING_MODE_SAMPLE &&
+	    !shim_sample(control, call, size_asked(call, shape), &call->carried))
+		return false;
+	if (shim_is_nested(control, call, RING_CLASS_HEAP))
+		return false;
+	call->state |= SHIM_RECORD;
+	if (mode == RING_MODE_SAMPLE)
+		call->state |= SHIM_SAMPLED;
+	return true;
+}
+
+/* The address goes into the table first and out again if the record is not taken. */
+static void record_sampled(struct ring_control *control, const struct shim_call *call,
+			   struct shim_event *event)
+{
+	enum shim_table_result result = shim_table_insert(control, event->address);
+
+	if (result == SHIM_TABLE_FULL) {
+		event->flags |= RING_F_UNTRACKED;
+		shim_add(&control->lost_table, 1);
+	}
+	if (!shim_record(control, call, event) && result != SHIM_TABLE_FULL &&
+	    shim_control() == control)
+		shim_table_remove(control, event->address);
+}
+
+static void record_block(struct ring_control *control, const struct shim_call *call,
+			 struct shim_event *event)
+{
+	if (call->state & SHIM_SAMPLED)
+		record_sampled(control, call, event);
+	else
+		shim_record(control, call, event);
+}
+
+bool shim_alloc_begin(struct shim_call *call, enum ring_shape shape)
+{
+	struct ring_control *control = shim_control();
+	uint32_t mode;
+
+	if (!control)
+		return false;
+	mode = shim_load(&control->mode);
+	shim_call_open(control, call);
+	if (mode == RING_MODE_OFF)
+		return false;
+	return decide(control, call, shape, mode) || call->span;
+}
+
+void shim_alloc_end(struct shim_call *call, enum ring_shape shape)
+{
+	struct ring_control *control = shim_control();
+	struct shim_event event = {
+		.kind = RING_ALLOC,
+		.size = size_asked(call, shape),
+		.interval = call->carried,
+		.align_log2 = align_log2(call, shape),
+	};
+
+	if (!control || !(call->state & SHIM_RECORD))
+		return;
+	event.address = block_of(call, shape);
+	if (event.address != 0)
+		record_block(control, call, &event);
+}
+
+bool shim_free_begin(struct shim_call *call, enum ring_shape shape)
+{
+	struct ring_control *control = shim_control();
+	struct shim_event event = { .kind = RING_FREE, .address = call->argument[0] };
+	uint32_t mode;
+
+	(void)shape;
+	if (!control || event.address == 0)
+		return false;
+	mode = shim_load(&control->mode);
+	shim_call_open(control, call);
+	if (mode == RING_MODE_SAMPLE && shim_table_remove(control, event.address))
+		shim_record(control, call, &event);
+	if (mode == RING_MODE_ALL && !shim_is_nested(control, call, RING_CLASS_HEAP))
+		shim_record(control, call, &event);
+	return call->span;
+}
+
+void shim_free_end(struct shim_call *call, enum ring_shape shape)
+{
+	(void)call;
+	(void)shape;
+}
+
+/* The old block of a realloc, counted as freed as long as the call does not fail. */
+static void realloc_announce(struct ring_control *control, struct shim_call *call, uint32_t mode)
+{
+	struct shim_event event = {
+		.kind = RING_FREE,
+		.flags = RING_F_REALLOC,
+		.address = call->argument[0],
+	};
+
+	if (event.address == 0)
+		return;
+	if (mode == RING_MODE_SAMPLE && !shim_table_remove(control, event.address))
+		return;
+	call->state |= SHIM_FREED;
+	if (shim_record(control, call, &event))
+		call->state |= SHIM_ANNOUNCED;
+}
+
+/* reallocarray always keeps its frame: glibc's is a tail jump to realloc. */
+bool shim_realloc_begin(struct shim_call *call, enum ring_shape shape)
+{
+	struct ring_control *control = shim_control();
+	uint32_t mode;
+
+	if (!control)
+		return false;
+	mode = shim_load(&control->mode);
+	shim_call_open(control, call);
+	if (mode == RING_MODE_OFF)
+		return false;
+	call->span |= shape == RING_SHAPE_REALLOCARRAY;
+	decide(control, call, shape, mode);
+	if (mode == RING_MODE_SAMPLE || (call->state & SHIM_RECORD))
+		realloc_announce(control, call, mode);
+	return call->state != 0 || call->span;
+}
+
+/* It failed: the old block lives on, and its later free must be found again. */
+static void realloc_undo(struct ring_control *control, const struct shim_call *call, uint32_t mode)
+{
+	struct shim_event event = {
+		.kind = RING_UNDO,
+		.flags = RING_F_REALLOC,
+		.address = call->argument[0],
+	};
+	enum shim_table_result result = SHIM_TABLE_FULL;
+
+	if (mode == RING_MODE_SAMPLE) {
+		result = shim_table_insert(control, event.address);
+		if (result == SHIM_TABLE_FULL) {
+			event.flags |= RING_F_UNTRACKED;
+			shim_add(&control->lost_table, 1);
+		}
+	}
+	if (!(call->state & SHIM_ANNOUNCED))
+		return;
+	if (!shim_record(control, call, &event) && result != SHIM_TABLE_FULL &&
+	    shim_control() == control)
+		shim_table_remove(control, event.address);
+}
+
+void shim_realloc_end(struct shim_call *call, enum ring_shape shape)
+{
+	struct ring_control *control = shim_control();
+	uint64_t size = size_asked(call, shape);
+	struct shim_event event = {
+		.kind = RING_ALLOC,
+		.flags = call->argument[0] ? RING_F_REALLOC : 0,
+		.address = call->result,
+		.size = size,
+		.old_address = call->argument[0],
+		.interval = call->carried,
+	};
+
+	if (!control)
+		return;
+	/* realloc(p, 0) that returns NULL has freed p (glibc): nothing to undo. */
+	if (call->result == 0) {
+		if ((call->state & SHIM_FREED) && size != 0)
+			realloc_undo(control, call, shim_load(&control->mode));
+		return;
+	}
+	if (call->state & SHIM_RECORD)
+		record_block(control, call, &event);
+}

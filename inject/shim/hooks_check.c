@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/* hooks_check.c - the numbers in shim_offsets.h, held against the structures. */
+#include "inject/arch/x86_64/shim_offsets.h"
+#include "inject/shim/shim.h"
+
+#define SAME(number, truth) \
+	_Static_assert((number) == (truth), #number " does not match " #truth)
+
+SAME(CONTROL_THREADS_OFFSET, offsetof(struct ring_control, threads_offset));
+SAME(CONTROL_THREAD_SLOTS, offsetof(struct ring_control, thread_slots));
+SAME(CONTROL_TABLE_OFFSET, offsetof(struct ring_control, table_offset));
+SAME(CONTROL_TABLE_SLOTS, offsetof(struct ring_control, table_slots));
+SAME(CONTROL_DEADLINE, offsetof(struct ring_control, deadline));
+SAME(CONTROL_MODE, offsetof(struct ring_control, mode));
+SAME(CONTROL_INTERVAL, offsetof(struct ring_control, interval));
+SAME(CONTROL_THREAD_POINTER, offsetof(struct ring_control, thread_pointer));
+SAME(THREAD_OWNER, offsetof(struct ring_thread, owner));
+SAME(THREAD_COUNTDOWN, offsetof(struct ring_thread, countdown));
+SAME(THREAD_INTERVAL, offsetof(struct ring_thread, interval));
+SAME(THREAD_USED, offsetof(struct ring_thread, used));
+SAME(CALL_ARGUMENT, offsetof(struct shim_call, argument));
+SAME(CALL_RAX, offsetof(struct shim_call, rax));
+SAME(CALL_ORIGINAL, offsetof(struct shim_call, original));
+SAME(CALL_RESULT, offsetof(struct shim_call, result));
+SAME(CALL_RESULT_HIGH, offsetof(struct shim_call, result_high));
+SAME(CALL_RBP, offsetof(struct shim_call, rbp));
+SAME(CALL_RBX, offsetof(struct shim_call, rbx));
+SAME(CALL_R12, offsetof(struct shim_call, r12));
+SAME(CALL_R13, offsetof(struct shim_call, r13));
+SAME(CALL_R14, offsetof(struct shim_call, r14));
+SAME(CALL_R15, offsetof(struct shim_call, r15));
+SAME(CALL_FRAME_BYTES, offsetof(struct shim_call, caller));
+SAME(MODE_SAMPLE, RING_MODE_SAMPLE);
+SAME(ISLAND_INDEX, (int)offsetof(struct ring_island_entry, index) -
+			   (int)offsetof(struct ring_island_entry, original));
+SAME(SHAPE_MALLOC, RING_SHAPE_MALLOC);
+SAME(SHAPE_CALLOC, RING_SHAPE_CALLOC);
+SAME(SHAPE_MEMALIGN, RING_SHAPE_MEMALIGN);
+SAME(SHAPE_NEW_ALIGNED, RING_SHAPE_NEW_ALIGNED);
+SAME(SHAPE_POSIX_MEMALIGN, RING_SHAPE_POSIX_MEMALIGN);
+SAME(SHAPE_REALLOC, RING_SHAPE_REALLOC);
+SAME(SHAPE_REALLOCARRAY, RING_SHAPE_REALLOCARRAY);
+SAME(SHAPE_FREE, RING_SHAPE_FREE);
+SAME(SHAPE_MMAP, RING_SHAPE_MMAP);
+SAME(SHAPE_MUNMAP, RING_SHAPE_MUNMAP);
+SAME(SHAPE_MREMAP, RING_SHAPE_MREMAP);
+SAME(SHAPE_BRK, RING_SHAPE_BRK);
+SAME(SHAPE_SBRK, RING_SHAPE_SBRK);
+SAME(SHAPE_DL_STATE, RING_SHAPE_DL_STATE);
+/* THREAD and BUCKET lines are addressed by a shift of 6. */
+SAME(RING_THREAD_SLOT_BYTES, 64);
+SAME(HASH_FACTOR, SHIM_GOLDEN);
+SAME(HASH_SHIFT, SHIM_HASH_SHIFT);

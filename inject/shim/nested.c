@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * nested.c - is a call one that the allocator makes to itself?
+ *
+ * calloc that calls malloc, sbrk that calls brk: the program asked once, so one
+ * event counts. The return address tells: it lies in the code of a hooked
+ * function of the same class, or in a hook of ours of that class (the original
+ * was reached by a tail jump). A mapping made from inside malloc is not nested:
+ * it is an event of its own, booked by its stack.
+ *
+ * Rejected: a per-thread depth counter. It would be state that spans the
+ * original, wrong for ever after the first longjmp.
+ */
+#include "inject/shim/shim.h"
+
+/* From here on: hooks of the mapping class. */
+extern const uint8_t shim_mapping_hooks[] __attribute__((visibility("hidden")));
+
+/* ranges are sorted and disjoint, and do not change while armed (ring_publish_callers()). */
+static bool in_ranges(const struct ring_range *range, uint32_t count, uint64_t address)
+{
+	uint32_t low = 0, high = count;
+
+	if (count == 0 || address < range[0].low || address >= range[count - 1].high)
+		return false;
+	while (high - low > 1) {
+		uint32_t middle = (low + high) / 2;
+
+		if (range[middle].low <= address)
+			low = middle;
+		else
+			high = middle;
+	}
+	return address < range[low].high;
+}
+
+bool shim_is_nested(const struct ring_control *control, const struct shim_call *call,
+		    enum ring_class class)
+{
+	uint32_t count = control->caller_count[class];
+	uint64_t caller = call->caller;
+
+	if (caller >= shim_root_page.shim_low && caller < shim_root_page.shim_high)
+		return (caller >= (uint64_t)shim_mapping_hooks) == (class == RING_CLASS_MAPPING);
+	if (count > RING_MAX_ENTRIES)
+		return false;
+	return in_ranges(control->caller[class], count, caller);
+}

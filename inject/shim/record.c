@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * record.c - room in a ring, and the record in it (docs/RING.md).
+ *
+ * Room is checked, then reserved by a compare-exchange on head: an addition
+ * could not be taken back when the ring turns out to be full. The commit word
+ * is stored BUSY at once, so that the reader knows a record in the making by its
+ * length, and DONE last. Nothing spins: after three lost races the record is
+ * dropped and counted, like one that finds no room; with RING_OVERFLOW_BLOCK it
+ * waits for room, but never beyond the deadline.
+ *
+ * An eighth of each ring is kept for what must not be lost while allocations
+ * are: a lost free leaves a block alive for ever.
+ */
+#include "inject/shim/shim.h"
+
+#define TRIES 3u
+
+/* A try to reserve. */
+enum reserve_result { RESERVED, FULL, CONTENDED };
+
+/* Where one record goes. */
+struct place {
+	struct ring_head *head;
+	uint8_t *ring;
+	uint64_t mask;		/* ring_lines - 1 */
+	uint64_t position;
+	uint32_t lines;
+	uint64_t time;
+};
+
+bool shim_epoch_open(struct ring_control *control, uint64_t now)
+{
+	uint64_t epoch = shim_load(&control->epoch);
+	uint64_t lapsed = shim_load(&control->lapsed);
+
+	if (lapsed >= epoch)
+		return false;
+	if (now <= shim_load(&control->deadline))
+		return true;
+	/* A compare-exchange: a thread that slept here must not re-open a later epoch's lapse. */
+	shim_exchange_if(&control->lapsed, lapsed, epoch);
+	return false;
+}
+
+/* Any ring is right for any CPU: a thread may move between here and the reservation. */
+static struct place place_for(struct ring_control *control, uint32_t cpu, uint32_t lines)
+{
+	uint32_t ring = cpu < control->ring_count ? cpu : cpu % control->ring_count;
+
+	return (struct place){
+		.head = &control->ring[ring],
+		.ring = (uint8_t *)control + control->rings_offset + ring * control->ring_bytes,
+		.mask = control->ring_lines - 1,
+		.lines = lines,
+	};
+}
+
+static uint64_t *commit_word(const struct place *place, uint64_t position)
+{
+	return (uint64_t *)(place->ring + (position & place->mask) * RING_LINE);
+}
+
+/* Lines that event must leave free for others. */
+static uint64_t lines_kept(const struct ring_control *control, enum ring_kind kind)
+{
+	return kind == RING_ALLOC || kind == RING_MAP ? control->ring_lines / 8 : 0;
+}
+
+/* A RING_PAD record: its kind and its commit word, nothing else. */
+static void fill_end(const struct place *place, uint64_t position, uint32_t lines)
+{
+	struct ring_record *record = (struct ring_record *)commit_word(place, position);
+
+	record->kind = RING_PAD;
+	shim_store_release(&record->commit, ring_commit_word(position, lines, RING_DONE));
+}
+
+/*
+ * One try for lines in a row, after filler if they would wrap. Acquires tail:
+ * its partner is the reader's release after it has read what lay here.
+ */
+static enum reserve_result reserve_once(struct place *place, uint64_t kept)
+{
+	uint64_t head = shim_load(&place->head->head);
+	uint64_t tail = shim_load_acquire(&place->head->tail);
+	uint64_t lines = place->mask + 1;
+	uint64_t line = head & place->mask;
+	uint64_t filler = line + place->lines > lines ? lines - line : 0;
+
+	if (head + filler + place->lines - tail + kept > lines)
+		return FULL;
+	if (!shim_exchange_if(&place->head->head, head, head + filler + place->lines))
+		return CONTENDED;
+	place->position = head + filler;
+	/* Release: the reader that sees BUSY for this lap reads nothing older behind it. */
+	shim_store_release(commit_word(place, place->position),
+			   ring_commit_word(place->position, place->lines, RING_BUSY));
+	if (filler)
+		fill_end(place, head, (uint32_t)filler);
+	return RESERVED;
+}
+
+static enum reserve_result reserve(struct place *place, uint64_t kept)
+{
+	enum reserve_result result = CONTENDED;
+
+	for (uint32_t i = 0; i < TRIES && result == CONTENDED; i++)
+		result = reserve_once(place, kept);
+	return result;
+}
+
+/*
+ * RING_OVERFLOW_BLOCK: until there is room, or recording ends (mode, deadline,
+ * epoch; a fork child that came out of a signal handler has no control block).
+ * The time is taken anew, or it would lie before events that were read meanwhile.
+ */
+static bool reserve_waiting(struct ring_control *control, struct place *place, uint64_t kept)
+{
+	uint64_t begin = place->time;
+	bool reserved = false;
+	uint32_t cpu;
+
+	for (uint32_t turn = 0;; turn++) {
+		uint32_t seen = shim_load_acquire(&control->wake);
+
+		place->time = arch_clock(&cpu);
+		if (shim_load(&control->mode) == RING_MODE_OFF ||
+		    !shim_epoch_open(control, place->time))
+			break;
+		reserved = reserve(place, kept) == RESERVED;
+		if (reserved)
+			break;
+		shim_wake_reader(control);
+		shim_wait(control, seen, turn);
+		if (shim_control() != control)
+			return false;
+	}
+	shim_add(&place->head->blocked, 1);
+	shim_add(&place->head->blocked_cycles, arch_clock(&cpu) - begin);
+	return reserved;
+}
+
+static bool reserve_or_wait(struct ring_control *control, struct place *place, uint64_t kept)
+{
+	if (reserve(place, kept) == RESERVED)
+		return true;
+	if (shim_load(&control->overflow) != RING_OVERFLOW_BLOCK)
+		return false;
+	return reserve_waiting(control, place, kept);
+}
+
+static void count_loss(struct ring_head *head, const struct shim_event *event)
+{
+	switch (event->kind) {
+	case RING_ALLOC:
+		shim_add(&head->lost_alloc_bytes, event->size);
+		shim_add(&head->lost_alloc, 1);
+		break;
+	case RING_UNDO:		/* a block that lives on is lost */
+		shim_add(&head->lost_alloc, 1);
+		break;
+	case RING_FREE:
+		shim_add(&head->lost_free, 1);
+		break;
+	case RING_MODULE:	/* module_generation says it too */
+		break;
+	default:
+		shim_add(&head->lost_map, 1);
+		break;
+	}
+}
+
+static uint32_t lines_for(const struct shim_stack_plan *plan)
+{
+	if (!(plan->flags & RING_F_STACK))
+		return 1;
+	return 2 + (plan->bytes + RING_LINE - 1) / RING_LINE;
+}
+
+/* After a wait: is this still the process, and the epoch, that it was? */
+static bool still_on(struct ring_control *control, uint64_t time)
+{
+	return shim_control() == control && shim_epoch_open(control, time);
+}
+
+/* Room for the whole record; failing that, for the record without its stack bytes. */
+static bool find_room(struct ring_control *control, struct place *place,
+		      const struct shim_event *event, struct shim_stack_plan *plan)
+{
+	uint64_t kept = lines_kept(control, event->kind);
+
+	if (reserve_or_wait(control, place, kept))
+		return true;
+	if (plan->bytes == 0 || !still_on(control, place->time))
+		return false;
+	plan->bytes = 0;
+	plan->flags |= RING_F_CALLER_ONLY | RING_F_TRUNCATED;
+	place->lines = lines_for(plan);
+	if (reserve(place, kept) != RESERVED)
+		return false;
+	shim_add(&place->head->lost_stack, 1);
+	return true;
+}
+
+/* Everything but the commit word. */
+static void fill(const struct ring_control *control, const struct shim_call *call,
+		 const struct shim_event *event, struct shim_stack_plan *plan,
+		 const struct place *place)
+{
+	struct ring_record *record = (struct ring_record *)commit_word(place, place->position);
+	struct ring_stack *stack = (struct ring_stack *)(record + 1);
+
+	record->time = place->time;
+	record->address = event->address;
+	record->size = event->size;
+	record->old_address = event->old_address;
+	record->thread = call->thread;
+	record->caller = call->caller;
+	record->kind = (uint8_t)event->kind;
+	record->entry = call->entry;
+	record->reserved = 0;
+	if (plan->flags & RING_F_STACK) {
+		arch_stack_fill(stack, call);
+		stack->detail = ring_stack_detail(event->interval, event->align_log2);
+		shim_stack_copy(control, call, plan, (uint8_t *)(stack + 1));
+	}
+	record->flags = event->flags | plan->flags;
+	record->stack_bytes = (uint16_t)(plan->bytes / 8);
+}
+
+static bool wants_stack(enum ring_kind kind)
+{
+	return kind == RING_ALLOC || kind == RING_MAP || kind == RING_BRK;
+}
+
+bool shim_record(struct ring_control *control, const struct shim_call *call,
+		 const struct shim_event *event)
+{
+	struct shim_stack_plan plan = { 0 };
+	struct place place;
+	uint32_t cpu;
+	uint64_t now = arch_clock(&cpu);
+
+	if (!shim_epoch_open(control, now))
+		return false;
+	if (wants_stack(event->kind))
+		plan = shim_stack_plan(control, call);
+	place = place_for(control, cpu, lines_for(&plan));
+	place.time = now;
+	if (!find_room(control, &place, event, &plan)) {
+		if (still_on(control, place.time))
+			count_loss(place.head, event);
+		return false;
+	}
+	fill(control, call, event, &plan, &place);
+	/* Release: the reader acquires this word before it reads the record. */
+	shim_store_release(commit_word(&place, place.position),
+			   ring_commit_word(place.position, place.lines, RING_DONE));
+	if (place.position - shim_load(&place.head->tail) > control->ring_lines / 2)
+		shim_wake_reader(control);
+	return true;
+}

@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * stop.c - stopping the world, as rarely and as briefly as possible.
+ *
+ * Everything is seized before the first interrupt, because seizing stops
+ * nothing; threads born meanwhile are found by listing again until a pass finds
+ * no new one. Threads are let go in the order in which they were stopped.
+ * Waiting goes thread by thread within one budget for all. Rejected: stopping
+ * one thread after the other while the rest runs (the first ones then stand
+ * still for as long as the last ones take to be scheduled).
+ */
+#include "inject/stop.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "inject/abandon.h"
+#include "inject/eintr.h"
+#include "inject/priority.h"
+#include "inject/proc_status.h"
+#include "inject/remote_mem.h"
+#include "inject/tracee.h"
+
+#define STACK_SCAN_BYTES (1024ull * 1024)
+
+struct stopped_thread {
+	pid_t tid;
+	bool stopped, gone;
+	bool held;		/* target->held: was stopped before, stays stopped */
+	int signal;		/* to be delivered when it is let go */
+	struct user_regs_struct registers;
+};
+struct stop_all {
+	const struct target *target;
+	struct procmaps maps;
+	struct stopped_thread *thread;
+	size_t count, room;
+	uint64_t begin_ns;
+};
+
+static bool known(const struct stop_all *s, pid_t tid)
+{
+	for (size_t i = 0; i < s->count; i++)
+		if (s->thread[i].tid == tid)
+			return true;
+	return false;
+}
+
+static int add(struct stop_all *s, pid_t tid)
+{
+	if (s->count == s->room) {
+		size_t room = s->room ? s->room * 2 : 64;
+		struct stopped_thread *grown = reallocarray(s->thread, room, sizeof(*grown));
+
+		if (!grown)
+			return -ENOMEM;
+		s->thread = grown;
+		s->room = room;
+	}
+	s->thread[s->count] = (struct stopped_thread){ .tid = tid };
+	if (tid == s->target->held) {
+		s->thread[s->count].held = s->thread[s->count].stopped = true;
+		if (tracee_get_registers(tid, &s->thread[s->count].registers))
+			return -ESRCH;
+	}
+	s->count++;
+	return 0;
+}
+
+/* Seizes what is there now; *ret_new says how many were new. A thread that ends meanwhile is fine. */
+static int seize_listed(struct stop_all *s, size_t *ret_new)
+{
+	_cleanup_free_ pid_t *tids = NULL;
+	size_t found = 0;
+	int count = proc_list_threads(s->target->ref.pid, &tids), error;
+
+	for (int i = 0; i < count; i++) {
+		if (known(s, tids[i]))
+			continue;
+		error = tids[i] == s->target->held || abandon_take(tids[i]) ? 0 :
+									       tracee_seize(tids[i]);
+		if (error == -ESRCH)
+			continue;
+		if (!error)
+			error = add(s, tids[i]);
+		if (error)
+			return error;
+		found++;
+	}
+	*ret_new = found;
+	return count < 0 ? count : 0;
+}
+
+static int interrupt_from(struct stop_all *s, size_t first)
+{
+	for (size_t i = first; i < s->count; i++) {
+		int error = s->thread[i].held ? 0 : tracee_interrupt(s->thread[i].tid);
+
+		if (error && error != -ESRCH)
+			return error;
+		s->thread[i].gone = error == -ESRCH;
+	}
+	return 0;
+}
+
+static int await(struct stopped_thread *t, uint64_t deadline_ns)
+{
+	struct tracee_stop stop;
+	int error;
+
+	if (t->gone || t->stopped)
+		return 0;
+	error = tracee_wait(t->tid, deadline_ns, &stop);
+	if (error == -ESRCH) {
+		t->gone = true;
+		return 0;
+	}
+	if (error)
+		return error;
+	t->stopped = true;
+	t->signal = stop.kind == TRACEE_SIGNAL ? stop.signal : 0;
+	if (stop.kind == TRACEE_GROUP_STOP)
+		return -EBUSY;
+	error = tracee_get_registers(t->tid, &t->registers);
+	if (!error && stop.kind == TRACEE_EVENT_STOP)
+		error = eintr_hide(t->tid, &t->registers);
+	return error;
+}
+
+static int stop_everything(struct stop_all *s, uint64_t budget_ns)
+{
+	size_t first = 0, found;
+	uint64_t deadline;
+	int error = seize_listed(s, &found);
+
+	s->begin_ns = tracee_now_ns();
+	deadline = s->begin_ns + budget_ns;
+	while (!error && found) {
+		error = interrupt_from(s, first);
+		for (size_t i = first; !error && i < s->count; i++)
+			error = await(&s->thread[i], deadline);
+		first = s->count;
+		if (!error)
+			error = seize_listed(s, &found);
+	}
+	return error;
+}
+
+int stop_all_begin(const struct target *target, uint64_t budget_ns, struct stop_all **ret)
+{
+	struct stop_all *s = calloc(1, sizeof(*s));
+	int error;
+
+	if (!s)
+		return -ENOMEM;
+	s->target = target;
+	error = procmaps_read(target->maps, &s->maps);
+	priority_raise();
+	if (!error)
+		error = stop_everything(s, budget_ns);
+	if (error) {
+		stop_all_end(s, NULL, NULL);
+		return error;
+	}
+	*ret = s;
+	return 0;
+}
+
+static bool words_clear_of(const uint64_t *word, size_t count, uint64_t low, uint64_t high)
+{
+	for (size_t i = 0; i < count; i++)
+		if (word[i] > low && word[i] < high)
+			return false;
+	return true;
+}
+
+static bool stack_clear_of(const struct stop_all *s, uint64_t rsp, uint64_t low, uint64_t high)
+{
+	const struct procmap *map = procmaps_find(&s->maps, rsp);
+	uint64_t at = rsp & ~7ull, end = map ? map->end : at;
+	uint64_t word[512];
+
+	if (end - at > STACK_SCAN_BYTES)
+		end = at + STACK_SCAN_BYTES;
+	while (at < end) {
+		size_t want = end - at < sizeof(word) ? (size_t)(end - at) : sizeof(word);
+		size_t got = remote_read_some(s->target, at, word, want);
+
+		if (!words_clear_of(word, got / sizeof(word[0]), low, high))
+			return false;
+		if (got < want)
+			break;
+		at += got;
+	}
+	return true;
+}
+
+bool stop_all_clear_of(const struct stop_all *s, uint64_t low, uint64_t high)
+{
+	for (size_t i = 0; i < s->count; i++) {
+		const struct stopped_thread *t = &s->thread[i];
+
+		if (t->gone)
+			continue;
+		if (t->registers.rip > low && t->registers.rip < high)
+			return false;
+		if (!stack_clear_of(s, t->registers.rsp, low, high))
+			return false;
+	}
+	return true;
+}
+
+void stop_all_end(struct stop_all *s, uint64_t *ret_us, uint32_t *ret_threads)
+{
+	uint32_t held = 0;
+
+	if (!s)
+		return;
+	for (size_t i = 0; i < s->count; i++) {
+		struct stopped_thread *t = &s->thread[i];
+
+		if (t->gone || t->held)
+			continue;
+		held++;
+		if (t->stopped)
+			(void)tracee_detach(t->tid, t->signal);
+		else
+			abandon_tracee(t->tid);
+	}
+	priority_restore();
+	(void)abandon_release();
+	if (ret_us)
+		*ret_us = (tracee_now_ns() - s->begin_ns) / 1000;
+	if (ret_threads)
+		*ret_threads = held;
+	procmaps_done(&s->maps);
+	free(s->thread);
+	free(s);
+}
+
+static int take_sample(const struct target *target, const struct procmaps *maps, size_t room,
+		       struct stop_sample *sample)
+{
+	const struct procmap *map;
+	size_t want;
+	int error = tracee_get_registers(sample->tid, &sample->registers);
+
+	if (!error)
+		error = eintr_hide(sample->tid, &sample->registers);
+	map = procmaps_find(maps, sample->registers.rsp);
+	if (error || !map)
+		return error ? error : -ENOTSUP;
+	want = map->end - sample->registers.rsp < room ?
+		(size_t)(map->end - sample->registers.rsp) : room;
+	sample->stack_bytes = remote_read_some(target, sample->registers.rsp, sample->stack, want);
+	return 0;
+}
+
+int stop_sample(const struct target *target, pid_t tid, size_t room, struct stop_sample *ret)
+{
+	_cleanup_(procmaps_done) struct procmaps maps = { 0 };
+	struct stop_sample sample = { .tid = tid, .stack = malloc(room) };
+	struct tracee_stop stop;
+	int error = sample.stack ? procmaps_read(target->maps, &maps) : -ENOMEM;
+
+	if (!error)
+		error = tracee_seize(tid);
+	if (error)
+		goto out;
+	error = tracee_interrupt(tid);
+	if (!error)
+		error = tracee_wait(tid, tracee_now_ns() + 200000000ull, &stop);
+	if (error == -ETIME)
+		abandon_tracee(tid);
+	if (error)
+		goto out;
+	if (stop.kind == TRACEE_EVENT_STOP)
+		error = take_sample(target, &maps, room, &sample);
+	else
+		error = stop.kind == TRACEE_GROUP_STOP ? -EBUSY : -EAGAIN;
+	(void)tracee_detach(tid, stop.kind == TRACEE_SIGNAL ? stop.signal : 0);
+out:
+	if (error)
+		stop_sample_done(&sample);
+	else
+		*ret = sample;
+	return error;
+}
+
+void stop_sample_done(struct stop_sample *sample)
+{
+	free(sample->stack);
+	sample->stack = NULL;
+}

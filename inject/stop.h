@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * stop.h - all threads of the target at once, for the few patches that need it,
+ * and one thread for a look at its registers and stack.
+ */
+#ifndef MEMATTACH_STOP_H
+#define MEMATTACH_STOP_H
+
+#include <sys/user.h>
+
+#include "inject/target.h"
+
+struct stop_all;
+
+/*
+ * Seizes every thread (nothing stops yet), then stops them all. Gives up, with
+ * everything running again, after budget_ns of stopped time. 0, -ETIME,
+ * -EBUSY (stopped by job control), -ESRCH, -EPERM, -ENOMEM.
+ */
+int stop_all_begin(const struct target *target, uint64_t budget_ns, struct stop_all **ret)
+	_must_check_;
+/*
+ * True when no thread's rip lies in (low, high), low excluded, and no word of
+ * its stack does. Reads at most 1 MiB of each stack.
+ */
+bool stop_all_clear_of(const struct stop_all *stop, uint64_t low, uint64_t high);
+/* Lets every thread run again; *ret_us (may be NULL) is the longest that one was held. */
+void stop_all_end(struct stop_all *stop, uint64_t *ret_us, uint32_t *ret_threads);
+
+/* What a look at one thread saw. */
+struct stop_sample {
+	pid_t tid;
+	struct user_regs_struct registers;	/* as borrow_begin would find them */
+	uint64_t stack_bytes;			/* copied from registers.rsp up */
+	uint8_t *stack;				/* owned */
+};
+/* Stops tid, copies registers and up to room bytes of stack (to its mapping's end), lets it go. */
+int stop_sample(const struct target *target, pid_t tid, size_t room, struct stop_sample *ret)
+	_must_check_;
+void stop_sample_done(struct stop_sample *sample);
+
+#endif

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * threads.c - candidates from /proc/PID/task/TID/{syscall,status}, no stop.
+ *
+ * A thread blocked in a call without a timeout notices a short stop least; one
+ * with a timeout keeps its remaining time; a running one is caught at its next
+ * system call or, failing that, in user mode. A thread with an unblocked signal
+ * pending is about to run a handler and is left alone.
+ */
+#include "inject/threads.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+
+#include "inject/abandon.h"
+#include "inject/proc_status.h"
+
+enum { MAX_TRIED = 64 };
+
+static bool has_timeout(long number)
+{
+	static const short timed[] = {
+		SYS_poll, SYS_select, SYS_pselect6, SYS_ppoll, SYS_nanosleep, SYS_clock_nanosleep,
+		SYS_epoll_wait, SYS_epoll_pwait, SYS_futex, SYS_rt_sigtimedwait, SYS_restart_syscall,
+		SYS_semtimedop, SYS_io_getevents,
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(timed); i++)
+		if (timed[i] == number)
+			return true;
+	return false;
+}
+
+static struct thread_candidate rank_thread(pid_t pid, pid_t tid)
+{
+	struct thread_candidate c = { .tid = tid, .rank = THREAD_UNUSABLE };
+	struct proc_thread_status status;
+	struct proc_thread_syscall call;
+
+	if (proc_read_thread_status(pid, tid, &status) || proc_read_thread_syscall(pid, tid, &call))
+		return c;
+	if ((status.sig_pending | status.shared_pending) & ~status.sig_blocked)
+		return c;
+	if (status.state != 'S' && status.state != 'R')
+		return c;
+	if (call.running || call.number < 0) {
+		c.rank = THREAD_RUNNING;
+		return c;
+	}
+	c.sp = call.sp;
+	c.pc = call.pc;
+	c.rank = has_timeout(call.number) ? THREAD_TIMED : THREAD_BLOCKED;
+	return c;
+}
+
+static int by_rank(const void *a, const void *b)
+{
+	const struct thread_candidate *x = a, *y = b;
+
+	return x->rank != y->rank ? (int)x->rank - (int)y->rank : y->tid - x->tid;
+}
+
+int threads_rank(const struct target *target, struct thread_candidate *candidates, size_t room)
+{
+	_cleanup_free_ pid_t *tids = NULL;
+	int count = proc_list_threads(target->ref.pid, &tids), kept = 0;
+
+	for (int i = 0; i < count && (size_t)kept < room; i++)
+		candidates[kept++] = rank_thread(target->ref.pid, tids[i]);
+	if (kept > 0)
+		qsort(candidates, (size_t)kept, sizeof(*candidates), by_rank);
+	return count < 0 ? count : kept;
+}
+
+/* The strictest way that fits the candidate; the last attempts allow everything. */
+static unsigned int allowed_for(enum thread_rank rank, unsigned int round)
+{
+	if (round > 1 || rank == THREAD_RUNNING)
+		return BORROW_ALLOW_ANY;
+	return BORROW_ALLOW_BLOCKED | BORROW_ALLOW_RESTART_BLOCK;
+}
+
+int threads_borrow(const struct target *target, struct borrow_request *request, struct borrow *ret)
+{
+	struct thread_candidate candidate[MAX_TRIED];
+	uint64_t end = request->deadline_ns;
+	int error = -EAGAIN;
+
+	if (target->held) {
+		request->tid = target->held;
+		request->allow = BORROW_ALLOW_USER;
+		return borrow_begin(target, request, ret);
+	}
+	for (unsigned int round = 0; tracee_now_ns() < end || round < 3; round++) {
+		int count = threads_rank(target, candidate, MAX_TRIED);
+
+		if (count <= 0)
+			return count < 0 ? count : -ESRCH;
+		for (int i = 0; i < count && candidate[i].rank != THREAD_UNUSABLE; i++) {
+			request->tid = candidate[i].tid;
+			request->allow = allowed_for(candidate[i].rank, round);
+			request->deadline_ns = tracee_now_ns() + 100000000ull;
+			error = borrow_begin(target, request, ret);
+			if (error == 0 || error == -EBUSY)
+				return error;
+		}
+		(void)abandon_release();
+		if (!pidref_alive(&target->ref))
+			return -ESRCH;
+	}
+	return error;
+}

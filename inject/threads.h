@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/* threads.h - which thread of the target to borrow, found without stopping any. */
+#ifndef MEMATTACH_THREADS_H
+#define MEMATTACH_THREADS_H
+
+#include "inject/remote_call.h"
+#include "inject/target.h"
+
+enum thread_rank {
+	THREAD_BLOCKED = 0,	/* in a call without a timeout: the least that can be noticed */
+	THREAD_TIMED,		/* in a call with a timeout */
+	THREAD_RUNNING,
+	THREAD_UNUSABLE,	/* uninterruptible, ending, signal pending */
+};
+struct thread_candidate {
+	pid_t tid;
+	enum thread_rank rank;
+	uint64_t sp, pc;	/* of a blocked one */
+};
+
+/* Fills candidates, best first; the number, or -errno. */
+int threads_rank(const struct target *target, struct thread_candidate *candidates, size_t room);
+/*
+ * Borrows the best thread that lets itself be borrowed, trying until the
+ * deadline: blocked ones first, then at a system call, then in user mode.
+ * request->tid and request->allow are set here. 0 or -errno of the last try
+ * (-EBUSY stopped, -ESRCH gone, -EAGAIN none was eligible).
+ */
+int threads_borrow(const struct target *target, struct borrow_request *request,
+		   struct borrow *ret) _must_check_;
+
+#endif

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tracee.h - one traced thread: the only door to ptrace in the whole project.
+ *
+ * Never PTRACE_ATTACH, never PTRACE_O_EXITKILL: if we die, the kernel detaches
+ * and the thread runs on from whatever registers it has at that moment.
+ */
+#ifndef MEMATTACH_TRACEE_H
+#define MEMATTACH_TRACEE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include <sys/user.h>
+
+#include "src/base/cleanup.h"
+
+#define TRACEE_XSTATE_MAX 16384
+
+enum tracee_stop_kind {
+	TRACEE_EVENT_STOP,	/* PTRACE_INTERRUPT took effect */
+	TRACEE_GROUP_STOP,	/* the target was stopped by job control; signal says by which */
+	TRACEE_SYSCALL_ENTRY,
+	TRACEE_SYSCALL_EXIT,
+	TRACEE_EXEC,		/* a new program is in place, nothing of it has run */
+	TRACEE_SIGNAL,		/* a signal is about to be delivered: pass it on */
+};
+struct tracee_stop {
+	enum tracee_stop_kind kind;
+	int signal;
+};
+
+/* Blocks SIGCHLD so that tracee_wait can sleep for it. Once per process, before any other call. */
+int tracee_init(void) _must_check_;
+/* Begins tracing without stopping. 0, -ESRCH, -EPERM. */
+int tracee_seize(pid_t tid) _must_check_;
+/* The same for a program about to be started: its exec will stop it. */
+int tracee_seize_at_exec(pid_t tid) _must_check_;
+/* Asks for an event stop. 0 or -ESRCH. */
+int tracee_interrupt(pid_t tid) _must_check_;
+/* Waits until deadline_ns (CLOCK_MONOTONIC). 0, -ETIME (still running), -ESRCH (it ended). */
+int tracee_wait(pid_t tid, uint64_t deadline_ns, struct tracee_stop *ret) _must_check_;
+/* Lets it run to the next system call stop. */
+int tracee_run_to_syscall(pid_t tid) _must_check_;
+/* Lets it run, delivering signal (0: none). */
+int tracee_continue(pid_t tid, int signal) _must_check_;
+/* Ends tracing and lets it run, delivering signal (0: none). -ESRCH when it is gone. */
+int tracee_detach(pid_t tid, int signal);
+
+int tracee_get_registers(pid_t tid, struct user_regs_struct *ret) _must_check_;
+/* The commit point of every redirection: one system call, all or nothing. */
+int tracee_set_registers(pid_t tid, const struct user_regs_struct *registers) _must_check_;
+/* Full extended state, *bytes in: room, out: used. */
+int tracee_get_xstate(pid_t tid, void *buffer, size_t *bytes) _must_check_;
+int tracee_set_xstate(pid_t tid, const void *buffer, size_t bytes) _must_check_;
+int tracee_get_signal_mask(pid_t tid, uint64_t *ret) _must_check_;
+/* Only ever used to open a mask again, never to close one (see remote_call.c). */
+int tracee_set_signal_mask(pid_t tid, uint64_t mask) _must_check_;
+/*
+ * Hardware breakpoint: the thread stops with SIGTRAP before it executes address;
+ * 0: none. It outlives us: a thread whose breakpoint is set when we are killed
+ * dies of it, so only a program that we are starting ourselves ever has one.
+ */
+int tracee_set_breakpoint(pid_t tid, uint64_t address) _must_check_;
+/* rseq area address (0: none registered); -EOPNOTSUPP where the kernel can't tell. */
+int tracee_get_rseq(pid_t tid, uint64_t *ret_area) _must_check_;
+/* Number of instructions of seccomp filter number index, -ENOENT past the last; filter may be NULL. */
+int tracee_get_seccomp_filter(pid_t tid, unsigned int index, void *filter);
+
+/* CLOCK_MONOTONIC in nanoseconds. */
+uint64_t tracee_now_ns(void);
+
+#endif

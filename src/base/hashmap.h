@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * hashmap.h - u64 -> u64, open addressing, for the hot tables (live blocks,
+ * unwind memo). Cold code uses uthash. Key 0 is allowed.
+ */
+#ifndef MEMATTACH_HASHMAP_H
+#define MEMATTACH_HASHMAP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "src/base/cleanup.h"
+
+struct hashmap {
+	struct hashmap_slot *slot;
+	size_t capacity, count;		/* capacity: 0 or a power of two */
+	uint64_t zero_value;		/* of key 0 */
+	bool has_zero;
+};
+
+/* A zeroed struct hashmap is an empty map. */
+void hashmap_done(struct hashmap *map);
+/* True and *ret_value set when key is there. */
+bool hashmap_get(const struct hashmap *map, uint64_t key, uint64_t *ret_value);
+/* Inserts or replaces. 0 or -ENOMEM (then the map is unchanged). */
+int hashmap_put(struct hashmap *map, uint64_t key, uint64_t value) _must_check_;
+/* Removes (backward shift, no tombstones); true and *ret_value (if not NULL) when it was there. */
+bool hashmap_remove(struct hashmap *map, uint64_t key, uint64_t *ret_value);
+/* Calls each() for every pair in no particular order. The map must not change meanwhile. */
+void hashmap_each(const struct hashmap *map,
+		  void (*each)(void *context, uint64_t key, uint64_t value), void *context);
+static inline size_t hashmap_count(const struct hashmap *map) { return map->count; }
+uint64_t hashmap_hash(uint64_t key);
+
+#endif

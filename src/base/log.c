@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * log.c - diagnostics on stderr.
+ *
+ * A message is formatted into a local buffer and leaves in one write(), so that
+ * lines of keeper and analyst never mix within a line. Control characters are
+ * replaced: messages carry names that a hostile target chose, and a terminal
+ * obeys escape sequences. Longer messages are cut with "...". stdio's stderr was
+ * rejected: it is unbuffered, one write() per conversion, and takes a lock.
+ * The level is the only state; it is set once at start and only read later.
+ */
+#include "src/base/log.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <string.h>
+
+#define LOG_LINE_BYTES 1024
+
+static enum log_level log_highest = LOG_NOTICE;
+
+void log_init(enum log_level level)
+{
+	log_highest = getenv("MEMATTACH_DEBUG") ? LOG_DEBUG : level;
+}
+
+/* C0 and DEL, and C1 in its UTF-8 form (c2 80..9f); other UTF-8 passes. */
+static void log_neutralise(char *text, size_t length)
+{
+	unsigned char *c = (unsigned char *)text;
+
+	for (size_t i = 0; i < length; i++) {
+		if (c[i] < 0x20 || c[i] == 0x7f)
+			c[i] = '?';
+		else if (c[i] == 0xc2 && i + 1 < length && c[i + 1] >= 0x80 && c[i + 1] < 0xa0)
+			c[i] = c[i + 1] = '?';
+	}
+}
+
+static void log_write(const char *line, size_t length)
+{
+	while (length > 0) {
+		ssize_t n = write(STDERR_FILENO, line, length);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return;
+		line += n;
+		length -= (size_t)n;
+	}
+}
+
+void log_print(enum log_level level, const char *format, ...)
+{
+	char line[LOG_LINE_BYTES] = "memattach: ";
+	size_t used = strlen(line), room = sizeof(line) - used - 1;
+	int saved = errno, n;
+	va_list arguments;
+
+	if (level > log_highest)
+		return;
+	va_start(arguments, format);
+	n = vsnprintf(line + used, room, format, arguments);
+	va_end(arguments);
+	if (n >= 0 && (size_t)n >= room)
+		memcpy(line + sizeof(line) - 5, "...", 4);
+	used = strlen(line);
+	log_neutralise(line, used);
+	line[used++] = '\n';
+	log_write(line, used);
+	errno = saved;
+}

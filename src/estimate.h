@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * estimate.h - sums of sampled sizes, scaled to the truth, with an interval.
+ *
+ * A block of x bytes, drawn with mean interval I, was seen with probability
+ * 1 - exp(-x/I) and stands for w = 1 / (1 - exp(-x/I)) blocks like it. Blocks
+ * seen for certain (exact mode, or so large that w rounds to 1) are kept apart
+ * as integers, so that an exact run is exact to the byte. The weighted sums are
+ * fixed-point integers: adding a block and taking it away again leaves no trace.
+ */
+#ifndef MEMATTACH_ESTIMATE_H
+#define MEMATTACH_ESTIMATE_H
+
+#include <stdint.h>
+
+/* Fractions of weighted_count and weighted_bytes. */
+#define ESTIMATE_COUNT_ONE	65536.0
+#define ESTIMATE_BYTES_ONE	256.0
+
+/* What one block adds to a sum. */
+struct estimate_term {
+	uint64_t size;
+	uint64_t weighted_count;	/* 0: certain */
+	uint64_t weighted_bytes;
+};
+struct estimate {
+	uint64_t count, bytes;		/* certain blocks */
+	uint64_t samples;		/* uncertain ones */
+	uint64_t sampled_bytes;		/* their own bytes, not scaled: surely there */
+	uint64_t weighted_count;	/* sum of w, in 1 / ESTIMATE_COUNT_ONE */
+	uint64_t weighted_bytes;	/* sum of w * x, in 1 / ESTIMATE_BYTES_ONE */
+	double variance_bytes;		/* sum of w (w - 1) x^2 */
+	double chance_bytes;		/* sum of (w - 1) x^2: its part that no sample can reduce */
+};
+struct estimate_interval {
+	double value, low, high;
+};
+
+/* The weight w of a block of size bytes drawn with mean interval; 1 for interval 0. */
+double estimate_weight(uint64_t size, uint64_t interval);
+/* The term of such a block. */
+struct estimate_term estimate_term(uint64_t size, uint64_t interval);
+void estimate_add(struct estimate *sum, const struct estimate_term *term);
+/* pre: term was added before. */
+void estimate_remove(struct estimate *sum, const struct estimate_term *term);
+/* Adds all of other. */
+void estimate_merge(struct estimate *sum, const struct estimate *other);
+/* What of sum is not in part; but for the variances, which are not additive: 0. */
+struct estimate estimate_without(const struct estimate *sum, const struct estimate *part);
+/* The bytes in 1 / ESTIMATE_BYTES_ONE: the unit of peaks. */
+static inline uint64_t estimate_level(const struct estimate *sum)
+{
+	return sum->bytes * (uint64_t)ESTIMATE_BYTES_ONE + sum->weighted_bytes;
+}
+/* Such a level rounded to bytes. */
+uint64_t estimate_level_bytes(uint64_t level);
+/* The sums, rounded to whole blocks and bytes. */
+uint64_t estimate_count(const struct estimate *sum);
+uint64_t estimate_bytes(const struct estimate *sum);
+/*
+ * The 95 % interval of the bytes: Garwood's for the effective number of samples.
+ * unit: bytes that one sample would stand for (the sampling interval), used where
+ * there is no sample; 0 in exact mode.
+ */
+struct estimate_interval estimate_bytes_interval(const struct estimate *sum, double unit);
+/* Quantile p (0 < p < 1) of the gamma distribution with this shape (> 0) and scale 1. */
+double estimate_gamma_quantile(double p, double shape);
+
+#endif

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * lifetimes.h - how long blocks lived: a histogram with 8 steps per doubling.
+ *
+ * A quantile is right to within 1/16 of its value; the maximum is exact. Memory
+ * grows with the spread of lifetimes only (8 bytes a step).
+ */
+#ifndef MEMATTACH_LIFETIMES_H
+#define MEMATTACH_LIFETIMES_H
+
+#include <stdint.h>
+
+/* A zeroed struct lifetimes is empty. */
+struct lifetimes {
+	double *bucket;		/* weights of steps first .. first + count - 1 */
+	uint16_t first, count;
+	uint64_t max;		/* ticks */
+	double total;		/* sum of weights */
+};
+
+void lifetimes_done(struct lifetimes *lifetimes);
+/* One block lived for ticks. Out of memory: only max and total know of it. */
+void lifetimes_add(struct lifetimes *lifetimes, uint64_t ticks, double weight);
+/* Ticks within which the fraction (0 to 1) of blocks ended; 0 when there was none. */
+double lifetimes_quantile(const struct lifetimes *lifetimes, double fraction);
+
+#endif

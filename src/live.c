@@ -1,0 +1,503 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * live.c - blocks of the malloc family by address; mappings are in live_maps.c.
+ *
+ * A realloc is announced by RING_FREE with RING_F_REALLOC before it is tried. The
+ * old block is then set aside: off its address (another thread may get that
+ * at once) but still booked as live, until the same thread says how it went:
+ * RING_ALLOC with its address (freed, and a new block), RING_UNDO (back to its
+ * address, nothing ever happened), or any other event (realloc(p, 0): freed).
+ * Booking the free at once and taking it back was rejected: peaks would be wrong.
+ *
+ * A freed address is remembered by a mark in its own place of the table, so that
+ * the next allocation there finds its place ready; marks are swept when they
+ * outnumber the live. A free of a marked address is a double free only if
+ * nothing can have been missed: every entry hooked, no record ever lost.
+ *
+ * It refuses to guess: what can't be known is counted as unknown.
+ */
+#include "src/live.h"
+
+#include <errno.h>
+
+#include "src/live_private.h"
+
+#define FIRST_CAPACITY	1024u
+#define MAX_THREADS	65536u		/* more share the last number: a target may forge them */
+#define MIN_MARKS	65536u
+#define MARK		1u		/* in the table; blocks are index << 1 */
+#define ILLEGAL_REACH	256u		/* how far below an address its block is looked for */
+#define BLOCK_ALIGNMENT	16u
+#define GLIBC_HEADER	8u
+#define GLIBC_MIN_CHUNK	32u
+
+int live_new(const struct live_options *options, struct sites *sites, struct live **ret)
+{
+	struct live *live = calloc(1, sizeof(*live));
+
+	if (!live)
+		return -ENOMEM;
+	live->options = *options;
+	live->sites = sites;
+	live->exact = options->exact;
+	live->every_alloc = true;
+	live->complete = options->exact && options->complete;
+	live->free_block = NO_BLOCK;
+	if (mappings_new(&live->mappings) < 0) {
+		live_free(live);
+		return -ENOMEM;
+	}
+	*ret = live;
+	return 0;
+}
+
+void live_free(struct live *live)
+{
+	if (!live)
+		return;
+	for (uint32_t i = 0; i < live->thread_count; i++)
+		free(live->thread[i].cut);
+	mappings_free(live->mappings);
+	hashmap_done(&live->addresses);
+	hashmap_done(&live->thread_index);
+	free(live->block);
+	free(live->thread);
+	free(live);
+}
+
+static int threads_reserve(struct live *live)
+{
+	uint32_t capacity = live->thread_capacity ? live->thread_capacity * 2u : 16u;
+	struct live_thread *thread;
+
+	if (live->thread_count < live->thread_capacity)
+		return 0;
+	thread = reallocarray(live->thread, capacity, sizeof(*thread));
+	if (!thread)
+		return -ENOMEM;
+	live->thread = thread;
+	live->thread_capacity = capacity;
+	return 0;
+}
+
+struct live_thread *live_thread(struct live *live, uint64_t name)
+{
+	uint64_t at;
+
+	if (live->thread_count && live->last_name == name)
+		return &live->thread[live->last_thread];
+	if (!hashmap_get(&live->thread_index, name, &at)) {
+		if (live->thread_count == MAX_THREADS)
+			return &live->thread[MAX_THREADS - 1u];
+		at = live->thread_count;
+		if (threads_reserve(live) < 0 || hashmap_put(&live->thread_index, name, at) < 0)
+			return NULL;
+		live->thread[live->thread_count++] = (struct live_thread){ 0 };
+	}
+	live->last_name = name;
+	live->last_thread = (uint32_t)at;
+	return &live->thread[at];
+}
+
+static int blocks_reserve(struct live *live)
+{
+	uint32_t capacity = live->block_capacity ? live->block_capacity * 2u : FIRST_CAPACITY;
+	struct block *block;
+
+	if (live->free_block != NO_BLOCK || live->block_count < live->block_capacity)
+		return 0;
+	if (capacity > NO_BLOCK / 2u)
+		return -ENOMEM;
+	block = reallocarray(live->block, capacity, sizeof(*block));
+	if (!block)
+		return -ENOMEM;
+	live->block = block;
+	live->block_capacity = capacity;
+	return 0;
+}
+
+/* pre: blocks_reserve */
+static uint32_t block_take(struct live *live)
+{
+	uint32_t at = live->free_block;
+
+	if (at == NO_BLOCK)
+		return live->block_count++;
+	live->free_block = (uint32_t)live->block[at].size;
+	return at;
+}
+
+static void block_release(struct live *live, uint32_t at)
+{
+	live->block[at].address = 0;
+	live->block[at].size = live->free_block;
+	live->free_block = at;
+}
+
+/* What glibc's chunk takes beyond size; a chunk of its own mapping may take up to a page more. */
+static uint64_t glibc_overhead(uint64_t size)
+{
+	uint64_t chunk = (size + GLIBC_HEADER + BLOCK_ALIGNMENT - 1u) & ~(BLOCK_ALIGNMENT - 1ull);
+
+	return (chunk < GLIBC_MIN_CHUNK ? GLIBC_MIN_CHUNK : chunk) - size;
+}
+
+static struct site_change block_change(const struct block *block)
+{
+	return (struct site_change){
+		.term = estimate_term(block->size, block->interval),
+		.born = block->time,
+		.overhead = block->glibc ? glibc_overhead(block->size) : 0,
+	};
+}
+
+/* Books the end of a block that is already off its address. thread: who ended it, or NULL. */
+static void block_end(struct live *live, uint32_t at, uint64_t time,
+		      const struct live_thread *thread)
+{
+	struct block *block = &live->block[at];
+	struct site_change change = block_change(block);
+
+	change.time = time;
+	change.temporary = live->every_alloc && thread &&
+			   thread == &live->thread[block->thread] &&
+			   thread->serial == block->serial;
+	sites_release(live->sites, sites_find(live->sites, block->site), &change);
+	live->live_count--;
+	block_release(live, at);
+}
+
+/* Was anything missed? Then what is left of the marks means nothing, now and for good. */
+static bool live_saw_all(struct live *live)
+{
+	if (live->complete && live->options.lost && live->options.lost(live->options.context) > 0)
+		live->complete = false;
+	return live->complete;
+}
+
+struct sweep {
+	struct hashmap kept;
+	bool failed;
+};
+
+static void sweep_keep(void *context, uint64_t key, uint64_t value)
+{
+	struct sweep *sweep = context;
+
+	if (value != MARK && hashmap_put(&sweep->kept, key, value) < 0)
+		sweep->failed = true;
+}
+
+/* Forgets all marks. Out of memory: they stay. */
+static void live_sweep(struct live *live)
+{
+	struct sweep sweep = { 0 };
+
+	hashmap_each(&live->addresses, sweep_keep, &sweep);
+	if (sweep.failed) {
+		hashmap_done(&sweep.kept);
+		return;
+	}
+	hashmap_done(&live->addresses);
+	live->addresses = sweep.kept;
+	live->mark_count = 0;
+}
+
+/* Remembers that address was freed. Out of memory: forgotten, and only less is known. */
+static void live_mark(struct live *live, uint64_t address)
+{
+	if (!live->complete) {
+		hashmap_remove(&live->addresses, address, NULL);
+		return;
+	}
+	if (hashmap_put(&live->addresses, address, MARK) < 0) {
+		hashmap_remove(&live->addresses, address, NULL);
+		return;
+	}
+	live->mark_count++;
+	if (live->mark_count > MIN_MARKS && live->mark_count > live->live_count)
+		live_sweep(live);
+}
+
+/* Is address misaligned, or inside a block that is known to live? */
+static bool address_illegal(const struct live *live, uint64_t address)
+{
+	uint64_t value, start = address & ~(BLOCK_ALIGNMENT - 1ull);
+
+	if (address % 8u)
+		return true;
+	for (uint64_t back = 0; back < ILLEGAL_REACH && back < start; back += BLOCK_ALIGNMENT) {
+		if (hashmap_get(&live->addresses, start - back, &value) && value != MARK)
+			return live->block[value >> 1].size > address - (start - back);
+	}
+	return false;
+}
+
+/* A free of an address where nothing lives as far as we know. */
+static void free_unknown(struct live *live, uint64_t address, bool marked)
+{
+	struct site_oddities *oddities = sites_oddities(live->sites);
+
+	if (marked && live_saw_all(live)) {
+		oddities->double_free++;
+		return;
+	}
+	if (live->complete && address_illegal(live, address) && live_saw_all(live)) {
+		oddities->illegal_free++;
+		return;
+	}
+	oddities->free_unknown++;
+	if (!marked)
+		live_mark(live, address);
+}
+
+/* The realloc that thread announced did not fail: its old block is gone. */
+static void pending_free(struct live *live, struct live_thread *thread, uint64_t time)
+{
+	uint64_t value;
+
+	if (!thread->pending)
+		return;
+	thread->pending = false;
+	live->pending_count--;
+	if (thread->pending_block == NO_BLOCK) {
+		free_unknown(live, thread->pending_address, thread->pending_marked);
+		return;
+	}
+	block_end(live, thread->pending_block, time, thread);
+	if (!hashmap_get(&live->addresses, thread->pending_address, &value))
+		live_mark(live, thread->pending_address);
+}
+
+/* A block at an address where one lived: that one's free was missed. */
+static void block_missed(struct live *live, uint64_t value, uint64_t time)
+{
+	block_end(live, (uint32_t)(value >> 1), time, NULL);
+	sites_oddities(live->sites)->missed_free++;
+}
+
+static void block_set(struct live *live, uint32_t at, const struct event *event,
+		      const struct site *site, const struct live_thread *thread)
+{
+	live->block[at] = (struct block){
+		.address = event->address, .size = event->size, .time = event->time,
+		.interval = event->interval, .serial = thread->serial, .site = site->id,
+		.thread = (uint32_t)(thread - live->thread) & THREAD_MASK,
+		.glibc = live->options.glibc_entry[event->entry],
+	};
+}
+
+static int apply_alloc(struct live *live, struct live_thread *thread, const struct event *event,
+		       uint32_t stack)
+{
+	struct site *site = sites_get(live->sites, stack, SITE_MALLOC);
+	struct site_change change;
+	uint64_t value;
+	uint32_t at;
+	bool present;
+
+	if (!site || blocks_reserve(live) < 0)
+		return -ENOMEM;
+	pending_free(live, thread, event->time);
+	present = hashmap_get(&live->addresses, event->address, &value);
+	at = block_take(live);
+	if (!(event->flags & RING_F_UNTRACKED) &&
+	    hashmap_put(&live->addresses, event->address, (uint64_t)at << 1) < 0) {
+		block_release(live, at);
+		return -ENOMEM;
+	}
+	if (present && value == MARK)
+		live->mark_count--;
+	else if (present)
+		block_missed(live, value, event->time);
+	thread->serial++;
+	if (event->interval > 0)
+		live->every_alloc = false;
+	block_set(live, at, event, site, thread);
+	change = block_change(&live->block[at]);
+	change.time = event->time;
+	change.thread = (uint32_t)(thread - live->thread);
+	change.untracked = event->flags & RING_F_UNTRACKED;
+	sites_alloc(live->sites, site, &change);
+	live->events.alloc++;
+	if (change.untracked) {
+		block_release(live, at);
+		if (present)
+			hashmap_remove(&live->addresses, event->address, NULL);
+		return 0;
+	}
+	live->live_count++;
+	return 0;
+}
+
+/* Sets the old block aside until the thread tells how its realloc went. */
+static void apply_realloc_begin(struct live *live, struct live_thread *thread,
+				const struct event *event, bool present, uint64_t value)
+{
+	thread->pending = true;
+	live->pending_count++;
+	thread->pending_address = event->address;
+	thread->pending_time = event->time;
+	thread->pending_marked = present && value == MARK;
+	thread->pending_block = NO_BLOCK;
+	if (present && value != MARK) {
+		thread->pending_block = (uint32_t)(value >> 1);
+		hashmap_remove(&live->addresses, event->address, NULL);
+	}
+}
+
+static int apply_free(struct live *live, struct live_thread *thread, const struct event *event)
+{
+	uint64_t value = MARK;
+	bool present;
+
+	pending_free(live, thread, event->time);
+	live->events.free++;
+	present = hashmap_get(&live->addresses, event->address, &value);
+	if (event->flags & RING_F_REALLOC) {
+		apply_realloc_begin(live, thread, event, present, value);
+	} else if (present && value != MARK) {
+		block_end(live, (uint32_t)(value >> 1), event->time, thread);
+		live_mark(live, event->address);
+	} else {
+		free_unknown(live, event->address, present);
+	}
+	return 0;
+}
+
+/* The realloc failed: the old block is back at its address, as if nothing had happened. */
+static int apply_undo(struct live *live, struct live_thread *thread, const struct event *event)
+{
+	uint64_t value;
+	bool present;
+
+	if (!thread->pending || thread->pending_address != event->address)
+		return 0;	/* settled long ago, or its announcement was lost */
+	thread->pending = false;
+	live->pending_count--;
+	live->events.free--;
+	if (thread->pending_block == NO_BLOCK)
+		return 0;
+	if (event->flags & RING_F_UNTRACKED) {
+		/* It lives on, and its end will not be seen: better off the books. */
+		block_end(live, thread->pending_block, event->time, NULL);
+		sites_oddities(live->sites)->untracked++;
+		return 0;
+	}
+	present = hashmap_get(&live->addresses, event->address, &value);
+	if (hashmap_put(&live->addresses, event->address,
+			(uint64_t)thread->pending_block << 1) < 0) {
+		block_end(live, thread->pending_block, event->time, NULL);
+		return -ENOMEM;
+	}
+	if (present && value == MARK)
+		live->mark_count--;
+	else if (present)
+		block_missed(live, value, event->time);
+	return 0;
+}
+
+int live_apply(struct live *live, const struct event *event, uint32_t stack)
+{
+	struct live_thread *thread = live_thread(live, event->thread);
+
+	if (!thread)
+		return -ENOMEM;
+	if (event->kind != RING_UNMAP_UNDO)
+		live_forget_cut(live, thread);
+	switch (event->kind) {
+	case RING_ALLOC:
+		return apply_alloc(live, thread, event, stack);
+	case RING_FREE:
+		return apply_free(live, thread, event);
+	case RING_UNDO:
+		return apply_undo(live, thread, event);
+	default:
+		pending_free(live, thread, event->time);
+		return live_apply_map(live, thread, event, stack);
+	}
+}
+
+bool live_wants_stack(const struct event *event)
+{
+	if (event->kind == RING_BRK)
+		return event->address > event->size;
+	return event->kind == RING_ALLOC || event->kind == RING_MAP;
+}
+
+void live_set_sampled(struct live *live)
+{
+	live->exact = live->complete = live->every_alloc = false;
+	if (live->mark_count > 0)
+		live_sweep(live);
+}
+
+bool live_exact(const struct live *live)
+{
+	return live->exact;
+}
+
+bool live_complete(const struct live *live)
+{
+	return live->complete &&
+	       (!live->options.lost || live->options.lost(live->options.context) == 0);
+}
+
+bool live_every_alloc(const struct live *live)
+{
+	return live->every_alloc;
+}
+
+struct live_events live_events(const struct live *live)
+{
+	return live->events;
+}
+
+void live_settle(struct live *live, uint64_t now)
+{
+	/* Exact: the thread's next event is on its way, and a peak may depend on it. */
+	if (live->exact || live->pending_count == 0)
+		return;
+	for (uint32_t i = 0; i < live->thread_count; i++) {
+		struct live_thread *thread = &live->thread[i];
+
+		if (thread->pending && now > thread->pending_time &&
+		    now - thread->pending_time >= live->options.settle_ticks)
+			pending_free(live, thread, thread->pending_time);
+	}
+}
+
+void live_finish(struct live *live)
+{
+	for (uint32_t i = 0; i < live->thread_count; i++) {
+		pending_free(live, &live->thread[i], live->thread[i].pending_time);
+		live_forget_cut(live, &live->thread[i]);
+	}
+}
+
+uint64_t live_count(const struct live *live)
+{
+	return live->live_count;
+}
+
+uint32_t live_threads(const struct live *live)
+{
+	return live->thread_count;
+}
+
+void live_each(const struct live *live,
+	       void (*each)(void *context, const struct live_block *block), void *context)
+{
+	for (uint32_t i = 0; i < live->block_count; i++) {
+		const struct block *block = &live->block[i];
+
+		if (block->address == 0)
+			continue;
+		each(context, &(struct live_block){
+				      .address = block->address, .size = block->size,
+				      .time = block->time, .site = block->site,
+				      .thread = block->thread,
+				      .weight = estimate_weight(block->size, block->interval),
+			      });
+	}
+}

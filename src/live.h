@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * live.h - which blocks and mappings live now: turns events into bookings.
+ *
+ * The rules (docs/NUMBERS.md): realloc is a free of the old block and an
+ * allocation of the new one, at the moment it succeeds; one that fails changes
+ * nothing. An allocation at a live address means that a free was missed.
+ */
+#ifndef MEMATTACH_LIVE_H
+#define MEMATTACH_LIVE_H
+
+#include "src/event.h"
+#include "src/sites.h"
+
+struct live_options {
+	/*
+	 * Every event of the target is recorded (RING_MODE_ALL from the first event
+	 * on), frees of unknown blocks too.
+	 */
+	bool exact;
+	/*
+	 * Exact, and every entry point that allocates is hooked: a second free of an
+	 * address can be told from the free of a block whose allocation was not seen.
+	 */
+	bool complete;
+	/* Records lost so far (reader_lost_records); NULL: none ever. */
+	uint64_t (*lost)(void *context);
+	void *context;
+	/* Entries of glibc's malloc family: overhead by its chunk formula. */
+	bool glibc_entry[RING_MAX_ENTRIES];
+	/* Sampled modes: ticks after which a realloc whose new block was not drawn is a free. */
+	uint64_t settle_ticks;
+};
+
+/* Events that were booked. */
+struct live_events {
+	uint64_t alloc, free, map, unmap;
+};
+
+/* A live block of the malloc family, for leak lists. */
+struct live_block {
+	uint64_t address, size, time;
+	uint32_t site, thread;		/* thread: small number */
+	double weight;
+};
+
+struct live;
+/* options are copied; sites is borrowed and must outlive the live set. 0 or -ENOMEM. */
+int live_new(const struct live_options *options, struct sites *sites,
+	     struct live **ret) _must_check_;
+void live_free(struct live *live);
+/*
+ * Books one event. stack: id of its stack (RING_ALLOC, RING_MAP, RING_BRK), else
+ * ignored. 0 or -ENOMEM (the event is not booked, or not wholly).
+ */
+int live_apply(struct live *live, const struct event *event, uint32_t stack) _must_check_;
+/* True when this kind of event needs a stack id. */
+bool live_wants_stack(const struct event *event);
+/* From now on not every event is recorded (the adaptive mode began to sample). */
+void live_set_sampled(struct live *live);
+bool live_exact(const struct live *live);
+/* True while every allocation was recorded, none drawn: temporary blocks can be told. */
+bool live_every_alloc(const struct live *live);
+/* False: double and illegal frees can't be told (not complete, or records were lost). */
+bool live_complete(const struct live *live);
+struct live_events live_events(const struct live *live);
+/* Settles sampled reallocs begun before TSC now - settle_ticks. After each drain. */
+void live_settle(struct live *live, uint64_t now);
+/* After reader_finish: what is still unsettled was freed (realloc(p, 0)). */
+void live_finish(struct live *live);
+uint64_t live_count(const struct live *live);
+uint32_t live_threads(const struct live *live);
+/* Every live malloc-family block, in no particular order. */
+void live_each(const struct live *live,
+	       void (*each)(void *context, const struct live_block *block), void *context);
+
+#endif

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/* live_private.h - what live.c (blocks) and live_maps.c (mappings) share. */
+#ifndef MEMATTACH_LIVE_PRIVATE_H
+#define MEMATTACH_LIVE_PRIVATE_H
+
+#include "src/base/hashmap.h"
+#include "src/live.h"
+#include "src/mappings.h"
+
+#define NO_BLOCK	UINT32_MAX
+#define THREAD_MASK	0x7fffffffu
+
+struct block {
+	uint64_t address;	/* 0: unused, size is then the next unused one */
+	uint64_t size, time, interval;
+	uint64_t serial;	/* of its thread's allocations */
+	uint32_t site;
+	uint32_t thread : 31;
+	uint32_t glibc : 1;
+};
+
+struct live_thread {
+	uint64_t serial;		/* allocations so far */
+	bool pending;			/* a realloc was announced */
+	bool pending_marked;		/* its address had been freed before */
+	uint32_t pending_block;		/* NO_BLOCK: not one we know */
+	uint64_t pending_address, pending_time;
+	struct mapping_piece *cut;	/* by the last munmap, which may yet fail */
+	uint32_t cut_count, cut_capacity;
+	uint64_t cut_time, cut_unknown;	/* cut_unknown: bytes we did not know of */
+};
+
+struct live {
+	struct live_options options;
+	struct sites *sites;
+	bool exact, complete, every_alloc;
+	struct hashmap addresses;	/* block index << 1, or a mark */
+	uint64_t mark_count, live_count, pending_count;
+	struct block *block;
+	uint32_t block_count, block_capacity, free_block;
+	struct hashmap thread_index;	/* thread pointer -> index */
+	struct live_thread *thread;
+	uint32_t thread_count, thread_capacity;
+	uint64_t last_name;		/* of the thread looked up last */
+	uint32_t last_thread;
+	struct mappings *mappings;
+	struct live_events events;
+};
+
+/* The state of the thread with this thread pointer. NULL: out of memory. Valid until the next. */
+struct live_thread *live_thread(struct live *live, uint64_t name);
+/* RING_MAP, RING_UNMAP, RING_UNMAP_UNDO, RING_BRK; others are ignored. 0 or -ENOMEM. */
+int live_apply_map(struct live *live, struct live_thread *thread, const struct event *event,
+		   uint32_t stack) _must_check_;
+/* thread's last munmap did not fail. */
+void live_forget_cut(struct live *live, struct live_thread *thread);
+
+#endif

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * modules.h - what is mapped in the target, now and before.
+ *
+ * A module is one ELF object mapped at one place for one span of time. Ids are
+ * never used again; a closed module keeps its file open for its names.
+ */
+#ifndef MEMATTACH_MODULES_H
+#define MEMATTACH_MODULES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "src/base/cleanup.h"
+#include "src/base/procmaps.h"
+
+enum module_kind {
+	MODULE_FILE = 0,	/* an ELF file */
+	MODULE_VDSO,		/* the kernel's, read from memory */
+	MODULE_JIT,		/* an executable mapping of a file that is no ELF file */
+	MODULE_SHIM,		/* memattach's own code in the target */
+};
+
+/* A PT_LOAD of the ELF file, virtual addresses of the file. */
+struct module_segment {
+	uint64_t address, memory_bytes;
+	uint64_t offset, file_bytes;	/* offset + file_bytes <= the module's file_bytes */
+	uint32_t flags;			/* PF_R, PF_W, PF_X */
+	uint32_t reserved;
+};
+
+struct module {
+	uint32_t id;		/* from 1 */
+	enum module_kind kind;
+	char *path;		/* as in maps */
+	char build_id[129];	/* hex, "" unknown */
+	uint64_t low, high;	/* of its mappings */
+	uint64_t bias;		/* address - bias = virtual address in the ELF file */
+	bool closed;		/* no longer mapped */
+	/*
+	 * A private copy of the headers and of the bytes of every PT_LOAD at their
+	 * file offsets, page-aligned; what lies between (sections that are not
+	 * loaded) reads as 0: use fd. NULL when neither file nor memory could be had.
+	 */
+	const uint8_t *file;
+	size_t file_bytes;
+	int fd;			/* the file, -1; hostile: read it with pread, never map it */
+	const struct module_segment *segment;
+	uint32_t segment_count;
+	uint64_t eh_frame_hdr;	/* virtual address in the file of PT_GNU_EH_FRAME, 0: none */
+
+	/* Identity, for modules.c. */
+	uint64_t inode;
+	uint32_t dev_major, dev_minor;
+	bool from_memory;	/* file was put together from the target's memory */
+	bool borrowed;		/* file belongs to someone else */
+	bool seen;		/* by the modules_update that runs */
+};
+
+/* Where modules come from: the keeper's services, or a test's. */
+struct module_source {
+	/* Opens the file mapped at [map->start, map->end): a descriptor or -errno. May be NULL. */
+	int (*open_file)(void *context, const struct procmap *map);
+	/* Reads target memory: 0 or -errno. May be NULL. */
+	int (*read_memory)(void *context, uint64_t address, void *buffer, size_t bytes);
+	void *context;
+};
+
+struct modules;
+/* source is copied, its context borrowed. 0 or -ENOMEM. */
+int modules_new(const struct module_source *source, struct modules **ret) _must_check_;
+void modules_free(struct modules *modules);
+/*
+ * Brings the table up to date with maps: new modules are opened, vanished ones
+ * closed. A mapping of the same file (dev, inode, build id) at the same place is
+ * the same module. A file that can't be opened, or is not the one that is mapped,
+ * is replaced by what the target's memory holds. Returns 1 when anything changed,
+ * 0, or -ENOMEM (the table then is as far as it came; call again).
+ */
+int modules_update(struct modules *modules, const struct procmaps *maps);
+/*
+ * The shim is an ELF image of memattach's own (bytes borrowed for ever) mapped at
+ * base; base 0: no longer loaded. 0, -EBADMSG no usable image, -ENOMEM.
+ */
+int modules_set_shim(struct modules *modules, const void *image, size_t bytes, uint64_t base);
+/* The open module that holds address, or NULL. Borrowed for the life of modules. */
+const struct module *modules_find(const struct modules *modules, uint64_t address);
+/* True when address was in anonymous executable memory at the last update. */
+bool modules_is_jit(const struct modules *modules, uint64_t address);
+/* By id, closed ones too; NULL for 0 or unknown. */
+const struct module *modules_get(const struct modules *modules, uint32_t id);
+/* Changes whenever modules_update changed something. */
+uint64_t modules_generation(const struct modules *modules);
+/* Ids run from 1 to this. */
+uint32_t modules_count(const struct modules *modules);
+/*
+ * The bytes that the file has for [address, address + bytes), virtual addresses
+ * of the file: NULL unless all of them lie in one PT_LOAD's file part. *ret_flags
+ * (may be NULL) gets the PF_ flags of that segment.
+ */
+const uint8_t *module_bytes(const struct module *module, uint64_t address, size_t bytes,
+			    uint32_t *ret_flags);
+
+#endif

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * reader.h - takes records out of the per-CPU rings, in an order that keeps
+ * every address's history right, and gives the room back.
+ *
+ * The rings are hostile memory: nothing a target writes there can crash the
+ * reader, make it loop, or make it read outside the mapping.
+ */
+#ifndef MEMATTACH_READER_H
+#define MEMATTACH_READER_H
+
+#include "src/event.h"
+
+struct reader_source {
+	void *mapping;		/* the whole shared area, readable and writable; borrowed */
+	size_t bytes;		/* its true length (fstat), not what control says */
+	uint64_t (*clock)(void);	/* TSC; NULL: ticks_now (others for tests) */
+};
+
+/* What was not recorded, since reader_new. The target counts: a lie harms its report only. */
+struct reader_losses {
+	uint64_t alloc, free, map;	/* records dropped for want of room */
+	uint64_t stack;			/* records whose stack was dropped */
+	uint64_t alloc_bytes;		/* bytes asked for by the dropped alloc records */
+	uint64_t blocked;		/* times a thread waited for room (RING_OVERFLOW_BLOCK) */
+	uint64_t blocked_ticks;		/* for how long, all threads together */
+	uint64_t table;			/* sampled blocks with no room in the address table */
+	uint64_t threads;		/* calls with no slot in the thread table: still recorded */
+	uint64_t corrupt;		/* times a ring made no sense and was emptied unread */
+	uint64_t abandoned;		/* records reserved and never committed (reader_finish) */
+};
+
+struct reader;
+/* Called for each event, in order. The event is valid until it returns. */
+typedef void (*reader_event_fn)(void *context, const struct event *event);
+
+/*
+ * Checks the control block (once; it is copied) and starts at the rings' present
+ * tails. 0, -EBADMSG the control block is not one or does not fit the mapping, -ENOMEM.
+ */
+int reader_new(const struct reader_source *source, struct reader **ret) _must_check_;
+void reader_free(struct reader *reader);
+/*
+ * Hands over everything that was recorded before now (records in the making and
+ * what could depend on them come with a later call) and frees its room. Returns
+ * the number of events. One call reads at the most what lay in the rings when it began.
+ */
+int reader_drain(struct reader *reader, reader_event_fn fn, void *context);
+/*
+ * The last drain: pre: no thread of the target is inside a hook any more. Takes
+ * everything that is committed; what is not never will be, and counts as abandoned.
+ */
+int reader_finish(struct reader *reader, reader_event_fn fn, void *context);
+/*
+ * Sleeps until a ring is half full (the target then wakes us), nanoseconds at the
+ * most; returns at once if one is already. Between drains; costs the target nothing
+ * until then.
+ */
+void reader_wait(const struct reader *reader, uint64_t nanoseconds);
+/* How full the fullest ring is now, 0 to 1. For the overload controller. */
+double reader_backlog(const struct reader *reader);
+/* Losses so far. Any time, also from inside the callback. */
+void reader_losses(const struct reader *reader, struct reader_losses *ret);
+/* How many records are missing, whatever the reason (live_options.lost). context: the reader. */
+uint64_t reader_lost_records(void *context);
+/* The TSC before which the last drain was complete (0: none yet). */
+uint64_t reader_time(const struct reader *reader);
+
+#endif

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * recording.h - a session in an SQLite database (docs/RECORDING.md).
+ *
+ * Every interval is one transaction: whatever kills memattach, the file opens
+ * and holds everything up to the last whole interval.
+ */
+#ifndef MEMATTACH_RECORDING_H
+#define MEMATTACH_RECORDING_H
+
+#include "src/report/report.h"
+
+#define RECORDING_VERSION 1	/* PRAGMA user_version */
+
+struct recording;
+/*
+ * Makes path anew (an existing recording of ours is replaced, any other existing
+ * file refused). 0, -EEXIST it is not a recording, -ENOSPC, -EACCES, -errno.
+ */
+int recording_open(const char *path, struct recording **ret) _must_check_;
+/*
+ * Writes the interval that snapshot ends: its figures, sites that changed, stacks
+ * and frames not yet known. modules gives their files' names. 0; -ENOSPC the disk
+ * is full; -errno. After an error the file keeps the intervals before, later calls
+ * return the same error, and recording_error says it in words.
+ */
+int recording_add(struct recording *recording, const struct snapshot *snapshot,
+		  const struct stacks *stacks, const struct modules *modules) _must_check_;
+/* Names every recorded frame (function, file, line). Once, at the end. As recording_add. */
+int recording_symbolize(struct recording *recording, const struct report_names *names) _must_check_;
+/* Folds everything into the one file and closes it. NULL is fine. 0 or -errno. */
+int recording_close(struct recording *recording);
+/* "FILE: no space left on device; what was recorded until 12.0 s is kept". "" when all is well. */
+const char *recording_error(const struct recording *recording);
+
+/* What a recording holds, ready for any report. */
+struct recording_content {
+	struct snapshot *snapshot;	/* the last one */
+	struct stacks *stacks;
+	struct report_names names;
+	struct recording_names *own;	/* what names refers to */
+};
+/*
+ * Opens path read-only and rebuilds the last snapshot. 0, -ENOENT, -EBADMSG not a
+ * recording or damaged, -EPROTONOSUPPORT made by a newer memattach, -ENODATA it ends
+ * before its first interval, -errno.
+ */
+int recording_read(const char *path, struct recording_content *ret) _must_check_;
+void recording_content_done(struct recording_content *content);
+
+#endif

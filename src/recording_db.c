@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * recording_db.c - a thin layer over SQLite: errors as -errno, rows as arrays of cells.
+ *
+ * Unsigned 64-bit figures are stored as SQLite's signed ones, bit for bit: no
+ * figure reaches 2^63 in practice, and one that does survives the round trip.
+ */
+#include "src/recording_db.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+int recording_db_errno(sqlite3 *db, int result)
+{
+	int system = db ? sqlite3_system_errno(db) : 0;
+
+	switch (result & 0xff) {
+	case SQLITE_OK:
+	case SQLITE_ROW:
+	case SQLITE_DONE:
+		return 0;
+	case SQLITE_FULL:
+		return -ENOSPC;
+	case SQLITE_NOMEM:
+		return -ENOMEM;
+	case SQLITE_BUSY:
+	case SQLITE_LOCKED:
+		return -EBUSY;
+	case SQLITE_READONLY:
+		return -EROFS;
+	case SQLITE_PERM:
+	case SQLITE_AUTH:
+		return -EACCES;
+	case SQLITE_CANTOPEN:
+		return system ? -system : -EACCES;
+	case SQLITE_IOERR:
+		/* SQLite knows ENOSPC; quotas and limits are full disks too. See the callers. */
+		if (errno == EDQUOT || errno == EFBIG)
+			return -errno;
+		return system ? -system : -EIO;
+	default:
+		return -EBADMSG;	/* not a database, damaged, or not with our tables */
+	}
+}
+
+int recording_db_run(sqlite3 *db, const char *sql)
+{
+	errno = 0;
+	return recording_db_errno(db, sqlite3_exec(db, sql, NULL, NULL, NULL));
+}
+
+int recording_db_prepare(sqlite3 *db, const char *table, unsigned int count, sqlite3_stmt **ret)
+{
+	char sql[256];
+	size_t length = (size_t)snprintf(sql, sizeof(sql), "INSERT OR REPLACE INTO %s VALUES(",
+					 table);
+
+	for (unsigned int i = 0; i < count; i++)
+		length += (size_t)snprintf(sql + length, sizeof(sql) - length, "%s?",
+					   i ? "," : "");
+	snprintf(sql + length, sizeof(sql) - length, ")");
+	return recording_db_errno(db, sqlite3_prepare_v3(db, sql, -1, SQLITE_PREPARE_PERSISTENT,
+							 ret, NULL));
+}
+
+static int cell_bind(sqlite3_stmt *statement, int at, const struct cell *cell)
+{
+	switch (cell->type) {
+	case CELL_INTEGER:
+		return sqlite3_bind_int64(statement, at, (sqlite3_int64)cell->as.integer);
+	case CELL_REAL:
+		return sqlite3_bind_double(statement, at, cell->as.real);
+	default:
+		/* NULL binds NULL. The row is written before the text can change. */
+		return sqlite3_bind_text(statement, at, cell->as.text, -1, SQLITE_STATIC);
+	}
+}
+
+int recording_db_put(sqlite3_stmt *statement, const struct cell *cell, unsigned int count)
+{
+	int result = SQLITE_OK;
+
+	errno = 0;
+	for (unsigned int i = 0; i < count && result == SQLITE_OK; i++)
+		result = cell_bind(statement, (int)i + 1, &cell[i]);
+	if (result == SQLITE_OK)
+		result = sqlite3_step(statement);
+	result = recording_db_errno(sqlite3_db_handle(statement), result);
+	sqlite3_reset(statement);
+	return result;
+}
+
+void recording_db_done(sqlite3_stmt **statement)
+{
+	sqlite3_finalize(*statement);
+	*statement = NULL;
+}
+
+uint64_t row_uint(struct row *row)
+{
+	return (uint64_t)sqlite3_column_int64(row->statement, row->next++);
+}
+
+uint32_t row_uint32(struct row *row, uint32_t limit)
+{
+	uint64_t value = row_uint(row);
+
+	return value < limit ? (uint32_t)value : limit;
+}
+
+double row_real(struct row *row)
+{
+	return sqlite3_column_double(row->statement, row->next++);
+}
+
+bool row_bool(struct row *row)
+{
+	return row_uint(row) != 0;
+}
+
+char *row_text(struct row *row)
+{
+	const unsigned char *text = sqlite3_column_text(row->statement, row->next++);
+
+	return text ? strdup((const char *)text) : NULL;
+}

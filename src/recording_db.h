@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/* recording_db.h - rows in, rows out: what the writer and the reader of recordings share. */
+#ifndef MEMATTACH_RECORDING_DB_H
+#define MEMATTACH_RECORDING_DB_H
+
+#include <sqlite3.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "src/base/cleanup.h"
+
+/* One value of a row to be written. */
+struct cell {
+	enum { CELL_INTEGER, CELL_REAL, CELL_TEXT } type;
+	union {
+		uint64_t integer;	/* stored as a signed 64-bit number */
+		double real;
+		const char *text;	/* NULL is stored as NULL */
+	} as;
+};
+#define CELL_I(value) { CELL_INTEGER, { .integer = (uint64_t)(value) } }
+#define CELL_R(value) { CELL_REAL, { .real = (value) } }
+#define CELL_T(value) { CELL_TEXT, { .text = (value) } }
+
+/* What SQLite's last result means: 0, -ENOSPC, -EACCES, -EBADMSG, -ENOMEM, -EIO, ... */
+int recording_db_errno(sqlite3 *db, int result);
+/* Runs sql, which returns nothing. 0 or -errno. */
+int recording_db_run(sqlite3 *db, const char *sql) _must_check_;
+/* Prepares "INSERT OR REPLACE INTO table VALUES(?, ...)" with count places. 0 or -errno. */
+int recording_db_prepare(sqlite3 *db, const char *table, unsigned int count,
+			 sqlite3_stmt **ret) _must_check_;
+/* Writes one row through such a statement. 0 or -errno. */
+int recording_db_put(sqlite3_stmt *statement, const struct cell *cell, unsigned int count)
+	_must_check_;
+
+/* A query whose columns are taken from left to right. */
+struct row {
+	sqlite3_stmt *statement;
+	int next;
+};
+void recording_db_done(sqlite3_stmt **statement);
+uint64_t row_uint(struct row *row);
+/* At most limit; what is larger, or negative, becomes limit. */
+uint32_t row_uint32(struct row *row, uint32_t limit);
+double row_real(struct row *row);
+bool row_bool(struct row *row);
+/* A copy to be freed; NULL for NULL, and when out of memory. */
+char *row_text(struct row *row);
+
+#endif

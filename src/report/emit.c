@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * emit.c - punctuation is ours, strings are jansson's.
+ *
+ * A tree of json_t was rejected: a document with 50,000 sites of 20 frames would
+ * take a gigabyte before its first byte is written. Keys are ours and need no escape.
+ * Numbers that JSON can't say (infinite, not a number) are written as 0.
+ */
+#include "src/report/emit.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <math.h>
+#include <string.h>
+
+#include "src/report/printable.h"
+
+static void put_key(struct emit *emit, const char *key)
+{
+	if (emit->comma)
+		fputc(',', emit->out);
+	emit->comma = true;
+	if (key)
+		fprintf(emit->out, "\"%s\":", key);
+}
+
+void emit_begin(struct emit *emit, const char *key, char bracket)
+{
+	put_key(emit, key);
+	fputc(bracket, emit->out);
+	emit->comma = false;
+}
+
+void emit_end(struct emit *emit, char bracket)
+{
+	fputc(bracket, emit->out);
+	emit->comma = true;
+}
+
+void emit_uint(struct emit *emit, const char *key, uint64_t value)
+{
+	put_key(emit, key);
+	fprintf(emit->out, "%llu", (unsigned long long)value);
+}
+
+void emit_null(struct emit *emit, const char *key)
+{
+	put_key(emit, key);
+	fputs("null", emit->out);
+}
+
+void emit_uint_if(struct emit *emit, const char *key, uint64_t value, bool known)
+{
+	if (known)
+		emit_uint(emit, key, value);
+	else
+		emit_null(emit, key);
+}
+
+void emit_real(struct emit *emit, const char *key, double value)
+{
+	char text[40], *comma;
+
+	snprintf(text, sizeof(text), "%.12g", isfinite(value) ? value : 0.0);
+	comma = strchr(text, ',');	/* some locales */
+	if (comma)
+		*comma = '.';
+	put_key(emit, key);
+	fputs(text, emit->out);
+}
+
+void emit_bool(struct emit *emit, const char *key, bool value)
+{
+	put_key(emit, key);
+	fputs(value ? "true" : "false", emit->out);
+}
+
+static int dump_to_stream(const char *buffer, size_t size, void *out)
+{
+	return fwrite(buffer, 1, size, out) == size ? 0 : -1;
+}
+
+void emit_text(struct emit *emit, const char *key, const char *text)
+{
+	_cleanup_free_ char *valid = text ? printable_copy(text, PRINTABLE_JSON) : NULL;
+	json_t *string = valid ? json_string_nocheck(valid) : NULL;
+
+	if (!text) {
+		emit_null(emit, key);
+		return;
+	}
+	put_key(emit, key);
+	if (!string || json_dump_callback(string, dump_to_stream, emit->out, JSON_ENCODE_ANY) < 0)
+		emit->error = string ? -EIO : -ENOMEM;
+	json_decref(string);
+}
+
+int emit_finish(struct emit *emit)
+{
+	errno = 0;
+	fputc('\n', emit->out);
+	if (fflush(emit->out) != 0)
+		return errno ? -errno : -EIO;
+	if (ferror(emit->out))
+		return -EIO;
+	return emit->error;
+}

@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * json.c - the document that other tools rely on, key by key as docs/snapshot.schema.json.
+ *
+ * Every key is always there; what this session can't know is null, never 0: a
+ * reader must be able to tell "none" from "not looked for". Keys are only ever
+ * added within one schema name.
+ */
+#include "src/report/json.h"
+
+
+#include "src/report/emit.h"
+
+static void put_allocator(struct emit *emit, const struct snapshot_allocator *allocator)
+{
+	emit_begin(emit, NULL, '{');
+	emit_text(emit, "name", allocator->name);
+	emit_text(emit, "version", allocator->version[0] ? allocator->version : NULL);
+	emit_text(emit, "module", allocator->module);
+	emit_begin(emit, "hooked", '[');
+	for (size_t i = 0; i < allocator->hooked_count; i++)
+		emit_text(emit, NULL, allocator->hooked[i]);
+	emit_end(emit, ']');
+	emit_end(emit, '}');
+}
+
+static void put_target(struct emit *emit, const struct snapshot_target *target)
+{
+	emit_begin(emit, "target", '{');
+	emit_uint(emit, "pid", (uint64_t)target->pid);
+	emit_text(emit, "exe", target->exe);
+	emit_text(emit, "cmdline", target->cmdline);
+	emit_real(emit, "start_time", target->start_time);
+	emit_uint(emit, "threads", target->threads);
+	emit_uint(emit, "rss_bytes", target->rss_bytes);
+	emit_uint(emit, "vsz_bytes", target->vsz_bytes);
+	emit_begin(emit, "allocators", '[');
+	for (size_t i = 0; i < target->allocator_count; i++)
+		put_allocator(emit, &target->allocator[i]);
+	emit_end(emit, ']');
+	emit_end(emit, '}');
+}
+
+static void put_counts(struct emit *emit, const struct snapshot *snapshot)
+{
+	const struct snapshot_session *session = &snapshot->session;
+
+	emit_begin(emit, "events", '{');
+	emit_uint(emit, "alloc", session->events.alloc);
+	emit_uint(emit, "free", session->events.free);
+	emit_uint(emit, "map", session->events.map);
+	emit_uint(emit, "unmap", session->events.unmap);
+	emit_end(emit, '}');
+	emit_begin(emit, "lost", '{');
+	emit_uint(emit, "alloc", session->lost.alloc);
+	emit_uint(emit, "alloc_bytes", session->lost.alloc_bytes);
+	emit_uint(emit, "free", session->lost.free);
+	emit_uint(emit, "map", session->lost.map);
+	emit_uint(emit, "stack", session->lost.stack);
+	emit_uint(emit, "untracked", snapshot->totals.untracked_count);
+	emit_uint(emit, "corrupt", session->corrupt);
+	emit_end(emit, '}');
+	emit_begin(emit, "stacks", '{');
+	emit_uint(emit, "distinct", session->stacks.distinct);
+	emit_uint(emit, "unwound", session->stacks.unwound);
+	emit_uint(emit, "truncated", session->stacks.truncated);
+	emit_uint(emit, "recognised", session->stacks.recognised);
+	emit_end(emit, '}');
+}
+
+static void put_session(struct emit *emit, const struct snapshot *snapshot)
+{
+	const struct snapshot_session *session = &snapshot->session;
+
+	emit_begin(emit, "session", '{');
+	emit_text(emit, "version", session->version);
+	emit_text(emit, "mode", snapshot_mode_name(session->mode));
+	emit_text(emit, "loader", snapshot_loader_name(session->loader));
+	emit_real(emit, "duration", session->duration);
+	emit_uint(emit, "sample_interval_bytes", session->sample_interval_bytes);
+	if (session->overhead_percent >= 0)
+		emit_real(emit, "overhead_percent", session->overhead_percent);
+	else
+		emit_null(emit, "overhead_percent");
+	emit_uint(emit, "attach_stop_us_max", session->attach_stop_us_max);
+	emit_uint(emit, "detach_stop_us_max", session->detach_stop_us_max);
+	emit_uint(emit, "threads_stopped", session->threads_stopped);
+	emit_text(emit, "detached", snapshot_detached_name(session->detached));
+	emit_real(emit, "blocked_seconds", session->blocked_seconds);
+	emit_uint(emit, "samples", snapshot->totals.samples);
+	put_counts(emit, snapshot);
+	emit_end(emit, '}');
+}
+
+static void put_totals(struct emit *emit, const struct snapshot *snapshot)
+{
+	const struct snapshot_totals *totals = &snapshot->totals;
+	double allocs = (double)totals->alloc_count;
+
+	emit_begin(emit, "totals", '{');
+	emit_uint(emit, "alloc_count", totals->alloc_count);
+	emit_uint(emit, "alloc_bytes", totals->alloc_bytes);
+	emit_real(emit, "alloc_bytes_avg",
+		  totals->alloc_count ? (double)totals->alloc_bytes / allocs : 0);
+	emit_uint(emit, "free_count", totals->free_count);
+	emit_uint(emit, "free_bytes", totals->free_bytes);
+	emit_uint_if(emit, "double_free_count", totals->double_free_count, snapshot->complete);
+	emit_uint_if(emit, "illegal_free_count", totals->illegal_free_count, snapshot->complete);
+	emit_uint(emit, "overhead_bytes", totals->overhead_bytes);
+	emit_uint(emit, "live_count", totals->live_count);
+	emit_uint(emit, "live_bytes", totals->live_bytes);
+	emit_uint(emit, "live_bytes_low", totals->live_bytes_low);
+	emit_uint(emit, "live_bytes_high", totals->live_bytes_high);
+	emit_uint(emit, "peak_live_bytes", totals->peak_live_bytes);
+	emit_uint_if(emit, "temporary_count", totals->temporary_count, snapshot->every_alloc);
+	emit_uint_if(emit, "free_unknown_count", totals->free_unknown_count, snapshot->exact);
+	emit_uint(emit, "missed_free_count", totals->missed_free_count);
+	emit_end(emit, '}');
+}
+
+static void put_map_totals(struct emit *emit, const struct snapshot_map_totals *totals)
+{
+	emit_begin(emit, "map_totals", '{');
+	emit_uint(emit, "map_count", totals->map_count);
+	emit_uint(emit, "map_bytes", totals->map_bytes);
+	emit_uint(emit, "unmap_count", totals->unmap_count);
+	emit_uint(emit, "unmap_bytes", totals->unmap_bytes);
+	emit_uint(emit, "live_count", totals->live_count);
+	emit_uint(emit, "live_bytes", totals->live_bytes);
+	emit_uint(emit, "peak_live_bytes", totals->peak_live_bytes);
+	emit_uint(emit, "allocator_live_bytes", totals->allocator_live_bytes);
+	emit_uint(emit, "unmap_unknown_bytes", totals->unmap_unknown_bytes);
+	emit_end(emit, '}');
+}
+
+static void put_timeline(struct emit *emit, const struct snapshot *snapshot)
+{
+	emit_begin(emit, "timeline", '[');
+	for (size_t i = 0; i < snapshot->timeline_count; i++) {
+		const struct timeline_point *point = &snapshot->timeline[i];
+
+		emit_begin(emit, NULL, '{');
+		emit_real(emit, "time", point->time);
+		emit_uint(emit, "alloc_count", point->alloc_count);
+		emit_uint(emit, "free_count", point->free_count);
+		emit_uint(emit, "alloc_bytes", point->alloc_bytes);
+		emit_uint(emit, "live_bytes", point->live_bytes);
+		emit_uint(emit, "rss_bytes", point->rss_bytes);
+		emit_uint(emit, "vsz_bytes", point->vsz_bytes);
+		emit_end(emit, '}');
+	}
+	emit_end(emit, ']');
+}
+
+static void put_histogram(struct emit *emit, const struct snapshot *snapshot)
+{
+	emit_begin(emit, "histogram", '[');
+	for (size_t i = 0; i < snapshot->histogram_count; i++) {
+		emit_begin(emit, NULL, '{');
+		emit_uint(emit, "size", snapshot->histogram[i].size);
+		emit_uint(emit, "count", snapshot->histogram[i].count);
+		emit_end(emit, '}');
+	}
+	emit_end(emit, ']');
+}
+
+static void put_frame(struct emit *emit, const struct symbol_frame *frame)
+{
+	emit_begin(emit, NULL, '{');
+	emit_text(emit, "function", frame->function);
+	emit_uint_if(emit, "function_offset", frame->function_offset, frame->function);
+	emit_text(emit, "file", frame->file);
+	emit_uint_if(emit, "line", frame->line, frame->line);
+	emit_uint_if(emit, "column", frame->column, frame->column);
+	emit_text(emit, "module", frame->module);
+	emit_text(emit, "build_id", frame->build_id[0] ? frame->build_id : NULL);
+	emit_uint(emit, "offset", frame->offset);
+	emit_bool(emit, "inlined", frame->inlined);
+	emit_end(emit, '}');
+}
+
+static void put_frames(struct emit *emit, const struct report_input *input,
+		       const struct snapshot_site *site)
+{
+	struct stack stack = stacks_get(input->stacks, site->stack);
+
+	emit_begin(emit, "frames", '[');
+	for (uint32_t i = site->skip_frames; i < stack.frame_count; i++) {
+		size_t count = 0;
+		const struct symbol_frame *frame =
+			input->names.frame(input->names.context, &stack.frame[i], &count);
+
+		for (size_t inner = 0; inner < count; inner++)
+			put_frame(emit, &frame[inner]);
+	}
+	emit_end(emit, ']');
+}
+
+static const char *kind_name(enum site_kind kind)
+{
+	static const char *const name[] = { "malloc", "mmap", "custom" };
+
+	return name[kind];
+}
+
+static void put_site(struct emit *emit, const struct report_input *input,
+		     const struct snapshot_site *site)
+{
+	struct stack stack = stacks_get(input->stacks, site->stack);
+
+	emit_begin(emit, NULL, '{');
+	emit_uint(emit, "id", site->id);
+	emit_text(emit, "kind", kind_name(site->kind));
+	emit_uint(emit, "live_count", site->live_count);
+	emit_uint(emit, "live_bytes", site->live_bytes);
+	emit_uint(emit, "live_bytes_low", site->live_bytes_low);
+	emit_uint(emit, "live_bytes_high", site->live_bytes_high);
+	emit_uint(emit, "alloc_count", site->alloc_count);
+	emit_uint(emit, "alloc_bytes", site->alloc_bytes);
+	emit_uint(emit, "free_count", site->free_count);
+	emit_uint(emit, "peak_live_bytes", site->peak_live_bytes);
+	emit_uint_if(emit, "temporary_count", site->temporary_count, input->snapshot->every_alloc);
+	emit_uint(emit, "samples", site->samples);
+	emit_begin(emit, "lifetime_seconds", '{');
+	emit_real(emit, "p50", site->lifetime_p50);
+	emit_real(emit, "p90", site->lifetime_p90);
+	emit_real(emit, "max", site->lifetime_max);
+	emit_end(emit, '}');
+	emit_uint(emit, "threads", site->threads);
+	emit_real(emit, "growth_bytes_per_second", site->growth);
+	emit_text(emit, "verdict", snapshot_verdict_name(site->verdict));
+	emit_bool(emit, "truncated", stack.flags & STACK_TRUNCATED);
+	put_frames(emit, input, site);
+	emit_end(emit, '}');
+}
+
+static void put_sites(struct emit *emit, const struct report_input *input)
+{
+	size_t count = input->snapshot->site_count;
+
+	if (input->options.top && input->options.top < count)
+		count = input->options.top;
+	emit_begin(emit, "sites", '[');
+	for (size_t i = 0; i < count; i++)
+		put_site(emit, input, &input->snapshot->site[i]);
+	emit_end(emit, ']');
+}
+
+static void put_leak(struct emit *emit, const struct snapshot_leak *leak)
+{
+	emit_begin(emit, NULL, '{');
+	emit_text(emit, "verdict", "not-freed");
+	emit_uint(emit, "count", leak->count);
+	emit_uint(emit, "bytes", leak->bytes);
+	emit_null(emit, "type");
+	emit_null(emit, "variable");
+	emit_null(emit, "held_by");
+	emit_begin(emit, "addresses", '[');
+	for (uint32_t i = 0; i < leak->address_count; i++) {
+		char address[24];
+
+		snprintf(address, sizeof(address), "0x%llx", (unsigned long long)leak->address[i]);
+		emit_text(emit, NULL, address);
+	}
+	emit_end(emit, ']');
+	emit_uint(emit, "site", leak->site);
+	emit_end(emit, '}');
+}
+
+/* What was allocated since the attach and not freed; reachability was not looked at: null. */
+static void put_leaks(struct emit *emit, const struct snapshot *snapshot)
+{
+	static const char *const unknown[] = { "pause_us", "scanned_bytes", "definitely_lost",
+					       "indirectly_lost", "possibly_lost",
+					       "still_reachable" };
+
+	if (!snapshot->has_leaks) {
+		emit_null(emit, "leaks");
+		return;
+	}
+	emit_begin(emit, "leaks", '{');
+	emit_bool(emit, "covers_older_blocks", false);
+	for (size_t i = 0; i < ARRAY_SIZE(unknown); i++)
+		emit_null(emit, unknown[i]);
+	emit_begin(emit, "groups", '[');
+	for (size_t i = 0; i < snapshot->leak_count; i++)
+		put_leak(emit, &snapshot->leak[i]);
+	emit_end(emit, ']');
+	emit_end(emit, '}');
+}
+
+int json_write(FILE *out, const struct report_input *input)
+{
+	struct emit emit = { .out = out };
+
+	emit_begin(&emit, NULL, '{');
+	emit_text(&emit, "schema", "memattach-snapshot-1");
+	put_target(&emit, &input->snapshot->target);
+	put_session(&emit, input->snapshot);
+	put_totals(&emit, input->snapshot);
+	put_map_totals(&emit, &input->snapshot->map_totals);
+	put_timeline(&emit, input->snapshot);
+	put_histogram(&emit, input->snapshot);
+	put_sites(&emit, input);
+	put_leaks(&emit, input->snapshot);
+	emit_end(&emit, '}');
+	return emit_finish(&emit);
+}

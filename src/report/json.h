@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: MIT */
+/* json.h - one document on one line, as docs/snapshot.schema.json says. */
+#ifndef MEMATTACH_REPORT_JSON_H
+#define MEMATTACH_REPORT_JSON_H
+
+#include "src/report/report.h"
+
+/* Streams the document and a newline: memory does not grow with the number of sites. */
+int json_write(FILE *out, const struct report_input *input) _must_check_;
+
+#endif

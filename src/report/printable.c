@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * printable.c - names come from the target's ELF files and command line: any bytes.
+ *
+ * Hand-written UTF-8 checks rather than iconv or mbrtowc: those depend on the
+ * locale that memattach happens to run in.
+ */
+#include "src/report/printable.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#define REPLACEMENT "\xef\xbf\xbd"	/* U+FFFD */
+
+/* Bytes of the valid UTF-8 sequence at text, 0: not one. */
+static size_t sequence_length(const unsigned char *text)
+{
+	static const struct {
+		unsigned char low, high, second_low, second_high;
+		size_t bytes;
+	} form[] = {
+		{ 0x01, 0x7f, 0, 0, 1 },	 { 0xc2, 0xdf, 0x80, 0xbf, 2 },
+		{ 0xe0, 0xe0, 0xa0, 0xbf, 3 }, { 0xe1, 0xec, 0x80, 0xbf, 3 },
+		{ 0xed, 0xed, 0x80, 0x9f, 3 }, { 0xee, 0xef, 0x80, 0xbf, 3 },
+		{ 0xf0, 0xf0, 0x90, 0xbf, 4 }, { 0xf1, 0xf3, 0x80, 0xbf, 4 },
+		{ 0xf4, 0xf4, 0x80, 0x8f, 4 },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(form); i++) {
+		if (text[0] < form[i].low || text[0] > form[i].high)
+			continue;
+		for (size_t at = 1; at < form[i].bytes; at++) {
+			unsigned char low = at == 1 ? form[i].second_low : 0x80;
+			unsigned char high = at == 1 ? form[i].second_high : 0xbf;
+
+			if (text[at] < low || text[at] > high)
+				return 0;
+		}
+		return form[i].bytes;
+	}
+	return 0;
+}
+
+/* C0, DEL, C1, and the marks that turn the direction of writing. */
+static bool is_control(const unsigned char *text, size_t length)
+{
+	if (length == 1)
+		return text[0] < 0x20 || text[0] == 0x7f;
+	if (length == 2)
+		return text[0] == 0xc2 && text[1] < 0xa0;
+	return length == 3 && text[0] == 0xe2 &&
+	       ((text[1] == 0x80 && ((text[2] >= 0xa8 && text[2] <= 0xae) || text[2] == 0x8e ||
+				     text[2] == 0x8f)) ||
+		(text[1] == 0x81 && text[2] >= 0xa6 && text[2] <= 0xa9));
+}
+
+char *printable_copy(const char *text, enum printable_for purpose)
+{
+	const unsigned char *from = (const unsigned char *)text;
+	char *copy = malloc(strlen(text) * (sizeof(REPLACEMENT) - 1) + 1), *to = copy;
+
+	while (copy && *from) {
+		size_t length = sequence_length(from);
+
+		if (length == 0) {
+			to = stpcpy(to, REPLACEMENT);
+			from++;
+			continue;
+		}
+		if (purpose == PRINTABLE_TERMINAL && is_control(from, length))
+			*to++ = '?';
+		else
+			to = (char *)memcpy(to, from, length) + length;
+		from += length;
+	}
+	if (copy)
+		*to = '\0';
+	return copy;
+}
+
+size_t printable_columns(const char *text)
+{
+	size_t columns = 0;
+
+	for (; *text; text++)
+		columns += ((unsigned char)*text & 0xc0u) != 0x80u;
+	return columns;
+}

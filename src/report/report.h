@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/* report.h - ways to print a snapshot: a table of {name, write}. */
+#ifndef MEMATTACH_REPORT_H
+#define MEMATTACH_REPORT_H
+
+#include <stdio.h>
+
+#include "src/snapshot.h"
+#include "src/symbolize.h"
+
+/* Where frames get their names: a symbolizer, or a recording. Same contract as symbolizer_frame. */
+struct report_names {
+	const struct symbol_frame *(*frame)(void *context, const struct frame *frame,
+					    size_t *ret_count);
+	void *context;
+};
+/* symbolizer is borrowed. NULL: no names, frames print as module id + offset. */
+struct report_names report_names_symbolizer(struct symbolizer *symbolizer);
+
+struct report_options {
+	uint32_t top;		/* sites shown; 0: the report's own choice (text 10, json all) */
+	uint32_t width;		/* columns; 0: 100 */
+	bool color;
+};
+struct report_input {
+	const struct snapshot *snapshot;
+	const struct stacks *stacks;
+	struct report_names names;
+	struct report_options options;
+};
+struct report {
+	const char *name;	/* "text", "json", "live" */
+	const char *help;
+	/* Writes the whole report. 0, -errno of the stream, -ENOMEM. */
+	int (*write)(FILE *out, const struct report_input *input);
+};
+/* By name, or NULL. */
+const struct report *report_find(const char *name);
+/* The table; ends with a NULL name. */
+const struct report *report_table(void);
+
+#endif

@@ -1,0 +1,531 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * text.c - the report for people: from what was watched down to the top sites.
+ *
+ * The header says how far the figures can be trusted before any figure is
+ * printed: mode, samples, losses, how long the target waited. An estimate is
+ * followed by its 95 % interval; what was not looked for is left out rather than
+ * printed as 0. Names from the target are made printable: a function called
+ * "\e[2J" must not clear the reader's screen.
+ *
+ * A frame without a name is module+0xoffset, which addr2line understands.
+ */
+#include "src/report/text.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "src/report/human.h"
+#include "src/report/printable.h"
+#include "src/report/style.h"
+
+#define DEFAULT_TOP	10u
+#define THIN_SAMPLES	200u
+#define DEFAULT_WIDTH	100u
+#define LIVE_COLUMNS	52u	/* of the live view, before the name */
+#define NAME_COLUMNS	44u	/* functions are padded to this, so that locations line up */
+
+/* text is printable already or comes from us. */
+static void put_label(FILE *out, const char *label)
+{
+	fprintf(out, "  %-10s", label);
+}
+
+static void put_printable(FILE *out, const char *text)
+{
+	_cleanup_free_ char *safe = printable_copy(text, PRINTABLE_TERMINAL);
+
+	fputs(safe ? safe : "?", out);
+}
+
+static const char *plural(uint64_t count)
+{
+	return count == 1 ? "" : "s";
+}
+
+static void put_target(FILE *out, const struct report_input *input)
+{
+	const struct snapshot_target *target = &input->snapshot->target;
+	const struct style *style = style_for(&input->options);
+
+	fprintf(out, "%smemattach %s%s watched process %d: ", style->bold,
+		input->snapshot->session.version, style->plain, target->pid);
+	put_printable(out, target->cmdline[0] ? target->cmdline : target->exe);
+	fputc('\n', out);
+	put_label(out, "program");
+	put_printable(out, target->exe);
+	fprintf(out, ", %u thread%s", target->threads, plural(target->threads));
+	if (target->rss_bytes)
+		fprintf(out, ", %s resident", human_bytes((double)target->rss_bytes).text);
+	fputc('\n', out);
+}
+
+static void put_allocator(FILE *out, const struct snapshot_allocator *allocator)
+{
+	put_label(out, "allocator");
+	put_printable(out, allocator->name);
+	if (allocator->version[0]) {
+		fputc(' ', out);
+		put_printable(out, allocator->version);
+	}
+	fputs(" in ", out);
+	put_printable(out, allocator->module);
+	fprintf(out, ", %zu entry points hooked:", allocator->hooked_count);
+	for (size_t i = 0; i < allocator->hooked_count; i++) {
+		fputs(i % 8 == 0 ? "\n              " : " ", out);
+		put_printable(out, allocator->hooked[i]);
+	}
+	fputc('\n', out);
+}
+
+static void put_precision(FILE *out, const struct report_input *input)
+{
+	const struct snapshot *snapshot = input->snapshot;
+	const struct snapshot_session *session = &snapshot->session;
+	const struct style *style = style_for(&input->options);
+	bool all = snapshot->every_alloc;
+
+	put_label(out, "precision");
+	if (session->mode == SNAPSHOT_EXACT)
+		fprintf(out, "exact: every event, %s allocations",
+			human_exact(snapshot->totals.samples).text);
+	else if (all)
+		fprintf(out, "%s: every allocation so far, %s of them",
+			snapshot_mode_name(session->mode),
+			human_exact(snapshot->totals.samples).text);
+	else
+		fprintf(out, "%s: one sample per %s on average; figures rest on %s samples",
+			snapshot_mode_name(session->mode),
+			human_bytes((double)session->sample_interval_bytes).text,
+			human_exact(snapshot->totals.samples).text);
+	fputc('\n', out);
+	if (!all && snapshot->totals.samples < THIN_SAMPLES)
+		fprintf(out, "  %s%-10s%sfew samples: watch for longer, use a smaller "
+			"--sample=BYTES, or --exact to see every event\n", style->warn, "thin",
+			style->plain);
+	if (all && snapshot->totals.samples == 0)
+		fprintf(out, "  %s%-10s%snothing was allocated while we watched%s\n", style->warn,
+			"empty", style->plain,
+			session->mode == SNAPSHOT_EXACT ? "" : " (--exact would show frees too)");
+	if (session->blocked_seconds > 0)
+		fprintf(out, "  %s%-10s%sthe target's threads waited %s for the reader, all "
+			"together\n", style->warn, "waited", style->plain,
+			human_seconds(session->blocked_seconds).text);
+}
+
+/* One kind of loss and the figure that it may have changed. */
+static void put_loss(FILE *out, const struct style *style, uint64_t count, const char *what,
+		     const char *effect)
+{
+	if (count > 0)
+		fprintf(out, "  %s%-10s%s%s %s: %s\n", style->warn, "lost", style->plain,
+			human_exact(count).text, what, effect);
+}
+
+static void put_losses(FILE *out, const struct report_input *input)
+{
+	const struct snapshot_session *session = &input->snapshot->session;
+	const struct snapshot_totals *totals = &input->snapshot->totals;
+	const struct style *style = style_for(&input->options);
+	char what[64];
+
+	snprintf(what, sizeof(what), "allocations (%s)",
+		 human_bytes((double)session->lost.alloc_bytes).text);
+	put_loss(out, style, session->lost.alloc, what, "allocated and live are that much too low");
+	put_loss(out, style, session->lost.free, "frees", "live is too high");
+	put_loss(out, style, session->lost.map, "mapping events", "mapped may be wrong");
+	put_loss(out, style, session->lost.stack, "stacks", "their blocks are under \"unknown\"");
+	put_loss(out, style, totals->untracked_count, "samples without room in the table",
+		 "allocated counts them, live does not");
+	put_loss(out, style, totals->missed_free_count, "frees that a later allocation proves",
+		 "they were booked late");
+	put_loss(out, style, session->corrupt, "unreadable records",
+		 "any figure may be too low");
+}
+
+static void put_stops(FILE *out, const struct snapshot_session *session)
+{
+	const char *detached = snapshot_detached_name(session->detached);
+
+	put_label(out, "cost");
+	fprintf(out, "longest stop of a thread: %s to attach",
+		human_seconds((double)session->attach_stop_us_max / 1e6).text);
+	if (session->detach_stop_us_max)
+		fprintf(out, ", %s to detach",
+			human_seconds((double)session->detach_stop_us_max / 1e6).text);
+	if (session->overhead_percent >= 0)
+		fprintf(out, "; %.2f %% of the target's time", session->overhead_percent);
+	fprintf(out, "; %s%s\n", detached ? "left " : "", detached ? detached : "still attached");
+}
+
+static void put_stack_quality(FILE *out, const struct snapshot_session *session)
+{
+	if (session->stacks.unwound == 0)
+		return;
+	put_label(out, "stacks");
+	fprintf(out, "%s distinct; %s unwound, %s of them not to the thread's start\n",
+		human_exact(session->stacks.distinct).text,
+		human_exact(session->stacks.unwound).text,
+		human_exact(session->stacks.truncated).text);
+}
+
+static void put_header(FILE *out, const struct report_input *input)
+{
+	const struct snapshot *snapshot = input->snapshot;
+
+	put_target(out, input);
+	for (size_t i = 0; i < snapshot->target.allocator_count; i++)
+		put_allocator(out, &snapshot->target.allocator[i]);
+	put_label(out, "watched");
+	fprintf(out, "%s\n", human_seconds(snapshot->session.duration).text);
+	put_precision(out, input);
+	put_losses(out, input);
+	put_stack_quality(out, &snapshot->session);
+	put_stops(out, &snapshot->session);
+}
+
+static void put_total(FILE *out, const char *name, uint64_t count, uint64_t bytes,
+		      const char *remark)
+{
+	fprintf(out, "  %-12s %12s blocks %12s%s%s\n", name, human_count((double)count).text,
+		human_bytes((double)bytes).text, remark[0] ? "  " : "", remark);
+}
+
+static void put_live_total(FILE *out, const struct snapshot_totals *totals)
+{
+	char remark[100] = "";
+
+	if (totals->live_bytes_low != totals->live_bytes_high)
+		snprintf(remark, sizeof(remark), "95 %%: %s to %s",
+			 human_bytes((double)totals->live_bytes_low).text,
+			 human_bytes((double)totals->live_bytes_high).text);
+	put_total(out, "live", totals->live_count, totals->live_bytes, remark);
+}
+
+static void put_odd(FILE *out, const char *name, uint64_t count, const char *remark)
+{
+	if (count > 0)
+		fprintf(out, "  %-12s %12s %s\n", name, human_count((double)count).text, remark);
+}
+
+static void put_totals(FILE *out, const struct report_input *input)
+{
+	const struct snapshot *snapshot = input->snapshot;
+	const struct snapshot_totals *totals = &snapshot->totals;
+	char remark[100] = "";
+
+	if (totals->alloc_count)
+		snprintf(remark, sizeof(remark), "%s on average",
+			 human_bytes((double)totals->alloc_bytes /
+				     (double)totals->alloc_count).text);
+	fputc('\n', out);
+	put_total(out, "allocated", totals->alloc_count, totals->alloc_bytes, remark);
+	put_total(out, "freed", totals->free_count, totals->free_bytes, "");
+	put_live_total(out, totals);
+	fprintf(out, "  %-12s %12s        %12s\n", "peak live", "",
+		human_bytes((double)totals->peak_live_bytes).text);
+	if (snapshot->every_alloc)
+		put_odd(out, "temporary", totals->temporary_count,
+			"blocks, freed before their thread's next allocation");
+	if (snapshot->exact)
+		put_odd(out, "older frees", totals->free_unknown_count,
+			"blocks that were allocated before the attach");
+	if (snapshot->complete) {
+		put_odd(out, "double frees", totals->double_free_count, "");
+		put_odd(out, "wrong frees", totals->illegal_free_count,
+			"of addresses where no block begins");
+	}
+	if (snapshot->map_totals.map_count)
+		fprintf(out, "  %-12s %12s maps   %12s\n", "mapped",
+			human_count((double)snapshot->map_totals.live_count).text,
+			human_bytes((double)snapshot->map_totals.live_bytes).text);
+}
+
+/* A module's name without its folders. */
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash && slash[1] ? slash + 1 : path;
+}
+
+/* Cuts text to columns. */
+static void cut(char *text, size_t columns)
+{
+	size_t seen = 0;
+
+	for (; *text; text++) {
+		if (((unsigned char)*text & 0xc0u) != 0x80u && seen++ == columns) {
+			*text = '\0';
+			return;
+		}
+	}
+}
+
+/* The function, or what is known instead. To be freed; NULL: out of memory. */
+static char *frame_title(const struct symbol_frame *symbol, const struct frame *frame)
+{
+	_cleanup_free_ char *text = NULL;
+	int err;
+
+	if (symbol->function)
+		err = asprintf(&text, "%s", symbol->function);
+	else if (symbol->module[0])
+		err = asprintf(&text, "%s+0x%llx", base_name(symbol->module),
+			       (unsigned long long)symbol->offset);
+	else if (frame->module)
+		err = asprintf(&text, "module %u+0x%llx", frame->module,
+			       (unsigned long long)frame->offset);
+	else
+		err = asprintf(&text, "0x%llx", (unsigned long long)frame->offset);
+	if (err < 0)
+		text = NULL;
+	return text ? printable_copy(text, PRINTABLE_TERMINAL) : NULL;
+}
+
+static void put_location(FILE *out, const struct symbol_frame *symbol)
+{
+	put_printable(out, symbol->file ? symbol->file : base_name(symbol->module));
+	if (symbol->file && symbol->line)
+		fprintf(out, ":%u", symbol->line);
+	if (symbol->file && symbol->line && symbol->column)
+		fprintf(out, ":%u", symbol->column);
+	if (symbol->inlined)
+		fputs(" (inlined)", out);
+}
+
+static void put_frame(FILE *out, const struct style *style, const struct symbol_frame *symbol,
+		      const struct frame *frame)
+{
+	_cleanup_free_ char *title = frame_title(symbol, frame);
+	size_t columns = title ? printable_columns(title) : 0;
+
+	fprintf(out, "      %s%s%s", style->name, title ? title : "?", style->plain);
+	if (symbol->function || symbol->file) {
+		fprintf(out, "%*s  %s", columns < NAME_COLUMNS ? (int)(NAME_COLUMNS - columns) : 0,
+			"", style->dim);
+		put_location(out, symbol);
+		fputs(style->plain, out);
+	}
+	fputc('\n', out);
+}
+
+static void put_stack(FILE *out, const struct report_input *input,
+		      const struct snapshot_site *site)
+{
+	const struct style *style = style_for(&input->options);
+	struct stack stack = stacks_get(input->stacks, site->stack);
+
+	for (uint32_t i = site->skip_frames; i < stack.frame_count; i++) {
+		size_t count = 0;
+		const struct symbol_frame *symbol =
+			input->names.frame(input->names.context, &stack.frame[i], &count);
+
+		for (size_t inner = 0; inner < count; inner++)
+			put_frame(out, style, &symbol[inner], &stack.frame[i]);
+	}
+	if (stack.frame_count <= site->skip_frames)
+		fprintf(out, "      %sunknown%s\n", style->name, style->plain);
+	else if (stack.flags & STACK_CALLER_ONLY)
+		fprintf(out, "      %s(only the caller is known)%s\n", style->dim, style->plain);
+	else if (stack.flags & STACK_TRUNCATED)
+		fprintf(out, "      %s(cut: could not be followed to the thread's start)%s\n",
+			style->dim, style->plain);
+}
+
+static void put_growth(FILE *out, const struct style *style, const struct snapshot_site *site)
+{
+	if (site->verdict != SNAPSHOT_GROWING) {
+		fprintf(out, "; %s", snapshot_verdict_name(site->verdict));
+		return;
+	}
+	fprintf(out, "; %sgrowing %s/s%s", style->warn, human_bytes_signed(site->growth).text,
+		style->plain);
+}
+
+static void put_lifetimes(FILE *out, const struct snapshot_site *site)
+{
+	if (site->free_count == 0)
+		return;
+	fprintf(out, "; lived %s (median), %s at the longest",
+		human_seconds(site->lifetime_p50).text, human_seconds(site->lifetime_max).text);
+}
+
+static void put_site(FILE *out, const struct report_input *input, size_t rank)
+{
+	const struct snapshot_site *site = &input->snapshot->site[rank];
+	const struct style *style = style_for(&input->options);
+
+	fprintf(out, "\n%s#%zu  %s live%s in %s %s%s", style->bold, rank + 1,
+		human_bytes((double)site->live_bytes).text, style->plain,
+		human_count((double)site->live_count).text,
+		site->kind == SITE_MMAP ? "mapping" : "block", plural(site->live_count));
+	if (site->live_bytes_low != site->live_bytes_high)
+		fprintf(out, " (95 %%: %s to %s)", human_bytes((double)site->live_bytes_low).text,
+			human_bytes((double)site->live_bytes_high).text);
+	put_growth(out, style, site);
+	fprintf(out, "\n    allocated %s in %s, freed %s, peak %s",
+		human_bytes((double)site->alloc_bytes).text,
+		human_count((double)site->alloc_count).text,
+		human_count((double)site->free_count).text,
+		human_bytes((double)site->peak_live_bytes).text);
+	if (site->temporary_count)
+		fprintf(out, ", %s temporary", human_count((double)site->temporary_count).text);
+	put_lifetimes(out, site);
+	if (site->threads > 1)
+		fprintf(out, "; %u threads", site->threads);
+	fputc('\n', out);
+	put_stack(out, input, site);
+}
+
+static size_t shown(const struct report_input *input, size_t count)
+{
+	size_t top = input->options.top ? input->options.top : DEFAULT_TOP;
+
+	return top < count ? top : count;
+}
+
+static void put_sites(FILE *out, const struct report_input *input)
+{
+	const struct style *style = style_for(&input->options);
+	size_t count = input->snapshot->site_count, top = shown(input, count);
+
+	if (count == 0)
+		return;
+	fprintf(out, "\n%sTop %zu of %zu sites by live bytes%s\n", style->bold, top, count,
+		style->plain);
+	for (size_t i = 0; i < top; i++)
+		put_site(out, input, i);
+}
+
+static const struct snapshot_site *site_by_id(const struct snapshot *snapshot, uint32_t id)
+{
+	for (size_t i = 0; i < snapshot->site_count; i++) {
+		if (snapshot->site[i].id == id)
+			return &snapshot->site[i];
+	}
+	return NULL;
+}
+
+static void put_leak(FILE *out, const struct report_input *input, const struct snapshot_leak *leak)
+{
+	const struct snapshot_site *site = site_by_id(input->snapshot, leak->site);
+
+	fprintf(out, "\n  %s in %s block%s, the oldest from %s after the attach\n     ",
+		human_bytes((double)leak->bytes).text, human_count((double)leak->count).text,
+		plural(leak->count),
+		human_seconds(leak->oldest).text);
+	for (uint32_t i = 0; i < leak->address_count && i < 4; i++)
+		fprintf(out, " 0x%llx", (unsigned long long)leak->address[i]);
+	fputs(leak->address_count > 4 ? " ...\n" : "\n", out);
+	if (site)
+		put_stack(out, input, site);
+}
+
+static void put_leaks(FILE *out, const struct report_input *input)
+{
+	const struct style *style = style_for(&input->options);
+	const struct snapshot *snapshot = input->snapshot;
+	size_t top = shown(input, snapshot->leak_count);
+
+	if (!snapshot->has_leaks)
+		return;
+	fprintf(out, "\n%sAllocated since the attach and not freed%s\n", style->bold, style->plain);
+	fputs("  Not proof of a leak: the program may still use these blocks. Blocks from before\n"
+	      "  the attach are not covered.\n", out);
+	if (snapshot->leak_count == 0)
+		fputs("  none\n", out);
+	else
+		fprintf(out, "  %zu of %zu sites\n", top, snapshot->leak_count);
+	for (size_t i = 0; i < top; i++)
+		put_leak(out, input, &snapshot->leak[i]);
+}
+
+int text_write(FILE *out, const struct report_input *input)
+{
+	errno = 0;
+	put_header(out, input);
+	put_totals(out, input);
+	put_sites(out, input);
+	put_leaks(out, input);
+	if (fflush(out) != 0)
+		return errno ? -errno : -EIO;
+	return ferror(out) ? -EIO : 0;
+}
+
+/* Changes per second in the last interval. */
+static void put_rates(FILE *out, const struct snapshot *snapshot)
+{
+	const struct timeline_point *last;
+	size_t count = snapshot->timeline_count;
+	double begin, seconds;
+
+	if (count == 0)
+		return;
+	last = &snapshot->timeline[count - 1];
+	begin = count > 1 ? last[-1].time : 0;
+	seconds = last->time - begin;
+	if (seconds <= 0)
+		return;
+	fprintf(out, "; %s allocs/s, %s frees/s, %s/s",
+		human_count((double)last->alloc_count / seconds).text,
+		human_count((double)last->free_count / seconds).text,
+		human_bytes((double)last->alloc_bytes / seconds).text);
+}
+
+static void put_live_site(FILE *out, const struct report_input *input,
+			  const struct snapshot_site *site)
+{
+	const struct style *style = style_for(&input->options);
+	struct stack stack = stacks_get(input->stacks, site->stack);
+	const struct symbol_frame *symbol = NULL;
+	_cleanup_free_ char *title = NULL;
+	size_t count = 0, width = input->options.width ? input->options.width : DEFAULT_WIDTH;
+
+	if (stack.frame_count > site->skip_frames) {
+		const struct frame *frame = &stack.frame[site->skip_frames];
+
+		symbol = input->names.frame(input->names.context, frame, &count);
+		title = frame_title(symbol, frame);
+	}
+	if (title)
+		cut(title, width > LIVE_COLUMNS ? width - LIVE_COLUMNS : 8);
+	fprintf(out, "  %10s %12s/s %9s %9s  %s%s%s", human_bytes((double)site->live_bytes).text,
+		human_bytes_signed(site->growth).text, human_count((double)site->live_count).text,
+		human_count((double)site->alloc_count).text, style->name,
+		title ? title : "unknown", style->plain);
+	/* The location only where it surely fits. */
+	if (symbol && symbol->file && title &&
+	    LIVE_COLUMNS + printable_columns(title) + strlen(symbol->file) + 25 < width) {
+		fprintf(out, "  %s", style->dim);
+		put_location(out, symbol);
+		fputs(style->plain, out);
+	}
+	fputc('\n', out);
+}
+
+int text_write_live(FILE *out, const struct report_input *input)
+{
+	const struct snapshot *snapshot = input->snapshot;
+	const struct style *style = style_for(&input->options);
+	size_t top = shown(input, snapshot->site_count);
+	uint64_t lost = snapshot->session.lost.alloc + snapshot->session.lost.free;
+
+	errno = 0;
+	fprintf(out, "%s%s%s  live %s in %s blocks, peak %s", style->bold,
+		human_seconds(snapshot->session.duration).text, style->plain,
+		human_bytes((double)snapshot->totals.live_bytes).text,
+		human_count((double)snapshot->totals.live_count).text,
+		human_bytes((double)snapshot->totals.peak_live_bytes).text);
+	put_rates(out, snapshot);
+	if (lost)
+		fprintf(out, "; %slost %s%s", style->warn, human_count((double)lost).text,
+			style->plain);
+	fprintf(out, "\n  %s%10s %14s %9s %9s  %s%s\n", style->dim, "live", "growth", "blocks",
+		"allocs", "allocated by", style->plain);
+	for (size_t i = 0; i < top; i++)
+		put_live_site(out, input, &snapshot->site[i]);
+	if (fflush(out) != 0)
+		return errno ? -errno : -EIO;
+	return ferror(out) ? -EIO : 0;
+}

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+/* text.h - reports for people. */
+#ifndef MEMATTACH_REPORT_TEXT_H
+#define MEMATTACH_REPORT_TEXT_H
+
+#include "src/report/report.h"
+
+/* What was watched, how precisely, what was lost; totals; the top sites; leaks when asked for. */
+int text_write(FILE *out, const struct report_input *input) _must_check_;
+/* A few lines for reprinting while attached: totals, and one line per top site. */
+int text_write_live(FILE *out, const struct report_input *input) _must_check_;
+
+#endif

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sandbox.c - see sandbox.h.
+ *
+ * The analyst parses what a target may have forged. What it could do if that
+ * took it over is limited here: nothing to other processes, no new program, no
+ * change of the system. It still opens debug files and the recording itself;
+ * a list of allowed calls instead of forbidden ones comes with the service.
+ */
+#include "src/sandbox.h"
+
+#include <errno.h>
+#include <linux/capability.h>
+#include <seccomp.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+
+static int drop_capabilities(void)
+{
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct none[2];
+
+	memset(none, 0, sizeof(none));
+	for (int i = 0; i <= CAP_LAST_CAP; i++)
+		(void)prctl(PR_CAPBSET_DROP, i, 0, 0, 0);	/* needs a capability itself */
+	(void)prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
+	return syscall(SYS_capset, &header, none) < 0 ? -errno : 0;
+}
+
+static int install_filter(void)
+{
+	static const char *const forbidden[] = {
+		"ptrace", "process_vm_readv", "process_vm_writev", "process_madvise", "pidfd_getfd",
+		"kcmp", "execve", "execveat", "kill", "tkill", "tgkill", "rt_sigqueueinfo",
+		"rt_tgsigqueueinfo", "pidfd_send_signal", "bpf", "perf_event_open", "userfaultfd",
+		"mount", "umount2", "pivot_root", "chroot", "setns", "unshare", "init_module",
+		"finit_module", "delete_module", "kexec_load", "kexec_file_load", "reboot", "swapon",
+		"swapoff", "setuid", "setgid", "setreuid", "setregid", "setresuid", "setresgid",
+		"setgroups", "capset", "keyctl", "add_key", "request_key", "io_uring_setup",
+		"connect", "bind", "listen", "accept", "accept4",
+	};
+	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
+	int error = filter ? 0 : -ENOMEM;
+
+	for (size_t i = 0; !error && i < ARRAY_SIZE(forbidden); i++) {
+		int number = seccomp_syscall_resolve_name(forbidden[i]);
+
+		if (number != __NR_SCMP_ERROR)
+			error = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), number, 0);
+	}
+	if (!error)
+		error = seccomp_load(filter);
+	seccomp_release(filter);
+	return error;
+}
+
+int sandbox_enter(void)
+{
+	int error;
+
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+		return -errno;
+	error = drop_capabilities();
+	return error ? error : install_filter();
+}

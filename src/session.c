@@ -1,0 +1,551 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * session.c - the state machine of one session.
+ *
+ * OPENED - PLANNED - LOADED - WATCHING - UNHOOKED - LEFT - REPORTED. Every way
+ * out of a state after LOADED leads through UNHOOKED and LEFT, whatever went
+ * wrong, so that the target is always left; the first failure decides the exit
+ * status. What has been seen is reported in any case.
+ */
+#include "src/session.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "inject/hook_planner.h"
+#include "inject/link_map.h"
+#include "inject/shim_image.h"
+#include "src/base/log.h"
+#include "src/safe_thread.h"
+#include "src/sandbox.h"
+#include "src/session_report.h"
+#include "src/session_start.h"
+#include "src/watch.h"
+
+enum session_state {
+	STATE_OPENED = 0,
+	STATE_PLANNED,
+	STATE_LOADED,
+	STATE_WATCHING,
+	STATE_UNHOOKED,
+	STATE_LEFT,
+};
+enum { DRAIN_MS = 2, LOAD_TRIES = 40, PROOF_TRIES = 5, LEAVE_SECONDS = 15 };
+
+#define MAX_EXE_BYTES (1ll << 29)
+
+struct session {
+	const struct session_options *options;
+	enum session_state state;
+	struct keeper_link link;
+	struct target_view view;
+	struct hook_plan plan;
+	struct unwinder *unwinder;
+	struct watch watch;
+	bool watching;
+	struct session_report report;
+	enum attachment_loader loader;
+	int ring_fd;
+	uint64_t shim_base;
+	int exit;
+	uint8_t *exe_file;
+};
+
+static double now(void)
+{
+	struct timespec t;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+static int fail(struct session *s, int status, const char *what, int error)
+{
+	if (s->link.reply.text[0])
+		log_error("%s: %s", what, s->link.reply.text);
+	else
+		log_error("%s: %s", what, strerror(-error));
+	if (s->exit == SESSION_OK)
+		s->exit = status;
+	return error ? error : -EIO;
+}
+
+/* ---- OPENED -> PLANNED ---- */
+
+/* The executable's whole file, for symbols that are not loaded. Kept until the session ends. */
+static int exe_file(void *context, const struct procmap *map, struct planner_file *ret)
+{
+	struct session *s = context;
+	const struct module *m = modules_find(s->view.modules, map->start);
+	struct stat file;
+	ssize_t got = 0;
+
+	if (!m || m->fd < 0 || fstat(m->fd, &file) < 0 || file.st_size > MAX_EXE_BYTES)
+		return -ENOENT;
+	free(s->exe_file);
+	s->exe_file = malloc((size_t)file.st_size + 1);
+	if (!s->exe_file)
+		return -ENOMEM;
+	for (off_t at = 0; at < file.st_size; at += got) {
+		got = pread(m->fd, s->exe_file + at, (size_t)(file.st_size - at), at);
+		if (got <= 0)
+			return got < 0 ? -errno : -EBADMSG;
+	}
+	ret->bytes = s->exe_file;
+	ret->size = (size_t)file.st_size;
+	return 0;
+}
+
+static int plan(struct session *s, bool map_only)
+{
+	struct hook_planner_input input = {
+		.maps = &s->view.maps, .reader = &s->view.reader,
+		.auxv = s->view.hello.auxv, .auxv_bytes = s->view.hello.auxv_bytes,
+		.track = s->options->track, .map_only = map_only,
+		.file = exe_file, .file_context = s,
+	};
+	int error = hook_planner_run(&input, &s->plan);
+
+	if (error)
+		return fail(s, SESSION_REFUSED, "can't read the target's list of modules", error);
+	return 0;
+}
+
+static bool has_allocator(const struct session *s)
+{
+	for (uint32_t i = 0; i < s->plan.entry_count; i++)
+		if (s->plan.family[s->plan.entry[i].family].kind != HOOK_FAMILY_LOADER)
+			return true;
+	return false;
+}
+
+static int refuse(struct session *s, const char *reason, const char *remedy)
+{
+	log_error("%s; %s", reason, remedy);
+	s->exit = SESSION_REFUSED;
+	return -ENOTSUP;
+}
+
+static int make_plan(struct session *s)
+{
+	int error = plan(s, s->options->loader == LOADER_MAP || s->options->task == SESSION_RUN);
+
+	if (error)
+		return error;
+	if (!has_allocator(s))
+		return refuse(s, s->plan.skipped_count ? s->plan.skipped[0] :
+				 "the target has no allocator that memattach knows",
+			      "see `memattach check -p PID` for what was found (Go programs and "
+			      "stripped static programs bring their own)");
+	if (!s->plan.gadget_syscall_ret || !s->plan.gadget_restorer)
+		return refuse(s, "the target's code has no system call instruction to borrow",
+			      "nothing can be done from outside");
+	s->state = STATE_PLANNED;
+	return 0;
+}
+
+/* ---- PLANNED -> LOADED ---- */
+
+/* Decides the loader by proof: 1 a safe thread's sample is held, 0 none, -errno. */
+static int prove_thread(struct session *s, char why[128])
+{
+	struct safe_thread_input input = { &s->view, s->unwinder, &s->plan };
+	int error = -ENOENT;
+
+	(void)snprintf(why, 128, "the target has no dlopen");
+	if (!s->plan.dlopen || !s->plan.dlclose)
+		return 0;
+	if (s->view.hello.filtered) {
+		(void)snprintf(why, 128, "the target has a system call filter (seccomp)");
+		return 0;
+	}
+	for (int i = 0; i < PROOF_TRIES && error == -ENOENT; i++)
+		error = safe_thread_find(&input, why);
+	if (error)
+		log_debug("no thread is safe for dlopen: %s", why);
+	return error == -ENOENT ? 0 : error ? error : 1;
+}
+
+static int try_load(struct session *s, enum attachment_loader loader)
+{
+	static struct proto_load load;
+	int error;
+
+	load = (struct proto_load){
+		.loader = loader, .sampled = s->options->mode != SNAPSHOT_EXACT,
+		.ring_total_bytes = s->options->ring_bytes, .seed = s->options->seed,
+		.plan = s->plan,
+	};
+	error = keeper_link_call(&s->link, PROTO_LOAD, NULL, &load, sizeof(load));
+	s->shim_base = s->link.reply.value[0];
+	s->loader = loader;
+	if (error && error != -EPIPE && s->link.reply.value[1])
+		s->state = STATE_LOADED;	/* half of it is in and must come out */
+	if (error)
+		return error;
+	s->ring_fd = keeper_link_take_fd(&s->link, 0);
+	return 0;
+}
+
+/* By dlopen as long as a proof is had, then by map if that is allowed. */
+static int load(struct session *s)
+{
+	char why[128] = "";
+	int error = -EAGAIN, proof = 0;
+
+	for (int i = 0; i < LOAD_TRIES && (error == -EAGAIN || error == -ESTALE); i++) {
+		bool by_map = s->options->loader == LOADER_MAP || s->options->task == SESSION_RUN ||
+			      (s->options->loader == LOADER_AUTO && i >= LOAD_TRIES / 4);
+
+		proof = by_map ? 0 : prove_thread(s, why);
+		if (proof < 0)
+			return fail(s, SESSION_FAILED, "looking for a thread", proof);
+		if (!proof && !by_map && s->options->loader == LOADER_DLOPEN)
+			continue;
+		error = try_load(s, proof ? LOADER_DLOPEN : LOADER_MAP);
+		if (s->state == STATE_LOADED || s->link.target_gone || s->link.stop_wanted)
+			break;
+	}
+	if (error && !proof && s->options->loader == LOADER_DLOPEN) {
+		log_error("no thread may call dlopen: %s; use --loader=auto or --loader=map", why);
+		s->exit = SESSION_REFUSED;
+		return -ENOTSUP;
+	}
+	if (error)
+		return fail(s, s->state == STATE_LOADED ? SESSION_FAILED : SESSION_REFUSED,
+			    "can't enter the target", error);
+	s->state = STATE_LOADED;
+	return 0;
+}
+
+/* A function that throws can't be spanned when no unwinder of the target knows our tables. */
+static int replan_for_map(struct session *s)
+{
+	return s->loader == LOADER_MAP && s->options->loader != LOADER_MAP ? plan(s, true) : 0;
+}
+
+/* ---- LOADED -> WATCHING ---- */
+
+static uint64_t dl_handle(struct session *s)
+{
+	struct link_map_input input = { .reader = &s->view.reader, .maps = &s->view.maps };
+	struct link_map_list list = { .count = 0 };
+	uint64_t handle = 0;
+
+	if (s->loader != LOADER_DLOPEN)
+		return 0;
+	link_map_parse_auxv(s->view.hello.auxv, s->view.hello.auxv_bytes, &input.auxv);
+	if (link_map_read(&input, &list) == 0)
+		for (size_t i = 0; i < list.count; i++)
+			if (list.module[i].bias == s->shim_base)
+				handle = list.module[i].handle;
+	link_map_done(&list);
+	return handle;
+}
+
+static int hook(struct session *s)
+{
+	struct watch_options options = {
+		.mode = s->options->mode, .sample_bytes = s->options->sample_bytes,
+		.block = s->options->block, .leaks = s->options->leaks,
+	};
+	uint64_t value[4] = { 0 };
+	int error = target_view_refresh(&s->view);
+
+	if (error >= 0)
+		error = modules_set_shim(s->view.modules, shim_image_start, shim_image_bytes(),
+					 s->shim_base);
+	value[0] = dl_handle(s);
+	if (!error)
+		error = watch_open(&s->watch, &s->view, &s->plan, s->unwinder, &options, s->ring_fd);
+	s->ring_fd = -1;
+	s->watching = true;
+	if (!error)
+		error = keeper_link_call(&s->link, PROTO_HOOK, value, NULL, 0);
+	if (error)
+		return fail(s, SESSION_FAILED, "can't hook the allocators", error);
+	watch_begin(&s->watch);
+	s->state = STATE_WATCHING;
+	if (s->options->task == SESSION_RUN)
+		error = keeper_link_call(&s->link, PROTO_RELEASE, NULL, NULL, 0);
+	return error ? fail(s, SESSION_FAILED, "can't start the program", error) : 0;
+}
+
+/* ---- WATCHING ---- */
+
+static void idle_drain(void *context)
+{
+	struct session *s = context;
+
+	if (s->watching && s->watch.reader)
+		(void)watch_drain(&s->watch);
+}
+
+/* One interval has passed: books, recording, screen. */
+static int end_interval(struct session *s)
+{
+	int error = watch_tick(&s->watch);
+
+	if (!error)
+		error = session_report_interval(&s->report, &s->watch);
+	return error;
+}
+
+static int keep_watching(struct session *s)
+{
+	double begin = now(), next = begin + s->options->interval;
+	int error = 0;
+
+	session_report_begin(&s->report, &s->watch);
+	while (!error && !s->link.stop_wanted && !s->link.target_gone) {
+		int events = watch_drain(&s->watch);
+
+		error = s->watch.error;
+		if (!error)
+			error = keeper_link_poll(&s->link, events > 0 ? 0 : DRAIN_MS);
+		if (s->options->duration >= 0 && now() - begin >= s->options->duration)
+			break;
+		if (!error && now() >= next) {
+			error = end_interval(s);
+			next += s->options->interval;
+		}
+	}
+	session_report_watched(&s->report);
+	if (error == -EPIPE)
+		return fail(s, SESSION_DORMANT, "the keeper is gone", error);
+	return error ? fail(s, SESSION_FAILED, "watching", error) : 0;
+}
+
+/* ---- WATCHING -> UNHOOKED -> LEFT ---- */
+
+static void note_status(struct session *s, bool attach)
+{
+	struct proto_status status;
+
+	if (keeper_link_call(&s->link, PROTO_STATUS, NULL, NULL, 0) ||
+	    s->link.reply.payload_bytes != sizeof(status))
+		return;
+	memcpy(&status, s->link.payload, sizeof(status));
+	session_report_stops(&s->report, attach, status.stop_us_max, status.threads_stopped);
+}
+
+/*
+ * Takes the hooks out and waits until every thread is out of the shim. One that
+ * only seems to be in there, by a stale word on its stack, is unwound.
+ */
+static int unhook(struct session *s)
+{
+	struct safe_thread_input proof = { &s->view, s->unwinder, &s->plan };
+	uint64_t value[4] = { 0 };
+	double end = now() + LEAVE_SECONDS;
+	int error;
+
+	if (s->state == STATE_WATCHING)
+		watch_end(&s->watch);
+	s->link.idle = idle_drain;
+	s->link.context = s;
+	do {
+		error = keeper_link_call(&s->link, PROTO_UNHOOK, value, NULL, 0);
+		value[0] = s->link.reply.value[0];
+		if (error == -ETIME && safe_thread_is_outside_shim(&proof, (pid_t)value[0]) != 0)
+			value[0] = 0;
+	} while (error == -ETIME && now() < end);
+	s->link.idle = NULL;
+	if (!error)
+		s->state = STATE_UNHOOKED;
+	return error;
+}
+
+static int unload_once(struct session *s)
+{
+	uint64_t value[4] = { 0, 0, 0, 0 };
+	char why[128];
+	int proof = 0;
+
+	if (s->loader == LOADER_DLOPEN) {
+		(void)target_view_refresh(&s->view);
+		proof = prove_thread(s, why);
+		if (proof < 0)
+			return proof;
+		if (!proof)
+			return -EAGAIN;
+		value[0] = 1;
+		value[1] = dl_handle(s);
+	}
+	return keeper_link_call(&s->link, PROTO_UNLOAD, value, NULL, 0);
+}
+
+static void short_pause(void)
+{
+	struct timespec pause = { 0, 20000000 };
+
+	(void)nanosleep(&pause, NULL);
+}
+
+static void leave(struct session *s)
+{
+	int error = s->link.target_gone ? 0 : unhook(s);
+
+	for (int i = 0; !error && !s->link.target_gone; i++) {
+		error = unload_once(s);
+		if ((error != -EAGAIN && error != -ESTALE && error != -EPERM) || i >= 200)
+			break;
+		error = 0;
+		short_pause();
+	}
+	if (s->watching && s->watch.reader)
+		watch_finish(&s->watch);
+	if (s->link.target_gone || error == -ESRCH) {
+		s->report.detached = SNAPSHOT_TARGET_ENDED;
+		s->link.target_gone = true;
+		if (!s->exit && s->options->task != SESSION_RUN)
+			s->exit = SESSION_TARGET_ENDED;
+	} else if (!error) {
+		s->report.detached = SNAPSHOT_PRISTINE;
+	} else {
+		s->report.detached = SNAPSHOT_DORMANT;
+		(void)fail(s, SESSION_DORMANT, "could not leave the target as it was", error);
+		log_error("run `memattach cleanup -p %d` to finish", s->view.hello.pid);
+		s->exit = SESSION_DORMANT;
+	}
+	s->state = STATE_LEFT;
+	note_status(s, false);
+}
+
+/* ---- the whole ---- */
+
+static int open_session(struct session *s)
+{
+	int error = target_view_open(&s->view, &s->link);
+
+	if (!error)
+		error = unwinder_new(s->view.modules, &s->unwinder);
+	if (!error)
+		error = session_report_open(&s->report, s->options, &s->view, &s->plan);
+	if (error == -ENOTDIR)
+		s->exit = SESSION_USAGE;	/* said already */
+	else if (error)
+		(void)fail(s, SESSION_FAILED, "can't open the session", error);
+	return error;
+}
+
+static void attach_and_watch(struct session *s)
+{
+	int error = load(s);
+
+	if (error)
+		goto out;
+	error = replan_for_map(s);
+	if (!error)
+		error = hook(s);
+	s->report.loader = s->loader;
+	note_status(s, true);
+	if (!error)
+		(void)keep_watching(s);
+out:
+	if (s->state >= STATE_LOADED || s->link.target_gone)
+		leave(s);
+}
+
+static int watch_session(struct session *s)
+{
+	int error = make_plan(s);
+
+	if (error)
+		return error;
+	attach_and_watch(s);
+	if (s->watching && s->watch.live)
+		session_report_end(&s->report, &s->watch, &s->exit);
+	return 0;
+}
+
+/* The program stands before its first instruction; its libraries are not there yet. */
+static int run_session(struct session *s)
+{
+	int error = session_start_to_libraries(&s->view);
+
+	if (error == -ESRCH)
+		log_error("the program ended before it was ready to be watched");
+	if (error)
+		return fail(s, SESSION_FAILED, "can't start the program", error);
+	return watch_session(s);
+}
+
+static int check_session(struct session *s)
+{
+	char why[128];
+	int proof;
+
+	if (make_plan(s))
+		return 0;
+	hook_plan_print(&s->plan, stdout);
+	proof = prove_thread(s, why);
+	printf("loader: %s\n", proof == 1 ? "dlopen (a thread is proven safe for it)" : "map");
+	if (proof == 0)
+		printf("        no dlopen: %s\n", why);
+	return fflush(stdout) ? -errno : 0;
+}
+
+/* The keeper has rebuilt what lies in the target from its journal. */
+static int cleanup_session(struct session *s)
+{
+	int error = plan(s, false);
+	static struct proto_load load;
+
+	if (error)
+		return error;
+	load = (struct proto_load){ .plan = s->plan };
+	error = keeper_link_call(&s->link, PROTO_ADOPT, NULL, &load, sizeof(load));
+	if (error == -ENOENT) {
+		log_notice("%s: nothing to clean up", s->link.reply.text);
+		return 0;
+	}
+	if (error)
+		return fail(s, SESSION_REFUSED, "can't clean up", error);
+	s->loader = (enum attachment_loader)s->link.reply.value[0];
+	s->shim_base = s->link.reply.value[1];
+	s->state = STATE_LOADED;
+	if (s->shim_base)
+		(void)modules_set_shim(s->view.modules, shim_image_start, shim_image_bytes(),
+				       s->shim_base);
+	leave(s);
+	if (s->report.detached == SNAPSHOT_PRISTINE)
+		log_notice("process %d is as it was", s->view.hello.pid);
+	return 0;
+}
+
+int session_run(const struct session_options *options, int socket)
+{
+	static int (*const task[])(struct session *s) = {
+		[SESSION_WATCH] = watch_session,
+		[SESSION_RUN] = run_session,
+		[SESSION_CHECK] = check_session,
+		[SESSION_CLEANUP] = cleanup_session,
+	};
+	static struct session session;
+	struct session *s = &session;
+	uint64_t value[4] = { 0 };
+
+	s->options = options;
+	s->ring_fd = -1;
+	keeper_link_init(&s->link, socket);
+	if (sandbox_enter() != 0) {
+		log_error("the analyst could not give up its privileges");
+		s->exit = SESSION_FAILED;
+	} else if (open_session(s) == 0) {
+		(void)task[options->task](s);
+	}
+	value[0] = (uint64_t)s->exit;
+	(void)!keeper_link_call(&s->link, PROTO_FINISH, value, NULL, 0);
+	session_report_close(&s->report);
+	watch_close(&s->watch);
+	unwinder_free(s->unwinder);
+	target_view_done(&s->view);
+	cleanup_fd(&s->ring_fd);
+	free(s->exe_file);
+	return s->exit;
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * session.h - one target from attach to report: the product's state machine,
+ * as the analyst runs it.
+ */
+#ifndef MEMATTACH_SESSION_H
+#define MEMATTACH_SESSION_H
+
+#include "inject/attachment.h"
+#include "src/snapshot.h"
+
+/* How a program ends (DESIGN: the command line's contract). */
+enum session_exit {
+	SESSION_OK = 0,
+	SESSION_LEAKS = 1,
+	SESSION_USAGE = 2,
+	SESSION_REFUSED = 3,
+	SESSION_TARGET_ENDED = 4,
+	SESSION_DORMANT = 5,
+	SESSION_FAILED = 6,
+};
+
+enum session_task {
+	SESSION_WATCH = 0,	/* attach, watch, detach, report */
+	SESSION_CHECK,		/* say what would be done; touch nothing */
+	SESSION_RUN,		/* the same for a program that is just being started */
+	SESSION_CLEANUP,	/* finish a detach that was interrupted */
+};
+
+struct session_options {
+	enum session_task task;
+	enum snapshot_mode mode;
+	uint64_t sample_bytes;
+	double interval;		/* seconds between snapshots */
+	double duration;		/* seconds to watch; negative: until told to stop */
+	uint32_t top;			/* sites in the report; 0: the report's own choice */
+	bool json, leaks;
+	bool plain;			/* reprint the top sites each interval */
+	bool color;
+	bool block;			/* --on-overflow=block */
+	const char *output;		/* recording, NULL: none */
+	enum attachment_loader loader;
+	uint32_t track;			/* enum allocator_track */
+	uint64_t ring_bytes;		/* of shared memory in the target */
+	uint64_t seed;			/* of the sampler; 0: from the clock */
+};
+
+/*
+ * Runs the whole session over the socket to the keeper. Reports go to stdout,
+ * diagnostics to stderr. An exit status; the keeper is told it, too.
+ */
+int session_run(const struct session_options *options, int socket);
+
+#endif

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * session_report.c - snapshots out: each interval into the recording and (plain)
+ * onto the terminal, at the end the whole report. Stdout carries the report and
+ * nothing else; a recording that fails (a full disk) is said once and loses
+ * nothing of the report.
+ */
+#include "src/session_report.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "src/base/log.h"
+#include "src/version.h"
+
+static double clock_seconds(clockid_t clock)
+{
+	struct timespec t;
+
+	(void)clock_gettime(clock, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+int session_report_open(struct session_report *r, const struct session_options *options,
+			const struct target_view *view, const struct hook_plan *plan)
+{
+	int error;
+
+	r->options = options;
+	r->view = view;
+	r->plan = plan;
+	error = symbolizer_new(view->modules, &r->symbolizer);
+	if (error || !options->output || (options->task != SESSION_WATCH && options->task != SESSION_RUN))
+		return error;
+	error = recording_open(options->output, &r->recording);
+	if (error == -EEXIST)
+		log_error("%s exists and is not a recording; choose another file", options->output);
+	else if (error)
+		log_error("can't write %s: %s; choose another place", options->output,
+			  strerror(-error));
+	return error ? -ENOTDIR : 0;
+}
+
+void session_report_begin(struct session_report *r, const struct watch *watch)
+{
+	(void)watch;
+	r->begin_time = clock_seconds(CLOCK_REALTIME);
+	r->begin = clock_seconds(CLOCK_MONOTONIC);
+}
+
+void session_report_watched(struct session_report *r)
+{
+	r->end = clock_seconds(CLOCK_MONOTONIC);
+}
+
+void session_report_stops(struct session_report *r, bool attach, uint64_t us, uint32_t threads)
+{
+	if (attach)
+		r->attach_stop_us = us;
+	else
+		r->detach_stop_us = us;
+	r->threads_stopped += threads;
+}
+
+static double process_start_time(uint64_t ticks)
+{
+	double now = clock_seconds(CLOCK_REALTIME), up = clock_seconds(CLOCK_BOOTTIME);
+
+	return now - up + (double)ticks / (double)sysconf(_SC_CLK_TCK);
+}
+
+/* Names of the entries of family in the plan; borrowed strings, owned array. */
+static size_t hooked_names(const struct hook_plan *plan, uint32_t family, char ***ret)
+{
+	char **name = calloc(plan->entry_count + 1, sizeof(*name));
+	size_t count = 0;
+
+	for (uint32_t i = 0; name && i < plan->entry_count; i++)
+		if (plan->entry[i].family == family)
+			name[count++] = (char *)(uintptr_t)plan->entry[i].name;
+	*ret = name;
+	return count;
+}
+
+static size_t describe_allocators(const struct hook_plan *plan, struct snapshot_allocator *to)
+{
+	size_t count = 0;
+
+	for (uint32_t i = 0; i < plan->family_count; i++) {
+		const struct hook_family *f = &plan->family[i];
+
+		if (f->kind != HOOK_FAMILY_MALLOC)
+			continue;
+		to[count] = (struct snapshot_allocator){
+			.name = (char *)(uintptr_t)f->name, .version = (char *)(uintptr_t)f->version,
+			.module = (char *)(uintptr_t)f->module,
+		};
+		to[count].hooked_count = hooked_names(plan, i, &to[count].hooked);
+		count++;
+	}
+	return count;
+}
+
+static struct snapshot_session describe_session(const struct session_report *r)
+{
+	double end = r->end > 0 ? r->end : clock_seconds(CLOCK_MONOTONIC);
+
+	return (struct snapshot_session){
+		.version = (char *)(uintptr_t)VERSION_TEXT,
+		.mode = r->options->mode,
+		.loader = r->loader == LOADER_MAP ? SNAPSHOT_LOADER_MAP : SNAPSHOT_LOADER_DLOPEN,
+		.begin_time = r->begin_time,
+		.duration = end - r->begin,
+		.overhead_percent = -1,
+		.attach_stop_us_max = r->attach_stop_us,
+		.detach_stop_us_max = r->detach_stop_us,
+		.threads_stopped = r->threads_stopped,
+		.detached = r->detached,
+	};
+}
+
+static int take(struct session_report *r, struct watch *watch, struct snapshot **ret)
+{
+	const struct proto_hello *hello = &r->view->hello;
+	struct snapshot_allocator allocator[HOOK_MAX_FAMILIES];
+	struct snapshot_session session = describe_session(r);
+	struct snapshot_target target = {
+		.pid = hello->pid, .exe = (char *)(uintptr_t)hello->exe,
+		.cmdline = (char *)(uintptr_t)hello->cmdline,
+		.start_time = process_start_time(hello->start_time_ticks),
+		.threads = hello->threads, .allocator = allocator,
+	};
+	int error;
+
+	memset(allocator, 0, sizeof(allocator));
+	target.allocator_count = describe_allocators(r->plan, allocator);
+	error = watch_snapshot(watch, &target, &session, ret);
+	for (size_t i = 0; i < target.allocator_count; i++)
+		free(allocator[i].hooked);
+	return error;
+}
+
+static struct report_input input_for(struct session_report *r, const struct snapshot *snapshot,
+				     const struct watch *watch)
+{
+	return (struct report_input){
+		.snapshot = snapshot, .stacks = watch->stacks,
+		.names = report_names_symbolizer(r->symbolizer),
+		.options = { .top = r->options->top, .color = r->options->color },
+	};
+}
+
+static void record(struct session_report *r, const struct snapshot *snapshot,
+		   const struct watch *watch)
+{
+	if (!r->recording || r->recording_failed)
+		return;
+	if (recording_add(r->recording, snapshot, watch->stacks, r->view->modules) == 0)
+		return;
+	r->recording_failed = true;
+	log_error("%s", recording_error(r->recording));
+}
+
+int session_report_interval(struct session_report *r, struct watch *watch)
+{
+	struct snapshot *snapshot;
+	struct report_input input;
+	int error = take(r, watch, &snapshot);
+
+	if (error)
+		return error;
+	record(r, snapshot, watch);
+	input = input_for(r, snapshot, watch);
+	if (r->options->plain && !r->options->json) {
+		(void)report_find("live")->write(stdout, &input);
+		(void)fflush(stdout);
+	}
+	snapshot_free(snapshot);
+	return 0;
+}
+
+static void close_recording(struct session_report *r, const struct snapshot *snapshot,
+			    const struct watch *watch, int *exit)
+{
+	struct report_names names = report_names_symbolizer(r->symbolizer);
+	int error;
+
+	if (!r->recording)
+		return;
+	record(r, snapshot, watch);
+	if (!r->recording_failed && recording_symbolize(r->recording, &names)) {
+		r->recording_failed = true;
+		log_error("%s", recording_error(r->recording));
+	}
+	error = recording_close(r->recording);
+	r->recording = NULL;
+	if ((error || r->recording_failed) && *exit == SESSION_OK)
+		*exit = SESSION_FAILED;
+}
+
+void session_report_end(struct session_report *r, struct watch *watch, int *exit)
+{
+	struct snapshot *snapshot;
+	struct report_input input;
+	int error;
+
+	error = watch_tick(watch);
+	if (!error)
+		error = take(r, watch, &snapshot);
+	if (error) {
+		log_error("out of memory: no report");
+		*exit = *exit ? *exit : SESSION_FAILED;
+		return;
+	}
+	input = input_for(r, snapshot, watch);
+	error = report_find(r->options->json ? "json" : "text")->write(stdout, &input);
+	if (fflush(stdout) != 0 && !error)
+		error = -errno;
+	if (error && *exit == SESSION_OK) {
+		log_error("can't write the report: %s", strerror(-error));
+		*exit = SESSION_FAILED;
+	}
+	close_recording(r, snapshot, watch, exit);
+	snapshot_free(snapshot);
+}
+
+void session_report_close(struct session_report *r)
+{
+	if (r->recording)
+		(void)recording_close(r->recording);
+	symbolizer_free(r->symbolizer);
+}

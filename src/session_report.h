@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/* session_report.h - what a session prints and records, and when. */
+#ifndef MEMATTACH_SESSION_REPORT_H
+#define MEMATTACH_SESSION_REPORT_H
+
+#include "src/recording.h"
+#include "src/session.h"
+#include "src/symbolize.h"
+#include "src/watch.h"
+
+struct session_report {
+	const struct session_options *options;
+	const struct target_view *view;
+	const struct hook_plan *plan;
+	struct symbolizer *symbolizer;
+	struct recording *recording;
+	bool recording_failed;
+	enum attachment_loader loader;
+	enum snapshot_detached detached;
+	uint64_t attach_stop_us, detach_stop_us;
+	uint32_t threads_stopped;
+	double begin_time;	/* seconds since 1970 */
+	double begin;		/* CLOCK_MONOTONIC seconds */
+	double end;		/* of watching; 0: still at it */
+};
+
+/*
+ * Opens the recording, if one was asked for. 0; -ENOTDIR it can't be had where it
+ * was asked for (explained on stderr); -errno.
+ */
+int session_report_open(struct session_report *report, const struct session_options *options,
+			const struct target_view *view, const struct hook_plan *plan) _must_check_;
+void session_report_begin(struct session_report *report, const struct watch *watch);
+/* Watching is over: durations end here. */
+void session_report_watched(struct session_report *report);
+/* At the end of an interval: the recording's next snapshot, the reprinted top sites. 0 or -ENOMEM. */
+int session_report_interval(struct session_report *report, struct watch *watch) _must_check_;
+void session_report_stops(struct session_report *report, bool attach, uint64_t us,
+			  uint32_t threads);
+/* The final report, on stdout. *exit is changed for leaks and failures. */
+void session_report_end(struct session_report *report, struct watch *watch, int *exit);
+void session_report_close(struct session_report *report);
+
+#endif

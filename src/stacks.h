@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * stacks.h - call stacks, each kept once and named by a small number.
+ *
+ * A frame is (module, offset), never a bare address, so that a stack keeps its
+ * names after its library was closed or another one was loaded in its place.
+ */
+#ifndef MEMATTACH_STACKS_H
+#define MEMATTACH_STACKS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "src/base/cleanup.h"
+
+#define STACKS_MAX_FRAMES 1024u
+
+enum frame_flag {
+	FRAME_RETURN = 1u << 0,	/* offset is a return address: the call lies before it */
+	FRAME_SIGNAL = 1u << 1,	/* a signal handler's trampoline; offset is no return address */
+	FRAME_GUESSED = 1u << 2, /* found by the frame pointer: its callee has no unwind tables */
+};
+struct frame {
+	uint32_t module;	/* id in modules.h; 0: no module, offset is the address */
+	uint32_t flags;		/* enum frame_flag */
+	uint64_t offset;	/* virtual address in the module's ELF file (address - bias) */
+};
+
+enum stack_flag {
+	STACK_TRUNCATED = 1u << 0,	/* did not reach the thread's start */
+	STACK_CALLER_ONLY = 1u << 1,	/* only the caller's address was known */
+};
+struct stack {
+	uint32_t frame_count;	/* innermost first, the hooked entry point itself not included */
+	uint32_t flags;		/* enum stack_flag */
+	const struct frame *frame;
+};
+
+struct stacks;
+int stacks_new(struct stacks **ret) _must_check_;
+void stacks_free(struct stacks *stacks);
+/*
+ * The id (from 1) of this list of frames; lists that are equal in frames and
+ * flags have equal ids. More than STACKS_MAX_FRAMES are cut and marked
+ * truncated. 0 or -ENOMEM (nothing changed then).
+ */
+int stacks_intern(struct stacks *stacks, const struct frame *frame, uint32_t count,
+		  uint32_t flags, uint32_t *ret_id) _must_check_;
+/* The stack of id; an empty one for an id that does not exist. Borrowed for the life of stacks. */
+struct stack stacks_get(const struct stacks *stacks, uint32_t id);
+uint32_t stacks_count(const struct stacks *stacks);
+
+#endif

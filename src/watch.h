@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * watch.h - from ring records to the books: reader, unwinder, live set, sites
+ * of one target, while it is attached.
+ */
+#ifndef MEMATTACH_WATCH_H
+#define MEMATTACH_WATCH_H
+
+#include "inject/hook_plan.h"
+#include "src/live.h"
+#include "src/reader.h"
+#include "src/sites.h"
+#include "src/snapshot.h"
+#include "src/target_view.h"
+#include "src/ticks.h"
+#include "src/timeline.h"
+#include "src/unwind.h"
+
+struct watch_options {
+	enum snapshot_mode mode;	/* adaptive, sampled or exact */
+	uint64_t sample_bytes;		/* sampled: mean interval */
+	bool block;			/* a full ring makes the target wait */
+	bool leaks;
+};
+
+struct watch {
+	struct target_view *view;
+	const struct hook_plan *plan;
+	struct watch_options options;
+	struct ring_control *control;
+	size_t mapped_bytes;
+	struct reader *reader;
+	struct unwinder *unwinder;	/* borrowed */
+	struct stacks *stacks;
+	struct sites *sites;
+	struct live *live;
+	struct ticks ticks;
+	struct timeline timeline;
+	struct { uint64_t alloc, free, map, unmap, unwound, truncated; } events;
+	uint64_t next_publish_ns;	/* CLOCK_MONOTONIC */
+	uint64_t begin_ns;
+	int error;			/* first failure while booking: -ENOMEM */
+	uint8_t stack_copy[RING_MAX_STACK_BYTES];
+};
+
+/*
+ * Opens the ring (descriptor taken) for view and plan; nothing is recorded yet.
+ * unwinder and plan are borrowed. 0 or -errno.
+ */
+int watch_open(struct watch *watch, struct target_view *view, const struct hook_plan *plan,
+	       struct unwinder *unwinder, const struct watch_options *options, int ring_fd)
+	_must_check_;
+void watch_close(struct watch *watch);
+/* From now on events are recorded. pre: all hooks are in. */
+void watch_begin(struct watch *watch);
+/* From now on none are; what is in the rings can still be drained. */
+void watch_end(struct watch *watch);
+/* Books what has been recorded; the number of events. Every few milliseconds. */
+int watch_drain(struct watch *watch);
+/* The last drain: pre: no thread is inside the shim any more. */
+void watch_finish(struct watch *watch);
+/* Ends an interval: growth windows, timeline. */
+int watch_tick(struct watch *watch) _must_check_;
+/* The picture now; session is completed with what the watch knows. 0 or -ENOMEM. */
+int watch_snapshot(struct watch *watch, struct snapshot_target *target,
+		   struct snapshot_session *session, struct snapshot **ret) _must_check_;
+
+#endif

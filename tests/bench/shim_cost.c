@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * shim_cost.c - nanoseconds that a hook adds to one call, path by path.
+ *
+ * The originals do nothing, the reader only gives room back: what is measured is
+ * the shim alone, hot, on one thread. Best of several rounds.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include <cmocka.h>
+
+#include "tests/unit/shim_host.h"
+
+#define CALLS 200000u
+#define ROUNDS 15u
+
+static char block[64];
+static void *fake_malloc(size_t size)
+{
+	(void)size;
+	return block;
+}
+static void fake_free(void *address)
+{
+	__asm__ volatile("" : : "r"(address));
+}
+
+struct bench {
+	struct shim_host host;
+	void *(*malloc)(size_t);
+	void (*free)(void *);
+};
+
+static double now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+}
+
+/* Gives all room back, as a reader that is never behind. */
+static void release(struct bench *b)
+{
+	b->host.control->ring[0].tail = b->host.control->ring[0].head;
+}
+
+static void no_release(struct bench *b)
+{
+	(void)b;
+}
+
+static double time_malloc(struct bench *b, void (*after)(struct bench *))
+{
+	double best = 1e9, begin;
+
+	for (unsigned int round = 0; round < ROUNDS; round++) {
+		begin = now();
+		for (unsigned int i = 0; i < CALLS; i++) {
+			b->malloc(64);
+			after(b);
+		}
+		begin = now() - begin;
+		best = begin < best ? begin : best;
+	}
+	return best / CALLS;
+}
+
+/* Addresses 48 bytes apart over `spread` blocks, in an order that caches don't guess. */
+static double time_free(struct bench *b, unsigned int spread, void (*after)(struct bench *))
+{
+	double best = 1e9, begin;
+
+	for (unsigned int round = 0; round < ROUNDS; round++) {
+		begin = now();
+		for (unsigned int i = 0; i < CALLS; i++) {
+			b->free(block + (i * 7919ull % spread) * 48);
+			after(b);
+		}
+		begin = now() - begin;
+		best = begin < best ? begin : best;
+	}
+	return best / CALLS;
+}
+
+static void row(const char *what, double ns)
+{
+	printf("%-52s %7.1f ns\n", what, ns);
+}
+
+static void measure_sampled(struct bench *b)
+{
+	b->host.control->mode = RING_MODE_SAMPLE;
+	b->host.control->interval = 1ull << 47;
+	row("malloc, not sampled", time_malloc(b, no_release));
+	row("free, not sampled, 16 blocks", time_free(b, 16, no_release));
+	row("free, not sampled, 100,000 blocks", time_free(b, 100000, no_release));
+	b->host.control->interval = 512 * 1024;
+	b->host.control->stack_limit = 8192;
+	row("malloc(64), 1 of 8192 sampled, 8 KiB of stack", time_malloc(b, release));
+}
+
+static void measure_all(struct bench *b)
+{
+	static const uint32_t limit[] = { 0, 512, 2048, 8192 };
+	char what[64];
+
+	b->host.control->mode = RING_MODE_ALL;
+	for (unsigned int i = 0; i < 4; i++) {
+		b->host.control->stack_limit = limit[i];
+		snprintf(what, sizeof(what), "malloc, recorded, %u bytes of stack", limit[i]);
+		row(what, time_malloc(b, release));
+	}
+	row("free, recorded", time_free(b, 16, release));
+}
+
+static void measure(void **state)
+{
+	const struct shim_host_options options = {
+		.ring_bytes = 1u << 20, .table_slots = 1u << 16,
+	};
+	volatile char deep[10000];	/* stack to copy */
+	struct bench b;
+	void *hook;
+
+	(void)state;
+	deep[0] = deep[sizeof(deep) - 1] = 0;
+	shim_host_open(&b.host, &options);
+	b.malloc = fake_malloc;
+	b.free = fake_free;
+	row("call of a function that does nothing", time_malloc(&b, no_release));
+	hook = shim_host_hook(&b.host, RING_SHAPE_MALLOC, (const void *)fake_malloc, 0, 0, 0);
+	memcpy(&b.malloc, &hook, sizeof(hook));
+	hook = shim_host_hook(&b.host, RING_SHAPE_FREE, (const void *)fake_free, 0, 0, 0);
+	memcpy(&b.free, &hook, sizeof(hook));
+	row("malloc, not armed (fork child)", time_malloc(&b, no_release));
+	shim_host_arm(&b.host);
+	b.host.control->mode = RING_MODE_OFF;
+	row("malloc, mode off", time_malloc(&b, no_release));
+	measure_sampled(&b);
+	measure_all(&b);
+	shim_host_close(&b.host);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = { cmocka_unit_test(measure) };
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

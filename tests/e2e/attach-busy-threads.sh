@@ -1,0 +1,13 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# 64 busy threads; the report says for how long they were stopped at the most.
+. "$(dirname "$0")/lib.sh"
+needs jq python3
+victim check selfcheck --kind=malloc-loop --threads=64
+pristine_take "$VICTIM"
+attach -p "$VICTIM" -d 1.5 --sample=65536 --json
+report_good 50
+[ "$(json .session.attach_stop_us_max)" -gt 0 ] || fail "no stop time"
+pristine_check "$VICTIM"
+checked check
+finished check

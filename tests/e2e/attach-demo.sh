@@ -1,0 +1,23 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# The demo server: its leak is what the report names first.
+. "$(dirname "$0")/lib.sh"
+needs jq python3
+# shellcheck disable=SC2086
+$CC -D_GNU_SOURCE -g -O2 -pthread -o "$WORK/demo_server" "$SRCDIR/tests/demo_server.c" ||
+	fail "the demo server does not compile"
+background demo "$WORK/demo_server" 60
+await 20 test -s "$WORK/demo.out" || fail "the server does not start"
+VICTIM=$(head -n 1 "$WORK/demo.out")
+pristine_take "$VICTIM"
+attach -p "$VICTIM" -d 2 --sample=512 --json
+report_good 200
+pristine_check "$VICTIM"
+json '.sites[].frames[].function' | grep -q audit_trail_append ||
+	fail "the leak is not in the report"
+
+# For people: a text that names the function, and what was watched.
+attach -p "$VICTIM" -d 1 --leaks
+expect "$STATUS" 0 "exit status of --leaks (suspects only)"
+grep -q audit_trail_append "$REPORT" || fail "--leaks does not name the function"
+pristine_check "$VICTIM"

@@ -1,0 +1,34 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""check_stacks.py REPORT: from 200 samples on, 90 % of the stacks reach their thread's start."""
+import json
+import sys
+
+ENOUGH = 200
+SHARE = 0.90
+# The fields of every report, whose sums must agree with each other.
+SUMS = ("alloc_count", "live_count", "live_bytes")
+
+
+def check_sums(report):
+    """With everything recorded and no losses, totals are the sum of the sites."""
+    if report["session"]["mode"] != "exact" or any(report["session"]["lost"].values()):
+        return
+    for field in SUMS:
+        total = report["totals"][field]
+        sites = sum(site[field] for site in report["sites"] if site["kind"] == "malloc")
+        if total != sites:
+            sys.exit(f"totals.{field} is {total}, the sites' sum {sites}")
+
+
+def main():
+    report = json.load(open(sys.argv[1], encoding="utf-8"))
+    stacks = report["session"]["stacks"]
+    seen = stacks["unwound"] + stacks["truncated"]
+    if seen >= ENOUGH and stacks["unwound"] < SHARE * seen:
+        sys.exit(f"{stacks['truncated']} of {seen} stacks are truncated")
+    check_sums(report)
+    print(f"{seen} stacks, {stacks['truncated']} truncated")
+
+
+main()

@@ -1,0 +1,11 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# CYCLES attaches and detaches in a row on 64 busy threads: no failure, nothing grows.
+. "$(dirname "$0")/lib.sh"
+needs jq
+: "${CYCLES:=3}"
+victim check selfcheck --kind=malloc-loop --threads=64
+. "$E2E/cycles.sh"
+cycles "$VICTIM" "$CYCLES"
+checked check
+finished check

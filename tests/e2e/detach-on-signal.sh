@@ -1,0 +1,31 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# SIGINT, SIGTERM and SIGHUP: detach pristine, report what was seen, status 0.
+. "$(dirname "$0")/lib.sh"
+needs jq python3
+for signal in INT TERM HUP; do
+	victim truth truth_c
+	pristine_take "$VICTIM"
+	attach_begin -p "$VICTIM" --exact --json
+	attach_await "$VICTIM"
+	truth truth
+	attach_end "$signal"
+	expect "$STATUS" 0 "exit status after SIG$signal"
+	json_expect .session.detached pristine
+	pristine_check "$VICTIM"
+	truth_holds truth truth_c
+	ended truth
+done
+
+# While it still attaches: whatever it had begun is undone.
+victim truth truth_c
+pristine_take "$VICTIM"
+attach_begin -p "$VICTIM" --exact --json
+kill -INT "$ATTACH"
+attach_wait
+case $STATUS in
+0 | 3 | 130) ;;
+*)	fail "exit status $STATUS after a SIGINT at the start" ;;
+esac
+pristine_check "$VICTIM" --quiet
+ended truth

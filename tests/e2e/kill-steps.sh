@@ -1,0 +1,41 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# SIGKILL to memattach at every step of attach and detach, on a victim that checks its own
+# registers, red zone, heap, masks and system calls, with signals and jumping handlers arriving.
+# After each: the victim is unharmed, hooks are inert within a second, cleanup makes it pristine.
+# FIRST_STEP and STEP_STRIDE deal the steps to several runs; LOADER chooses the loader.
+: "${TEST_LIMIT:=400}"
+. "$(dirname "$0")/lib.sh"
+
+: "${FIRST_STEP:=1}" "${STEP_STRIDE:=1}" "${LOADER:=auto}" "${KIND:=mix}" "${THREADS:=10}"
+[ -x "$MEMATTACH_STEPS" ] || skip "no build with a step counter"
+
+victim check selfcheck --kind="$KIND" --threads="$THREADS"
+pristine_take "$VICTIM"
+step=$FIRST_STEP
+killed=0
+while :; do
+	MEMATTACH_KILL_STEP=$step timeout -k 5 60 "$MEMATTACH_STEPS" -p "$VICTIM" -d 0.1 \
+		--sample=4096 --loader="$LOADER" >"$WORK/out" 2>"$ERRORS" </dev/null
+	STATUS=$?
+	"$TOOLS/ringwatch" "$VICTIM" inert 1000 >"$WORK/ringwatch" ||
+		fail "step $step: hooks still record a second later"
+	checked check
+	[ "$STATUS" -ne 0 ] || break
+	killed=$((killed + 1))
+	timeout 60 "$MEMATTACH_STEPS" cleanup -p "$VICTIM" >"$WORK/cleanup" 2>"$ERRORS" ||
+		fail "step $step: cleanup ended with status $?"
+	"$TOOLS/ringwatch" "$VICTIM" gone 0 >"$WORK/ringwatch" ||
+		fail "step $step: something of ours is still mapped after cleanup"
+	pristine_check "$VICTIM"
+	step=$((step + STEP_STRIDE))
+	[ "$step" -lt 2000 ] || fail "no end of steps"
+done
+[ "$killed" -ge 5 ] || fail "only $killed steps were killed at: is the step counter built in?"
+note "killed at $killed steps, every $STEP_STRIDE from $FIRST_STEP on"
+checked check
+finished check
+note "$ANSWER"
+# One EINTR at the most for each kill between a stop and its restore.
+eintr=$(printf '%s' "$ANSWER" | sed -n 's/.*"eintr":\([0-9]*\).*/\1/p')
+[ "$eintr" -le "$killed" ] || fail "$eintr EINTR for $killed kills"

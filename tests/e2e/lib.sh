@@ -1,0 +1,268 @@
+# SPDX-License-Identifier: MIT
+# What the end-to-end tests share: victims with readiness and commands, waiting
+# for conditions (never for time), pristine checks, and an end that leaves nothing behind.
+# shellcheck shell=sh disable=SC2034,SC2119,SC2120
+set -u
+: "${SRCDIR:=$(cd "$(dirname "$0")/../.." && pwd)}"
+: "${BUILDDIR:=$SRCDIR}"
+: "${MEMATTACH:=$BUILDDIR/cli/memattach}"
+: "${MEMATTACH_STEPS:=$BUILDDIR/cli/memattach-steps}"
+: "${VICTIMS:=$BUILDDIR/tests/victims}"
+: "${TOOLS:=$BUILDDIR/tests/tools}"
+: "${CC:=cc}"
+: "${TEST_LIMIT:=150}"
+LC_ALL=C
+PYTHONDONTWRITEBYTECODE=1
+export PYTHONDONTWRITEBYTECODE LC_ALL MEMATTACH MEMATTACH_STEPS VICTIMS TOOLS SRCDIR BUILDDIR CC
+
+# A test that hangs is ended by name of its own process, and its trap tidies up.
+if [ -z "${TEST_GUARD:-}" ]; then
+	TEST_GUARD=1
+	export TEST_GUARD
+	exec timeout --foreground -k 15 "$TEST_LIMIT" "${SHELL:-/bin/sh}" "$0" "$@"
+fi
+
+E2E=$SRCDIR/tests/e2e
+WORK=$(mktemp -d "${TMPDIR:-/tmp}/memattach-e2e.XXXXXX") || exit 99
+chmod 755 "$WORK"
+STARTED=""	# process ids to end, newest first
+STATUS=0	# of the last memattach
+REPORT=$WORK/report.json
+ERRORS=$WORK/errors
+
+# Ends exactly the processes that this test started.
+tidy_up() {
+	for pid in $STARTED; do
+		kill -KILL "$pid" 2>/dev/null
+	done
+	for pid in $STARTED; do
+		wait "$pid" 2>/dev/null
+	done
+	rm -rf "$WORK"
+}
+trap tidy_up EXIT
+trap 'exit 1' HUP INT PIPE TERM
+
+note() { echo "$*"; }
+
+fail() {
+	echo "FAIL: $*"
+	[ ! -s "$ERRORS" ] || { echo "--- memattach said:"; tail -n 20 "$ERRORS"; }
+	exit 1
+}
+
+skip() {
+	echo "SKIP: $*"
+	exit 77
+}
+
+# needs PROGRAM...: skips the test where one is not installed.
+needs() {
+	for program in "$@"; do
+		command -v "$program" >/dev/null 2>&1 || skip "$program is not installed"
+	done
+}
+
+is_root() { [ "$(id -u)" -eq 0 ]; }
+
+# expect ACTUAL EXPECTED WHAT
+expect() {
+	[ "$1" = "$2" ] || fail "$3: $1, expected $2"
+}
+
+# await SECONDS COMMAND...: until the command succeeds. No test relies on the pace of this.
+await() {
+	await_end=$(($(date +%s) + $1))
+	shift
+	until "$@" >/dev/null 2>&1; do
+		[ "$(date +%s)" -le "$await_end" ] || return 1
+		sleep 0.02
+	done
+}
+
+is_gone() { ! kill -0 "$1" 2>/dev/null || grep -q '^State:.Z' "/proc/$1/status"; }
+
+# A shell's background processes ignore SIGINT; ours are to take it.
+# background NAME COMMAND...: its input is a fifo that never ends, its output $WORK/NAME.out.
+# Sets LAST to its process id.
+background() {
+	background_name=$1
+	shift
+	rm -f "$WORK/$background_name".*
+	mkfifo "$WORK/$background_name.in"
+	env --default-signal=INT,QUIT "$@" \
+		<>"$WORK/$background_name.in" >"$WORK/$background_name.out" \
+		2>"$WORK/$background_name.err" &
+	LAST=$!
+	STARTED="$LAST $STARTED"
+}
+
+# victim NAME PROGRAM [ARGUMENTS]: starts it, waits until it is ready. Sets VICTIM (the process
+# to attach to) and VICTIM_SELF (the process started; another one for those with a supervisor).
+victim() {
+	victim_name=$1 victim_program=$2
+	shift 2
+	background "$victim_name" "$VICTIMS/$victim_program" "$@"
+	VICTIM_SELF=$LAST
+	await 60 grep -q '^ready' "$WORK/$victim_name.out" ||
+		fail "$victim_name is not ready: $(cat "$WORK/$victim_name.err")"
+	VICTIM=$(sed -n 's/^ready //p' "$WORK/$victim_name.out" | tail -n 1)
+}
+
+# tell NAME BYTES: commands to a victim. An answer is looked for after this point.
+tell() {
+	TOLD=$(wc -l <"$WORK/$1.out")
+	printf '%s' "$2" >"$WORK/$1.in"
+}
+
+answered() { tail -n "+$((TOLD + 1))" "$WORK/$1.out" | grep "^$2 "; }
+
+# answer NAME WORD: waits for the line that begins with WORD and says ok; sets ANSWER.
+answer() {
+	await 60 answered "$1" "$2" || fail "$1 does not answer: $(tail -n 3 "$WORK/$1.err")"
+	ANSWER=$(answered "$1" "$2")
+	case $ANSWER in "$2 ok"*) ;; *) fail "victim: $ANSWER" ;; esac
+}
+
+# Ends a victim that has no verdict but its exit status: ended NAME
+ended() {
+	tell "$1" q
+	await 60 is_gone "$VICTIM_SELF" || fail "$1 does not end"
+	wait "$VICTIM_SELF" || fail "$1 ended with status $?"
+}
+
+# The victim's check of itself, which must be good: checked NAME
+checked() {
+	tell "$1" c
+	answer "$1" check
+}
+
+# Ends the victim, whose verdict must be good: finished NAME
+finished() {
+	tell "$1" q
+	answer "$1" verdict
+}
+
+# --- memattach ---------------------------------------------------------------
+
+# attach ARGUMENTS: runs it to the end. Sets STATUS; output in $REPORT and $ERRORS.
+attach() {
+	timeout -k 10 90 "$MEMATTACH" "$@" >"$REPORT" 2>"$ERRORS" </dev/null
+	STATUS=$?
+}
+
+# attach_begin ARGUMENTS: in the background. Sets ATTACH, its process id.
+attach_begin() {
+	env --default-signal=INT,QUIT "$MEMATTACH" "$@" >"$REPORT" 2>"$ERRORS" </dev/null &
+	ATTACH=$!
+	STARTED="$ATTACH $STARTED"
+}
+
+# attach_await PID: until the hooks in PID record.
+attach_await() {
+	for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+		"$TOOLS/ringwatch" "$1" armed 1000 >"$WORK/ringwatch" && return
+		is_gone "$ATTACH" && break
+	done
+	fail "hooks are not armed: $(cat "$WORK/ringwatch")"
+}
+
+# attach_end [SIGNAL]: ends it as a user would, waits for it. Sets STATUS.
+attach_end() {
+	kill -"${1:-INT}" "$ATTACH" || fail "memattach is gone already"
+	attach_wait
+}
+
+attach_wait() {
+	await 60 is_gone "$ATTACH" || fail "memattach does not end"
+	wait "$ATTACH"
+	STATUS=$?
+}
+
+# The processes of a running memattach: itself and its descendants.
+attach_processes() {
+	attach_family="$ATTACH"
+	for _ in 1 2 3; do
+		for attach_parent in $attach_family; do
+			attach_family="$attach_family $(
+				cat "/proc/$attach_parent/task"/*/children 2>/dev/null)"
+		done
+	done
+	echo "$attach_family" | tr -s ' ' '\n' | sort -un
+}
+
+# One line on the standard error, nothing on the standard output: said_one_line PATTERN
+said_one_line() {
+	expect "$(wc -l <"$ERRORS" | tr -d ' ')" 1 "lines on the standard error ($(cat "$ERRORS"))"
+	[ ! -s "$REPORT" ] || fail "output in spite of the error: $(head -n 3 "$REPORT")"
+	grep -qiE "$1" "$ERRORS" || fail "the message does not say '$1': $(cat "$ERRORS")"
+}
+
+# --- pristine ----------------------------------------------------------------
+
+pristine_take() {
+	"$TOOLS/pristine" take "$1" >"$WORK/pristine.$1" || fail "pristine take $1"
+}
+
+# pristine_check PID [--quiet]: --quiet for a target that changed nothing of its own meanwhile.
+pristine_check() {
+	"$TOOLS/pristine" compare "$1" "$WORK/pristine.$1" ${2:+"$2"} \
+		>"$WORK/pristine.out" 2>&1 || fail "not pristine: $(cat "$WORK/pristine.out")"
+}
+
+# --- reports -----------------------------------------------------------------
+
+# json EXPRESSION: of the report.
+json() { jq -r "$1" "$REPORT"; }
+
+json_expect() {
+	expect "$(json "$1")" "$2" "$1"
+}
+
+json_valid() {
+	if python3 -c 'import jsonschema' 2>/dev/null; then
+		python3 "$E2E/check_schema.py" "$SRCDIR/docs/snapshot.schema.json" "$REPORT" ||
+			fail "the report is not valid"
+	else
+		note "python3-jsonschema is not installed: schema not checked"
+		jq -e . "$REPORT" >/dev/null || fail "the report is not JSON"
+	fi
+}
+
+# What every good report of an attach says: report_good [MINIMUM OF ALLOCATIONS]
+report_good() {
+	expect "$STATUS" 0 "exit status"
+	json_valid
+	json_expect .session.detached pristine
+	[ "$(json .session.events.alloc)" -ge "${1:-1}" ] || fail "too few events seen"
+	python3 "$E2E/check_stacks.py" "$REPORT" || fail "stacks"
+}
+
+# truth NAME: has the victim do its work; its books go to $WORK/NAME.truth.
+truth() {
+	tell "$1" g
+	await 90 grep -q '^truth .*}$' "$WORK/$1.out" || fail "no truth: $(cat "$WORK/$1.err")"
+	sed -n 's/^truth //p' "$WORK/$1.out" >"$WORK/$1.truth"
+}
+
+# truth_holds NAME MODULES: the report says what the victim knows.
+truth_holds() {
+	python3 "$E2E/check_truth.py" "$WORK/$1.truth" "$REPORT" "$2" || fail "the truth is another"
+}
+
+# exact_session NAME MODULES [OPTIONS]: attach --exact, the work, detach, all compared.
+exact_session() {
+	session_name=$1 session_modules=$2
+	shift 2
+	pristine_take "$VICTIM"
+	attach_begin -p "$VICTIM" --exact --json "$@"
+	attach_await "$VICTIM"
+	truth "$session_name"
+	attach_end INT
+	expect "$STATUS" 0 "exit status"
+	json_valid
+	json_expect .session.detached pristine
+	json_expect .session.mode exact
+	pristine_check "$VICTIM"
+	truth_holds "$session_name" "$session_modules"
+}

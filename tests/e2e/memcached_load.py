@@ -1,0 +1,63 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""memcached_load.py PORT: sets and gets until a byte comes on stdin; status 1 on errors."""
+import select
+import socket
+import sys
+import threading
+
+stop = threading.Event()
+errors = []
+
+
+def receive_until(connection, end):
+    data = b""
+    while not data.endswith(end):
+        part = connection.recv(65536)
+        if not part:
+            raise OSError("connection closed")
+        data += part
+    return data
+
+
+def work(port, number):
+    turn = 0
+    connection = socket.create_connection(("127.0.0.1", port))
+    while not stop.is_set():
+        turn += 1
+        # Large values and fresh connections now and then make the server allocate.
+        size = 50 + turn * 7919 % 60000
+        key = f"key{number}-{turn % 2000}"
+        connection.sendall(f"set {key} 0 0 {size}\r\n".encode() + b"x" * size + b"\r\n")
+        if receive_until(connection, b"\r\n") != b"STORED\r\n":
+            raise OSError("not stored")
+        connection.sendall(f"get {key}\r\n".encode())
+        if len(receive_until(connection, b"END\r\n")) < size:
+            raise OSError("short value")
+        if turn % 20 == 0:
+            connection.close()
+            connection = socket.create_connection(("127.0.0.1", port))
+
+
+def worker(port, number):
+    try:
+        work(port, number)
+    except Exception as error:  # pylint: disable=broad-except
+        errors.append(repr(error))
+
+
+def main():
+    port = int(sys.argv[1])
+    threads = [threading.Thread(target=worker, args=(port, i), daemon=True) for i in range(4)]
+    for thread in threads:
+        thread.start()
+    print("running", flush=True)
+    select.select([sys.stdin], [], [], 100)
+    stop.set()
+    for thread in threads:
+        thread.join(10)
+    print(*errors)
+    sys.exit(1 if errors else 0)
+
+
+main()

@@ -1,0 +1,40 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Wrong use: one line on the standard error, status 2, the target untouched.
+. "$(dirname "$0")/lib.sh"
+
+victim idle processes --kind=idle
+pristine_take "$VICTIM"
+
+# wrong ARGUMENTS
+wrong() {
+	timeout 10 "$MEMATTACH" "$@" >"$REPORT" 2>"$ERRORS" </dev/null
+	STATUS=$?
+	expect "$STATUS" 2 "exit status of: $*"
+	said_one_line '.'
+}
+
+wrong --no-such-option
+wrong -p "$VICTIM" --no-such-option
+wrong -p
+wrong -p not-a-number
+wrong -p -5
+wrong -p "$VICTIM" -d forever
+wrong -p "$VICTIM" -d -1
+wrong -p "$VICTIM" --sample=0
+wrong -p "$VICTIM" --sample=many
+wrong -p "$VICTIM" --exact --sample=4096
+wrong -p "$VICTIM" --loader=magic
+wrong -p "$VICTIM" --interval=0
+wrong -p "$VICTIM" --top=-1
+wrong no-such-command
+wrong check
+wrong cleanup
+wrong report
+wrong run
+
+timeout 10 "$MEMATTACH" --help >"$WORK/help" || fail "--help"
+grep -q -- '-p PID' "$WORK/help" || fail "--help does not say how it is used"
+timeout 10 "$MEMATTACH" --version | grep -q '^memattach ' || fail "--version"
+pristine_check "$VICTIM" --quiet
+finished idle

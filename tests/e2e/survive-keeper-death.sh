@@ -1,0 +1,45 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# The keeper is killed while hooks are in: they are inert within a second, and cleanup
+# makes the target pristine.
+. "$(dirname "$0")/lib.sh"
+
+victim check selfcheck --kind=mix --threads=10
+pristine_take "$VICTIM"
+attach_begin -p "$VICTIM" --sample=4096 --json
+attach_await "$VICTIM"
+# All of it at once, as the out-of-memory killer or a careless administrator would.
+for pid in $(attach_processes); do
+	kill -KILL "$pid" 2>/dev/null
+done
+"$TOOLS/ringwatch" "$VICTIM" inert 1000 || fail "hooks still record a second later"
+attach_wait
+checked check
+timeout 60 "$MEMATTACH" cleanup -p "$VICTIM" >"$WORK/cleanup" 2>"$ERRORS"
+expect "$?" 0 "exit status of cleanup"
+"$TOOLS/ringwatch" "$VICTIM" gone 0 || fail "something of ours is still mapped"
+pristine_check "$VICTIM"
+checked check
+
+# A second attach after a kill, without a cleanup in between, adopts what it finds or says so.
+attach_begin -p "$VICTIM" --sample=4096 --json
+attach_await "$VICTIM"
+for pid in $(attach_processes); do
+	kill -KILL "$pid" 2>/dev/null
+done
+attach_wait
+attach -p "$VICTIM" -d 0.5 --json
+case $STATUS in
+0)	;;
+3)	grep -q cleanup "$ERRORS" || fail "refused without naming cleanup"
+	timeout 60 "$MEMATTACH" cleanup -p "$VICTIM" 2>"$ERRORS" || fail "cleanup" ;;
+*)	fail "exit status $STATUS" ;;
+esac
+pristine_check "$VICTIM"
+finished check
+
+# Nothing to clean up is not an error.
+victim idle processes --kind=idle
+timeout 20 "$MEMATTACH" cleanup -p "$VICTIM" >"$WORK/cleanup" 2>&1
+expect "$?" 0 "exit status of a cleanup with nothing to do"
+finished idle

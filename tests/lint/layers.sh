@@ -1,0 +1,96 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# The layers' arrows run one way: src/base <- inject <- src <- cli. The shim
+# sees inject/ring_abi.h, inject/arch, its own folder and freestanding headers.
+. "$(dirname "$0")/lib.sh"
+
+# C11's freestanding headers, and the numbers of the kernel's ABI (no code, no libc).
+freestanding='float.h iso646.h limits.h stdalign.h stdarg.h stdbool.h stddef.h stdint.h
+	stdnoreturn.h'
+kernel_abi='asm/unistd.h linux/futex.h linux/mman.h'
+
+# "line form name" of each #include in $1; form is < or a double quote.
+includes_of() {
+	sed -n '/^[ \t]*#[ \t]*include[ \t]*[<"]/{
+		=
+		s/^[ \t]*#[ \t]*include[ \t]*\([<"]\)\([^>"]*\).*/\1 \2/p
+	}' "$1" | paste -d ' ' - -
+}
+
+# May file $1 include the project's header $2?
+arrow_allowed() {
+	case $2 in config.h) return 0 ;; esac
+	case $1 in
+	src/base/*) case $2 in src/base/*) return 0 ;; esac ;;
+	inject/shim/*)
+		case $2 in inject/ring_abi.h | inject/arch/* | inject/shim/*) return 0 ;; esac ;;
+	inject/*)
+		case $2 in inject/shim/*) return 1 ;; src/base/* | inject/*) return 0 ;; esac ;;
+	src/*) case $2 in inject/shim/*) return 1 ;; src/* | inject/*) return 0 ;; esac ;;
+	cli/*) case $2 in inject/shim/*) return 1 ;; src/* | inject/* | cli/*) return 0 ;; esac ;;
+	tests/*) return 0 ;;
+	esac
+	return 1
+}
+
+is_freestanding() {
+	echo "$freestanding $kernel_abi" | tr -s '[:space:]' '\n' | grep -qxF "$1"
+}
+
+check_project_include() {
+	file=$1 line=$2 name=$3
+	case $file$name in
+	tests/*) ;;
+	*) [ -f "$name" ] || [ "$name" = config.h ] ||
+		problem "$file:$line: \"$name\": project headers are named from the root" ;;
+	esac
+	arrow_allowed "$file" "$name" || problem "$file:$line: may not include \"$name\" (layers)"
+}
+
+check_file() {
+	file=$1
+	while read -r line form name; do
+		[ -n "$line" ] || continue
+		if [ "$form" = '"' ]; then
+			check_project_include "$file" "$line" "$name"
+		fi
+	done <<-END
+		$(includes_of "$file")
+	END
+}
+
+# One line of check_shim_closure: adds the header that it finds to the queue.
+check_shim_include() {
+	file=$1 line=$2 form=$3 name=$4
+	if [ "$form" = '<' ]; then
+		is_freestanding "$name" ||
+			problem "$file:$line: the shim reaches <$name>: not freestanding"
+		return
+	fi
+	arrow_allowed inject/shim/any "$name" || problem "$file:$line: the shim reaches \"$name\""
+	[ ! -f "$name" ] || queue="$queue $name"
+}
+
+# Everything that the shim includes, through any number of headers, is freestanding.
+check_shim_closure() {
+	queue=$(files_in inject/shim '*.c' '*.h' '*.S' | tr '\n' ' ')
+	seen=' '
+	# shellcheck disable=SC2086 # a list of words
+	while set -- $queue && [ $# -gt 0 ]; do
+		file=$1
+		queue=${queue#*"$file"}
+		case $seen in *" $file "*) continue ;; esac
+		seen="$seen$file "
+		while read -r line form name; do
+			[ -z "$line" ] || check_shim_include "$file" "$line" "$form" "$name"
+		done <<-END
+			$(includes_of "$file")
+		END
+	done
+}
+
+for file in $(files_in 'src inject cli tests' '*.c' '*.h' '*.S' '*.cc' '*.cpp'); do
+	check_file "$file"
+done
+check_shim_closure
+verdict

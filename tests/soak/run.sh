@@ -1,0 +1,75 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# `make soak`: what `make check` does in its short form, at the length of the contract: 200 cycles,
+# 100 seeded runs, and every step of attach and detach killed 50 times. Takes hours; tells
+# each result as it comes; status 1 if any failed.
+#
+#	soak/run.sh [NAME...]	only those: cycles, coverage, kill
+set -u
+: "${SRCDIR:=$(cd "$(dirname "$0")/../.." && pwd)}"
+export SRCDIR
+e2e=$SRCDIR/tests/e2e
+wanted=${*:-cycles coverage kill}
+failed=0
+log=$(mktemp "${TMPDIR:-/tmp}/memattach-soak.XXXXXX") || exit 99
+trap 'rm -f "$log"' EXIT
+
+# one LABEL SCRIPT: runs it, says how it ended, and all it said if it failed.
+one() {
+	began=$(date +%s)
+	"${SHELL:-/bin/sh}" "$e2e/$2" >"$log" 2>&1
+	one_status=$?
+	took=$(($(date +%s) - began))
+	case $one_status in
+	0)	echo "PASS $1 (${took} s): $(tail -n 1 "$log")" ;;
+	77)	echo "SKIP $1: $(tail -n 1 "$log")" ;;
+	*)	echo "FAIL $1 (${took} s)"
+		cat "$log"
+		failed=$((failed + 1)) ;;
+	esac
+}
+
+soak_cycles() {
+	CYCLES=200 TEST_LIMIT=3600
+	export CYCLES TEST_LIMIT
+	one "200 cycles on redis" cycle-redis.sh
+	one "200 cycles on 64 busy threads" cycle-busy-threads.sh
+	one "200 cycles under signals" keep-timeouts.sh
+	unset CYCLES
+}
+
+soak_coverage() {
+	RUNS=100 TEST_LIMIT=3600
+	export RUNS TEST_LIMIT
+	one "100 seeded runs" sample-coverage.sh
+	unset RUNS
+}
+
+# Both loaders; all kinds at once, and each of the hard ones with a single thread.
+soak_kill() {
+	TEST_LIMIT=3600
+	export TEST_LIMIT LOADER KIND THREADS
+	round=1
+	while [ "$round" -le 50 ]; do
+		for LOADER in map dlopen; do
+			KIND=mix THREADS=12
+			one "kill round $round, $LOADER, mix" kill-steps.sh
+		done
+		LOADER=auto THREADS=1
+		for KIND in malloc-loop regs epoll futex signals siglongjmp; do
+			one "kill round $round, one thread: $KIND" kill-steps.sh
+		done
+		round=$((round + 1))
+	done
+}
+
+for name in $wanted; do
+	case $name in
+	cycles)	soak_cycles ;;
+	coverage) soak_coverage ;;
+	kill)	soak_kill ;;
+	*)	echo "no such soak: $name"; exit 99 ;;
+	esac
+done
+echo "$failed failed"
+[ "$failed" -eq 0 ]

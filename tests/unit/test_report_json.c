@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_report_json.c - the document: valid JSON whatever names say, the figures of
+ * the snapshot, nulls for what is not known, and docs/snapshot.schema.json (by
+ * python3-jsonschema; that part is skipped where it is missing).
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <jansson.h>
+#include <locale.h>
+#include <sys/wait.h>
+
+#include "tests/unit/sample_session.h"
+
+struct document {
+	struct sample sample;
+	struct snapshot *snapshot;
+	char *text;
+	json_t *root;
+};
+
+static void document_make(struct document *document, bool exact, bool leaks,
+			  enum snapshot_detached detached, uint32_t top)
+{
+	struct report_input input;
+
+	sample_init(&document->sample, exact);
+	sample_fill(&document->sample, exact ? 0 : 4096);
+	document->snapshot = sample_take(&document->sample, leaks, detached);
+	input = sample_input(&document->sample, document->snapshot);
+	input.options.top = top;
+	document->text = sample_print("json", &input);
+	document->root = json_loads(document->text, JSON_REJECT_DUPLICATES, NULL);
+	assert_non_null(document->root);
+}
+
+static void document_done(struct document *document)
+{
+	json_decref(document->root);
+	free(document->text);
+	snapshot_free(document->snapshot);
+	sample_done(&document->sample);
+}
+
+static json_t *get(const struct document *document, const char *object, const char *key)
+{
+	return json_object_get(json_object_get(document->root, object), key);
+}
+
+static void exact_figures(void **state)
+{
+	struct document document;
+	json_t *site, *frame;
+
+	(void)state;
+	document_make(&document, true, false, SNAPSHOT_PRISTINE, 0);
+	assert_int_equal(json_integer_value(get(&document, "totals", "alloc_bytes")), 30064);
+	assert_int_equal(json_integer_value(get(&document, "totals", "live_bytes")), 20064);
+	assert_int_equal(json_integer_value(get(&document, "totals", "peak_live_bytes")), 30000);
+	assert_int_equal(json_integer_value(get(&document, "totals", "temporary_count")), 0);
+	assert_int_equal(json_integer_value(get(&document, "map_totals", "live_bytes")), 8192);
+	assert_string_equal(json_string_value(get(&document, "session", "detached")), "pristine");
+	assert_true(json_is_null(json_object_get(document.root, "leaks")));
+	assert_int_equal(json_array_size(json_object_get(document.root, "timeline")), 4);
+	assert_int_equal(json_array_size(json_object_get(document.root, "sites")), 3);
+	site = json_array_get(json_object_get(document.root, "sites"), 0);
+	assert_int_equal(json_integer_value(json_object_get(site, "live_bytes_low")), 20000);
+	frame = json_array_get(json_object_get(site, "frames"), 0);
+	assert_string_equal(json_string_value(json_object_get(frame, "function")),
+			    "inner<T>::\"f\"");
+	assert_true(json_is_true(json_object_get(frame, "inlined")));
+	frame = json_array_get(json_object_get(site, "frames"), 2);
+	assert_true(json_is_null(json_object_get(frame, "function")));
+	assert_true(json_is_null(json_object_get(frame, "line")));
+	assert_int_equal(json_integer_value(json_object_get(frame, "offset")), 0x2fff);
+	document_done(&document);
+}
+
+static void unknown_is_null(void **state)
+{
+	struct document document;
+	json_t *site;
+
+	(void)state;
+	document_make(&document, false, true, SNAPSHOT_ATTACHED, 1);
+	assert_true(json_is_null(get(&document, "totals", "temporary_count")));
+	assert_true(json_is_null(get(&document, "totals", "double_free_count")));
+	assert_true(json_is_null(get(&document, "totals", "free_unknown_count")));
+	assert_true(json_is_null(get(&document, "session", "detached")));
+	assert_true(json_is_null(get(&document, "leaks", "definitely_lost")));
+	assert_int_equal(json_array_size(get(&document, "leaks", "groups")), 2);
+	assert_int_equal(json_array_size(json_object_get(document.root, "sites")), 1);
+	site = json_array_get(json_object_get(document.root, "sites"), 0);
+	assert_true(json_integer_value(json_object_get(site, "live_bytes_low")) <
+		    json_integer_value(json_object_get(site, "live_bytes_high")));
+	document_done(&document);
+}
+
+static void is_one_line_of_ascii_safe_text(void **state)
+{
+	struct document document;
+
+	(void)state;
+	document_make(&document, true, true, SNAPSHOT_DORMANT, 0);
+	assert_ptr_equal(strchr(document.text, '\n'), document.text + strlen(document.text) - 1);
+	assert_null(strchr(document.text, '\033'));
+	assert_string_equal(json_string_value(get(&document, "target", "exe")),
+			    "/usr/bin/\xef\xbf\xbd" "demo");
+	document_done(&document);
+}
+
+static void writes_errors_of_the_stream(void **state)
+{
+	struct document document;
+	struct report_input input;
+	FILE *full = fopen("/dev/full", "w");
+
+	(void)state;
+	document_make(&document, true, false, SNAPSHOT_PRISTINE, 0);
+	input = sample_input(&document.sample, document.snapshot);
+	assert_non_null(full);
+	assert_int_equal(report_find("json")->write(full, &input), -28);
+	fclose(full);
+	document_done(&document);
+}
+
+static const char validator[] =
+	"import sys\n"
+	"try:\n"
+	"    import json, jsonschema\n"
+	"except ImportError:\n"
+	"    sys.exit(77)\n"
+	"schema = json.load(open(sys.argv[1]))\n"
+	"jsonschema.Draft7Validator.check_schema(schema)\n"
+	"validator = jsonschema.Draft7Validator(schema)\n"
+	"for line in sys.stdin:\n"
+	"    validator.validate(json.loads(line))\n";
+
+/* Exit status of the validator over text. */
+static int validate(const char *text)
+{
+	const char *source = getenv("SRCDIR");
+	char *command = NULL;
+	FILE *pipe;
+
+	assert_true(asprintf(&command, "python3 -c '%s' %s/docs/snapshot.schema.json 2>/dev/null",
+			     validator, source ? source : ".") > 0);
+	pipe = popen(command, "w");
+	assert_non_null(pipe);
+	fputs(text, pipe);
+	free(command);
+	return WEXITSTATUS(pclose(pipe));
+}
+
+static void follows_the_schema(void **state)
+{
+	(void)state;
+	for (int variant = 0; variant < 8; variant++) {
+		struct document document;
+		int status;
+
+		document_make(&document, variant & 1, variant & 2,
+			      (enum snapshot_detached)(variant & 3), (uint32_t)variant & 4);
+		status = validate(document.text);
+		if (status == 77 || status == 127) {
+			document_done(&document);
+			print_message("python3 or its jsonschema is missing\n");
+			skip();
+		}
+		assert_int_equal(status, 0);
+		/* The schema is strict: one key too many is an error. */
+		json_object_set_new(document.root, "surplus", json_null());
+		free(document.text);
+		document.text = json_dumps(document.root, JSON_COMPACT);
+		assert_int_equal(validate(document.text), 1);
+		document_done(&document);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(exact_figures),
+		cmocka_unit_test(unknown_is_null),
+		cmocka_unit_test(is_one_line_of_ascii_safe_text),
+		cmocka_unit_test(writes_errors_of_the_stream),
+		cmocka_unit_test(follows_the_schema),
+	};
+
+	setlocale(LC_ALL, "");
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
