@@ -18,7 +18,9 @@ static int run(int argc, char **argv, enum session_task task)
 		log_error("%s%s; usage: memattach %s-p PID, see `memattach --help`",
 			  options.pid ? "unexpected argument " : "no process given",
 			  options.pid ? options.operands[0] : "",
-			  task == SESSION_CHECK ? "check " : task == SESSION_CLEANUP ? "cleanup " : "");
+			  task == SESSION_CHECK   ? "check " :
+			  task == SESSION_CLEANUP ? "cleanup " :
+						    "");
 		return SESSION_USAGE;
 	}
 	if (!ring_setup_tsc_is_trusted()) {

@@ -11,7 +11,8 @@
 static int explain(const char *path, int error)
 {
 	if (error == -EBADMSG)
-		log_error("%s is not a recording, or is damaged; make one with `memattach -p PID -o FILE`",
+		log_error("%s is not a recording, or is damaged; "
+			  "make one with `memattach -p PID -o FILE`",
 			  path);
 	else if (error == -ENODATA)
 		log_error("%s ends before its first interval: nothing to report", path);

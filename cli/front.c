@@ -205,9 +205,10 @@ static int keeper_ended(pid_t target, int status)
 {
 	if (WIFEXITED(status))
 		return WEXITSTATUS(status);
-	log_error("the keeper was killed by signal %d; the hooks record nothing from a second later; "
-		  "run `memattach cleanup -p %d` to take them out",
-		  WTERMSIG(status), target);
+	log_error(
+		"the keeper was killed by signal %d; the hooks record nothing from a second later; "
+		"run `memattach cleanup -p %d` to take them out",
+		WTERMSIG(status), target);
 	return SESSION_DORMANT;
 }
 

@@ -43,7 +43,8 @@ unsigned int abandon_release(void)
 			continue;
 		}
 		if (!error)
-			(void)tracee_detach(waiting[i], stop.kind == TRACEE_SIGNAL ? stop.signal : 0);
+			(void)tracee_detach(waiting[i],
+					    stop.kind == TRACEE_SIGNAL ? stop.signal : 0);
 		waiting[i] = waiting[--waiting_count];
 	}
 	return waiting_count;

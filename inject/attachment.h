@@ -30,7 +30,8 @@ struct attachment {
 	struct ring_geometry geometry;
 	int ring_fd, shim_fd;		/* our descriptors of the target's memfds, -1 */
 	int remote_fd[2];	/* of the memfds in the target while they are open there, -1 */
-	struct ring_control *control;	/* our mapping of the ring (adopted: a copy of its start), NULL */
+	struct ring_control
+		*control; /* our mapping of the ring (adopted: a copy of its start), NULL */
 	uint64_t control_bytes;		/* length of that mapping */
 	uint64_t ring_place, shim_place;	/* chosen addresses */
 	uint64_t ring_base, shim_base;	/* in the target, 0: not mapped */

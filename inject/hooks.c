@@ -72,7 +72,8 @@ static bool numbers_make_sense(const struct hook_plan *plan, const struct hook_e
 	       (e->slot + 1) * sizeof(struct ring_island_entry) <=
 		       plan->island[e->island].pages * 4096ull &&
 	       e->relocated_bytes <= HOOK_RELOCATED_BYTES && e->fixup_count <= HOOK_MAX_FIXUPS &&
-	       e->covered_bytes <= HOOK_EXPECT_BYTES && e->low <= e->address && e->address < e->high;
+	       e->covered_bytes <= HOOK_EXPECT_BYTES && e->low <= e->address &&
+	       e->address < e->high;
 }
 
 static bool patch_fits_word(const struct hook_entry *e)
@@ -218,7 +219,8 @@ static int patch_bytes(struct attachment *a, uint64_t address, const uint8_t *by
 	while (count) {
 		struct ring_patch word = { .address = address & ~7ull };
 		size_t at = address % 8, part = count < 8 - at ? count : 8 - at;
-		int error = remote_read(&a->target, word.address, &word.original, sizeof(word.original));
+		int error = remote_read(&a->target, word.address, &word.original,
+					sizeof(word.original));
 
 		if (error)
 			return error;

@@ -168,8 +168,9 @@ static size_t quiesce_ranges(const struct inject *in, struct quiesce_range *rang
 		range[count++] = (struct quiesce_range){ a->shim_base,
 							 a->shim_base + a->layout.total_bytes };
 	for (uint32_t i = 0; i < a->island_count; i++)
-		range[count++] = (struct quiesce_range){ a->island[i].address,
-							 a->island[i].address + a->island[i].bytes };
+		range[count++] =
+			(struct quiesce_range){ a->island[i].address,
+						a->island[i].address + a->island[i].bytes };
 	for (uint32_t i = 0; i < j->gap_patches; i++)
 		range[count++] = patched_bytes(&j->patch[i]);
 	return count;

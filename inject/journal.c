@@ -109,7 +109,7 @@ static int check_patch(const struct target *target, const struct procmaps *maps,
 		return -EBADMSG;
 	error = expected_original(target, map, j, i, &word);
 	if (error == -EPERM || error == -EACCES)
-		return 0;	/* an ordinary user can't open it; he can only harm his own process */
+		return 0; /* an ordinary user can't open it; he can only harm his own process */
 	return error || word != p->original ? -EBADMSG : 0;
 }
 

@@ -141,9 +141,10 @@ static int check_filter(struct keeper *k, uint32_t loader)
 			       "its system call filter (seccomp) can't be read; "
 			       "run memattach as root and outside of any filter");
 	else
-		(void)snprintf(k->in.problem, sizeof(k->in.problem),
-			       "its system call filter (seccomp) refuses call %ld, which memattach needs",
-			       k->seccomp.refused);
+		(void)snprintf(
+			k->in.problem, sizeof(k->in.problem),
+			"its system call filter (seccomp) refuses call %ld, which memattach needs",
+			k->seccomp.refused);
 	return -EACCES;
 }
 

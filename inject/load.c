@@ -78,7 +78,8 @@ static int borrow_for(const struct attachment *a, const struct load_options *opt
 	return borrow_begin(&a->target, &request, ret);
 }
 
-/* memfd_create in the target; *ret_remote is its descriptor there, *ret_fd ours of the same file. */
+/* memfd_create in the target; *ret_remote is its descriptor there, *ret_fd ours of the same file.
+ */
 static int make_memfd(const struct attachment *a, struct borrow *b, const char *name,
 		      int *ret_remote, int *ret_fd)
 {
@@ -112,8 +113,8 @@ static int map_ring_here(struct attachment *a)
 
 	if (ftruncate(a->ring_fd, (off_t)a->geometry.total_bytes) < 0)
 		return -errno;
-	mapping = mmap(NULL, a->geometry.total_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, a->ring_fd,
-		       0);
+	mapping = mmap(NULL, a->geometry.total_bytes, PROT_READ | PROT_WRITE, MAP_SHARED,
+		       a->ring_fd, 0);
 	if (mapping == MAP_FAILED)
 		return -errno;
 	a->control = mapping;
@@ -242,8 +243,8 @@ static int advise(struct borrow *b, uint64_t address, uint64_t bytes, uint64_t a
 
 static int place_by_map(struct attachment *a, struct borrow *b)
 {
-	int error = map_at(b, a->shim_place, a->layout.text_bytes, PROT_READ | PROT_EXEC, MAP_PRIVATE,
-			   a->remote_fd[1], 0);
+	int error = map_at(b, a->shim_place, a->layout.text_bytes, PROT_READ | PROT_EXEC,
+			   MAP_PRIVATE, a->remote_fd[1], 0);
 
 	if (error)
 		return error;
@@ -329,13 +330,13 @@ static int bring_in(struct attachment *a, struct borrow *b)
 		error = make_memfd(a, b, LOAD_SHIM_NAME, &a->remote_fd[1], &a->shim_fd);
 	if (!error)
 		error = fill_shim_file(a);
+	if (!error)	/* before dlopen, which may map an arena into their place */
+		error = map_islands(a, b);
 	if (!error)
 		error = a->loader == LOADER_MAP ? place_by_map(a, b) :
 						  place_by_dlopen(a, b);
-	if (!error) {
+	if (!error)
 		write_journal(a);
-		error = map_islands(a, b);
-	}
 	if (!error)
 		error = advise(b, a->shim_base + a->layout.root, PAGE, MADV_WIPEONFORK);
 	if (!error)

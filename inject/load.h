@@ -13,11 +13,12 @@
 
 struct load_options {
 	enum attachment_loader loader;		/* DLOPEN or MAP, decided before */
-	const struct stop_sample *proven;	/* DLOPEN: the thread proven safe for it; else NULL */
+	const struct stop_sample *proven; /* DLOPEN: the thread proven safe for it; else NULL */
 	uint64_t deadline_ns;			/* for finding a thread and for the call */
 };
 
-/* The name by which the shim's memfd is known; the dlopen loader's path is /proc/self/fd/../fd/N. */
+/* The name by which the shim's memfd is known; the dlopen loader's path is /proc/self/fd/../fd/N.
+ */
 #define LOAD_SHIM_NAME "memattach-shim"
 #define LOAD_RING_NAME "memattach-ring"
 

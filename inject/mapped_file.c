@@ -19,7 +19,8 @@ enum { FLAGS = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY };
 
 static int open_below_root(const struct target *target, const char *path)
 {
-	struct open_how how = { .flags = FLAGS, .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS };
+	struct open_how how = { .flags = FLAGS,
+				.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS };
 	_cleanup_fd_ int root = -1;
 	char name[64];
 	long fd;

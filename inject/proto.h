@@ -18,24 +18,24 @@
 #define PROTO_MAX_PAYLOAD (96u * 1024u)
 
 enum proto_type {
-	PROTO_HELLO = 1,	/* reply: struct proto_hello; fds: mem (read only), maps, statm */
-	PROTO_OPEN_FILE,	/* value[0], value[1]: a mapping's start and end; fds: its file */
-	PROTO_LIST_THREADS,	/* reply: struct thread_candidate[] */
-	PROTO_SAMPLE,		/* value[0]: tid; reply: struct proto_sample; fds: the stack copy */
-	PROTO_LOAD,		/* struct proto_load; reply: value[0] shim base,
-				   value[1] 1 = something is in the target; fds: ring */
-	PROTO_HOOK,		/* value[0]: link map of the shim (dlopen) */
-	PROTO_UNHOOK,		/* value[0]: a thread that was proven outside, 0; reply: all are
-				   out of the shim, or -ETIME: value[0] is one that may not be */
-	PROTO_UNLOAD,		/* value[0]: 1 = on the thread of the last sample, value[1]: dl handle */
-	PROTO_RUN_TO,		/* a program being started: run to address value[0] */
-	PROTO_RELEASE,		/* and let it run */
-	PROTO_ADOPT,		/* struct proto_load (gadgets): rebuild from the journal;
-				   reply: value[0] loader, value[1] shim base */
-	PROTO_STATUS,		/* reply: struct proto_status */
-	PROTO_FINISH,		/* value[0]: exit status; the keeper ends */
-	PROTO_NOTE_STOP,	/* note: the user wants to detach */
-	PROTO_NOTE_GONE,	/* note: the target has ended or changed its program */
+	PROTO_HELLO = 1,    /* reply: struct proto_hello; fds: mem (read only), maps, statm */
+	PROTO_OPEN_FILE,    /* value[0], value[1]: a mapping's start and end; fds: its file */
+	PROTO_LIST_THREADS, /* reply: struct thread_candidate[] */
+	PROTO_SAMPLE,       /* value[0]: tid; reply: struct proto_sample; fds: the stack copy */
+	PROTO_LOAD,         /* struct proto_load; reply: value[0] shim base,
+			       value[1] 1 = something is in the target; fds: ring */
+	PROTO_HOOK,         /* value[0]: link map of the shim (dlopen) */
+	PROTO_UNHOOK,       /* value[0]: a thread that was proven outside, 0; reply: all are
+			       out of the shim, or -ETIME: value[0] is one that may not be */
+	PROTO_UNLOAD,    /* value[0]: 1 = on the thread of the last sample, value[1]: dl handle */
+	PROTO_RUN_TO,    /* a program being started: run to address value[0] */
+	PROTO_RELEASE,   /* and let it run */
+	PROTO_ADOPT,     /* struct proto_load (gadgets): rebuild from the journal;
+			    reply: value[0] loader, value[1] shim base */
+	PROTO_STATUS,    /* reply: struct proto_status */
+	PROTO_FINISH,    /* value[0]: exit status; the keeper ends */
+	PROTO_NOTE_STOP, /* note: the user wants to detach */
+	PROTO_NOTE_GONE, /* note: the target has ended or changed its program */
 	PROTO_TYPE_COUNT
 };
 
@@ -78,7 +78,8 @@ struct proto_status {
 	uint32_t loader;
 };
 
-/* Sends message with payload and descriptors (borrowed). 0, -EPIPE the other side is gone, -errno. */
+/* Sends message with payload and descriptors (borrowed). 0, -EPIPE the other side is gone, -errno.
+ */
 int proto_send(int socket, struct proto_message *message, const void *payload, const int *fds)
 	_must_check_;
 /*

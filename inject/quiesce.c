@@ -8,9 +8,9 @@
  * the world need not stop. A blocked thread is read from /proc with its switch
  * count before and after; a running one is stopped alone, for microseconds.
  * A stale word on a stack looks like a return address; a thread that is parked
- * with one is unwound by the analyst instead (quiesce_clear). A reference count instead would not be a
- * proof: it misses the instructions before it is taken and after it is dropped,
- * and handlers that longjmp away.
+ * with one is unwound by the analyst instead (quiesce_clear). A reference count instead would not
+ * be a proof: it misses the instructions before it is taken and after it is dropped, and handlers
+ * that longjmp away.
  */
 #include "inject/quiesce.h"
 

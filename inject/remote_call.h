@@ -17,10 +17,10 @@
 
 /* How the thread was caught, which decides how it is given back. */
 enum borrow_mode {
-	BORROW_BLOCKED,		/* in an interruptible call that the kernel restarts by its result */
-	BORROW_RESTART_BLOCK,	/* in a call that is resumed by restart_syscall (timeouts) */
-	BORROW_AT_SYSCALL,	/* running; caught as it entered a system call of its own */
-	BORROW_USER,		/* running; caught in user mode outside any rseq section */
+	BORROW_BLOCKED,       /* in an interruptible call that the kernel restarts by its result */
+	BORROW_RESTART_BLOCK, /* in a call that is resumed by restart_syscall (timeouts) */
+	BORROW_AT_SYSCALL,    /* running; caught as it entered a system call of its own */
+	BORROW_USER,          /* running; caught in user mode outside any rseq section */
 };
 
 /* Which ways of catching are allowed; more needs more proof. */
@@ -91,7 +91,8 @@ static inline bool borrow_held(const struct borrow *borrow) { return borrow->tar
 /* Copies bytes (at most FRAME_SCRATCH_BYTES - 16) where the calls can read them; their address. */
 int borrow_put(struct borrow *borrow, const void *data, size_t bytes, uint64_t *ret_address)
 	_must_check_;
-/* Gives the thread back as it was; *ret_stopped_us (may be NULL) is how long it was held. 0 or -errno. */
+/* Gives the thread back as it was; *ret_stopped_us (may be NULL) is how long it was held. 0 or
+ * -errno. */
 int borrow_end(struct borrow *borrow, uint64_t *ret_stopped_us);
 
 #endif

@@ -113,8 +113,8 @@ bool remote_page_is_file(const struct target *target, uint64_t address)
 	const uint64_t present = 1ull << 63, file_or_shared = 1ull << 61;
 	uint64_t entry;
 
-	if (pread(target->pagemap, &entry, sizeof(entry), (off_t)(address / 4096 * sizeof(entry))) !=
-	    (ssize_t)sizeof(entry))
+	if (pread(target->pagemap, &entry, sizeof(entry),
+		  (off_t)(address / 4096 * sizeof(entry))) != (ssize_t)sizeof(entry))
 		return false;
 	return (entry & present) && (entry & file_or_shared);
 }

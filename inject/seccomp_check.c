@@ -181,7 +181,8 @@ static int fetch_from(pid_t tid, struct filter_set *set)
 	return result;
 }
 
-/* The calls of attach and detach (load.c, remote_call.c), with the arguments that filters look at. */
+/* The calls of attach and detach (load.c, remote_call.c), with the arguments that filters look at.
+ */
 static const struct {
 	short number;
 	uint64_t arguments[6];

@@ -9,7 +9,7 @@ struct seccomp_verdict {
 	bool filtered;		/* the target has a filter */
 	bool allowed;		/* every call that attach and detach make is allowed */
 	bool may_readv, may_wait;	/* process_vm_readv and futex from the shim */
-	long refused;		/* number of the first call that is not, -1: the filter can't be read */
+	long refused; /* number of the first call that is not, -1: the filter can't be read */
 };
 
 /* Stops one thread for as long as it takes to read its filters. Nothing else is touched. */

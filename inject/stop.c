@@ -67,7 +67,8 @@ static int add(struct stop_all *s, pid_t tid)
 	return 0;
 }
 
-/* Seizes what is there now; *ret_new says how many were new. A thread that ends meanwhile is fine. */
+/* Seizes what is there now; *ret_new says how many were new. A thread that ends meanwhile is fine.
+ */
 static int seize_listed(struct stop_all *s, size_t *ret_new)
 {
 	_cleanup_free_ pid_t *tids = NULL;
@@ -78,7 +79,7 @@ static int seize_listed(struct stop_all *s, size_t *ret_new)
 		if (known(s, tids[i]))
 			continue;
 		error = tids[i] == s->target->held || abandon_take(tids[i]) ? 0 :
-									       tracee_seize(tids[i]);
+									      tracee_seize(tids[i]);
 		if (error == -ESRCH)
 			continue;
 		if (!error)

@@ -11,7 +11,7 @@ struct target {
 	int mem;	/* /proc/TID/mem, read and write */
 	int maps;	/* /proc/TID/maps of a live thread (a dead leader's is empty) */
 	int task;	/* directory /proc/PID/task */
-	pid_t held;	/* a thread that we hold stopped all the time (a program being started), 0 */
+	pid_t held; /* a thread that we hold stopped all the time (a program being started), 0 */
 	int pagemap;	/* /proc/TID/pagemap, -1 where it may not be opened */
 };
 #define TARGET_NONE ((struct target){ .ref = PIDREF_NONE, .mem = -1, .maps = -1, .task = -1, \

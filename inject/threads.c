@@ -21,9 +21,10 @@ enum { MAX_TRIED = 64 };
 static bool has_timeout(long number)
 {
 	static const short timed[] = {
-		SYS_poll, SYS_select, SYS_pselect6, SYS_ppoll, SYS_nanosleep, SYS_clock_nanosleep,
-		SYS_epoll_wait, SYS_epoll_pwait, SYS_futex, SYS_rt_sigtimedwait, SYS_restart_syscall,
-		SYS_semtimedop, SYS_io_getevents,
+		SYS_poll,         SYS_select,          SYS_pselect6,        SYS_ppoll,
+		SYS_nanosleep,    SYS_clock_nanosleep, SYS_epoll_wait,      SYS_epoll_pwait,
+		SYS_futex,        SYS_rt_sigtimedwait, SYS_restart_syscall, SYS_semtimedop,
+		SYS_io_getevents,
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(timed); i++)

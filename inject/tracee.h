@@ -65,7 +65,8 @@ int tracee_set_signal_mask(pid_t tid, uint64_t mask) _must_check_;
 int tracee_set_breakpoint(pid_t tid, uint64_t address) _must_check_;
 /* rseq area address (0: none registered); -EOPNOTSUPP where the kernel can't tell. */
 int tracee_get_rseq(pid_t tid, uint64_t *ret_area) _must_check_;
-/* Number of instructions of seccomp filter number index, -ENOENT past the last; filter may be NULL. */
+/* Number of instructions of seccomp filter number index, -ENOENT past the last; filter may be NULL.
+ */
 int tracee_get_seccomp_filter(pid_t tid, unsigned int index, void *filter);
 
 /* CLOCK_MONOTONIC in nanoseconds. */

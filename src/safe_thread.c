@@ -54,7 +54,8 @@ static bool is_return_into_loader(const struct search *s, uint64_t word)
 	uint8_t before[CALL_SHAPE_BYTES];
 
 	return word >= s->loader_low && word < s->loader_high &&
-	       elf_reader_fd(&s->in->view->mem, word - sizeof(before), before, sizeof(before)) == 0 &&
+	       elf_reader_fd(&s->in->view->mem, word - sizeof(before), before, sizeof(before)) ==
+		       0 &&
 	       call_shape_ends_with_call(before);
 }
 

@@ -14,7 +14,10 @@
 #include <seccomp.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
+
+#define ADDRESS_SPACE (6ull << 30)
 
 static int drop_capabilities(void)
 {
@@ -31,14 +34,54 @@ static int drop_capabilities(void)
 static int install_filter(void)
 {
 	static const char *const forbidden[] = {
-		"ptrace", "process_vm_readv", "process_vm_writev", "process_madvise", "pidfd_getfd",
-		"kcmp", "execve", "execveat", "kill", "tkill", "tgkill", "rt_sigqueueinfo",
-		"rt_tgsigqueueinfo", "pidfd_send_signal", "bpf", "perf_event_open", "userfaultfd",
-		"mount", "umount2", "pivot_root", "chroot", "setns", "unshare", "init_module",
-		"finit_module", "delete_module", "kexec_load", "kexec_file_load", "reboot", "swapon",
-		"swapoff", "setuid", "setgid", "setreuid", "setregid", "setresuid", "setresgid",
-		"setgroups", "capset", "keyctl", "add_key", "request_key", "io_uring_setup",
-		"connect", "bind", "listen", "accept", "accept4",
+		"ptrace",
+		"process_vm_readv",
+		"process_vm_writev",
+		"process_madvise",
+		"pidfd_getfd",
+		"kcmp",
+		"execve",
+		"execveat",
+		"kill",
+		"tkill",
+		"tgkill",
+		"rt_sigqueueinfo",
+		"rt_tgsigqueueinfo",
+		"pidfd_send_signal",
+		"bpf",
+		"perf_event_open",
+		"userfaultfd",
+		"mount",
+		"umount2",
+		"pivot_root",
+		"chroot",
+		"setns",
+		"unshare",
+		"init_module",
+		"finit_module",
+		"delete_module",
+		"kexec_load",
+		"kexec_file_load",
+		"reboot",
+		"swapon",
+		"swapoff",
+		"setuid",
+		"setgid",
+		"setreuid",
+		"setregid",
+		"setresuid",
+		"setresgid",
+		"setgroups",
+		"capset",
+		"keyctl",
+		"add_key",
+		"request_key",
+		"io_uring_setup",
+		"connect",
+		"bind",
+		"listen",
+		"accept",
+		"accept4",
 	};
 	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
 	int error = filter ? 0 : -ENOMEM;
@@ -55,9 +98,21 @@ static int install_filter(void)
 	return error;
 }
 
+/* Hostile call frame information can make a parser ask for gigabytes: it gets an error instead. */
+static void limit_memory(void)
+{
+#ifndef __SANITIZE_ADDRESS__	/* whose shadow memory is larger than any limit */
+	struct rlimit limit = { ADDRESS_SPACE, ADDRESS_SPACE };
+
+	(void)setrlimit(RLIMIT_AS, &limit);
+#endif
+}
+
 int sandbox_enter(void)
 {
 	int error;
+
+	limit_memory();
 
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		return -errno;

@@ -34,9 +34,11 @@ enum session_state {
 	STATE_UNHOOKED,
 	STATE_LEFT,
 };
-enum { DRAIN_MS = 2, LOAD_TRIES = 40, PROOF_TRIES = 5, LEAVE_SECONDS = 15 };
+enum { LOAD_TRIES = 40, PROOF_TRIES = 5, LEAVE_SECONDS = 15 };
 
 #define MAX_EXE_BYTES (1ll << 29)
+#define PAUSE_STEP_NS 1000000ull /* between drains of an idle target; a half-full ring ends it */
+#define PAUSE_MAX_NS 20000000ull
 
 struct session {
 	const struct session_options *options;
@@ -47,6 +49,7 @@ struct session {
 	struct unwinder *unwinder;
 	struct watch watch;
 	bool watching;
+	bool map_only;		/* the plan is for the map loader */
 	struct session_report report;
 	enum attachment_loader loader;
 	int ring_fd;
@@ -102,6 +105,8 @@ static int exe_file(void *context, const struct procmap *map, struct planner_fil
 
 static int plan(struct session *s, bool map_only)
 {
+	s->map_only = map_only;
+
 	struct hook_planner_input input = {
 		.maps = &s->view.maps, .reader = &s->view.reader,
 		.auxv = s->view.hello.auxv, .auxv_bytes = s->view.hello.auxv_bytes,
@@ -110,6 +115,7 @@ static int plan(struct session *s, bool map_only)
 	};
 	int error = hook_planner_run(&input, &s->plan);
 
+	s->map_only = map_only;
 	if (error)
 		return fail(s, SESSION_REFUSED, "can't read the target's list of modules", error);
 	return 0;
@@ -191,13 +197,19 @@ static int try_load(struct session *s, enum attachment_loader loader)
 	return 0;
 }
 
+/* A thread moved on, a planned place was taken or code changed meanwhile. */
+static bool may_try_again(int error)
+{
+	return error == -EAGAIN || error == -ESTALE || error == -EEXIST;
+}
+
 /* By dlopen as long as a proof is had, then by map if that is allowed. */
 static int load(struct session *s)
 {
 	char why[128] = "";
 	int error = -EAGAIN, proof = 0;
 
-	for (int i = 0; i < LOAD_TRIES && (error == -EAGAIN || error == -ESTALE); i++) {
+	for (int i = 0; i < LOAD_TRIES && may_try_again(error); i++) {
 		bool by_map = s->options->loader == LOADER_MAP || s->options->task == SESSION_RUN ||
 			      (s->options->loader == LOADER_AUTO && i >= LOAD_TRIES / 4);
 
@@ -207,6 +219,9 @@ static int load(struct session *s)
 		if (!proof && !by_map && s->options->loader == LOADER_DLOPEN)
 			continue;
 		error = try_load(s, proof ? LOADER_DLOPEN : LOADER_MAP);
+		if (error == -EEXIST && s->state == STATE_PLANNED && target_view_refresh(&s->view) >= 0 &&
+		    plan(s, s->map_only))
+			return -EIO;
 		if (s->state == STATE_LOADED || s->link.target_gone || s->link.stop_wanted)
 			break;
 	}
@@ -261,7 +276,8 @@ static int hook(struct session *s)
 					 s->shim_base);
 	value[0] = dl_handle(s);
 	if (!error)
-		error = watch_open(&s->watch, &s->view, &s->plan, s->unwinder, &options, s->ring_fd);
+		error = watch_open(&s->watch, &s->view, &s->plan, s->unwinder, &options,
+				   s->ring_fd);
 	s->ring_fd = -1;
 	s->watching = true;
 	if (!error)
@@ -298,15 +314,19 @@ static int end_interval(struct session *s)
 static int keep_watching(struct session *s)
 {
 	double begin = now(), next = begin + s->options->interval;
+	uint64_t pause = 0;
 	int error = 0;
 
 	session_report_begin(&s->report, &s->watch);
 	while (!error && !s->link.stop_wanted && !s->link.target_gone) {
 		int events = watch_drain(&s->watch);
 
+		pause = events > 0 ? 0 : pause < PAUSE_MAX_NS ? pause + PAUSE_STEP_NS : pause;
 		error = s->watch.error;
 		if (!error)
-			error = keeper_link_poll(&s->link, events > 0 ? 0 : DRAIN_MS);
+			error = keeper_link_poll(&s->link, 0);
+		if (!error && pause)
+			reader_wait(s->watch.reader, pause);
 		if (s->options->duration >= 0 && now() - begin >= s->options->duration)
 			break;
 		if (!error && now() >= next) {

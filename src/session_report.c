@@ -32,7 +32,8 @@ int session_report_open(struct session_report *r, const struct session_options *
 	r->view = view;
 	r->plan = plan;
 	error = symbolizer_new(view->modules, &r->symbolizer);
-	if (error || !options->output || (options->task != SESSION_WATCH && options->task != SESSION_RUN))
+	if (error || !options->output ||
+	    (options->task != SESSION_WATCH && options->task != SESSION_RUN))
 		return error;
 	error = recording_open(options->output, &r->recording);
 	if (error == -EEXIST)
@@ -94,7 +95,8 @@ static size_t describe_allocators(const struct hook_plan *plan, struct snapshot_
 		if (f->kind != HOOK_FAMILY_MALLOC)
 			continue;
 		to[count] = (struct snapshot_allocator){
-			.name = (char *)(uintptr_t)f->name, .version = (char *)(uintptr_t)f->version,
+			.name = (char *)(uintptr_t)f->name,
+			.version = (char *)(uintptr_t)f->version,
 			.module = (char *)(uintptr_t)f->module,
 		};
 		to[count].hooked_count = hooked_names(plan, i, &to[count].hooked);

@@ -33,7 +33,8 @@ int session_report_open(struct session_report *report, const struct session_opti
 void session_report_begin(struct session_report *report, const struct watch *watch);
 /* Watching is over: durations end here. */
 void session_report_watched(struct session_report *report);
-/* At the end of an interval: the recording's next snapshot, the reprinted top sites. 0 or -ENOMEM. */
+/* At the end of an interval: the recording's next snapshot, the reprinted top sites. 0 or -ENOMEM.
+ */
 int session_report_interval(struct session_report *report, struct watch *watch) _must_check_;
 void session_report_stops(struct session_report *report, bool attach, uint64_t us,
 			  uint32_t threads);

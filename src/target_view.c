@@ -109,7 +109,8 @@ int target_view_publish_stacks(struct target_view *view, struct ring_control *co
 			bool inside = main_stack_end > map->start && main_stack_end < map->end;
 
 			control->main_stack_low = map->start;
-			control->main_stack_high = inside ? (main_stack_end + 15) & ~15ull : map->end;
+			control->main_stack_high =
+				inside ? (main_stack_end + 15) & ~15ull : map->end;
 		} else if (may_hold_stack(map)) {
 			range[count++] = (struct ring_range){ map->start, map->end };
 		}

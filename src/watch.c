@@ -75,6 +75,8 @@ static int make_books(struct watch *w)
 {
 	struct live_options options = {
 		.exact = w->options.mode == SNAPSHOT_EXACT,
+		.complete = w->options.mode == SNAPSHOT_EXACT && w->plan->skipped_count == 0 &&
+			    w->plan->left_out == 0,
 		.lost = reader_lost_records,
 		.settle_ticks = (uint64_t)w->ticks.hz,
 	};
@@ -144,7 +146,7 @@ void watch_begin(struct watch *w)
 	c->may_wait = w->view->hello.may_wait;
 	c->overflow = w->options.block ? RING_OVERFLOW_BLOCK : RING_OVERFLOW_DROP;
 	c->interval = w->options.mode == SNAPSHOT_SAMPLED ? w->options.sample_bytes : 0;
-	w->ticks.tsc0 = ticks_now();
+	ticks_restart(&w->ticks);
 	w->begin_ns = now_ns();
 	__atomic_store_n(&c->mode,
 			 w->options.mode == SNAPSHOT_EXACT ? RING_MODE_ALL : RING_MODE_SAMPLE,
