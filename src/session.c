@@ -219,8 +219,8 @@ static int load(struct session *s)
 		if (!proof && !by_map && s->options->loader == LOADER_DLOPEN)
 			continue;
 		error = try_load(s, proof ? LOADER_DLOPEN : LOADER_MAP);
-		if (error == -EEXIST && s->state == STATE_PLANNED && target_view_refresh(&s->view) >= 0 &&
-		    plan(s, s->map_only))
+		if (error == -EEXIST && s->state == STATE_PLANNED &&
+		    target_view_refresh(&s->view) >= 0 && plan(s, s->map_only))
 			return -EIO;
 		if (s->state == STATE_LOADED || s->link.target_gone || s->link.stop_wanted)
 			break;

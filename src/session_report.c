@@ -13,6 +13,7 @@
 #include <time.h>
 
 #include "src/base/log.h"
+#include "src/report/human.h"
 #include "src/version.h"
 
 static double clock_seconds(clockid_t clock)
@@ -165,6 +166,26 @@ static void record(struct session_report *r, const struct snapshot *snapshot,
 	log_error("%s", recording_error(r->recording));
 }
 
+/* One line on a terminal's stderr, overwritten each interval. */
+static void show_progress(struct session_report *r, const struct snapshot *snapshot)
+{
+	struct human live = human_bytes((double)snapshot->totals.live_bytes);
+	struct human count = human_count((double)snapshot->totals.alloc_count);
+
+	if (r->options->plain || !isatty(STDERR_FILENO))
+		return;
+	fprintf(stderr, "\rmemattach: %.0f s, %s allocations, %s live \033[K",
+		snapshot->session.duration, count.text, live.text);
+	r->progress = true;
+}
+
+static void end_progress(struct session_report *r)
+{
+	if (r->progress)
+		fputs("\r\033[K", stderr);
+	r->progress = false;
+}
+
 int session_report_interval(struct session_report *r, struct watch *watch)
 {
 	struct snapshot *snapshot;
@@ -174,6 +195,7 @@ int session_report_interval(struct session_report *r, struct watch *watch)
 	if (error)
 		return error;
 	record(r, snapshot, watch);
+	show_progress(r, snapshot);
 	input = input_for(r, snapshot, watch);
 	if (r->options->plain && !r->options->json) {
 		(void)report_find("live")->write(stdout, &input);
@@ -208,6 +230,8 @@ void session_report_end(struct session_report *r, struct watch *watch, int *exit
 	struct report_input input;
 	int error;
 
+	end_progress(r);
+	(void)symbolizer_set_jit_map(r->symbolizer, r->view->jit);	/* none: nothing to name */
 	error = watch_tick(watch);
 	if (!error)
 		error = take(r, watch, &snapshot);

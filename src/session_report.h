@@ -15,6 +15,7 @@ struct session_report {
 	struct symbolizer *symbolizer;
 	struct recording *recording;
 	bool recording_failed;
+	bool progress;		/* a progress line stands on stderr */
 	enum attachment_loader loader;
 	enum snapshot_detached detached;
 	uint64_t attach_stop_us, detach_stop_us;

@@ -1,0 +1,6 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# kill-steps.sh with the map loader.
+LOADER=map
+export LOADER
+exec "${SHELL:-/bin/sh}" "$(dirname "$0")/kill-steps.sh"
