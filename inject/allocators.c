@@ -11,6 +11,10 @@
  * Deciding by file names was rejected: allocators are linked into executables,
  * renamed and bundled. GOT contents were rejected as well: they miss dlsym and
  * whatever has not been bound yet.
+ *
+ * An allocator's helpers are what its hooked entries reach by direct branches.
+ * Taking all of its library instead was rejected: there are libraries with an
+ * allocator inside, and allocators with functions that allocate for the program.
  */
 #include "inject/allocators.h"
 
@@ -18,6 +22,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include <Zydis/Zydis.h>
+
+#include "inject/code_ranges.h"
+#include "inject/entry_decode.h"
+#include "inject/plt.h"
+
+/* Of one module: several times what the largest allocator needs. */
+#define HELPERS_MAX_FUNCTIONS	2048u
+#define HELPERS_MAX_BRANCHES	16384u
+#define HELPERS_MAX_BYTES	(4u << 20)
 
 /* Names that are looked up although they are no entry points. */
 static const char *const marker_names[] = {
@@ -396,4 +411,299 @@ void allocators_free(struct allocators *found)
 	for (size_t i = 0; i < found->module_count; i++)
 		symtab_done(&found->module[i].symtab);
 	free(found);
+}
+
+int allocators_symbol_at(const struct allocators *found, uint64_t address)
+{
+	for (size_t i = 0; i < found->symbol_count; i++) {
+		if (found->symbol[i].address == address)
+			return (int)i;
+	}
+	return -1;
+}
+
+/* What ld.so would bind name to, among the modules that define allocators. */
+static int symbol_called(const struct allocators *found, const char *name)
+{
+	for (size_t i = 0; *name && i < found->module_count; i++) {
+		struct elf_symbol symbol;
+
+		if (elf_image_lookup(&found->module[i].image, name, &symbol) == 0)
+			return allocators_symbol_at(found, symbol.address);
+	}
+	return -1;
+}
+
+/* Where a stub leads whose slot holds target: to be told by name before it is bound. */
+static uint64_t stub_leads_to(const struct elf_image *image, uint64_t target, const char *name)
+{
+	struct elf_symbol symbol;
+
+	if (target < image->low || target >= image->high)
+		return 0;
+	return *name && elf_image_lookup(image, name, &symbol) == 0 ? symbol.address : target;
+}
+
+int allocators_symbol_reached(const struct allocators *found,
+			      const struct allocator_module *module, uint64_t target,
+			      uint64_t *ret_address)
+{
+	int index = allocators_symbol_at(found, target);
+	char name[PLT_NAME_BYTES];
+
+	if (ret_address)
+		*ret_address = target;
+	if (index >= 0 || plt_resolve(&module->image, target, &target, name) < 0)
+		return index;
+	if (ret_address)
+		*ret_address = stub_leads_to(&module->image, target, name);
+	index = allocators_symbol_at(found, target);
+	return index >= 0 ? index : symbol_called(found, name);
+}
+
+/* A function that hooked entries reach. */
+struct helper {
+	struct entry_span span;
+	bool calls;	/* a hooked entry: the return address lies in here */
+	bool jumps;	/* to a hooked entry: the return address lies in its caller */
+};
+
+struct helper_branch {
+	uint16_t from, to;	/* indexes of helpers */
+	bool is_jump;
+};
+
+struct helpers_walk {
+	const struct allocators *found;
+	const struct allocator_module *module;
+	const uint8_t *fate;
+	size_t count, branch_count, bytes;
+	bool cut;	/* met a limit */
+	struct helper helper[HELPERS_MAX_FUNCTIONS];
+	struct helper_branch branch[HELPERS_MAX_BRANCHES];
+	uint8_t code[ENTRY_MAX_CODE_BYTES];	/* of the helper being decoded */
+};
+
+static bool is_heap(const struct allocator_symbol *symbol)
+{
+	return symbol->name->group != ALLOCATOR_MAPPING && symbol->name->group != ALLOCATOR_LOADER;
+}
+
+static bool is_code(const struct elf_image *image, uint64_t address)
+{
+	for (unsigned int i = 0; i < image->phdr_count; i++) {
+		const Elf64_Phdr *segment = &image->phdr[i];
+
+		if (segment->p_type == PT_LOAD && (segment->p_flags & PF_X) &&
+		    address - (segment->p_vaddr + image->bias) < segment->p_memsz)
+			return true;
+	}
+	return false;
+}
+
+/* Index of the helper that holds address, added if it is new; -1: unknown code, no room. */
+static int helper_at(struct helpers_walk *walk, uint64_t address)
+{
+	const struct entry_span *span;
+	struct code_ranges ranges;
+
+	for (size_t i = 0; i < walk->count; i++) {
+		if (address >= walk->helper[i].span.low && address < walk->helper[i].span.high)
+			return (int)i;
+	}
+	if (!is_code(&walk->module->image, address) ||
+	    code_ranges_near(&walk->module->image, NULL, address, address, &ranges) < 0)
+		return -1;
+	span = code_ranges_find(&ranges, address);
+	if (!span)
+		return -1;
+	if (walk->count >= HELPERS_MAX_FUNCTIONS) {
+		walk->cut = true;
+		return -1;
+	}
+	walk->helper[walk->count].span = *span;
+	return (int)walk->count++;
+}
+
+static void add_branch(struct helpers_walk *walk, size_t from, int to, bool is_jump)
+{
+	if (to < 0 || (size_t)to == from)
+		return;
+	if (walk->branch_count >= HELPERS_MAX_BRANCHES) {
+		walk->cut = true;
+		return;
+	}
+	walk->branch[walk->branch_count++] =
+		(struct helper_branch){ (uint16_t)from, (uint16_t)to, is_jump };
+}
+
+/* A branch of helper `from` leads to target: notes hooked entries, goes on to the rest. */
+static void follow(struct helpers_walk *walk, size_t from, uint64_t target, bool is_jump)
+{
+	struct helper *helper = &walk->helper[from];
+	uint64_t address;
+	int symbol = allocators_symbol_reached(walk->found, walk->module, target, &address);
+	uint8_t fate = ALLOCATOR_UNHOOKED;
+
+	if (symbol >= 0 && is_heap(&walk->found->symbol[symbol]))
+		fate = walk->fate[symbol];
+	else if (symbol >= 0)
+		return;
+	if (fate == ALLOCATOR_OUTSIDE)
+		return;
+	if (fate == ALLOCATOR_UNHOOKED)
+		add_branch(walk, from, helper_at(walk, address), is_jump);
+	else if (is_jump)
+		helper->jumps = true;
+	else
+		helper->calls = true;
+}
+
+/* call and jmp through a slot of the module, as -fno-plt has it. */
+static void follow_slot(struct helpers_walk *walk, size_t from, uint64_t slot, bool is_jump)
+{
+	const struct elf_image *image = &walk->module->image;
+	uint64_t target;
+
+	if (slot >= image->low && slot < image->high && image->high - slot >= sizeof(target) &&
+	    image->reader.read(image->reader.context, slot, &target, sizeof(target)) == 0)
+		follow(walk, from, target, is_jump);
+}
+
+/* A function whose address is taken may be called by whom it is handed to. */
+static void follow_pointer(struct helpers_walk *walk, size_t from, uint64_t target)
+{
+	int to = helper_at(walk, target);
+
+	if (to >= 0 && walk->helper[to].span.low == target)
+		follow(walk, from, target, false);
+}
+
+static void follow_instruction(struct helpers_walk *walk, size_t from, uint64_t end,
+			       const ZydisDecodedInstruction *in)
+{
+	const struct entry_span *span = &walk->helper[from].span;
+	bool by_rip = (in->attributes & ZYDIS_ATTRIB_HAS_MODRM) && in->raw.modrm.mod == 0 &&
+		      in->raw.modrm.rm == 5;
+	uint64_t there = end + (by_rip ? (uint64_t)in->raw.disp.value : in->raw.imm[0].value.u);
+	bool is_jump = in->meta.category == ZYDIS_CATEGORY_UNCOND_BR ||
+		       in->meta.category == ZYDIS_CATEGORY_COND_BR;
+
+	if (in->mnemonic == ZYDIS_MNEMONIC_LEA && by_rip)
+		follow_pointer(walk, from, there);
+	if (!is_jump && in->meta.category != ZYDIS_CATEGORY_CALL)
+		return;
+	if (by_rip)
+		follow_slot(walk, from, there, is_jump);
+	else if (in->raw.imm[0].is_relative && (there < span->low || there >= span->high))
+		follow(walk, from, there, is_jump);
+}
+
+static void decode_helper(struct helpers_walk *walk, size_t index)
+{
+	const struct elf_image *image = &walk->module->image;
+	uint64_t low = walk->helper[index].span.low, bytes = walk->helper[index].span.high - low;
+	ZydisDecodedInstruction in;
+	ZydisDecoder decoder;
+
+	if (bytes > sizeof(walk->code) || bytes > HELPERS_MAX_BYTES - walk->bytes) {
+		walk->cut = true;
+		return;
+	}
+	walk->bytes += bytes;
+	if (image->reader.read(image->reader.context, low, walk->code, bytes) < 0)
+		return;
+	(void)ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
+	for (uint64_t at = 0; at < bytes; at += in.length) {
+		if (ZYAN_FAILED(ZydisDecoderDecodeInstruction(&decoder, NULL, walk->code + at,
+							      bytes - at, &in)))
+			in.length = 1;
+		else
+			follow_instruction(walk, index, low + at + in.length, &in);
+	}
+}
+
+/* Who jumps to what jumps to an entry does so too. */
+static void spread_jumps(struct helpers_walk *walk)
+{
+	bool changed = true;
+
+	while (changed) {
+		changed = false;
+		for (size_t i = 0; i < walk->branch_count; i++) {
+			const struct helper_branch *b = &walk->branch[i];
+
+			if (!b->is_jump || !walk->helper[b->to].jumps || walk->helper[b->from].jumps)
+				continue;
+			walk->helper[b->from].jumps = true;
+			changed = true;
+		}
+	}
+}
+
+static void walk_helpers(struct helpers_walk *walk)
+{
+	for (size_t i = 0; i < walk->found->symbol_count; i++) {
+		const struct allocator_symbol *symbol = &walk->found->symbol[i];
+
+		if (&walk->found->module[symbol->module] == walk->module && is_heap(symbol) &&
+		    walk->fate[i] == ALLOCATOR_HOOKED)
+			(void)helper_at(walk, symbol->address);
+	}
+	for (size_t i = 0; i < walk->count; i++)
+		decode_helper(walk, i);
+	spread_jumps(walk);
+	for (size_t i = 0; i < walk->branch_count; i++) {
+		const struct helper_branch *b = &walk->branch[i];
+
+		if (!b->is_jump && walk->helper[b->to].jumps)
+			walk->helper[b->from].calls = true;
+	}
+}
+
+/* A library with an allocator that is not also the C library. */
+static bool may_have_helpers(const struct allocators *found, size_t module)
+{
+	bool may = false;
+
+	for (size_t i = 0; i < found->symbol_count && !found->module[module].is_exe; i++) {
+		const struct hook_family *family = &found->family[found->symbol[i].family];
+
+		if (found->symbol[i].module != module || family->kind != HOOK_FAMILY_MALLOC)
+			continue;
+		if (strcmp(family->name, "glibc") == 0 || strcmp(family->name, "musl") == 0)
+			return false;
+		may = true;
+	}
+	return may;
+}
+
+int allocators_helpers(const struct allocators *found, size_t module, const uint8_t *fate,
+		       struct ring_range *ret, uint32_t room, bool *ret_complete)
+{
+	struct helpers_walk *walk;
+	uint32_t count = 0;
+
+	*ret_complete = true;
+	if (!may_have_helpers(found, module))
+		return 0;
+	walk = calloc(1, sizeof(*walk));
+	if (!walk)
+		return -ENOMEM;
+	walk->found = found;
+	walk->module = &found->module[module];
+	walk->fate = fate;
+	walk_helpers(walk);
+	for (size_t i = 0; i < walk->count; i++) {
+		if (!walk->helper[i].calls)
+			continue;
+		if (count < room)
+			ret[count++] = (struct ring_range){ walk->helper[i].span.low,
+							    walk->helper[i].span.high };
+		else
+			walk->cut = true;
+	}
+	*ret_complete = !walk->cut;
+	free(walk);
+	return (int)count;
 }

@@ -109,6 +109,36 @@ int allocators_open_image(const struct allocators_input *input,
 int allocators_lookup(const struct allocator_module *module, const char *name,
 		      struct elf_symbol *ret);
 
+/* Index of the symbol at address, or -1. */
+int allocators_symbol_at(const struct allocators *found, uint64_t address);
+/*
+ * The symbol that code of module reaches by a branch to target, through a stub of
+ * its linkage table or not; -1: none. *ret_address (may be NULL) gets where the
+ * branch leads, 0 when that is out of the module or unknown.
+ */
+int allocators_symbol_reached(const struct allocators *found,
+			      const struct allocator_module *module, uint64_t target,
+			      uint64_t *ret_address);
+
+/* What becomes of a symbol, for allocators_helpers(). */
+enum allocator_fate {
+	ALLOCATOR_UNHOOKED = 0,	/* code like any other */
+	ALLOCATOR_HOOKED,
+	ALLOCATOR_FORWARDS,	/* a mere jump to one that is hooked */
+	ALLOCATOR_OUTSIDE,	/* not hooked, but what it calls counts as if the program did */
+};
+
+/*
+ * Finds the code of a module that calls hooked entries of the malloc family on
+ * behalf of hooked ones: mimalloc's realloc frees by way of a function that is no
+ * entry. fate is indexed by symbol. Fills ret with at most room ranges, unsorted.
+ * Nothing is found in the executable, libc and ld.so: there the rest of the
+ * program is reached as well. Returns their number; *ret_complete is false if
+ * there were more or the walk met a limit. -ENOMEM.
+ */
+int allocators_helpers(const struct allocators *found, size_t module, const uint8_t *fate,
+		       struct ring_range *ret, uint32_t room, bool *ret_complete) _must_check_;
+
 /*
  * Fills ret (32 bytes) with the version of the allocator called family in module,
  * "" when it does not tell cheaply (allocator_version.c).

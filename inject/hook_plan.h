@@ -18,7 +18,7 @@
 #define HOOK_EXPECT_BYTES	16
 #define HOOK_RELOCATED_BYTES	32
 #define HOOK_MAX_FIXUPS		2
-#define HOOK_MAX_SKIPPED	32
+#define HOOK_MAX_SKIPPED	96
 #define HOOK_SKIPPED_BYTES	96
 
 enum hook_patch_kind {
@@ -94,6 +94,15 @@ struct hook_plan {
 	uint64_t main_stack_end;	/* __libc_stack_end or 0 */
 	uint32_t dlopen_mode;		/* second argument of dlopen; 0 when there is none */
 	uint32_t left_out;		/* entries and families beyond the limits above */
+
+	/*
+	 * Code of no entry that calls entries of the malloc family on behalf of one:
+	 * such calls are nested too. Sorted, disjoint, outside of the entries' ranges'
+	 * count: with those of the malloc family it fits RING_MAX_ENTRIES.
+	 */
+	uint32_t helper_count;
+	uint32_t reserved;
+	struct ring_range helper[RING_MAX_ENTRIES];
 };
 
 #endif

@@ -28,7 +28,7 @@
 #include "inject/entry_gap.h"
 #include "inject/gadgets.h"
 #include "inject/hook_islands.h"
-#include "inject/plt.h"
+#include "inject/ring_publish.h"
 
 #define WORD		8u
 #define MAX_FORWARDS	4u	/* links of a chain of jumps that are followed */
@@ -159,41 +159,6 @@ static int candidate_init(const struct planner *planner, const struct allocator_
 	return c->reason ? 0 : copy_code(planner, c);
 }
 
-/* Index of the symbol at address, or -1. */
-static int symbol_at(const struct allocators *found, uint64_t address)
-{
-	for (size_t i = 0; i < found->symbol_count; i++) {
-		if (found->symbol[i].address == address)
-			return (int)i;
-	}
-	return -1;
-}
-
-/* What ld.so would bind name to, among the modules that define allocators. */
-static int symbol_called(const struct allocators *found, const char *name)
-{
-	for (size_t i = 0; *name && i < found->module_count; i++) {
-		struct elf_symbol symbol;
-
-		if (elf_image_lookup(&found->module[i].image, name, &symbol) == 0)
-			return symbol_at(found, symbol.address);
-	}
-	return -1;
-}
-
-/* The symbol that a jump to target reaches, through a PLT stub or not; -1: none known. */
-static int symbol_reached(const struct planner *planner, const struct allocator_module *module,
-			  uint64_t target)
-{
-	char name[PLT_NAME_BYTES];
-	int index = symbol_at(planner->found, target);
-
-	if (index >= 0 || plt_resolve(&module->image, target, &target, name) < 0)
-		return index;
-	index = symbol_at(planner->found, target);
-	return index >= 0 ? index : symbol_called(planner->found, name);
-}
-
 /* Index of the symbol of the same shape that the function only hands its call on to, or -1. */
 static int find_forward(const struct planner *planner, const struct candidate *c)
 {
@@ -204,7 +169,7 @@ static int find_forward(const struct planner *planner, const struct candidate *c
 	if (!entry_forwards(&c->code, symbol->address, symbol->name->shape == RING_SHAPE_FREE,
 			    &target))
 		return -1;
-	index = symbol_reached(planner, c->module, target);
+	index = allocators_symbol_reached(planner->found, c->module, target, NULL);
 	if (index < 0)
 		return -1;
 	other = &planner->found->symbol[index];
@@ -490,7 +455,7 @@ static void drop_unreachable(struct planner *planner)
 	uint32_t kept = 0;
 
 	for (uint32_t i = 0; i < plan->entry_count; i++) {
-		int index = symbol_at(planner->found, plan->entry[i].address);
+		int index = allocators_symbol_at(planner->found, plan->entry[i].address);
 
 		if (plan->entry[i].island != HOOK_NO_ISLAND)
 			plan->entry[kept++] = plan->entry[i];
@@ -500,6 +465,64 @@ static void drop_unreachable(struct planner *planner)
 	}
 	memset(&plan->entry[kept], 0, (plan->entry_count - kept) * sizeof(plan->entry[0]));
 	plan->entry_count = kept;
+}
+
+static uint8_t symbol_fate(const struct planner *planner, size_t index)
+{
+	const struct hook_plan *plan = planner->plan;
+	const struct allocator_symbol *symbol = &planner->found->symbol[forward_end(planner, index)];
+
+	for (uint32_t i = 0; i < plan->entry_count; i++) {
+		if (plan->entry[i].address == symbol->address)
+			return planner->state[index] == SYMBOL_FORWARDS ? ALLOCATOR_FORWARDS :
+									   ALLOCATOR_HOOKED;
+	}
+	/* `operator new` that calls malloc: what it asks for is seen there, or nowhere. */
+	return symbol->name->throws ? ALLOCATOR_OUTSIDE : ALLOCATOR_UNHOOKED;
+}
+
+/* How many more ranges the shim can look callers of the malloc family up in. */
+static uint32_t helper_room(const struct hook_plan *plan)
+{
+	uint32_t room = RING_MAX_ENTRIES - plan->helper_count;
+
+	for (uint32_t i = 0; i < plan->entry_count; i++)
+		room -= ring_shape_class(plan->entry[i].shape) == RING_CLASS_HEAP && room > 0;
+	return room;
+}
+
+/* Only what the keeper will accept. Returns how many remain. */
+static uint32_t keep_text(const struct procmaps *maps, struct ring_range *range, uint32_t count)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < count; i++) {
+		if (is_text(maps, range[i].low, range[i].high - range[i].low))
+			range[kept++] = range[i];
+	}
+	return kept;
+}
+
+static int plan_helpers(struct planner *planner)
+{
+	struct hook_plan *plan = planner->plan;
+	uint8_t fate[ALLOCATORS_MAX_SYMBOLS];
+
+	for (size_t i = 0; i < planner->found->symbol_count; i++)
+		fate[i] = symbol_fate(planner, i);
+	for (size_t i = 0; i < planner->found->module_count; i++) {
+		struct ring_range *range = &plan->helper[plan->helper_count];
+		bool complete;
+		int count = allocators_helpers(planner->found, i, fate, range, helper_room(plan),
+					       &complete);
+
+		if (count < 0)
+			return count;
+		plan->helper_count += keep_text(planner->input->maps, range, (uint32_t)count);
+		plan->left_out += !complete;
+	}
+	plan->helper_count = ring_ranges_merge(plan->helper, plan->helper_count);
+	return 0;
 }
 
 static int make_plan(struct planner *planner)
@@ -520,6 +543,9 @@ static int make_plan(struct planner *planner)
 		return r;
 	drop_unreachable(planner);
 	name_forwards(planner);
+	r = plan_helpers(planner);
+	if (r < 0)
+		return r;
 	return gadgets_find(&planner->search, planner->found, plan);
 }
 

@@ -27,9 +27,9 @@ enum {
 	JMP_REL8 = 0xeb,
 	JMP_BYTES = 5,
 	JMP_SHORT_BYTES = 2,
-	STOP_TRIES = 32,
+	STOP_TRIES = 14,
 };
-#define STOP_BUDGET_NS 20000000ull	/* doubles every 4 tries */
+#define STOP_BUDGET_NS 20000000ull	/* doubles every 2 tries */
 
 static bool in_text(const struct procmaps *maps, uint64_t low, uint64_t high)
 {
@@ -191,14 +191,36 @@ static uint64_t island_offset(const struct attachment *a, uint32_t island)
 	return offset;
 }
 
+/* Tells the shim whose calls are nested: the entries' own, and the helpers' that the plan names. */
+static int publish_callers(struct attachment *a)
+{
+	_cleanup_(procmaps_done) struct procmaps maps = { 0 };
+	int error = procmaps_read(a->target.maps, &maps);
+
+	if (!error && a->plan.helper_count > RING_MAX_ENTRIES)
+		error = -EINVAL;
+	for (uint32_t i = 0; !error && i < a->plan.helper_count; i++) {
+		const struct ring_range *range = &a->plan.helper[i];
+
+		if (range->low >= range->high || !in_text(&maps, range->low, range->high))
+			error = -EINVAL;
+	}
+	if (error)
+		return error;
+	ring_publish_callers(a->control);
+	return ring_publish_helpers(a->control, a->plan.helper, a->plan.helper_count);
+}
+
 int hooks_write_islands(struct attachment *a)
 {
+	int error;
+
 	for (uint32_t i = 0; i < a->plan.entry_count; i++) {
 		const struct hook_entry *e = &a->plan.entry[i];
 		struct ring_island_entry slot;
 		uint64_t offset = island_offset(a, e->island) + e->slot * sizeof(slot);
-		int error = fill_slot(a, i, &slot);
 
+		error = fill_slot(a, i, &slot);
 		if (error)
 			return error;
 		if (pwrite(a->shim_fd, &slot, sizeof(slot), (off_t)offset) != sizeof(slot))
@@ -208,7 +230,9 @@ int hooks_write_islands(struct attachment *a)
 		};
 	}
 	a->control->entry_count = a->plan.entry_count;
-	ring_publish_callers(a->control);
+	error = publish_callers(a);
+	if (error)
+		return error;
 	step_point();
 	return 0;
 }
@@ -311,7 +335,7 @@ static int apply_stopped(struct attachment *a, bool everything_stopped)
 		uint64_t held_us = 0;
 		uint32_t threads = 0;
 		bool clear;
-		int error = stop_all_begin(&a->target, STOP_BUDGET_NS << i / 4, &stop);
+		int error = stop_all_begin(&a->target, STOP_BUDGET_NS << i / 2, &stop);
 
 		if (error == -ETIME)
 			continue;

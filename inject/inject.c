@@ -181,7 +181,7 @@ static int undo_quiesce(struct inject *in)
 	struct quiesce_range range[1 + RING_MAX_ISLANDS + RING_MAX_PATCHES];
 	size_t count = quiesce_ranges(in, range);
 	int error = quiesce_wait(&in->at.target, range, count, tracee_now_ns() + QUIESCE_LIMIT_NS,
-				 &in->seen, &in->quiesce);
+				 &in->todo, &in->quiesce);
 
 	attachment_note_stop(&in->at, in->quiesce.stop_us_max, in->quiesce.stopped);
 	if (error == -ETIME)
@@ -219,7 +219,7 @@ int inject_init(struct inject *in, struct target *target)
 void inject_done(struct inject *in)
 {
 	pristine_free(in->before);
-	quiesce_seen_done(&in->seen);
+	quiesce_todo_done(&in->todo);
 	(void)undo_lock(in);
 	cleanup_fd(&in->at.ring_fd);
 	cleanup_fd(&in->at.shim_fd);

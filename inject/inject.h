@@ -28,7 +28,7 @@ struct inject {
 	struct pristine *before;
 	struct load_options load;	/* how to load, and later to unload */
 	struct quiesce_result quiesce;
-	struct quiesce_seen seen;
+	struct quiesce_todo todo;
 	bool pristine;			/* after INJECT_RECORD's undo */
 	char problem[512];		/* of the step that failed, in words; "" */
 };

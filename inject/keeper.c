@@ -28,6 +28,7 @@
 #include "inject/sealed_copy.h"
 #include "inject/seccomp_check.h"
 #include "inject/threads.h"
+#include "src/base/log.h"
 
 enum { TICK_MS = 200, SAMPLE_ROOM = 1 << 20 };
 #define LOAD_LIMIT_NS 3000000000ull
@@ -218,11 +219,10 @@ static int on_adopt(struct keeper *k, const struct proto_message *request, struc
 
 static int on_unhook(struct keeper *k, const struct proto_message *request, struct reply *reply)
 {
-	pid_t cleared = (pid_t)request->value[0];
-	int error = cleared ? quiesce_clear(&k->in.seen, cleared) : 0;
+	int error;
 
-	if (!error)
-		error = inject_leave(&k->in, INJECT_ARM);
+	quiesce_clear(&k->in.todo, (pid_t)request->value[0]);
+	error = inject_leave(&k->in, INJECT_ARM);
 	reply->message.value[0] = (uint64_t)k->in.quiesce.blocker;
 	return error;
 }
@@ -285,6 +285,7 @@ static int serve(struct keeper *k)
 	struct reply reply = { .message = { .status = 0 } };
 	struct proto_message request;
 	int fds[PROTO_MAX_FDS], got, error;
+	uint64_t begin_ns;
 
 	got = proto_receive(k->socket, &request, k->payload, fds);
 	if (got <= 0)
@@ -295,7 +296,10 @@ static int serve(struct keeper *k)
 	k->in.problem[0] = '\0';
 	if (request.type >= PROTO_TYPE_COUNT || !handler[request.type])
 		return -EPROTO;
+	begin_ns = tracee_now_ns();
 	reply.message.status = handler[request.type](k, &request, &reply);
+	log_debug("request %u: status %d after %llu us", request.type, reply.message.status,
+		  (unsigned long long)(tracee_now_ns() - begin_ns) / 1000);
 	(void)snprintf(reply.message.text, sizeof(reply.message.text), "%.500s", k->in.problem);
 	if (reply.message.status)
 		reply.message.payload_bytes = 0;

@@ -26,6 +26,7 @@
 
 #define SCAN_BYTES (8ull * 1024 * 1024)
 #define PAUSE_NS 2000000l
+#define STOP_LIMIT_NS 300000000ull
 
 struct scan {
 	const struct target *target;
@@ -100,99 +101,163 @@ static int look_at_stopped(const struct scan *s, pid_t tid, const struct tracee_
 	return !inside(s, r.rip) && stack_clean(s, r.rsp);
 }
 
-static int look_with_stop(const struct scan *s, pid_t tid)
+/* Threads that run: asked to stop all together, each let go as soon as it was looked at. */
+struct batch {
+	pid_t *tid;
+	size_t count;
+};
+
+static void ask_to_stop(struct batch *batch)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < batch->count; i++) {
+		pid_t tid = batch->tid[i];
+
+		/* seized before and still running; or gone; or another's tracee: next time */
+		if (!abandon_take(tid) && tracee_seize(tid) != 0)
+			continue;
+		if (tracee_interrupt(tid) == 0)
+			batch->tid[kept++] = tid;
+	}
+	batch->count = kept;
+}
+
+/* 1 tid was looked at or is gone, 0 it has not stopped yet, -errno. */
+static int look_if_stopped(struct scan *s, pid_t tid, struct quiesce_todo *todo)
 {
 	struct tracee_stop stop;
 	uint64_t begin, held;
-	int clean, error = tracee_seize(tid);
+	int got = tracee_wait(tid, 0, &stop);
 
-	if (error)
-		return error == -EPERM ? 0 : error;	/* abandoned or traced: look again later */
-	error = tracee_interrupt(tid);
-	if (!error)
-		error = tracee_wait(tid, tracee_now_ns() + 100000000ull, &stop);
-	if (error == -ETIME) {
-		abandon_tracee(tid);
-		return 0;
-	}
-	if (error)
-		return error;
+	if (got)
+		return got == -ESRCH ? 1 : got == -ETIME ? 0 : got;
 	begin = tracee_now_ns();
-	clean = look_at_stopped(s, tid, &stop);
+	got = look_at_stopped(s, tid, &stop);
 	(void)tracee_detach(tid, stop.kind == TRACEE_SIGNAL ? stop.signal : 0);
 	held = (tracee_now_ns() - begin) / 1000;
 	s->result->stopped++;
 	if (held > s->result->stop_us_max)
 		s->result->stop_us_max = held;
-	return clean;
+	if (got == 1)
+		quiesce_clear(todo, tid);
+	return got < 0 && got != -ESRCH ? got : 1;
 }
 
-/* One pass over all threads that were not yet seen clean; the number still inside, or -errno. */
-static int pass(struct scan *s, struct hashmap *clean)
+/* Looks at all of the batch that stop in time. 0 or -errno. */
+static int look_at_running(struct scan *s, struct batch *batch, struct quiesce_todo *todo)
 {
-	_cleanup_free_ pid_t *tids = NULL;
-	int count, left = 0;
+	uint64_t end = tracee_now_ns() + STOP_LIMIT_NS;
+	int error = 0, late = 0;
 
-	procmaps_done(&s->maps);
-	count = procmaps_read(s->target->maps, &s->maps);
-	if (count)
-		return count;
-	count = proc_list_threads(s->target->ref.pid, &tids);
-	s->result->threads = count > 0 ? (uint32_t)count : 0;
-	for (int i = 0; i < count; i++) {
-		uint64_t seen;
-		int got;
+	ask_to_stop(batch);
+	while (batch->count && !late) {
+		size_t left = 0;
 
-		if (hashmap_get(clean, (uint64_t)tids[i], &seen))
-			continue;
-		got = look_without_stop(s, tids[i]);
-		if (got == -EAGAIN || got == -ENODATA)	/* runs; is about to end */
-			got = look_with_stop(s, tids[i]);
-		if (got == -ESRCH || got == -ENOENT)
-			continue;
-		if (got == 1)
-			got = hashmap_put(clean, (uint64_t)tids[i], 1) ? -ENOMEM : 1;
-		if (got < 0)
-			return got;
-		if (!got) {
-			left++;
-			s->result->blocker = tids[i];
+		for (size_t i = 0; i < batch->count; i++) {
+			int got = look_if_stopped(s, batch->tid[i], todo);
+
+			if (got < 0)
+				error = error ? error : got;
+			if (got == 0)
+				batch->tid[left++] = batch->tid[i];
 		}
+		batch->count = left;
+		if (left)
+			late = tracee_wait_any(end);
 	}
-	return count < 0 ? count : left;
+	for (size_t i = 0; i < batch->count; i++)
+		abandon_tracee(batch->tid[i]);
+	return error;
 }
 
-void quiesce_seen_done(struct quiesce_seen *seen)
+/* Looks at what can be seen without a stop; the running ones are left in batch. 0 or -errno. */
+static int look_at_blocked(struct scan *s, struct quiesce_todo *todo, struct batch *batch)
 {
-	hashmap_done(&seen->tid);
+	size_t left = 0;
+	int error = 0;
+
+	for (size_t i = 0; i < todo->count; i++) {
+		pid_t tid = todo->tid[i];
+		int got = error ? 0 : look_without_stop(s, tid);
+
+		if (got == 1 || got == -ESRCH || got == -ENOENT)
+			continue;
+		todo->tid[left++] = tid;
+		if (got == -EAGAIN || got == -ENODATA)	/* runs; is about to end */
+			batch->tid[batch->count++] = tid;
+		else if (got < 0)
+			error = got;
+	}
+	todo->count = left;
+	return error;
 }
 
-int quiesce_clear(struct quiesce_seen *seen, pid_t tid)
+/* One look at every thread of todo. 0 or -errno. */
+static int pass(struct scan *s, struct quiesce_todo *todo)
 {
-	return hashmap_put(&seen->tid, (uint64_t)tid, 1);
+	_cleanup_free_ pid_t *running = calloc(todo->count + 1, sizeof(*running));
+	struct batch batch = { running, 0 };
+	int error;
+
+	if (!running)
+		return -ENOMEM;
+	procmaps_done(&s->maps);
+	error = procmaps_read(s->target->maps, &s->maps);
+	if (!error)
+		error = look_at_blocked(s, todo, &batch);
+	if (!error)
+		error = look_at_running(s, &batch, todo);
+	return error;
+}
+
+void quiesce_todo_done(struct quiesce_todo *todo)
+{
+	free(todo->tid);
+	*todo = (struct quiesce_todo){ NULL, 0, false };
+}
+
+void quiesce_clear(struct quiesce_todo *todo, pid_t tid)
+{
+	for (size_t i = 0; i < todo->count; i++)
+		if (todo->tid[i] == tid) {
+			todo->tid[i] = todo->tid[--todo->count];
+			return;
+		}
+}
+
+static int list_threads(const struct target *target, struct quiesce_todo *todo)
+{
+	int count = proc_list_threads(target->ref.pid, &todo->tid);
+
+	if (count < 0)
+		return count;
+	todo->count = (size_t)count;
+	todo->listed = true;
+	return 0;
 }
 
 int quiesce_wait(const struct target *target, const struct quiesce_range *range, size_t count,
-		 uint64_t deadline_ns, struct quiesce_seen *seen, struct quiesce_result *ret)
+		 uint64_t deadline_ns, struct quiesce_todo *todo, struct quiesce_result *ret)
 {
 	struct scan scan = { .target = target, .range = range, .count = count, .result = ret };
 	struct timespec pause = { 0, PAUSE_NS };
-	int left;
+	int error = todo->listed ? 0 : list_threads(target, todo);
 
-	*ret = (struct quiesce_result){ 0 };
-	for (;;) {
-		left = pass(&scan, &seen->tid);
-		if (left <= 0)
+	*ret = (struct quiesce_result){ .threads = (uint32_t)todo->count };
+	while (!error) {
+		error = pass(&scan, todo);
+		if (error || !todo->count)
 			break;
+		ret->blocker = todo->tid[0];
 		if (!pidref_alive(&target->ref))
-			left = -ESRCH;
+			error = -ESRCH;
 		else if (tracee_now_ns() > deadline_ns)
-			left = -ETIME;
-		if (left < 0)
-			break;
-		(void)nanosleep(&pause, NULL);
+			error = -ETIME;
+		else
+			(void)nanosleep(&pause, NULL);
 		(void)abandon_release();
 	}
 	procmaps_done(&scan.maps);
-	return left;
+	return error;
 }

@@ -4,7 +4,6 @@
 #define MEMATTACH_QUIESCE_H
 
 #include "inject/target.h"
-#include "src/base/hashmap.h"
 
 struct quiesce_range {
 	uint64_t low, high;
@@ -15,22 +14,27 @@ struct quiesce_result {
 	pid_t blocker;			/* a thread that is still inside, after -ETIME */
 };
 
-/* Threads that were once seen outside; they stay outside. Zeroed: none. */
-struct quiesce_seen {
-	struct hashmap tid;
+/*
+ * The threads that were there when nothing led into the ranges any more and have
+ * not been seen outside since. Later ones started outside. Zeroed: not listed yet.
+ */
+struct quiesce_todo {
+	pid_t *tid;
+	size_t count;
+	bool listed;
 };
-void quiesce_seen_done(struct quiesce_seen *seen);
+void quiesce_todo_done(struct quiesce_todo *todo);
 
 /*
- * Looks at every thread that is not in seen, again and again, until each has once
- * been seen with no pc, return address or stack word in any range. Nothing may
- * lead into the ranges any more when this is called. 0, -ETIME (seen keeps what
- * was found: call again), -ESRCH, -errno.
+ * Looks at every thread of todo, again and again, until each has once been seen
+ * with no pc, return address or stack word in any range. Nothing may lead into
+ * the ranges any more when this is first called. 0, -ETIME (todo keeps what is
+ * left: call again), -ESRCH, -errno.
  */
 int quiesce_wait(const struct target *target, const struct quiesce_range *range, size_t count,
-		 uint64_t deadline_ns, struct quiesce_seen *seen, struct quiesce_result *ret)
+		 uint64_t deadline_ns, struct quiesce_todo *todo, struct quiesce_result *ret)
 	_must_check_;
-/* Notes that tid was proven outside in another way (its stack was unwound). 0 or -ENOMEM. */
-int quiesce_clear(struct quiesce_seen *seen, pid_t tid) _must_check_;
+/* tid was proven outside in another way: its stack was unwound. */
+void quiesce_clear(struct quiesce_todo *todo, pid_t tid);
 
 #endif

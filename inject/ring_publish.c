@@ -21,11 +21,11 @@ static int by_low(const void *a, const void *b)
 	return left->low < right->low ? -1 : left->low > right->low;
 }
 
-/* Sorted ranges to disjoint ones. Returns how many remain. */
-static uint32_t merge(struct ring_range *range, uint32_t count)
+uint32_t ring_ranges_merge(struct ring_range *range, uint32_t count)
 {
 	uint32_t kept = 0;
 
+	qsort(range, count, sizeof(*range), by_low);
 	for (uint32_t i = 0; i < count; i++) {
 		if (kept > 0 && range[i].low <= range[kept - 1].high) {
 			if (range[i].high > range[kept - 1].high)
@@ -50,10 +50,23 @@ void ring_publish_callers(struct ring_control *control)
 		control->caller[class][count[class]++] =
 			(struct ring_range){ entry->low, entry->high };
 	}
-	for (uint32_t class = 0; class < RING_CLASS_COUNT; class++) {
-		qsort(control->caller[class], count[class], sizeof(struct ring_range), by_low);
-		control->caller_count[class] = merge(control->caller[class], count[class]);
-	}
+	for (uint32_t class = 0; class < RING_CLASS_COUNT; class++)
+		control->caller_count[class] = ring_ranges_merge(control->caller[class],
+								 count[class]);
+}
+
+int ring_publish_helpers(struct ring_control *control, const struct ring_range *range,
+			 uint32_t count)
+{
+	struct ring_range *caller = control->caller[RING_CLASS_HEAP];
+	uint32_t before = control->caller_count[RING_CLASS_HEAP];
+
+	if (before > RING_MAX_ENTRIES || count > RING_MAX_ENTRIES - before)
+		return -E2BIG;
+	for (uint32_t i = 0; i < count; i++)
+		caller[before + i] = range[i];
+	control->caller_count[RING_CLASS_HEAP] = ring_ranges_merge(caller, before + count);
+	return 0;
 }
 
 int ring_publish_stacks_begin(const struct ring_control *control, uint64_t *ret_ticket)

@@ -11,6 +11,14 @@
  * recognised as nested. pre: entries filled in, nothing armed yet.
  */
 void ring_publish_callers(struct ring_control *control);
+/*
+ * Adds code whose calls to the malloc family are nested as well although it is no
+ * entry. pre: ring_publish_callers, nothing armed yet. 0, -E2BIG (nothing added).
+ */
+int ring_publish_helpers(struct ring_control *control, const struct ring_range *range,
+			 uint32_t count) _must_check_;
+/* Sorts ranges and makes them disjoint; returns how many remain. */
+uint32_t ring_ranges_merge(struct ring_range *range, uint32_t count);
 
 /*
  * Publishing stack ranges, in this order:

@@ -22,6 +22,7 @@
 #include "inject/tracee.h"
 
 #define STACK_SCAN_BYTES (1024ull * 1024)
+#define STOP_LIMIT_NS	 2000000000ull
 
 struct stopped_thread {
 	pid_t tid;
@@ -270,7 +271,7 @@ int stop_sample(const struct target *target, pid_t tid, size_t room, struct stop
 		goto out;
 	error = tracee_interrupt(tid);
 	if (!error)
-		error = tracee_wait(tid, tracee_now_ns() + 200000000ull, &stop);
+		error = tracee_wait(tid, tracee_now_ns() + STOP_LIMIT_NS, &stop);
 	if (error == -ETIME)
 		abandon_tracee(tid);
 	if (error)

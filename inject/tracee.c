@@ -120,8 +120,7 @@ static struct tracee_stop classify(pid_t tid, int status)
 	return (struct tracee_stop){ TRACEE_SIGNAL, signal };
 }
 
-/* Sleeps until SIGCHLD or deadline; 0 or -ETIME. */
-static int wait_for_child_signal(uint64_t deadline_ns)
+int tracee_wait_any(uint64_t deadline_ns)
 {
 	uint64_t now = tracee_now_ns();
 	struct timespec left;
@@ -153,7 +152,7 @@ int tracee_wait(pid_t tid, uint64_t deadline_ns, struct tracee_stop *ret)
 			break;
 		if (error)
 			return error;
-		error = wait_for_child_signal(deadline_ns);
+		error = tracee_wait_any(deadline_ns);
 	}
 	if (!WIFSTOPPED(status))
 		return -ESRCH;

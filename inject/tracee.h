@@ -41,6 +41,8 @@ int tracee_seize_at_exec(pid_t tid) _must_check_;
 int tracee_interrupt(pid_t tid) _must_check_;
 /* Waits until deadline_ns (CLOCK_MONOTONIC). 0, -ETIME (still running), -ESRCH (it ended). */
 int tracee_wait(pid_t tid, uint64_t deadline_ns, struct tracee_stop *ret) _must_check_;
+/* Sleeps until some tracee may have stopped; 0, or -ETIME at deadline_ns. */
+int tracee_wait_any(uint64_t deadline_ns) _must_check_;
 /* Lets it run to the next system call stop. */
 int tracee_run_to_syscall(pid_t tid) _must_check_;
 /* Lets it run, delivering signal (0: none). */

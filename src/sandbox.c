@@ -17,6 +17,8 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 
+#include "src/base/sanitized.h"
+
 #define ADDRESS_SPACE (6ull << 30)
 
 static int drop_capabilities(void)
@@ -101,7 +103,7 @@ static int install_filter(void)
 /* Hostile call frame information can make a parser ask for gigabytes: it gets an error instead. */
 static void limit_memory(void)
 {
-#ifndef __SANITIZE_ADDRESS__	/* whose shadow memory is larger than any limit */
+#if !MEMATTACH_SANITIZED	/* whose shadow memory is larger than any limit */
 	struct rlimit limit = { ADDRESS_SPACE, ADDRESS_SPACE };
 
 	(void)setrlimit(RLIMIT_AS, &limit);

@@ -34,7 +34,7 @@ enum session_state {
 	STATE_UNHOOKED,
 	STATE_LEFT,
 };
-enum { LOAD_TRIES = 40, PROOF_TRIES = 5, LEAVE_SECONDS = 15 };
+enum { LOAD_TRIES = 40, PROOF_TRIES = 5, LEAVE_SECONDS = 15, LEAVE_TRIES = 200 };
 
 #define MAX_EXE_BYTES (1ll << 29)
 #define PAUSE_STEP_NS 1000000ull /* between drains of an idle target; a half-full ring ends it */
@@ -200,7 +200,7 @@ static int try_load(struct session *s, enum attachment_loader loader)
 /* A thread moved on, a planned place was taken or code changed meanwhile. */
 static bool may_try_again(int error)
 {
-	return error == -EAGAIN || error == -ESTALE || error == -EEXIST;
+	return error == -EAGAIN || error == -ESTALE || error == -EEXIST || error == -ETIME;
 }
 
 /* By dlopen as long as a proof is had, then by map if that is allowed. */
@@ -412,7 +412,7 @@ static void leave(struct session *s)
 
 	for (int i = 0; !error && !s->link.target_gone; i++) {
 		error = unload_once(s);
-		if ((error != -EAGAIN && error != -ESTALE && error != -EPERM) || i >= 200)
+		if ((!may_try_again(error) && error != -EPERM) || i >= LEAVE_TRIES)
 			break;
 		error = 0;
 		short_pause();

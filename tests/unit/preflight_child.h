@@ -23,6 +23,7 @@
 
 #include "inject/preflight.h"
 #include "inject/proc_status.h"
+#include "src/base/sanitized.h"
 
 #define NOBODY 65534
 #define MIB    (1ull << 20)
@@ -101,11 +102,7 @@ static const struct preflight_options ordinary = { .memory_bytes = 16 * MIB };
 
 static inline bool instrumented(void)
 {
-#if defined(__SANITIZE_ADDRESS__)
-	return true;
-#else
-	return false;
-#endif
+	return MEMATTACH_SANITIZED;
 }
 
 static inline void expect_with(const struct child *child, const struct preflight_options *options,

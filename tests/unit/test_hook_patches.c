@@ -24,14 +24,7 @@
 #include <sys/wait.h>
 
 #include "inject/hook_planner.h"
-
-#if defined(__SANITIZE_ADDRESS__)
-#define SANITIZED 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define SANITIZED 1
-#endif
-#endif
+#include "src/base/sanitized.h"
 
 #define LIBRARY(name) "/usr/lib/x86_64-linux-gnu/" name
 #define PAGE		4096u
@@ -392,7 +385,7 @@ static void run_exercise(const char *preload, const char *family)
 	int status;
 	pid_t child;
 
-#ifdef SANITIZED
+#if MEMATTACH_SANITIZED
 	/* The sanitizer's malloc would be the one that is patched. */
 	skip();
 #endif

@@ -19,7 +19,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define FRAME __attribute__((noinline, noclone))
+#include "tests/victims/frame.h"
 
 static volatile int sink;
 

@@ -5,7 +5,7 @@
  * UNWIND_PLUG_INNER names its inner function: both builds have the same layout and
  * size, so that the second lands where the first was, and other names.
  */
-#define FRAME __attribute__((noinline, noclone))
+#include "tests/victims/frame.h"
 
 int unwind_plug(int (*callback)(int), int n);
 int UNWIND_PLUG_INNER(int (*callback)(int), int n);

@@ -18,7 +18,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#define FRAME	__attribute__((noinline, noclone))
+#include "tests/victims/frame.h"
+
 #define KEEP(p)	__asm__ volatile("" : : "r"(p) : "memory")
 
 static volatile int sink;
@@ -177,6 +178,7 @@ FRAME int victim_sort(void)
 	return values[0] + sink;
 }
 
+#ifndef UNWIND_STATIC	/* where the linker warns of dlopen */
 /*
  * Calls the plug-ins one after the other; both end up at the same address. Each
  * calls back through the pointer that it is given.
@@ -204,6 +206,7 @@ static int scene_plug(const char *directory)
 
 	return r + call_plug(directory, "unwind_plug_b.so") + sink;
 }
+#endif
 
 /* push %rbp; mov %rsp,%rbp; sub $64,%rsp; movabs $target,%rax; call *%rax; leave; ret */
 static void *make_jit(void *target)
@@ -251,8 +254,10 @@ int main(int argc, char **argv)
 		return scene_vdso() + sink;
 	if (!strcmp(scene, "sort"))
 		return victim_sort() + sink;
+#ifndef UNWIND_STATIC
 	if (!strcmp(scene, "plug"))
 		return scene_plug(argc > 2 ? argv[2] : ".") + sink;
+#endif
 	if (!strcmp(scene, "jit"))
 		return victim_jit() + sink;
 	return 2;
