@@ -82,6 +82,14 @@ static void ignore_stop_signals(void)
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
+/* Nothing of what the keeper holds, now or when it starts a second analyst, is inherited. */
+static void close_all_but(int fd)
+{
+	if (fd > STDERR_FILENO + 1)
+		(void)close_range(STDERR_FILENO + 1, (unsigned int)fd - 1, 0);
+	(void)close_range((unsigned int)fd + 1, ~0u, 0);
+}
+
 /* Starts an analyst; the keeper's end of its socket, or -errno. */
 static int start_analyst(struct analyst *a, const struct session_options *options)
 {
@@ -100,13 +108,20 @@ static int start_analyst(struct analyst *a, const struct session_options *option
 	if (a->pid == 0) {
 		struct target theirs = *a->target;
 
-		cleanup_fd(&pair[0]);
 		target_done(&theirs);	/* the analyst gets its own, weaker descriptors */
+		close_all_but(pair[1]);
 		ignore_stop_signals();
 		_exit(session_run(options, pair[1]));
 	}
 	cleanup_fd(&pair[1]);
 	return pair[0];
+}
+
+static void end_analyst(void *context)
+{
+	struct analyst *a = context;
+
+	(void)kill(a->pid, SIGKILL);	/* our child, not reaped yet: still this process */
 }
 
 static int restart_for_cleanup(void *context)
@@ -151,7 +166,8 @@ static int run_keeper(struct target *target, const struct session_options *optio
 		      const struct program *program)
 {
 	struct analyst analyst = { .options = options, .target = target };
-	struct keeper_options keeper = { .respawn = restart_for_cleanup, .context = &analyst };
+	struct keeper_options keeper = { .respawn = restart_for_cleanup,
+					 .end_analyst = end_analyst, .context = &analyst };
 	struct keeper_result result;
 	struct target own;
 	int error = 0;

@@ -8,7 +8,7 @@
 
 #include <errno.h>
 
-#include "inject/tracee.h"
+#include "inject/eintr.h"
 
 enum { ABANDON_MAX = 4096 };
 static pid_t waiting[ABANDON_MAX];
@@ -43,8 +43,7 @@ unsigned int abandon_release(void)
 			continue;
 		}
 		if (!error)
-			(void)tracee_detach(waiting[i],
-					    stop.kind == TRACEE_SIGNAL ? stop.signal : 0);
+			(void)eintr_release(waiting[i], &stop);
 		waiting[i] = waiting[--waiting_count];
 	}
 	return waiting_count;

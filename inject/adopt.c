@@ -64,7 +64,8 @@ static int read_control(struct inject *in, const struct procmap *ring)
 		error = -EBADMSG;
 	if (!error)
 		error = journal_check(&a->target, &a->control->journal);
-	if (!error && owner_lives(&a->control->journal))
+	a->journal = a->control->journal;
+	if (!error && owner_lives(&a->journal))
 		error = -EALREADY;
 	a->ring_base = ring->start;
 	a->geometry.total_bytes = ring->end - ring->start;
@@ -74,7 +75,7 @@ static int read_control(struct inject *in, const struct procmap *ring)
 /* Islands that the journal names and the kernel confirms. */
 static void adopt_islands(struct attachment *a, const struct procmaps *maps)
 {
-	const struct ring_journal *j = &a->control->journal;
+	const struct ring_journal *j = &a->journal;
 
 	for (uint32_t i = 0; i < j->island_count; i++) {
 		const struct procmap *map = procmaps_find(maps, j->island[i].address);
@@ -87,7 +88,7 @@ static void adopt_islands(struct attachment *a, const struct procmaps *maps)
 
 static void adopt_shim(struct attachment *a, const struct procmaps *maps)
 {
-	const struct ring_journal *j = &a->control->journal;
+	const struct ring_journal *j = &a->journal;
 
 	a->loader = j->loader == LOADER_DLOPEN ? LOADER_DLOPEN : LOADER_MAP;
 	a->dl_handle = j->dl_handle;
@@ -142,6 +143,6 @@ int inject_adopt(struct inject *in, const struct hook_plan *plan)
 	adopt_shim(a, &maps);
 	adopt_islands(a, &maps);
 	/* without a patch no thread can ever have been led into the shim */
-	in->done = a->control->journal.patch_count ? INJECT_STEPS : INJECT_LOAD + 1;
+	in->done = a->journal.patch_count ? INJECT_STEPS : INJECT_LOAD + 1;
 	return 0;
 }

@@ -4,8 +4,8 @@
  *
  * Order matters where several names share an address: the first one names it.
  * Entries with RING_SHAPE_NONE change blocks in a way that no record describes
- * (resize in place, a heap as first argument, free on failure); they are listed
- * so that a user is told that they are not seen.
+ * (resize in place, a heap as first argument, free on failure, copies of unknown
+ * size); they are listed so that a user is told that they are not seen.
  */
 #include "inject/allocators.h"
 
@@ -150,7 +150,40 @@ const struct allocator_name allocator_names[] = {
 	MI("mi_expand", NONE),
 	MI("mi_reallocf", NONE),
 	MI("mi_reallocarr", NONE),
+	MI("mi__expand", NONE),
 	MI("mi_heap_malloc", NONE),
+	MI("mi_heap_malloc_small", NONE),
+	MI("mi_heap_zalloc", NONE),
+	MI("mi_heap_calloc", NONE),
+	MI("mi_heap_mallocn", NONE),
+	MI("mi_heap_malloc_aligned", NONE),
+	MI("mi_heap_malloc_aligned_at", NONE),
+	MI("mi_heap_zalloc_aligned", NONE),
+	MI("mi_heap_zalloc_aligned_at", NONE),
+	MI("mi_heap_calloc_aligned", NONE),
+	MI("mi_heap_calloc_aligned_at", NONE),
+	MI("mi_heap_alloc_new", NONE),
+	MI("mi_heap_alloc_new_n", NONE),
+	MI("mi_heap_realloc", NONE),
+	MI("mi_heap_reallocn", NONE),
+	MI("mi_heap_reallocf", NONE),
+	MI("mi_heap_rezalloc", NONE),
+	MI("mi_heap_recalloc", NONE),
+	MI("mi_heap_realloc_aligned", NONE),
+	MI("mi_heap_realloc_aligned_at", NONE),
+	MI("mi_heap_rezalloc_aligned", NONE),
+	MI("mi_heap_rezalloc_aligned_at", NONE),
+	MI("mi_heap_recalloc_aligned", NONE),
+	MI("mi_heap_recalloc_aligned_at", NONE),
+	MI("mi_heap_strdup", NONE),
+	MI("mi_heap_strndup", NONE),
+	MI("mi_heap_realpath", NONE),
+	MI("mi_heap_destroy", NONE),
+	MI("mi_strdup", NONE),
+	MI("mi_strndup", NONE),
+	MI("mi_realpath", NONE),
+	MI("mi_mbsdup", NONE),
+	MI("mi_dupenv_s", NONE),
 
 	MAP("mmap", MMAP),
 	MAP("mmap64", MMAP),

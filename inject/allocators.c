@@ -12,7 +12,8 @@
  * renamed and bundled. GOT contents were rejected as well: they miss dlsym and
  * whatever has not been bound yet.
  *
- * An allocator's helpers are what its hooked entries reach by direct branches.
+ * An allocator's helpers (hook_plan.helper) are among what its entries reach by
+ * direct branches, jumps through slots, and addresses that they take.
  * Taking all of its library instead was rejected: there are libraries with an
  * allocator inside, and allocators with functions that allocate for the program.
  */
@@ -30,9 +31,10 @@
 #include "inject/plt.h"
 
 /* Of one module: several times what the largest allocator needs. */
-#define HELPERS_MAX_FUNCTIONS	2048u
-#define HELPERS_MAX_BRANCHES	16384u
-#define HELPERS_MAX_BYTES	(4u << 20)
+#define WALK_MAX_FUNCTIONS	2048u
+#define WALK_MAX_BRANCHES	16384u
+#define WALK_MAX_TARGETS	4096u
+#define WALK_MAX_BYTES	(4u << 20)
 
 /* Names that are looked up although they are no entry points. */
 static const char *const marker_names[] = {
@@ -434,60 +436,53 @@ static int symbol_called(const struct allocators *found, const char *name)
 	return -1;
 }
 
-/* Where a stub leads whose slot holds target: to be told by name before it is bound. */
-static uint64_t stub_leads_to(const struct elf_image *image, uint64_t target, const char *name)
-{
-	struct elf_symbol symbol;
-
-	if (target < image->low || target >= image->high)
-		return 0;
-	return *name && elf_image_lookup(image, name, &symbol) == 0 ? symbol.address : target;
-}
-
 int allocators_symbol_reached(const struct allocators *found,
-			      const struct allocator_module *module, uint64_t target,
-			      uint64_t *ret_address)
+			      const struct allocator_module *module, uint64_t *target)
 {
-	int index = allocators_symbol_at(found, target);
+	const struct elf_image *image = &module->image;
+	int index = allocators_symbol_at(found, *target);
+	struct elf_symbol own;
 	char name[PLT_NAME_BYTES];
 
-	if (ret_address)
-		*ret_address = target;
-	if (index >= 0 || plt_resolve(&module->image, target, &target, name) < 0)
+	if (index >= 0 || plt_resolve(image, *target, target, name) < 0)
 		return index;
-	if (ret_address)
-		*ret_address = stub_leads_to(&module->image, target, name);
-	index = allocators_symbol_at(found, target);
-	return index >= 0 ? index : symbol_called(found, name);
+	index = allocators_symbol_at(found, *target);
+	if (index < 0)
+		index = symbol_called(found, name);
+	if (*target < image->low || *target >= image->high)
+		*target = 0;
+	else if (*name)
+		*target = elf_image_lookup(image, name, &own) == 0 ? own.address : 0;
+	return index;
 }
 
 /* A function that hooked entries reach. */
-struct helper {
+struct function {
 	struct entry_span span;
 	bool calls;	/* a hooked entry: the return address lies in here */
 	bool jumps;	/* to a hooked entry: the return address lies in its caller */
 };
 
-struct helper_branch {
-	uint16_t from, to;	/* indexes of helpers */
+struct branch {
+	uint16_t from, to;	/* indexes of functions */
 	bool is_jump;
 };
 
-struct helpers_walk {
-	const struct allocators *found;
-	const struct allocator_module *module;
-	const uint8_t *fate;
-	size_t count, branch_count, bytes;
-	bool cut;	/* met a limit */
-	struct helper helper[HELPERS_MAX_FUNCTIONS];
-	struct helper_branch branch[HELPERS_MAX_BRANCHES];
-	uint8_t code[ENTRY_MAX_CODE_BYTES];	/* of the helper being decoded */
+/* Where a branch leads, remembered: the index of a function, or one of these. */
+enum { LEADS_NOWHERE = -1, LEADS_TO_ENTRY = -2 };
+struct target {
+	uint64_t address;
+	int leads_to;
 };
 
-static bool is_heap(const struct allocator_symbol *symbol)
-{
-	return symbol->name->group != ALLOCATOR_MAPPING && symbol->name->group != ALLOCATOR_LOADER;
-}
+struct walk {
+	struct allocator_reach *reach;
+	size_t count, branch_count, target_count, bytes;
+	struct function function[WALK_MAX_FUNCTIONS];
+	struct branch branch[WALK_MAX_BRANCHES];
+	struct target target[WALK_MAX_TARGETS];
+	uint8_t code[ENTRY_MAX_CODE_BYTES];	/* of the function being decoded */
+};
 
 static bool is_code(const struct elf_image *image, uint64_t address)
 {
@@ -501,68 +496,82 @@ static bool is_code(const struct elf_image *image, uint64_t address)
 	return false;
 }
 
-/* Index of the helper that holds address, added if it is new; -1: unknown code, no room. */
-static int helper_at(struct helpers_walk *walk, uint64_t address)
+/*
+ * Index of the function that holds address, -1: none. Only a function that starts
+ * there is new; what jumps into the middle of one came from there, by a cold part.
+ */
+static int function_at(struct walk *walk, uint64_t address)
 {
+	const struct elf_image *image = walk->reach->image;
 	const struct entry_span *span;
 	struct code_ranges ranges;
 
 	for (size_t i = 0; i < walk->count; i++) {
-		if (address >= walk->helper[i].span.low && address < walk->helper[i].span.high)
+		if (address >= walk->function[i].span.low && address < walk->function[i].span.high)
 			return (int)i;
 	}
-	if (!is_code(&walk->module->image, address) ||
-	    code_ranges_near(&walk->module->image, NULL, address, address, &ranges) < 0)
+	if (!is_code(image, address) ||
+	    code_ranges_near(image, NULL, address, address, &ranges) < 0)
 		return -1;
 	span = code_ranges_find(&ranges, address);
-	if (!span)
+	if (!span || span->low != address)
 		return -1;
-	if (walk->count >= HELPERS_MAX_FUNCTIONS) {
-		walk->cut = true;
+	if (walk->count >= WALK_MAX_FUNCTIONS) {
+		walk->reach->cut = true;
 		return -1;
 	}
-	walk->helper[walk->count].span = *span;
+	walk->function[walk->count].span = *span;
 	return (int)walk->count++;
 }
 
-static void add_branch(struct helpers_walk *walk, size_t from, int to, bool is_jump)
+static int find_target(struct walk *walk, uint64_t address)
 {
+	switch (walk->reach->target(walk->reach->context, address, &address)) {
+	case ALLOCATOR_HOOKED:
+		return LEADS_TO_ENTRY;
+	case ALLOCATOR_CODE:
+		return function_at(walk, address);
+	default:
+		return LEADS_NOWHERE;
+	}
+}
+
+static int leads_to(struct walk *walk, uint64_t address)
+{
+	int to;
+
+	for (size_t i = 0; i < walk->target_count; i++) {
+		if (walk->target[i].address == address)
+			return walk->target[i].leads_to;
+	}
+	to = find_target(walk, address);
+	if (walk->target_count < WALK_MAX_TARGETS)
+		walk->target[walk->target_count++] = (struct target){ address, to };
+	return to;
+}
+
+static void follow(struct walk *walk, size_t from, uint64_t target, bool is_jump)
+{
+	int to = leads_to(walk, target);
+
+	if (to == LEADS_TO_ENTRY && is_jump)
+		walk->function[from].jumps = true;
+	else if (to == LEADS_TO_ENTRY)
+		walk->function[from].calls = true;
 	if (to < 0 || (size_t)to == from)
 		return;
-	if (walk->branch_count >= HELPERS_MAX_BRANCHES) {
-		walk->cut = true;
+	if (walk->branch_count >= WALK_MAX_BRANCHES) {
+		walk->reach->cut = true;
 		return;
 	}
 	walk->branch[walk->branch_count++] =
-		(struct helper_branch){ (uint16_t)from, (uint16_t)to, is_jump };
-}
-
-/* A branch of helper `from` leads to target: notes hooked entries, goes on to the rest. */
-static void follow(struct helpers_walk *walk, size_t from, uint64_t target, bool is_jump)
-{
-	struct helper *helper = &walk->helper[from];
-	uint64_t address;
-	int symbol = allocators_symbol_reached(walk->found, walk->module, target, &address);
-	uint8_t fate = ALLOCATOR_UNHOOKED;
-
-	if (symbol >= 0 && is_heap(&walk->found->symbol[symbol]))
-		fate = walk->fate[symbol];
-	else if (symbol >= 0)
-		return;
-	if (fate == ALLOCATOR_OUTSIDE)
-		return;
-	if (fate == ALLOCATOR_UNHOOKED)
-		add_branch(walk, from, helper_at(walk, address), is_jump);
-	else if (is_jump)
-		helper->jumps = true;
-	else
-		helper->calls = true;
+		(struct branch){ (uint16_t)from, (uint16_t)to, is_jump };
 }
 
 /* call and jmp through a slot of the module, as -fno-plt has it. */
-static void follow_slot(struct helpers_walk *walk, size_t from, uint64_t slot, bool is_jump)
+static void follow_slot(struct walk *walk, size_t from, uint64_t slot, bool is_jump)
 {
-	const struct elf_image *image = &walk->module->image;
+	const struct elf_image *image = walk->reach->image;
 	uint64_t target;
 
 	if (slot >= image->low && slot < image->high && image->high - slot >= sizeof(target) &&
@@ -570,48 +579,43 @@ static void follow_slot(struct helpers_walk *walk, size_t from, uint64_t slot, b
 		follow(walk, from, target, is_jump);
 }
 
-/* A function whose address is taken may be called by whom it is handed to. */
-static void follow_pointer(struct helpers_walk *walk, size_t from, uint64_t target)
-{
-	int to = helper_at(walk, target);
-
-	if (to >= 0 && walk->helper[to].span.low == target)
-		follow(walk, from, target, false);
-}
-
-static void follow_instruction(struct helpers_walk *walk, size_t from, uint64_t end,
+/* By branches, and by `lea`: a function whose address is taken may be called by whom gets it. */
+static void follow_instruction(struct walk *walk, size_t from, uint64_t end,
 			       const ZydisDecodedInstruction *in)
 {
-	const struct entry_span *span = &walk->helper[from].span;
+	const struct entry_span *span = &walk->function[from].span;
 	bool by_rip = (in->attributes & ZYDIS_ATTRIB_HAS_MODRM) && in->raw.modrm.mod == 0 &&
 		      in->raw.modrm.rm == 5;
 	uint64_t there = end + (by_rip ? (uint64_t)in->raw.disp.value : in->raw.imm[0].value.u);
 	bool is_jump = in->meta.category == ZYDIS_CATEGORY_UNCOND_BR ||
 		       in->meta.category == ZYDIS_CATEGORY_COND_BR;
+	bool is_branch = is_jump || in->meta.category == ZYDIS_CATEGORY_CALL;
 
-	if (in->mnemonic == ZYDIS_MNEMONIC_LEA && by_rip)
-		follow_pointer(walk, from, there);
-	if (!is_jump && in->meta.category != ZYDIS_CATEGORY_CALL)
+	if (!is_jump && !walk->reach->find_helpers)
 		return;
-	if (by_rip)
+	if (is_branch && by_rip)
 		follow_slot(walk, from, there, is_jump);
-	else if (in->raw.imm[0].is_relative && (there < span->low || there >= span->high))
+	else if ((is_branch && in->raw.imm[0].is_relative &&
+		  (there < span->low || there >= span->high)) ||
+		 (in->mnemonic == ZYDIS_MNEMONIC_LEA && by_rip &&
+		  is_code(walk->reach->image, there)))
 		follow(walk, from, there, is_jump);
 }
 
-static void decode_helper(struct helpers_walk *walk, size_t index)
+static void decode_function(struct walk *walk, size_t index)
 {
-	const struct elf_image *image = &walk->module->image;
-	uint64_t low = walk->helper[index].span.low, bytes = walk->helper[index].span.high - low;
+	const struct elf_reader *reader = &walk->reach->image->reader;
+	struct entry_span span = walk->function[index].span;
+	uint64_t bytes = span.high - span.low;
 	ZydisDecodedInstruction in;
 	ZydisDecoder decoder;
 
-	if (bytes > sizeof(walk->code) || bytes > HELPERS_MAX_BYTES - walk->bytes) {
-		walk->cut = true;
+	if (bytes > sizeof(walk->code) || bytes > WALK_MAX_BYTES - walk->bytes) {
+		walk->reach->cut = true;
 		return;
 	}
 	walk->bytes += bytes;
-	if (image->reader.read(image->reader.context, low, walk->code, bytes) < 0)
+	if (reader->read(reader->context, span.low, walk->code, bytes) < 0)
 		return;
 	(void)ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
 	for (uint64_t at = 0; at < bytes; at += in.length) {
@@ -619,91 +623,65 @@ static void decode_helper(struct helpers_walk *walk, size_t index)
 							      bytes - at, &in)))
 			in.length = 1;
 		else
-			follow_instruction(walk, index, low + at + in.length, &in);
+			follow_instruction(walk, index, span.low + at + in.length, &in);
 	}
 }
 
-/* Who jumps to what jumps to an entry does so too. */
-static void spread_jumps(struct helpers_walk *walk)
+/* Who jumps to what jumps to an entry does so too; who calls it, as good as calls the entry. */
+static void spread_jumps(struct walk *walk)
 {
 	bool changed = true;
 
 	while (changed) {
 		changed = false;
 		for (size_t i = 0; i < walk->branch_count; i++) {
-			const struct helper_branch *b = &walk->branch[i];
+			const struct branch *b = &walk->branch[i];
+			struct function *from = &walk->function[b->from];
 
-			if (!b->is_jump || !walk->helper[b->to].jumps || walk->helper[b->from].jumps)
+			if (!walk->function[b->to].jumps ||
+			    (b->is_jump ? from->jumps : from->calls))
 				continue;
-			walk->helper[b->from].jumps = true;
+			*(b->is_jump ? &from->jumps : &from->calls) = true;
 			changed = true;
 		}
 	}
 }
 
-static void walk_helpers(struct helpers_walk *walk)
+static void walk_functions(struct walk *walk)
 {
-	for (size_t i = 0; i < walk->found->symbol_count; i++) {
-		const struct allocator_symbol *symbol = &walk->found->symbol[i];
+	struct allocator_reach *reach = walk->reach;
 
-		if (&walk->found->module[symbol->module] == walk->module && is_heap(symbol) &&
-		    walk->fate[i] == ALLOCATOR_HOOKED)
-			(void)helper_at(walk, symbol->address);
-	}
+	for (size_t i = 0; i < reach->entry_count; i++)
+		(void)function_at(walk, reach->entry[i]);
 	for (size_t i = 0; i < walk->count; i++)
-		decode_helper(walk, i);
+		decode_function(walk, i);
 	spread_jumps(walk);
-	for (size_t i = 0; i < walk->branch_count; i++) {
-		const struct helper_branch *b = &walk->branch[i];
+	for (size_t i = 0; i < reach->entry_count; i++) {
+		int at = function_at(walk, reach->entry[i]);
 
-		if (!b->is_jump && walk->helper[b->to].jumps)
-			walk->helper[b->from].calls = true;
+		reach->jumps_on[i] = at >= 0 && walk->function[at].jumps;
 	}
 }
 
-/* A library with an allocator that is not also the C library. */
-static bool may_have_helpers(const struct allocators *found, size_t module)
+int allocators_reach(struct allocator_reach *reach)
 {
-	bool may = false;
+	struct walk *walk = calloc(1, sizeof(*walk));
 
-	for (size_t i = 0; i < found->symbol_count && !found->module[module].is_exe; i++) {
-		const struct hook_family *family = &found->family[found->symbol[i].family];
-
-		if (found->symbol[i].module != module || family->kind != HOOK_FAMILY_MALLOC)
-			continue;
-		if (strcmp(family->name, "glibc") == 0 || strcmp(family->name, "musl") == 0)
-			return false;
-		may = true;
-	}
-	return may;
-}
-
-int allocators_helpers(const struct allocators *found, size_t module, const uint8_t *fate,
-		       struct ring_range *ret, uint32_t room, bool *ret_complete)
-{
-	struct helpers_walk *walk;
-	uint32_t count = 0;
-
-	*ret_complete = true;
-	if (!may_have_helpers(found, module))
-		return 0;
-	walk = calloc(1, sizeof(*walk));
 	if (!walk)
 		return -ENOMEM;
-	walk->found = found;
-	walk->module = &found->module[module];
-	walk->fate = fate;
-	walk_helpers(walk);
-	for (size_t i = 0; i < walk->count; i++) {
-		if (!walk->helper[i].calls)
+	walk->reach = reach;
+	walk_functions(walk);
+	for (size_t i = 0; i < walk->count && reach->find_helpers; i++) {
+		const struct function *function = &walk->function[i];
+
+		if (!function->calls)
 			continue;
-		if (count < room)
-			ret[count++] = (struct ring_range){ walk->helper[i].span.low,
-							    walk->helper[i].span.high };
+		if (reach->helper_count < 2 * RING_MAX_ENTRIES)
+			reach->helper[reach->helper_count++] =
+				(struct ring_range){ function->span.low, function->span.high };
 		else
-			walk->cut = true;
+			reach->cut = true;
 	}
-	*ret_complete = !walk->cut;
 	free(walk);
-	return (int)count;
+	return 0;
 }

@@ -112,32 +112,38 @@ int allocators_lookup(const struct allocator_module *module, const char *name,
 /* Index of the symbol at address, or -1. */
 int allocators_symbol_at(const struct allocators *found, uint64_t address);
 /*
- * The symbol that code of module reaches by a branch to target, through a stub of
- * its linkage table or not; -1: none. *ret_address (may be NULL) gets where the
- * branch leads, 0 when that is out of the module or unknown.
+ * The symbol that a branch of module to *target reaches, through a stub of its
+ * linkage table or not; -1: none known. Behind a stub *target becomes the function
+ * of the module that the stub is for, or 0.
  */
 int allocators_symbol_reached(const struct allocators *found,
-			      const struct allocator_module *module, uint64_t target,
-			      uint64_t *ret_address);
+			      const struct allocator_module *module, uint64_t *target);
 
-/* What becomes of a symbol, for allocators_helpers(). */
-enum allocator_fate {
-	ALLOCATOR_UNHOOKED = 0,	/* code like any other */
-	ALLOCATOR_HOOKED,
-	ALLOCATOR_FORWARDS,	/* a mere jump to one that is hooked */
-	ALLOCATOR_OUTSIDE,	/* not hooked, but what it calls counts as if the program did */
+/* Where a branch of an allocator leads. */
+enum allocator_target {
+	ALLOCATOR_NOWHERE = 0,	/* out of the module, or to what must not be gone into */
+	ALLOCATOR_CODE,		/* a function of the module */
+	ALLOCATOR_HOOKED,	/* an entry that is hooked, of the malloc family */
 };
 
-/*
- * Finds the code of a module that calls hooked entries of the malloc family on
- * behalf of hooked ones: mimalloc's realloc frees by way of a function that is no
- * entry. fate is indexed by symbol. Fills ret with at most room ranges, unsorted.
- * Nothing is found in the executable, libc and ld.so: there the rest of the
- * program is reached as well. Returns their number; *ret_complete is false if
- * there were more or the walk met a limit. -ENOMEM.
- */
-int allocators_helpers(const struct allocators *found, size_t module, const uint8_t *fate,
-		       struct ring_range *ret, uint32_t room, bool *ret_complete) _must_check_;
+/* What the hooked entries of a module reach in it. The first part is the caller's to fill. */
+struct allocator_reach {
+	const struct elf_image *image;
+	/* Tells what is at address, which may be a stub; *ret_address: of ALLOCATOR_CODE. */
+	enum allocator_target (*target)(void *context, uint64_t address, uint64_t *ret_address);
+	void *context;
+	bool find_helpers;	/* else only jumps are followed */
+	uint32_t entry_count;
+	uint64_t entry[RING_MAX_ENTRIES];	/* its hooked entries of the malloc family */
+
+	bool jumps_on[RING_MAX_ENTRIES];	/* the entry may end in a jump to a hooked one */
+	bool cut;		/* more than there is room for, here or while searching */
+	uint32_t helper_count;
+	struct ring_range helper[2 * RING_MAX_ENTRIES];	/* unsorted; see hook_plan.helper */
+};
+
+/* Fills the second part of reach, which must be zero. 0, -ENOMEM. */
+int allocators_reach(struct allocator_reach *reach) _must_check_;
 
 /*
  * Fills ret (32 bytes) with the version of the allocator called family in module,

@@ -9,8 +9,8 @@
 
 #include <errno.h>
 
+#include "inject/abandon.h"
 #include "inject/arch/x86_64/regs.h"
-#include "inject/tracee.h"
 
 int eintr_hide(pid_t tid, struct user_regs_struct *registers)
 {
@@ -19,4 +19,27 @@ int eintr_hide(pid_t tid, struct user_regs_struct *registers)
 		return 0;
 	registers->rax = (unsigned long long)-EINTR_RESTARTNOHAND;
 	return tracee_set_registers(tid, registers);
+}
+
+int eintr_detach(pid_t tid, int signal)
+{
+	int error = tracee_detach(tid, signal);
+
+	if (error == -ESRCH)
+		abandon_tracee(tid);
+	return error;
+}
+
+int eintr_release(pid_t tid, const struct tracee_stop *stop)
+{
+	struct user_regs_struct registers;
+
+	if (stop->kind == TRACEE_EVENT_STOP || stop->kind == TRACEE_SIGNAL) {
+		int error = tracee_get_registers(tid, &registers);
+
+		if (!error)
+			error = eintr_hide(tid, &registers);
+		(void)error;	/* gone: the detach finds out */
+	}
+	return eintr_detach(tid, stop->kind == TRACEE_SIGNAL ? stop->signal : 0);
 }

@@ -6,6 +6,7 @@
 #include <sys/types.h>
 #include <sys/user.h>
 
+#include "inject/tracee.h"
 #include "src/base/cleanup.h"
 
 /* Results by which the kernel says how an interrupted call goes on (include/linux/errno.h). */
@@ -22,5 +23,14 @@ enum eintr_restart {
  * -ERESTARTNOHAND, in the thread and in *registers. 0 or -ESRCH.
  */
 int eintr_hide(pid_t tid, struct user_regs_struct *registers) _must_check_;
+/*
+ * The way out of every stop that changed nothing: hides such an -EINTR (also
+ * behind a signal that turns out to be ignored), passes the stop's signal on and
+ * lets tid run. A tracee that was killed meanwhile is noted to be reaped, or the
+ * target's exec would wait for it. 0 or -ESRCH.
+ */
+int eintr_release(pid_t tid, const struct tracee_stop *stop);
+/* The same at the end of a stop that set the registers itself. */
+int eintr_detach(pid_t tid, int signal);
 
 #endif

@@ -65,7 +65,7 @@ struct hook_entry {
 	uint8_t gap_expect[8];		/* the first 5 are what lies there */
 	uint16_t island;		/* index in hook_plan.island */
 	uint16_t slot;			/* which struct ring_island_entry of that island */
-	uint32_t reserved;
+	uint32_t jumps_on;		/* 1: to another entry, see RING_ISLAND_SPAN */
 };
 
 /* A page or more of r-x code to place at address (a hole within 1 GiB of what it serves). */
@@ -96,9 +96,9 @@ struct hook_plan {
 	uint32_t left_out;		/* entries and families beyond the limits above */
 
 	/*
-	 * Code of no entry that calls entries of the malloc family on behalf of one:
-	 * such calls are nested too. Sorted, disjoint, outside of the entries' ranges'
-	 * count: with those of the malloc family it fits RING_MAX_ENTRIES.
+	 * Code that is no entry but calls entries of the malloc family on behalf of one:
+	 * such calls are nested too. Sorted, disjoint; there are at most
+	 * RING_MAX_ENTRIES - entry_count.
 	 */
 	uint32_t helper_count;
 	uint32_t reserved;

@@ -169,7 +169,7 @@ static int find_forward(const struct planner *planner, const struct candidate *c
 	if (!entry_forwards(&c->code, symbol->address, symbol->name->shape == RING_SHAPE_FREE,
 			    &target))
 		return -1;
-	index = allocators_symbol_reached(planner->found, c->module, target, NULL);
+	index = allocators_symbol_reached(planner->found, c->module, &target);
 	if (index < 0)
 		return -1;
 	other = &planner->found->symbol[index];
@@ -467,62 +467,111 @@ static void drop_unreachable(struct planner *planner)
 	plan->entry_count = kept;
 }
 
-static uint8_t symbol_fate(const struct planner *planner, size_t index)
+static bool is_heap_entry(const struct hook_entry *entry)
 {
-	const struct hook_plan *plan = planner->plan;
-	const struct allocator_symbol *symbol = &planner->found->symbol[forward_end(planner, index)];
+	return entry->shape < RING_SHAPE_MMAP;
+}
 
-	for (uint32_t i = 0; i < plan->entry_count; i++) {
-		if (plan->entry[i].address == symbol->address)
-			return planner->state[index] == SYMBOL_FORWARDS ? ALLOCATOR_FORWARDS :
-									   ALLOCATOR_HOOKED;
+/* True if the symbol at index, or the one that it is but a jump to, is planned. */
+static bool is_hooked(const struct planner *planner, size_t index)
+{
+	uint64_t address = planner->found->symbol[forward_end(planner, index)].address;
+
+	for (uint32_t i = 0; i < planner->plan->entry_count; i++) {
+		if (planner->plan->entry[i].address == address)
+			return is_heap_entry(&planner->plan->entry[i]);
 	}
-	/* `operator new` that calls malloc: what it asks for is seen there, or nowhere. */
-	return symbol->name->throws ? ALLOCATOR_OUTSIDE : ALLOCATOR_UNHOOKED;
+	return false;
 }
 
-/* How many more ranges the shim can look callers of the malloc family up in. */
-static uint32_t helper_room(const struct hook_plan *plan)
+struct branch_context {
+	const struct planner *planner;
+	const struct allocator_module *module;
+};
+
+/* For allocators_reach(). */
+static enum allocator_target branch_target(void *context, uint64_t address, uint64_t *ret_address)
 {
-	uint32_t room = RING_MAX_ENTRIES - plan->helper_count;
+	const struct branch_context *from = context;
+	int index = allocators_symbol_reached(from->planner->found, from->module, &address);
+	const struct allocator_name *name;
 
-	for (uint32_t i = 0; i < plan->entry_count; i++)
-		room -= ring_shape_class(plan->entry[i].shape) == RING_CLASS_HEAP && room > 0;
-	return room;
+	*ret_address = address;
+	if (index < 0)
+		return address ? ALLOCATOR_CODE : ALLOCATOR_NOWHERE;
+	if (is_hooked(from->planner, (size_t)index))
+		return ALLOCATOR_HOOKED;
+	name = from->planner->found->symbol[index].name;
+	/* An `operator new` that is not hooked: what it asks malloc for is the program's. */
+	if (name->throws || name->group == ALLOCATOR_MAPPING || name->group == ALLOCATOR_LOADER)
+		return ALLOCATOR_NOWHERE;
+	return ALLOCATOR_CODE;
 }
 
-/* Only what the keeper will accept. Returns how many remain. */
-static uint32_t keep_text(const struct procmaps *maps, struct ring_range *range, uint32_t count)
+/*
+ * True for libraries with an allocator. From the entries of libc and of the
+ * executable the rest of the program is reached as well: no helpers there.
+ */
+static bool may_have_helpers(const struct planner *planner, const struct hook_entry *entry,
+			     const struct allocator_module *module)
 {
-	uint32_t kept = 0;
+	const char *family = planner->plan->family[entry->family].name;
 
-	for (uint32_t i = 0; i < count; i++) {
-		if (is_text(maps, range[i].low, range[i].high - range[i].low))
-			range[kept++] = range[i];
-	}
-	return kept;
+	return !module->is_exe && strcmp(family, "glibc") != 0 && strcmp(family, "musl") != 0;
 }
 
-static int plan_helpers(struct planner *planner)
+/* Adds what the keeper will accept, as much as the shim has room for besides the entries. */
+static void add_helpers(struct planner *planner, const struct ring_range *range, uint32_t count)
 {
 	struct hook_plan *plan = planner->plan;
-	uint8_t fate[ALLOCATORS_MAX_SYMBOLS];
 
-	for (size_t i = 0; i < planner->found->symbol_count; i++)
-		fate[i] = symbol_fate(planner, i);
-	for (size_t i = 0; i < planner->found->module_count; i++) {
-		struct ring_range *range = &plan->helper[plan->helper_count];
-		bool complete;
-		int count = allocators_helpers(planner->found, i, fate, range, helper_room(plan),
-					       &complete);
-
-		if (count < 0)
-			return count;
-		plan->helper_count += keep_text(planner->input->maps, range, (uint32_t)count);
-		plan->left_out += !complete;
+	for (uint32_t i = 0; i < count; i++) {
+		if (!is_text(planner->input->maps, range[i].low, range[i].high - range[i].low))
+			continue;
+		if (plan->helper_count < RING_MAX_ENTRIES - plan->entry_count)
+			plan->helper[plan->helper_count++] = range[i];
+		else
+			plan->left_out++;
 	}
+}
+
+/* What the entries of one module reach: helpers, and by jumps each other. */
+static int plan_reach(struct planner *planner, const struct allocator_module *module)
+{
+	struct hook_plan *plan = planner->plan;
+	struct branch_context from = { planner, module };
+	struct allocator_reach reach = { .image = &module->image, .target = branch_target,
+					 .context = &from };
+	uint32_t index[RING_MAX_ENTRIES];
+	int r;
+
+	for (uint32_t i = 0; i < plan->entry_count; i++) {
+		const struct hook_entry *entry = &plan->entry[i];
+
+		if (!is_heap_entry(entry) || entry->address < module->image.low ||
+		    entry->address >= module->image.high)
+			continue;
+		reach.find_helpers = may_have_helpers(planner, entry, module);
+		index[reach.entry_count] = i;
+		reach.entry[reach.entry_count++] = entry->address;
+	}
+	r = reach.entry_count ? allocators_reach(&reach) : 0;
+	for (uint32_t i = 0; r == 0 && i < reach.entry_count; i++)
+		plan->entry[index[i]].jumps_on = reach.jumps_on[i];
+	add_helpers(planner, reach.helper, reach.helper_count);
+	plan->left_out += reach.cut;
+	return r;
+}
+
+static int plan_reaches(struct planner *planner)
+{
+	struct hook_plan *plan = planner->plan;
+	int r = 0;
+
+	for (size_t i = 0; i < planner->found->module_count && r == 0; i++)
+		r = plan_reach(planner, &planner->found->module[i]);
 	plan->helper_count = ring_ranges_merge(plan->helper, plan->helper_count);
-	return 0;
+	return r;
 }
 
 static int make_plan(struct planner *planner)
@@ -543,7 +592,7 @@ static int make_plan(struct planner *planner)
 		return r;
 	drop_unreachable(planner);
 	name_forwards(planner);
-	r = plan_helpers(planner);
+	r = plan_reaches(planner);
 	if (r < 0)
 		return r;
 	return gadgets_find(&planner->search, planner->found, plan);

@@ -14,6 +14,7 @@
 #include <cpuid.h>
 #include <errno.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "inject/journal.h"
@@ -29,7 +30,8 @@ enum {
 	JMP_SHORT_BYTES = 2,
 	STOP_TRIES = 14,
 };
-#define STOP_BUDGET_NS 20000000ull	/* doubles every 2 tries */
+#define STOP_BUDGET_NS 20000000ull	/* doubles every 3 tries, up to 160 ms */
+#define BETWEEN_STOPS_NS 30000000l	/* the target runs at least as long as it may stand */
 
 static bool in_text(const struct procmaps *maps, uint64_t low, uint64_t high)
 {
@@ -223,6 +225,8 @@ int hooks_write_islands(struct attachment *a)
 		error = fill_slot(a, i, &slot);
 		if (error)
 			return error;
+		if (e->jumps_on)
+			slot.index |= RING_ISLAND_SPAN;
 		if (pwrite(a->shim_fd, &slot, sizeof(slot), (off_t)offset) != sizeof(slot))
 			return -EIO;
 		a->control->entry[i] = (struct ring_entry){
@@ -251,7 +255,7 @@ static int patch_bytes(struct attachment *a, uint64_t address, const uint8_t *by
 		word.page_is_file = remote_page_is_file(&a->target, word.address);
 		word.patched = word.original;
 		memcpy((uint8_t *)&word.patched + at, bytes, part);
-		error = journal_intend(&a->control->journal, &word);
+		error = journal_intend(&a->journal, &a->control->journal, &word);
 		if (!error)
 			error = remote_write_word(&a->target, word.address, word.patched);
 		if (error)
@@ -328,6 +332,13 @@ static bool clear_of_entries(const struct attachment *a, const struct stop_all *
 	return true;
 }
 
+static void let_it_run(void)
+{
+	struct timespec pause = { 0, BETWEEN_STOPS_NS };
+
+	(void)nanosleep(&pause, NULL);
+}
+
 static int apply_stopped(struct attachment *a, bool everything_stopped)
 {
 	for (uint64_t i = 0; i < STOP_TRIES; i++) {
@@ -335,10 +346,12 @@ static int apply_stopped(struct attachment *a, bool everything_stopped)
 		uint64_t held_us = 0;
 		uint32_t threads = 0;
 		bool clear;
-		int error = stop_all_begin(&a->target, STOP_BUDGET_NS << i / 2, &stop);
+		int error = stop_all_begin(&a->target, STOP_BUDGET_NS << (i / 3 < 3 ? i / 3 : 3), &stop);
 
-		if (error == -ETIME)
+		if (error == -ETIME) {
+			let_it_run();
 			continue;
+		}
 		if (error)
 			return error;
 		clear = clear_of_entries(a, stop);
@@ -350,6 +363,7 @@ static int apply_stopped(struct attachment *a, bool everything_stopped)
 		attachment_note_stop(a, held_us, threads);
 		if (clear)
 			return error;
+		let_it_run();
 	}
 	return -ETIME;
 }
@@ -369,7 +383,8 @@ int hooks_apply_gaps(struct attachment *a)
 	for (uint32_t i = 0; !error && i < a->plan.entry_count; i++)
 		if (a->plan.entry[i].patch == HOOK_PATCH_GAP)
 			error = apply_gap(a, &a->plan.entry[i]);
-	a->control->journal.gap_patches = a->control->journal.patch_count;
+	a->journal.gap_patches = a->journal.patch_count;
+	a->control->journal.gap_patches = a->journal.patch_count;
 	return error;
 }
 
@@ -385,14 +400,27 @@ int hooks_apply_entries(struct attachment *a)
 	return error;
 }
 
+/* On processors where that has not been proven by test, nobody runs while words change. */
+static int revert(struct attachment *a, uint32_t first, uint32_t last)
+{
+	struct stop_all *stop = NULL;
+	uint64_t held_us = 0;
+	uint32_t threads = 0;
+	int error = may_patch_running() ? 0 : stop_all_begin(&a->target, STOP_BUDGET_NS * 8, &stop);
+
+	if (!error)
+		error = journal_revert(&a->target, &a->journal, first, last);
+	stop_all_end(stop, &held_us, &threads);
+	attachment_note_stop(a, held_us, threads);
+	return error;
+}
+
 int hooks_revert_entries(struct attachment *a)
 {
-	struct ring_journal *j = &a->control->journal;
-
-	return journal_revert(&a->target, j, j->gap_patches, j->patch_count);
+	return revert(a, a->journal.gap_patches, a->journal.patch_count);
 }
 
 int hooks_revert_gaps(struct attachment *a)
 {
-	return journal_revert(&a->target, &a->control->journal, 0, a->control->journal.gap_patches);
+	return revert(a, 0, a->journal.gap_patches);
 }

@@ -25,6 +25,13 @@
 #define QUIESCE_LIMIT_NS 500000000ull	/* then the analyst looks at who is in the way */
 #define DEADLINE_MS 800		/* a keeper that is late by more than this is taken for dead */
 
+static int undo_lock(struct inject *in)
+{
+	cleanup_fd(&in->lock);
+	in->lock = -1;
+	return 0;
+}
+
 /* An abstract socket name is a lock that the kernel drops when we die; nothing is left on disk. */
 static int do_lock(struct inject *in)
 {
@@ -41,15 +48,9 @@ static int do_lock(struct inject *in)
 		(void)snprintf(in->problem, sizeof(in->problem),
 			       "another memattach is attached to process %d; detach that one first",
 			       in->at.target.ref.pid);
-		return errno == EADDRINUSE ? -EALREADY : -errno;
+		(void)undo_lock(in);
+		return -EALREADY;
 	}
-	return 0;
-}
-
-static int undo_lock(struct inject *in)
-{
-	cleanup_fd(&in->lock);
-	in->lock = -1;
 	return 0;
 }
 
@@ -161,7 +162,7 @@ static struct quiesce_range patched_bytes(const struct ring_patch *p)
 static size_t quiesce_ranges(const struct inject *in, struct quiesce_range *range)
 {
 	const struct attachment *a = &in->at;
-	const struct ring_journal *j = &a->control->journal;
+	const struct ring_journal *j = &a->journal;
 	size_t count = 0;
 
 	if (a->shim_base)
@@ -240,8 +241,9 @@ int inject_enter(struct inject *in, enum inject_step last)
 		int error = step[i].enter ? step[i].enter(in) : 0;
 
 		step_point();
-		/* a row that failed half-way has something to undo: it counts as done */
-		in->done = i + 1;
+		/* a row that failed half-way has something to undo: from load on it counts as done */
+		if (!error || i >= INJECT_LOAD)
+			in->done = i + 1;
 		if (error)
 			return explain(in, i, "entering", error);
 	}

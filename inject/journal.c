@@ -23,16 +23,19 @@ static uint32_t page_was_file(const struct ring_journal *j, const struct ring_pa
 	return patch->page_is_file;
 }
 
-int journal_intend(struct ring_journal *j, const struct ring_patch *patch)
+int journal_intend(struct ring_journal *j, struct ring_journal *mirror,
+		   const struct ring_patch *patch)
 {
-	struct ring_patch *p = &j->patch[j->patch_count];
+	uint32_t i = j->patch_count;
 
-	if (j->patch_count >= RING_MAX_PATCHES)
+	if (i >= RING_MAX_PATCHES)
 		return -ENOSPC;
-	*p = *patch;
-	p->page_is_file = page_was_file(j, patch);
-	p->state = RING_PATCH_INTENDED;
-	__atomic_store_n(&j->patch_count, j->patch_count + 1, __ATOMIC_RELEASE);
+	j->patch[i] = *patch;
+	j->patch[i].page_is_file = page_was_file(j, patch);
+	j->patch[i].state = RING_PATCH_INTENDED;
+	j->patch_count = i + 1;
+	mirror->patch[i] = j->patch[i];
+	__atomic_store_n(&mirror->patch_count, i + 1, __ATOMIC_RELEASE);
 	step_point();
 	return 0;
 }
@@ -45,6 +48,11 @@ static int revert_one(const struct target *target, struct ring_patch *p)
 	if (p->state != RING_PATCH_INTENDED)
 		return 0;
 	error = remote_read(target, p->address, &live, sizeof(live));
+	if (error == -EFAULT) {		/* its library was closed: nothing is left to revert */
+		p->state = RING_PATCH_REVERTED;
+		p->page_is_file = 0;
+		return 0;
+	}
 	if (!error && live != p->original)
 		error = live == p->patched ?
 			remote_write_word(target, p->address, p->original) : -EEXIST;

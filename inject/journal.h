@@ -12,8 +12,13 @@
 #include "inject/ring_abi.h"
 #include "inject/target.h"
 
-/* Notes that the word patch->address is about to change (state is set here). 0 or -ENOSPC. */
-int journal_intend(struct ring_journal *journal, const struct ring_patch *patch) _must_check_;
+/*
+ * Notes that the word patch->address is about to change (state is set here), first
+ * in journal, then in mirror, which lies where the target could write to it and
+ * is never read again by us. 0 or -ENOSPC.
+ */
+int journal_intend(struct ring_journal *journal, struct ring_journal *mirror,
+		   const struct ring_patch *patch) _must_check_;
 /*
  * Reverts patches [first, last) in reverse order. A word that is neither
  * patched nor original is left alone. 0, -EEXIST when there was such a word

@@ -32,11 +32,15 @@
 
 enum { TICK_MS = 200, SAMPLE_ROOM = 1 << 20 };
 #define LOAD_LIMIT_NS 3000000000ull
+#define HANG_NS 5000000000ull
 
 struct keeper {
 	struct inject in;
 	int socket, signals, timer;
 	struct stop_sample sample;
+	const struct keeper_options *options;
+	uint32_t beat;			/* the analyst's, as last seen */
+	uint64_t beat_ns, stop_ns;	/* when it changed; when the user asked to stop */
 	bool gone, gone_noted, stop_wanted, stop_noted, finished;
 	int status;
 	struct seccomp_verdict seccomp;
@@ -107,13 +111,18 @@ static int on_list_threads(struct keeper *k, const struct proto_message *request
 static int on_sample(struct keeper *k, const struct proto_message *request, struct reply *reply)
 {
 	static struct proto_sample sample;
+	char tid[16];
 	int fd, error;
 
+	(void)snprintf(tid, sizeof(tid), "%d", (pid_t)request->value[0]);
+	if (faccessat(k->in.at.target.task, tid, F_OK, 0) < 0)
+		return -ESRCH;	/* no thread of this target */
 	stop_sample_done(&k->sample);
 	memset(&k->sample, 0, sizeof(k->sample));
 	error = stop_sample(&k->in.at.target, (pid_t)request->value[0], SAMPLE_ROOM, &k->sample);
 	if (error)
 		return error;
+	attachment_note_stop(&k->in.at, k->sample.held_us, 1);
 	fd = sealed_copy("stack", k->sample.stack, k->sample.stack_bytes);
 	if (fd < 0)
 		return fd;
@@ -149,6 +158,17 @@ static int check_filter(struct keeper *k, uint32_t loader)
 	return -EACCES;
 }
 
+static bool plan_is_bounded(const struct hook_plan *plan)
+{
+	if (plan->entry_count > RING_MAX_ENTRIES || plan->island_count > RING_MAX_ISLANDS ||
+	    plan->family_count > HOOK_MAX_FAMILIES)
+		return false;
+	for (uint32_t i = 0; i < plan->island_count; i++)
+		if (!plan->island[i].pages || plan->island[i].pages > RING_MAX_ENTRIES)
+			return false;
+	return true;
+}
+
 static int on_load(struct keeper *k, const struct proto_message *request, struct reply *reply)
 {
 	const struct proto_load *load = (const void *)k->payload;
@@ -161,7 +181,8 @@ static int on_load(struct keeper *k, const struct proto_message *request, struct
 	if (request->payload_bytes != sizeof(*load))
 		return -EPROTO;
 	a->plan = load->plan;
-	if (a->plan.entry_count > RING_MAX_ENTRIES || a->plan.island_count > RING_MAX_ISLANDS)
+	if (!plan_is_bounded(&a->plan) ||
+	    (load->loader != LOADER_MAP && load->loader != LOADER_DLOPEN))
 		return -EPROTO;
 	a->geometry = ring_setup_geometry(load->ring_total_bytes,
 					  (unsigned int)sysconf(_SC_NPROCESSORS_CONF),
@@ -184,6 +205,7 @@ static int on_hook(struct keeper *k, const struct proto_message *request, struct
 {
 	(void)reply;
 	k->in.at.dl_handle = request->value[0];
+	k->in.at.journal.dl_handle = request->value[0];
 	if (k->in.at.control)
 		k->in.at.control->journal.dl_handle = request->value[0];
 	return inject_enter(&k->in, INJECT_ENTRIES);
@@ -333,12 +355,30 @@ static bool address_space_gone(const struct keeper *k)
 	       remote_read(&k->in.at.target, k->in.at.ring_base, &magic, sizeof(magic)) != 0;
 }
 
+/*
+ * True when the analyst neither drains the rings nor answers: threads of the
+ * target may be waiting for it. Then it is ended, and we leave on our own.
+ */
+static bool analyst_hangs(struct keeper *k)
+{
+	uint64_t now = tracee_now_ns();
+	uint32_t beat = k->in.at.control ? k->in.at.control->beat : 0;
+
+	if (beat != k->beat || k->in.done <= INJECT_ENTRIES || !k->beat_ns)
+		k->beat_ns = now;
+	k->beat = beat;
+	return now - k->beat_ns > HANG_NS ||
+	       (k->stop_ns && k->in.done > INJECT_LOAD && now - k->stop_ns > HANG_NS * 10);
+}
+
 static int tick(struct keeper *k)
 {
 	uint64_t expirations;
 	int error = 0;
 
 	(void)!read(k->timer, &expirations, sizeof(expirations));
+	if (analyst_hangs(k))
+		return -ETIME;
 	if (k->in.done > INJECT_ARM)
 		inject_refresh_deadline(&k->in);
 	(void)abandon_release();
@@ -349,6 +389,7 @@ static int tick(struct keeper *k)
 	}
 	if (!error && k->stop_wanted && !k->stop_noted) {
 		k->stop_noted = true;
+		k->stop_ns = tracee_now_ns();
 		error = note(k, PROTO_NOTE_STOP, 0);
 	}
 	return error;
@@ -411,6 +452,10 @@ static void leave_alone(struct keeper *k, const struct keeper_options *options)
 {
 	int socket, error;
 
+	if (k->in.at.control)	/* nobody may wait for a reader that is not there */
+		k->in.at.control->mode = RING_MODE_OFF;
+	if (options->end_analyst)
+		options->end_analyst(options->context);
 	(void)launch_release(&k->in.at.target);
 	error = k->gone ? 0 : inject_leave(&k->in, INJECT_ARM);
 	if (k->gone || error == -ESRCH)
@@ -448,6 +493,7 @@ int keeper_run(struct target *target, const struct keeper_options *options,
 	k->signals = open_signals();
 	k->timer = open_clock();
 	k->seccomp = seccomp_check(&k->in.at.target);
+	attachment_note_stop(&k->in.at, k->seccomp.held_us, k->seccomp.filtered);
 	error = k->signals < 0 || k->timer < 0 ? -EMFILE : loop(k);
 	ret->analyst_died = !k->finished;
 	if (!k->finished)

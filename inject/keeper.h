@@ -12,6 +12,8 @@ struct keeper_options {
 	int socket;			/* to the analyst; borrowed */
 	/* Starts an analyst that finishes a detach; a socket to it, or -errno. NULL: none. */
 	int (*respawn)(void *context);
+	/* Ends an analyst that does not answer any more. */
+	void (*end_analyst)(void *context);
 	void *context;
 };
 

@@ -55,6 +55,15 @@ int launch_hold(pid_t pid, int gate, struct target *ret)
 	return error;
 }
 
+/* Nothing can be set in a thread that runs, and it can't be let go. */
+static int stop_running(pid_t tid)
+{
+	struct tracee_stop stop;
+	int error = tracee_interrupt(tid);
+
+	return error ? error : tracee_wait(tid, tracee_now_ns() + START_LIMIT_NS, &stop);
+}
+
 int launch_run_to(struct target *target, uint64_t address)
 {
 	uint64_t end = tracee_now_ns() + START_LIMIT_NS;
@@ -73,6 +82,8 @@ int launch_run_to(struct target *target, uint64_t address)
 			error = tracee_get_registers(target->held, &registers);
 		signal = stop.kind == TRACEE_SIGNAL && stop.signal != SIGTRAP ? stop.signal : 0;
 	}
+	if (error == -ETIME && stop_running(target->held) == 0)
+		error = -ETIME;
 	clear = error == -ESRCH ? 0 : tracee_set_breakpoint(target->held, 0);
 	return error ? error : clear;
 }

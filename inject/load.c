@@ -16,7 +16,9 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <linux/magic.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -67,6 +69,10 @@ static int borrow_for(const struct attachment *a, const struct load_options *opt
 {
 	struct borrow_request request = request_for(a, options->deadline_ns);
 
+	if (!options->proven && a->loader == LOADER_DLOPEN && a->shim_base)
+		return -EPERM;	/* dlclose only on a thread proven safe */
+	if (!options->proven && a->loader == LOADER_DLOPEN && !a->control)
+		return -EPERM;	/* and dlopen */
 	if (!options->proven)
 		return threads_borrow(&a->target, &request, ret);
 	request.tid = options->proven->tid;
@@ -78,6 +84,50 @@ static int borrow_for(const struct attachment *a, const struct load_options *opt
 	return borrow_begin(&a->target, &request, ret);
 }
 
+/* Where the leader has ended, its descriptors are to be had by name only. -errno. */
+static int reopen_by_name(const struct attachment *a, pid_t tid, int remote)
+{
+	_cleanup_fd_ int path_fd = -1;
+	struct statfs system;
+	struct stat file;
+	char path[64];
+	int fd;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/task/%d/fd/%d", a->target.ref.pid, tid, remote);
+	path_fd = open(path, O_PATH | O_CLOEXEC);
+	if (path_fd < 0)
+		return -errno;
+	/* looked at without opening it: only an unlinked file of the kernel's own tmpfs is opened */
+	if (fstatfs(path_fd, &system) < 0 || system.f_type != TMPFS_MAGIC ||
+	    fstat(path_fd, &file) < 0 || !S_ISREG(file.st_mode) || file.st_nlink != 0)
+		return -EBADF;
+	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", path_fd);
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+/*
+ * Our own descriptor of the target's new memfd. Between its making and now another
+ * thread may have put any other file in its place: so we get what that descriptor
+ * may do and no more (pidfd_getfd, not the magic link, which would be opened with
+ * our rights), and use it only if it is a fresh memfd.
+ */
+static int take_memfd(const struct attachment *a, pid_t tid, int remote)
+{
+	int fd = (int)syscall(SYS_pidfd_getfd, a->target.ref.fd, remote, 0);
+	struct stat file;
+
+	if (fd < 0 && (errno == ESRCH || errno == EBADF))
+		fd = reopen_by_name(a, tid, remote);
+	if (fd < 0)
+		return fd == -1 ? -errno : fd;
+	if (fstat(fd, &file) == 0 && S_ISREG(file.st_mode) && file.st_nlink == 0 &&
+	    file.st_size == 0 && fcntl(fd, F_GET_SEALS) == 0)
+		return fd;
+	cleanup_fd(&fd);
+	return -EBADF;
+}
+
 /* memfd_create in the target; *ret_remote is its descriptor there, *ret_fd ours of the same file.
  */
 static int make_memfd(const struct attachment *a, struct borrow *b, const char *name,
@@ -85,7 +135,6 @@ static int make_memfd(const struct attachment *a, struct borrow *b, const char *
 {
 	uint64_t remote = 0;
 	uint64_t arguments[6] = { 0, MFD_CLOEXEC | MFD_ALLOW_SEALING, 0, 0, 0, 0 };
-	char path[64];
 	int error = borrow_put(b, name, strlen(name) + 1, &arguments[0]);
 
 	if (!error)
@@ -93,10 +142,8 @@ static int make_memfd(const struct attachment *a, struct borrow *b, const char *
 	if (error)
 		return error;
 	*ret_remote = (int)remote;
-	(void)snprintf(path, sizeof(path), "/proc/%d/task/%d/fd/%d", a->target.ref.pid,
-		       b->request.tid, *ret_remote);
-	*ret_fd = open(path, O_RDWR | O_CLOEXEC);
-	return *ret_fd < 0 ? -errno : 0;
+	*ret_fd = take_memfd(a, b->request.tid, *ret_remote);
+	return *ret_fd < 0 ? *ret_fd : 0;
 }
 
 /* The target's pid as it knows it itself. */
@@ -113,6 +160,9 @@ static int map_ring_here(struct attachment *a)
 
 	if (ftruncate(a->ring_fd, (off_t)a->geometry.total_bytes) < 0)
 		return -errno;
+	/* who could shrink it could make the target fault */
+	if (fcntl(a->ring_fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) < 0)
+		return -errno;
 	mapping = mmap(NULL, a->geometry.total_bytes, PROT_READ | PROT_WRITE, MAP_SHARED,
 		       a->ring_fd, 0);
 	if (mapping == MAP_FAILED)
@@ -127,7 +177,7 @@ static int map_ring_here(struct attachment *a)
 /* What is or will be mapped where: written before any of it is. */
 static void write_journal(struct attachment *a)
 {
-	struct ring_journal *j = &a->control->journal;
+	struct ring_journal *j = &a->journal;
 	uint64_t shim = a->shim_base ? a->shim_base : a->shim_place;
 
 	j->ring_base = a->ring_place;
@@ -143,6 +193,7 @@ static void write_journal(struct attachment *a)
 						     a->plan.island[i].pages * PAGE };
 	j->owner_pid = (uint32_t)getpid();
 	(void)pidref_read_start_time(getpid(), &j->owner_start_time);
+	a->control->journal = *j;
 }
 
 /* Image, then one zeroed stretch per island, in the shim's memfd. */
@@ -153,6 +204,8 @@ static int fill_shim_file(struct attachment *a)
 	for (uint32_t i = 0; i < a->plan.island_count; i++)
 		total += a->plan.island[i].pages * PAGE;
 	if (ftruncate(a->shim_fd, (off_t)total) < 0)
+		return -errno;
+	if (fcntl(a->shim_fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) < 0)
 		return -errno;
 	if (pwrite(a->shim_fd, shim_image_start, shim_image_bytes(), 0) !=
 	    (ssize_t)shim_image_bytes())
@@ -282,6 +335,7 @@ static int place_by_dlopen(struct attachment *a, struct borrow *b)
 	if (!error)
 		error = borrow_function(b, a->plan.dlopen, arguments,
 					tracee_now_ns() + CALL_LIMIT_NS);
+	a->pending = error == -ETIME;
 	if (error)
 		return error;
 	a->shim_base = find_shim(a);
@@ -420,8 +474,7 @@ static int unmap(struct borrow *b, uint64_t address, uint64_t bytes)
 static int drop_text_copies(const struct attachment *a, struct borrow *b)
 {
 	uint64_t page[RING_MAX_PATCHES];
-	unsigned int count = a->control ? journal_pages(&a->control->journal, page,
-							 RING_MAX_PATCHES) : 0;
+	unsigned int count = journal_pages(&a->journal, page, RING_MAX_PATCHES);
 	int error = 0;
 
 	for (unsigned int i = 0; i < count; i++) {
@@ -482,6 +535,36 @@ static int take_out(struct attachment *a, struct borrow *b)
 	return error;
 }
 
+/* True if the file of fd is what the kernel says is mapped at address. */
+static bool maps_file(const struct procmaps *maps, uint64_t address, int fd)
+{
+	const struct procmap *map = procmaps_find(maps, address);
+	struct stat file;
+
+	if (fd < 0)	/* adopted: the name was checked when it was */
+		return map && strncmp(map->path, "/memfd:memattach-", 17) == 0;
+	return map && fstat(fd, &file) == 0 && map->inode == file.st_ino &&
+	       strncmp(map->path, "/memfd:memattach-", 17) == 0;
+}
+
+/* What somebody else has taken out meanwhile must not be unmapped by its address. */
+static void forget_foreign(struct attachment *a)
+{
+	_cleanup_(procmaps_done) struct procmaps maps = { 0 };
+	uint32_t kept = 0;
+
+	if (procmaps_read(a->target.maps, &maps))
+		return;
+	if (a->ring_base && !maps_file(&maps, a->ring_base, a->ring_fd))
+		a->ring_base = 0;
+	if (a->shim_base && !maps_file(&maps, a->shim_base, a->shim_fd))
+		a->shim_base = 0;
+	for (uint32_t i = 0; i < a->island_count; i++)
+		if (maps_file(&maps, a->island[i].address, a->shim_fd))
+			a->island[kept++] = a->island[i];
+	a->island_count = kept;
+}
+
 bool load_is_out(const struct attachment *a)
 {
 	return !a->ring_base && !a->shim_base && !a->island_count && a->remote_fd[0] < 0 &&
@@ -498,6 +581,13 @@ int unload_shim(struct attachment *a, const struct load_options *options)
 		forget(a);
 		return 0;
 	}
+	if (a->pending) {	/* a dlopen that had not returned when we let its thread go */
+		a->shim_base = find_shim(a);
+		if (!a->shim_base)
+			return -EBUSY;
+		a->pending = false;
+	}
+	forget_foreign(a);
 	error = borrow_for(a, options, &b);
 	if (error)
 		return error;

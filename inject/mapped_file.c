@@ -55,10 +55,13 @@ int mapped_file_open(const struct target *target, uint64_t start, uint64_t end)
 	(void)snprintf(name, sizeof(name), "/proc/%d/map_files/%llx-%llx", target->ref.pid,
 		       (unsigned long long)start, (unsigned long long)end);
 	fd = open(name, FLAGS);
-	if (fd < 0 && map->path[0] == '/')
-		fd = open_below_root(target, map->path);
-	if (fd < 0)
-		return errno == ENOENT ? -ESTALE : fd == -1 ? -errno : fd;
+	if (fd < 0) {
+		/* by name only where we lack the capability: then with the user's own rights */
+		fd = errno == EPERM && map->path[0] == '/' ? open_below_root(target, map->path) :
+							     -ESTALE;
+		if (fd < 0)
+			return fd;
+	}
 	if (is_mapped_file(fd, map))
 		return fd;
 	cleanup_fd(&fd);

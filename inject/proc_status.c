@@ -518,3 +518,27 @@ int proc_read_number(const char *path, const char *key, uint64_t *ret)
 {
 	return read_keyed(path, key, 0, ret);
 }
+
+/* Field 9 of stat (include/linux/sched.h): PF_IO_WORKER, PF_USER_WORKER. */
+#define PF_WORKERS 0x4010ul
+
+bool proc_runs_no_code(pid_t pid, pid_t tid)
+{
+	_cleanup_fd_ int fd = -1;
+	unsigned long flags = 0;
+	char path[64], text[512];
+	char state = 'X';
+	const char *end;
+	ssize_t got;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/task/%d/stat", pid, tid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	got = fd >= 0 ? read(fd, text, sizeof(text) - 1) : 0;
+	if (got <= 0)
+		return true;
+	text[got] = '\0';
+	end = strrchr(text, ')');	/* the name may hold anything */
+	if (!end || sscanf(end + 1, " %c %*d %*d %*d %*d %*d %lu", &state, &flags) != 2)
+		return false;
+	return state == 'Z' || state == 'X' || (flags & PF_WORKERS);
+}

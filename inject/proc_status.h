@@ -59,6 +59,12 @@ int proc_read_thread_syscall(pid_t pid, pid_t tid, struct proc_thread_syscall *r
 int proc_read_run_count(pid_t pid, pid_t tid, uint64_t *ret) _must_check_;
 
 /*
+ * True for a task that never runs the process's code again, or never does: it has
+ * ended, or is a worker of the kernel (io_uring). Such can't be traced. [no heap]
+ */
+bool proc_runs_no_code(pid_t pid, pid_t tid);
+
+/*
  * Every thread of pid, in ascending order; read until a pass finds nothing new,
  * so some may have ended since. *ret_tids is the caller's to free. The number
  * (at least 1), -ESRCH, -ENOMEM, -errno.

@@ -8,7 +8,9 @@
  * the world need not stop. A blocked thread is read from /proc with its switch
  * count before and after; a running one is stopped alone, for microseconds.
  * A stale word on a stack looks like a return address; a thread that is parked
- * with one is unwound by the analyst instead (quiesce_clear). A reference count instead would not
+ * with one is unwound by the analyst instead (quiesce_clear). A thread whose
+ * stack pointer is not surely on its own stack is not clean: what lies below a
+ * handler on an alternate stack can't be seen from there. A reference count instead would not
  * be a proof: it misses the instructions before it is taken and after it is dropped, and handlers
  * that longjmp away.
  */
@@ -16,12 +18,14 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "inject/abandon.h"
 #include "inject/eintr.h"
 #include "inject/proc_status.h"
 #include "inject/remote_mem.h"
+#include "inject/sharers.h"
 #include "inject/tracee.h"
 
 #define SCAN_BYTES (8ull * 1024 * 1024)
@@ -44,16 +48,29 @@ static bool inside(const struct scan *s, uint64_t value)
 	return false;
 }
 
-/* Every aligned word from sp to the end of its mapping. An unknown stack is not clean. */
-static bool stack_clean(const struct scan *s, uint64_t sp)
+/*
+ * Where tid's own stack ends, if sp lies on it: the thread control block above it
+ * names its thread. 0: sp may be on another stack (a handler's alternate one, a
+ * coroutine's), from which nothing follows about the thread's own.
+ */
+static uint64_t own_stack_end(const struct scan *s, pid_t tid, uint64_t sp, uint64_t thread_pointer)
 {
 	const struct procmap *map = procmaps_find(&s->maps, sp);
-	uint64_t at = sp & ~7ull, end;
-	uint64_t word[512];
 
-	if (!map)
-		return false;
-	end = map->end - at > SCAN_BYTES ? at + SCAN_BYTES : map->end;
+	uint64_t end = 0;
+
+	if (map && tid == s->target->ref.pid && strcmp(map->path, "[stack]") == 0)
+		end = map->end;
+	else if (map && sp < thread_pointer && thread_pointer < map->end)
+		end = thread_pointer;
+	return end - sp <= SCAN_BYTES ? end : 0;
+}
+
+/* Every aligned word in [sp, end). What can't be read is not clean. */
+static bool stack_clean(const struct scan *s, uint64_t sp, uint64_t end)
+{
+	uint64_t at = sp & ~7ull, word[512];
+
 	while (at < end) {
 		size_t want = end - at < sizeof(word) ? (size_t)(end - at) : sizeof(word);
 		size_t got = remote_read_some(s->target, at, word, want);
@@ -62,17 +79,44 @@ static bool stack_clean(const struct scan *s, uint64_t sp)
 			if (inside(s, word[i]))
 				return false;
 		if (got < want)
-			return true;
+			return false;
 		at += got;
 	}
 	return true;
+}
+
+/*
+ * glibc's thread control block of tid above sp in sp's mapping, found without a
+ * stop: its first and third word point to itself, its tid is at 0x2d0 (all of
+ * glibc 2.17 to 2.41 on x86-64). 0: none, or another libc: the thread is then stopped.
+ */
+static uint64_t find_thread_pointer(const struct scan *s, pid_t tid, uint64_t sp)
+{
+	const struct procmap *map = procmaps_find(&s->maps, sp);
+	uint64_t at = (sp + 63) & ~63ull, word[512];
+	int32_t named;
+
+	while (map && at < map->end && at - sp < SCAN_BYTES) {
+		size_t want = map->end - at < sizeof(word) ? (size_t)(map->end - at) : sizeof(word);
+		size_t got = remote_read_some(s->target, at, word, want);
+
+		for (size_t i = 0; i + 2 < got / sizeof(word[0]); i += 8)
+			if (word[i] == at + i * 8 && word[i + 2] == word[i] &&
+			    remote_read(s->target, word[i] + 0x2d0, &named, sizeof(named)) == 0 &&
+			    named == tid)
+				return word[i];
+		if (got < want)
+			return 0;
+		at += got;
+	}
+	return 0;
 }
 
 /* 1 clean, 0 not clean, -EAGAIN running or it moved meanwhile, -ESRCH. */
 static int look_without_stop(const struct scan *s, pid_t tid)
 {
 	struct proc_thread_syscall call;
-	uint64_t before, after;
+	uint64_t before, after, end;
 	bool clean;
 	int error = proc_read_run_count(s->target->ref.pid, tid, &before);
 
@@ -82,23 +126,26 @@ static int look_without_stop(const struct scan *s, pid_t tid)
 		return error;
 	if (call.running)
 		return -EAGAIN;
-	clean = !inside(s, call.pc) && stack_clean(s, call.sp);
+	end = own_stack_end(s, tid, call.sp, find_thread_pointer(s, tid, call.sp));
+	if (!end)
+		return -EAGAIN;	/* its registers will tell */
+	clean = !inside(s, call.pc) && stack_clean(s, call.sp, end);
 	error = proc_read_run_count(s->target->ref.pid, tid, &after);
 	if (error)
 		return error;
 	return before != after ? -EAGAIN : clean;
 }
 
-static int look_at_stopped(const struct scan *s, pid_t tid, const struct tracee_stop *stop)
+static int look_at_stopped(const struct scan *s, pid_t tid)
 {
 	struct user_regs_struct r;
+	uint64_t end;
 	int error = tracee_get_registers(tid, &r);
 
 	if (error)
 		return error;
-	if (stop->kind == TRACEE_EVENT_STOP && eintr_hide(tid, &r))
-		return -ESRCH;
-	return !inside(s, r.rip) && stack_clean(s, r.rsp);
+	end = own_stack_end(s, tid, r.rsp, r.fs_base);
+	return end && !inside(s, r.rip) && stack_clean(s, r.rsp, end);
 }
 
 /* Threads that run: asked to stop all together, each let go as soon as it was looked at. */
@@ -107,7 +154,7 @@ struct batch {
 	size_t count;
 };
 
-static void ask_to_stop(struct batch *batch)
+static void ask_to_stop(struct scan *s, struct batch *batch, struct quiesce_todo *todo)
 {
 	size_t kept = 0;
 
@@ -115,8 +162,11 @@ static void ask_to_stop(struct batch *batch)
 		pid_t tid = batch->tid[i];
 
 		/* seized before and still running; or gone; or another's tracee: next time */
-		if (!abandon_take(tid) && tracee_seize(tid) != 0)
+		if (!abandon_take(tid) && tracee_seize(tid) != 0) {
+			if (proc_runs_no_code(s->target->ref.pid, tid))
+				quiesce_clear(todo, tid);
 			continue;
+		}
 		if (tracee_interrupt(tid) == 0)
 			batch->tid[kept++] = tid;
 	}
@@ -133,8 +183,8 @@ static int look_if_stopped(struct scan *s, pid_t tid, struct quiesce_todo *todo)
 	if (got)
 		return got == -ESRCH ? 1 : got == -ETIME ? 0 : got;
 	begin = tracee_now_ns();
-	got = look_at_stopped(s, tid, &stop);
-	(void)tracee_detach(tid, stop.kind == TRACEE_SIGNAL ? stop.signal : 0);
+	got = look_at_stopped(s, tid);
+	(void)eintr_release(tid, &stop);
 	held = (tracee_now_ns() - begin) / 1000;
 	s->result->stopped++;
 	if (held > s->result->stop_us_max)
@@ -150,7 +200,7 @@ static int look_at_running(struct scan *s, struct batch *batch, struct quiesce_t
 	uint64_t end = tracee_now_ns() + STOP_LIMIT_NS;
 	int error = 0, late = 0;
 
-	ask_to_stop(batch);
+	ask_to_stop(s, batch, todo);
 	while (batch->count && !late) {
 		size_t left = 0;
 
@@ -247,9 +297,9 @@ int quiesce_wait(const struct target *target, const struct quiesce_range *range,
 	*ret = (struct quiesce_result){ .threads = (uint32_t)todo->count };
 	while (!error) {
 		error = pass(&scan, todo);
-		if (error || !todo->count)
+		if (error || (!todo->count && !sharers_exist(target)))
 			break;
-		ret->blocker = todo->tid[0];
+		ret->blocker = todo->count ? todo->tid[0] : 0;
 		if (!pidref_alive(&target->ref))
 			error = -ESRCH;
 		else if (tracee_now_ns() > deadline_ns)

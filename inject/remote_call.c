@@ -50,6 +50,24 @@ static struct user_regs_struct restart_form(const struct borrow *b)
 	return r;
 }
 
+/* Registers for a call: from the frame, through the gadget or at a substitutable entry stop. */
+static struct user_regs_struct call_registers(const struct borrow *b, long number,
+					      const uint64_t arguments[6])
+{
+	struct user_regs_struct r = b->entry;
+
+	regs_set_syscall(&r, number, arguments);
+	r.rsp = b->frame.address;
+	r.rip = b->request.syscall_ret;
+	r.orig_rax = (unsigned long long)-1;
+	if (b->at_entry) {
+		r.rip += REGS_SYSCALL_BYTES;
+		r.orig_rax = (unsigned long long)number;
+		r.rax = (unsigned long long)-ENOSYS;
+	}
+	return r;
+}
+
 /* A call restarted by its result must pass the kernel's signal code with its original registers. */
 static int park_in_signal_code(struct borrow *b, int *signal)
 {
@@ -68,7 +86,7 @@ static int park_in_signal_code(struct borrow *b, int *signal)
 /* A thread that is held anyway stays stopped. */
 static int let_go(const struct borrow *b, int signal)
 {
-	return b->held ? 0 : tracee_detach(b->request.tid, signal);
+	return b->held ? 0 : eintr_detach(b->request.tid, signal);
 }
 
 /* The thread is no longer ours: every later call on this borrow fails. */
@@ -93,12 +111,10 @@ static int give_back(struct borrow *b, int signal, bool in_signal_code)
 
 	if (!b->redirected)
 		return over(b, let_go(b, signal));
-	if (b->at_entry) {
-		struct user_regs_struct skip;
+	if (b->at_entry) {	/* skip the pending call; alone, the thread would `ret` into the frame */
+		struct user_regs_struct skip = call_registers(b, -1, no_arguments);
 
-		first = tracee_get_registers(tid, &skip);
-		skip.orig_rax = (unsigned long long)-1;
-		error = first ? first : tracee_set_registers(tid, &skip);
+		error = tracee_set_registers(tid, &skip);
 	}
 	if (b->xstate_dirty) {
 		first = tracee_set_xstate(tid, b->xstate, b->xstate_bytes);
@@ -123,6 +139,10 @@ static int back_out(struct borrow *b, const struct tracee_stop *stop, int reason
 	bool in_signal_code = stop->kind == TRACEE_SIGNAL || stop->kind == TRACEE_EVENT_STOP ||
 			      stop->kind == TRACEE_GROUP_STOP;
 
+	if (!b->redirected && !b->held) {
+		(void)eintr_release(b->request.tid, stop);
+		return over(b, reason);
+	}
 	(void)give_back(b, signal, in_signal_code);
 	return reason;
 }
@@ -135,8 +155,8 @@ static int run_to(struct borrow *b, enum tracee_stop_kind wanted)
 
 	if (!error)
 		error = tracee_wait(b->request.tid, tracee_now_ns() + STOP_LIMIT_NS, &stop);
-	if (error == -ETIME)
-		abandon_tracee(b->request.tid);
+	if (error)
+		abandon_tracee(b->request.tid);	/* still running, or killed: to be reaped */
 	if (error)
 		return over(b, error);
 	if (stop.kind == wanted)
@@ -164,16 +184,17 @@ static bool follows_syscall(const struct borrow *b, uint64_t rip)
  * Room for the frame and the calls: only on a stack that is surely this thread's own. A
  * goroutine's, a coroutine's or an alternate stack shows no end, so those are never used.
  */
-static bool stack_is_safe(const struct procmaps *maps, const struct user_regs_struct *r,
-			  uint64_t room)
+static bool stack_is_safe(const struct borrow *b, const struct procmaps *maps,
+			  const struct user_regs_struct *r)
 {
+	uint64_t room = b->request.stack_room + FRAME_ROOM;
 	const struct procmap *map = procmaps_find(maps, r->rsp);
 	bool main_stack;
 
 	if (!map || (map->prot & (PROCMAP_R | PROCMAP_W)) != (PROCMAP_R | PROCMAP_W) ||
 	    (map->prot & PROCMAP_SHARED))
 		return false;
-	main_stack = strcmp(map->path, "[stack]") == 0;
+	main_stack = strcmp(map->path, "[stack]") == 0 && b->request.tid == b->target->ref.pid;
 	if (!main_stack && (r->fs_base >= map->end || r->rsp >= r->fs_base))
 		return false;
 	if (main_stack)		/* grows when the thread itself touches it, not when we write */
@@ -239,7 +260,7 @@ static int stop_thread(pid_t tid, struct tracee_stop *ret)
 	error = tracee_interrupt(tid);
 	if (!error)
 		error = tracee_wait(tid, tracee_now_ns() + STOP_LIMIT_NS, ret);
-	if (error == -ETIME)
+	if (error)
 		abandon_tracee(tid);
 	return error;
 }
@@ -249,16 +270,20 @@ static int catch_thread(struct borrow *b)
 {
 	pid_t tid = b->request.tid;
 	struct tracee_stop stop = { TRACEE_EVENT_STOP, 0 };
-	int error = b->held ? 0 : stop_thread(tid, &stop);
+	int error;
 
+	/* a blocked thread stands still from about now on; a running one from when we see it */
+	b->begin_ns = tracee_now_ns();
+	error = b->held ? 0 : stop_thread(tid, &stop);
 	if (error)
 		return error;
-	b->begin_ns = tracee_now_ns();
 	if (stop.kind != TRACEE_EVENT_STOP)
 		return back_out(b, &stop, stop.kind == TRACEE_GROUP_STOP ? -EBUSY : -EAGAIN);
 	error = tracee_get_registers(tid, &b->original);
 	if (!error)
 		error = classify_stop(b);
+	if (b->mode == BORROW_USER)
+		b->begin_ns = tracee_now_ns();
 	if (!error && !same_as_expected(b, &b->original))
 		error = -ESTALE;
 	return error ? back_out(b, &stop, error) : 0;
@@ -279,11 +304,11 @@ static int wait_for_own_syscall(struct borrow *b)
 		error = tracee_interrupt(tid);
 		if (!error)
 			error = tracee_wait(tid, tracee_now_ns() + STOP_LIMIT_NS, &stop);
-		if (error == -ETIME)
-			abandon_tracee(tid);
 	}
-	if (error)
+	if (error) {
+		abandon_tracee(tid);
 		return error;
+	}
 	b->begin_ns = tracee_now_ns();
 	if (stop.kind == TRACEE_SYSCALL_ENTRY) {
 		b->mode = BORROW_AT_SYSCALL;
@@ -324,24 +349,6 @@ static int reach_entry(struct borrow *b)
 	if (!error && !follows_syscall(b, b->entry.rip))
 		error = -ENOTSUP;
 	return error ? give_up(b, error) : 0;
-}
-
-/* Registers for a call: from the frame, through the gadget or at a substitutable entry stop. */
-static struct user_regs_struct call_registers(const struct borrow *b, long number,
-					      const uint64_t arguments[6])
-{
-	struct user_regs_struct r = b->entry;
-
-	regs_set_syscall(&r, number, arguments);
-	r.rsp = b->frame.address;
-	r.rip = b->request.syscall_ret;
-	r.orig_rax = (unsigned long long)-1;
-	if (b->at_entry) {
-		r.rip += REGS_SYSCALL_BYTES;
-		r.orig_rax = (unsigned long long)number;
-		r.rax = (unsigned long long)-ENOSYS;
-	}
-	return r;
 }
 
 int borrow_syscall(struct borrow *b, long number, const uint64_t arguments[6], int64_t *ret_result)
@@ -416,14 +423,13 @@ int borrow_begin(const struct target *target, const struct borrow_request *reque
 	error = catch_thread(ret);
 	if (error)
 		return over(ret, error);
-	if (!stack_is_safe(&maps, &ret->original, request->stack_room + FRAME_ROOM))
-		return back_out(ret, &(struct tracee_stop){ TRACEE_EVENT_STOP, 0 }, -ENOTSUP);
 	error = reach_entry(ret);
 	if (error)
 		return over(ret, error);
-	if (ret->mode == BORROW_AT_SYSCALL &&
-	    !stack_is_safe(&maps, &ret->entry, request->stack_room + FRAME_ROOM))
-		return give_up(ret, -ENOTSUP);
+	if (!stack_is_safe(ret, &maps, &ret->entry))
+		return ret->mode == BORROW_USER ?
+			back_out(ret, &(struct tracee_stop){ TRACEE_EVENT_STOP, 0 }, -ENOTSUP) :
+			give_up(ret, -ENOTSUP);
 	error = redirect(ret);
 	return error ? over(ret, error) : 0;
 }
@@ -459,10 +465,10 @@ static int leave_running(struct borrow *b)
 
 	if (!error)
 		error = tracee_wait(b->request.tid, tracee_now_ns() + STOP_LIMIT_NS, &stop);
-	if (error == -ETIME)
+	if (error)
 		abandon_tracee(b->request.tid);
-	if (!error)
-		(void)tracee_detach(b->request.tid, stop.kind == TRACEE_SIGNAL ? stop.signal : 0);
+	else
+		(void)eintr_release(b->request.tid, &stop);
 	return over(b, -ETIME);
 }
 
@@ -489,8 +495,11 @@ int borrow_function(struct borrow *b, uint64_t function, const uint64_t argument
 			return error == -ETIME ? leave_running(b) : over(b, error);
 		if (stop.kind == TRACEE_SYSCALL_ENTRY && function_returned(b))
 			break;
-		if (stop.kind == TRACEE_SIGNAL || stop.kind == TRACEE_GROUP_STOP)
-			return back_out(b, &stop, -EINTR);
+		if (stop.kind == TRACEE_SIGNAL || stop.kind == TRACEE_GROUP_STOP) {
+			/* stopped in the middle of the function, with its locks held: it must finish */
+			(void)eintr_release(b->request.tid, &stop);
+			return over(b, -ETIME);
+		}
 	}
 	b->at_entry = true;
 	return 0;

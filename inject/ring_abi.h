@@ -244,7 +244,7 @@ struct ring_control {
 	uint32_t may_wait;	/* 1: futex is allowed (seccomp) */
 	uint32_t wake;		/* futex word: the reader adds 1 after it released room or acked */
 	uint32_t thread_pointer;	/* enum ring_thread_pointer */
-	uint32_t reserved1;
+	uint32_t beat;		/* the reader adds 1 with every drain: it lives (keeper) */
 	uint64_t main_stack_low, main_stack_high;	/* [stack]: low may still go down */
 	uint64_t pid;		/* the target's pid in its own pid namespace */
 	uint64_t module_ack;	/* last generation whose maps the reader has read (reader) */

@@ -157,6 +157,18 @@ static int fetch(pid_t tid, struct filter_set *set)
 	return -E2BIG;
 }
 
+/*
+ * A sleep or poll that we have interrupted goes on by restart_syscall, which the
+ * filter may refuse: here, before we know, it starts again in full instead.
+ */
+static int avoid_restart_syscall(pid_t tid, struct user_regs_struct *registers)
+{
+	if ((long)registers->orig_rax < 0 || (long)registers->rax != -EINTR_RESTART_RESTARTBLOCK)
+		return 0;
+	registers->rax = (unsigned long long)-EINTR_RESTARTNOHAND;
+	return tracee_set_registers(tid, registers);
+}
+
 static int fetch_from(pid_t tid, struct filter_set *set)
 {
 	struct tracee_stop stop;
@@ -167,58 +179,83 @@ static int fetch_from(pid_t tid, struct filter_set *set)
 		error = tracee_interrupt(tid);
 	if (error)
 		return error;
-	error = tracee_wait(tid, tracee_now_ns() + 500000000ull, &stop);
-	if (error == -ETIME)
+	error = tracee_wait(tid, tracee_now_ns() + 2000000000ull, &stop);
+	if (error) {
 		abandon_tracee(tid);
-	if (error)
 		return error;
+	}
 	result = tracee_get_registers(tid, &registers);
-	if (!result && stop.kind == TRACEE_EVENT_STOP)
-		result = eintr_hide(tid, &registers);
+	if (!result)
+		result = avoid_restart_syscall(tid, &registers);
 	if (!result)
 		result = fetch(tid, set);
-	(void)tracee_detach(tid, stop.kind == TRACEE_SIGNAL ? stop.signal : 0);
+	(void)eintr_release(tid, &stop);
 	return result;
 }
 
-/* The calls of attach and detach (load.c, remote_call.c), with the arguments that filters look at.
- */
+/* The calls of attach and detach (load.c, remote_call.c), as far as filters look at arguments. */
 static const struct {
 	short number;
 	uint64_t arguments[6];
 } needed[] = {
 	{ SYS_rt_sigprocmask, { 2, 0, 0, 8, 0, 0 } },
 	{ SYS_rt_sigreturn, { 0 } },
+	{ SYS_restart_syscall, { 0 } },
 	{ SYS_memfd_create, { 0, MFD_CLOEXEC | MFD_ALLOW_SEALING, 0, 0, 0, 0 } },
 	{ SYS_mmap, { 0, 0, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_FIXED_NOREPLACE, 0, 0 } },
 	{ SYS_mmap, { 0, 0, PROT_READ | PROT_EXEC, MAP_SHARED | MAP_FIXED_NOREPLACE, 0, 0 } },
 	{ SYS_mmap, { 0, 0, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED_NOREPLACE, 0, 0 } },
+	{ SYS_mmap, { 0, 0, PROT_READ | PROT_WRITE,
+		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, (uint64_t)-1, 0 } },
 	{ SYS_munmap, { 0 } },
-	{ SYS_madvise, { 0, 0, 4, 0, 0, 0 } },
+	{ SYS_madvise, { 0, 0, MADV_DONTNEED, 0, 0, 0 } },
+	{ SYS_madvise, { 0, 0, MADV_DONTFORK, 0, 0, 0 } },
+	{ SYS_madvise, { 0, 0, MADV_WIPEONFORK, 0, 0, 0 } },
 	{ SYS_close, { 0 } },
 };
 
-struct seccomp_verdict seccomp_check(const struct target *target)
+static void judge(const struct filter_set *set, struct seccomp_verdict *verdict)
+{
+	static const uint64_t none[6];
+
+	for (size_t i = 0; verdict->allowed && i < ARRAY_SIZE(needed); i++) {
+		verdict->allowed = lets_pass(set, needed[i].number, needed[i].arguments);
+		verdict->refused = needed[i].number;
+	}
+	verdict->may_readv = verdict->may_readv && lets_pass(set, SYS_process_vm_readv, none);
+	verdict->may_wait = verdict->may_wait && lets_pass(set, SYS_futex, none);
+}
+
+/* Each thread may have a filter of its own. */
+static void check_thread(pid_t pid, pid_t tid, struct seccomp_verdict *verdict)
 {
 	static struct filter_set set;	/* 1 MiB */
-	struct seccomp_verdict verdict = { .allowed = true, .may_readv = true, .may_wait = true };
-	static const uint64_t none[6];
 	struct proc_thread_status status;
-	pid_t tid = proc_live_thread(target->ref.pid);
+	uint64_t begin_ns = tracee_now_ns(), held_us;
+	int error;
 
-	if (tid <= 0 || proc_read_thread_status(target->ref.pid, tid, &status) || !status.seccomp)
-		return verdict;
-	verdict.filtered = true;
-	if (fetch_from(tid, &set)) {
-		verdict.allowed = verdict.may_readv = verdict.may_wait = false;
-		verdict.refused = -1;
-		return verdict;
+	if (proc_read_thread_status(pid, tid, &status) || !status.seccomp)
+		return;
+	verdict->filtered = true;
+	error = fetch_from(tid, &set);
+	held_us = (tracee_now_ns() - begin_ns) / 1000;
+	if (held_us > verdict->held_us)
+		verdict->held_us = held_us;
+	if (!error) {
+		judge(&set, verdict);
+	} else if (error != -ESRCH && !proc_runs_no_code(pid, tid)) {
+		verdict->allowed = verdict->may_readv = verdict->may_wait = false;
+		verdict->refused = -1;
 	}
-	for (size_t i = 0; verdict.allowed && i < ARRAY_SIZE(needed); i++) {
-		verdict.allowed = lets_pass(&set, needed[i].number, needed[i].arguments);
-		verdict.refused = needed[i].number;
-	}
-	verdict.may_readv = lets_pass(&set, SYS_process_vm_readv, none);
-	verdict.may_wait = lets_pass(&set, SYS_futex, none);
+}
+
+struct seccomp_verdict seccomp_check(const struct target *target)
+{
+	struct seccomp_verdict verdict = { .allowed = true, .may_readv = true, .may_wait = true };
+	_cleanup_free_ pid_t *tids = NULL;
+	int count = proc_list_threads(target->ref.pid, &tids);
+
+	for (int i = 0; i < count && verdict.allowed; i++)
+		check_thread(target->ref.pid, tids[i], &verdict);
 	return verdict;
 }

@@ -9,10 +9,11 @@ struct seccomp_verdict {
 	bool filtered;		/* the target has a filter */
 	bool allowed;		/* every call that attach and detach make is allowed */
 	bool may_readv, may_wait;	/* process_vm_readv and futex from the shim */
-	long refused; /* number of the first call that is not, -1: the filter can't be read */
+	uint64_t held_us;	/* how long a thread was stopped for it, at the most */
+	long refused;		/* first call that is not; -1: a filter can't be read */
 };
 
-/* Stops one thread for as long as it takes to read its filters. Nothing else is touched. */
+/* Stops each filtered thread for as long as it takes to read its filters; touches nothing else. */
 struct seccomp_verdict seccomp_check(const struct target *target);
 
 #endif

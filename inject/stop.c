@@ -19,9 +19,10 @@
 #include "inject/priority.h"
 #include "inject/proc_status.h"
 #include "inject/remote_mem.h"
+#include "inject/sharers.h"
 #include "inject/tracee.h"
 
-#define STACK_SCAN_BYTES (1024ull * 1024)
+#define STACK_SCAN_BYTES (16ull * 1024 * 1024)
 #define STOP_LIMIT_NS	 2000000000ull
 
 struct stopped_thread {
@@ -47,17 +48,24 @@ static bool known(const struct stop_all *s, pid_t tid)
 	return false;
 }
 
+static int make_room(struct stop_all *s)
+{
+	size_t room = s->room ? s->room * 2 : 64;
+	struct stopped_thread *grown;
+
+	if (s->count < s->room)
+		return 0;
+	grown = reallocarray(s->thread, room, sizeof(*grown));
+	if (!grown)
+		return -ENOMEM;
+	s->thread = grown;
+	s->room = room;
+	return 0;
+}
+
+/* Notes a seized thread. pre: make_room. */
 static int add(struct stop_all *s, pid_t tid)
 {
-	if (s->count == s->room) {
-		size_t room = s->room ? s->room * 2 : 64;
-		struct stopped_thread *grown = reallocarray(s->thread, room, sizeof(*grown));
-
-		if (!grown)
-			return -ENOMEM;
-		s->thread = grown;
-		s->room = room;
-	}
 	s->thread[s->count] = (struct stopped_thread){ .tid = tid };
 	if (tid == s->target->held) {
 		s->thread[s->count].held = s->thread[s->count].stopped = true;
@@ -79,9 +87,11 @@ static int seize_listed(struct stop_all *s, size_t *ret_new)
 	for (int i = 0; i < count; i++) {
 		if (known(s, tids[i]))
 			continue;
-		error = tids[i] == s->target->held || abandon_take(tids[i]) ? 0 :
-									      tracee_seize(tids[i]);
-		if (error == -ESRCH)
+		error = make_room(s);
+		if (!error && tids[i] != s->target->held && !abandon_take(tids[i]))
+			error = tracee_seize(tids[i]);
+		if (error == -ESRCH ||
+		    (error == -EPERM && proc_runs_no_code(s->target->ref.pid, tids[i])))
 			continue;
 		if (!error)
 			error = add(s, tids[i]);
@@ -124,7 +134,7 @@ static int await(struct stopped_thread *t, uint64_t deadline_ns)
 	if (stop.kind == TRACEE_GROUP_STOP)
 		return -EBUSY;
 	error = tracee_get_registers(t->tid, &t->registers);
-	if (!error && stop.kind == TRACEE_EVENT_STOP)
+	if (!error)
 		error = eintr_hide(t->tid, &t->registers);
 	return error;
 }
@@ -182,8 +192,8 @@ static bool stack_clear_of(const struct stop_all *s, uint64_t rsp, uint64_t low,
 	uint64_t at = rsp & ~7ull, end = map ? map->end : at;
 	uint64_t word[512];
 
-	if (end - at > STACK_SCAN_BYTES)
-		end = at + STACK_SCAN_BYTES;
+	if (!map || end - at > STACK_SCAN_BYTES)
+		return false;	/* what can't be read whole is not clear */
 	while (at < end) {
 		size_t want = end - at < sizeof(word) ? (size_t)(end - at) : sizeof(word);
 		size_t got = remote_read_some(s->target, at, word, want);
@@ -191,7 +201,7 @@ static bool stack_clear_of(const struct stop_all *s, uint64_t rsp, uint64_t low,
 		if (!words_clear_of(word, got / sizeof(word[0]), low, high))
 			return false;
 		if (got < want)
-			break;
+			return false;
 		at += got;
 	}
 	return true;
@@ -199,6 +209,8 @@ static bool stack_clear_of(const struct stop_all *s, uint64_t rsp, uint64_t low,
 
 bool stop_all_clear_of(const struct stop_all *s, uint64_t low, uint64_t high)
 {
+	if (sharers_exist(s->target))
+		return false;
 	for (size_t i = 0; i < s->count; i++) {
 		const struct stopped_thread *t = &s->thread[i];
 
@@ -224,10 +236,13 @@ void stop_all_end(struct stop_all *s, uint64_t *ret_us, uint32_t *ret_threads)
 		if (t->gone || t->held)
 			continue;
 		held++;
-		if (t->stopped)
-			(void)tracee_detach(t->tid, t->signal);
-		else
-			abandon_tracee(t->tid);
+		if (t->stopped) {
+			(void)eintr_detach(t->tid, t->signal);
+			continue;
+		}
+		if (tracee_interrupt(t->tid) == -ESRCH)	/* it may not have been asked yet */
+			continue;
+		abandon_tracee(t->tid);
 	}
 	priority_restore();
 	(void)abandon_release();
@@ -263,24 +278,27 @@ int stop_sample(const struct target *target, pid_t tid, size_t room, struct stop
 	_cleanup_(procmaps_done) struct procmaps maps = { 0 };
 	struct stop_sample sample = { .tid = tid, .stack = malloc(room) };
 	struct tracee_stop stop;
+	uint64_t begin_ns = 0;
 	int error = sample.stack ? procmaps_read(target->maps, &maps) : -ENOMEM;
 
 	if (!error)
 		error = tracee_seize(tid);
 	if (error)
 		goto out;
+	begin_ns = tracee_now_ns();
 	error = tracee_interrupt(tid);
 	if (!error)
 		error = tracee_wait(tid, tracee_now_ns() + STOP_LIMIT_NS, &stop);
-	if (error == -ETIME)
+	if (error) {
 		abandon_tracee(tid);
-	if (error)
 		goto out;
+	}
 	if (stop.kind == TRACEE_EVENT_STOP)
 		error = take_sample(target, &maps, room, &sample);
 	else
 		error = stop.kind == TRACEE_GROUP_STOP ? -EBUSY : -EAGAIN;
-	(void)tracee_detach(tid, stop.kind == TRACEE_SIGNAL ? stop.signal : 0);
+	(void)eintr_release(tid, &stop);
+	sample.held_us = (tracee_now_ns() - begin_ns) / 1000;
 out:
 	if (error)
 		stop_sample_done(&sample);

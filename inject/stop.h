@@ -21,7 +21,8 @@ int stop_all_begin(const struct target *target, uint64_t budget_ns, struct stop_
 	_must_check_;
 /*
  * True when no thread's rip lies in (low, high), low excluded, and no word of
- * its stack does. Reads at most 1 MiB of each stack.
+ * its stack does. False, too, where a stack can't be read to the end of its
+ * mapping, or another process shares the memory.
  */
 bool stop_all_clear_of(const struct stop_all *stop, uint64_t low, uint64_t high);
 /* Lets every thread run again; *ret_us (may be NULL) is the longest that one was held. */
@@ -33,6 +34,7 @@ struct stop_sample {
 	struct user_regs_struct registers;	/* as borrow_begin would find them */
 	uint64_t stack_bytes;			/* copied from registers.rsp up */
 	uint8_t *stack;				/* owned */
+	uint64_t held_us;			/* how long it was stopped, at the most */
 };
 /* Stops tid, copies registers and up to room bytes of stack (to its mapping's end), lets it go. */
 int stop_sample(const struct target *target, pid_t tid, size_t room, struct stop_sample *ret)

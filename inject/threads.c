@@ -12,11 +12,12 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
+#include <time.h>
 
 #include "inject/abandon.h"
 #include "inject/proc_status.h"
 
-enum { MAX_TRIED = 64 };
+enum { MAX_TRIED = 1024, PAUSE_NS = 2000000 };
 
 static bool has_timeout(long number)
 {
@@ -84,7 +85,7 @@ static unsigned int allowed_for(enum thread_rank rank, unsigned int round)
 
 int threads_borrow(const struct target *target, struct borrow_request *request, struct borrow *ret)
 {
-	struct thread_candidate candidate[MAX_TRIED];
+	static struct thread_candidate candidate[MAX_TRIED];
 	uint64_t end = request->deadline_ns;
 	int error = -EAGAIN;
 
@@ -109,6 +110,7 @@ int threads_borrow(const struct target *target, struct borrow_request *request, 
 		(void)abandon_release();
 		if (!pidref_alive(&target->ref))
 			return -ESRCH;
+		(void)nanosleep(&(struct timespec){ 0, PAUSE_NS }, NULL);
 	}
 	return error;
 }

@@ -11,18 +11,24 @@
  * elfutils (0.188) lists register 0 for %rbx in its x86-64 defaults, so that rbx
  * comes back as undefined where it is unchanged; callee-saved registers
  * that are "undefined" are taken as unchanged, which the ABI promises.
+ * libdw allocates, and writes, 16 bytes for each register up to the highest that is named,
+ * which hostile information makes gigabytes: it gets little memory while it runs.
  */
 #include "src/cfi_rule.h"
 
 #include <dwarf.h>
 #include <elfutils/libdw.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "src/base/hashmap.h"
+#include "src/base/sanitized.h"
 #include "src/dwarf_file.h"
 
 #define MAX_RULES	(1u << 18)
+#define LIBDW_BYTES	(64u << 20)	/* that a row may take; an honest one takes 500 */
 
 static const uint8_t dwarf_number[CFI_REGISTERS] = {
 	[CFI_RIP] = 16, [CFI_RSP] = 7, [CFI_RBP] = 6, [CFI_RBX] = 3,
@@ -218,12 +224,49 @@ static int read_frame(Dwarf_Frame *frame, struct cfi_rule *ret)
 	return r;
 }
 
+/* The private writable memory of this process, which RLIMIT_DATA is about; 0: not known. */
+static uint64_t data_bytes(void)
+{
+	_cleanup_fd_ int fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+	char text[256];
+	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	unsigned long pages;
+
+	if (n <= 0)
+		return 0;
+	text[n] = '\0';
+	if (sscanf(text, "%*u %*u %*u %*u %*u %lu", &pages) != 1)
+		return 0;
+	return (uint64_t)pages * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+/* Lets this process grow by LIBDW_BYTES; *ret_before is to be set again. */
+static bool limit_begin(struct rlimit *ret_before)
+{
+	struct rlimit limit;
+	uint64_t bytes = MEMATTACH_SANITIZED ? 0 : data_bytes();	/* ASan aborts */
+
+	if (!bytes || getrlimit(RLIMIT_DATA, ret_before) < 0 ||
+	    ret_before->rlim_cur <= bytes + LIBDW_BYTES)
+		return false;
+	limit = (struct rlimit){ bytes + LIBDW_BYTES, ret_before->rlim_max };
+	return setrlimit(RLIMIT_DATA, &limit) == 0;
+}
+
 static int ask(Dwarf_CFI *cfi, uint64_t address, struct cfi_rule *ret)
 {
 	Dwarf_Frame *frame;
+	struct rlimit before;
+	bool limited;
 	int r;
 
-	if (!cfi || dwarf_cfi_addrframe(cfi, address, &frame) != 0)
+	if (!cfi)
+		return -ENOENT;
+	limited = limit_begin(&before);
+	r = dwarf_cfi_addrframe(cfi, address, &frame);
+	if (limited)
+		(void)setrlimit(RLIMIT_DATA, &before);
+	if (r != 0)
 		return -ENOENT;
 	r = read_frame(frame, ret);
 	free(frame);

@@ -230,6 +230,7 @@ int watch_drain(struct watch *w)
 	int events;
 
 	widen_interval(w);
+	(void)__atomic_add_fetch(&w->control->beat, 1, __ATOMIC_RELAXED);
 	events = reader_drain(w->reader, book, w);
 	live_settle(w->live, reader_time(w->reader));
 	if (now_ns() >= w->next_publish_ns && !w->view->link->target_gone && !w->view->link->busy)

@@ -4,8 +4,9 @@
  *
  * calloc that calls malloc, sbrk that calls brk: the program asked once, so one
  * event counts. The return address tells: it lies in the code of a hooked
- * function of the same class, or in a hook of ours of that class (the original
- * was reached by a tail jump). A mapping made from inside malloc is not nested:
+ * function of the same class, or of a function that hooked ones call in their
+ * own library (hook_plan.helper), or in a hook of ours of that class (the
+ * original was reached by a tail jump). A mapping made from inside malloc is not nested:
  * it is an event of its own, booked by its stack.
  *
  * Rejected: a per-thread depth counter. It would be state that spans the

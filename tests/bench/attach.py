@@ -45,7 +45,7 @@ class Victim:
         left = {key: after[key] - self.before[key] for key in after} if after else None
         self.command.process.terminate()
         outcome, text = self.command.wait(PATIENCE)
-        result = {"target": outcome, "left": left}
+        result = {"target_end": outcome, "left": left}
         if outcome == "ok":
             beats = json.loads(text)
             result |= {"realtime": beats["realtime"], "gaps_lost": beats["lost"],
@@ -95,6 +95,7 @@ def memattach_json(tools, busy):
     end = time.monotonic_ns()
     result = victim.end(windows_of(tool.started, armed_at or leaving, leaving, end))
     result["outcome"] = outcome if armed_at else "never armed"
+    result["complaint"] = tool.complaint()
     if outcome == "ok":
         session = json.loads(text)["session"]
         result |= {key: session[key] for key in
@@ -121,7 +122,7 @@ def heaptrack(tools, busy):
     """By bash: Debian's sh runs no clean-up on Ctrl-C, and the hooks would stay for good."""
     victim = Victim(tools, busy)
     tool = Command(["bash", tools["heaptrack"], "-o", os.path.join(tools["work"], "attached"),
-                    "-p", str(victim.pid)], errors=subprocess.STDOUT)
+                    "-p", str(victim.pid)], mixed=True)
     armed = tool.read_line("injection finished", PATIENCE)
     time.sleep(WATCHED)
     leaving = time.monotonic_ns()

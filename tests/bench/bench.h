@@ -45,7 +45,7 @@ int bench_finish(const struct bench *b, uint64_t allocs, uint64_t frees);
 /* The next number of the sequence whose state is *state (not 0). */
 uint64_t bench_random(uint64_t *state);
 
-/* A size from 16 to 4095 bytes, small ones more often: uniform in its logarithm. */
+/* A multiple of 16 from 16 to 4080 bytes; each power of two to the next is as likely. */
 size_t bench_size(uint64_t *state);
 
 /* malloc(size), called BENCH_FRAMES frames deep on one of 64 paths: the low bits of path. */

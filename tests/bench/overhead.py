@@ -77,8 +77,8 @@ def with_result(row, path):
     program = read_json(path)
     if program:
         row |= program
-        row["tool_cpu"] = max(0.0, row["tool_cpu"] - row.pop("shared_cpu", 0) *
-                              program["cpu_total"])
+        if row.pop("with_program", False):
+            row["tool_cpu"] = max(0.0, row["tool_cpu"] - program["cpu_total"])
     elif row["outcome"] == "ok":
         row["outcome"] = "no result"
     return row
@@ -97,10 +97,12 @@ def run(tools, name, config, scale):
     part = PARTS.get(config, 1.0)
     units = int(PROGRAMS[name]["units"] * scale * part)
     target = [tools[name], str(units), result]
-    command = Command(command_for(tools, config, target), program=tools[name])
+    command = Command(command_for(tools, config, target), program=tools[name],
+                      mixed=config == "heaptrack")
     outcome, text = command.wait(PATIENCE)
     cpu, peak = command.cost()
-    row = {"outcome": outcome, "part": part, "tool_cpu": cpu, "shared_cpu": 1, "tool_kib": peak}
+    row = {"outcome": outcome, "part": part, "tool_cpu": cpu, "with_program": True,
+           "tool_kib": 0 if config == "massif" else peak, "complaint": command.complaint()}
     return with_result(row | figures_of(config, text), result)
 
 
@@ -148,7 +150,7 @@ def attached(tools, name, config, scale):
 
 def attached_session(tools, program, config):
     tool = Command(attach_command(tools, config, program.pid), program=tools[ATTACHED],
-                   errors=subprocess.STDOUT if config == "heaptrack" else subprocess.DEVNULL)
+                   mixed=config == "heaptrack")
     armed = (await_armed(tools, program.pid) if config in MEMATTACH else
              tool.read_line("injection finished", PATIENCE))
     done = program.work()
@@ -159,7 +161,8 @@ def attached_session(tools, program, config):
         outcome = "ok"
     if not armed or not done:
         outcome = "work not done" if armed else "not attached"
-    return {"outcome": outcome, "tool_cpu": cpu, "tool_kib": peak, **figures_of(config, text)}
+    return {"outcome": outcome, "tool_cpu": cpu, "tool_kib": peak,
+            "complaint": tool.complaint(), **figures_of(config, text)}
 
 
 def configs(tools):

@@ -11,6 +11,7 @@ import os
 import resource
 import signal
 import subprocess
+import tempfile
 import threading
 import time
 
@@ -61,19 +62,21 @@ class MemoryWatch(threading.Thread):
     def __init__(self, pid, program):
         super().__init__(daemon=True)
         self.pid, self.program = pid, program
-        self.peaks, self.over = {}, threading.Event()
+        self.peaks, self.measured, self.over = {}, set(), threading.Event()
 
     def run(self):
         while not self.over.wait(LOOK_EVERY):
             for pid in descendants(self.pid):
-                if not is_program(pid, self.program):
+                if is_program(pid, self.program):
+                    self.measured.add(pid)      # before its exec it was taken for the tool
+                else:
                     self.peaks[pid] = max(self.peaks.get(pid, 0), peak_kib(pid))
 
     def end(self):
         """Returns the sum of the peaks in KiB."""
         self.over.set()
         self.join()
-        return sum(self.peaks.values())
+        return sum(peak for pid, peak in self.peaks.items() if pid not in self.measured)
 
 
 def outcome_of(returncode):
@@ -86,14 +89,14 @@ def outcome_of(returncode):
 
 
 class Command:
-    """A running command. With output=None its standard output is a pipe, line by line."""
+    """A running command, its output a pipe. program: the one whose memory is not the tool's."""
 
-    def __init__(self, arguments, program="", output=None, errors=subprocess.DEVNULL,
-                 stdin=subprocess.DEVNULL):
+    def __init__(self, arguments, program="", mixed=False, stdin=subprocess.DEVNULL):
+        self.errors = subprocess.STDOUT if mixed else tempfile.TemporaryFile("w+")
         self.cpu_before = children_cpu()
         self.started = time.monotonic_ns()
         self.process = subprocess.Popen(
-            arguments, stdin=stdin, stdout=output or subprocess.PIPE, stderr=errors,
+            arguments, stdin=stdin, stdout=subprocess.PIPE, stderr=self.errors,
             start_new_session=True, text=True)
         self.pid = self.process.pid
         self.memory = MemoryWatch(self.pid, program)
@@ -136,6 +139,13 @@ class Command:
             text, _ = self.process.communicate()
             outcome = f"not done after {seconds:.0f} s"
         return outcome, text or ""
+
+    def complaint(self):
+        """The last that it said on its standard error, if that was kept apart."""
+        if self.errors is subprocess.STDOUT:
+            return ""
+        self.errors.seek(0)
+        return self.errors.read()[-1000:]
 
     def cost(self, alive=()):
         """CPU seconds and peak KiB of the ended command, after its orphans have ended too.

@@ -3,26 +3,11 @@
 # memattach builds with every optional library switched off, from what a
 # release contains and outside its source tree, without a warning where the
 # tree under test was configured so; --version shows the difference.
-: "${BUILDDIR:=$(cd "$(dirname "$0")/../.." && pwd)}"
-scratch=$(mktemp -d) || exit 99
-source=minimum-source.$$	# distdir takes a path below the build folder only
-trap 'chmod -R u+w "$scratch" "$BUILDDIR/$source"; rm -rf "$scratch" "$BUILDDIR/$source"' EXIT
+. "$(dirname "$0")/build.sh"
 case ${WARN_CFLAGS:-} in *-Werror*) werror=--enable-werror ;; *) werror= ;; esac
-unset MAKEFLAGS MAKELEVEL MFLAGS
 
-# Runs a step and shows its output only if it fails.
-step() {
-	"$@" >"$scratch/log" 2>&1 && return
-	cat "$scratch/log"
-	echo "FAIL: $*"
-	exit 1
-}
-
-mkdir "$scratch/build" || exit 99
-step make -C "$BUILDDIR" distdir distdir="$source"
-cd "$scratch/build" || exit 99
 # shellcheck disable=SC2086 # none or one
-step "$BUILDDIR/$source/configure" CC="${CC:-cc}" CFLAGS=-O0 --without-libiberty $werror
+configure_private CC="${CC:-cc}" CFLAGS=-O0 --without-libiberty $werror
 step make
 step ./cli/memattach --version
 if grep -q 'define HAVE_LIBIBERTY' "$BUILDDIR/config.h" &&

@@ -5,87 +5,17 @@
  * jemalloc, with an unknown allocator). Each plan is checked against the target's
  * memory: bytes, kinds, reach, gaps that are filler, nothing used twice.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "tests/unit/planner_target.h"
 
-#include <ctype.h>
 #include <dlfcn.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
-#include <time.h>
 
 #include "inject/entry_decode.h"
-#include "inject/hook_planner.h"
 
 #define LIBRARY(name) "/usr/lib/x86_64-linux-gnu/" name
 #define REACH (1ll << 30)
-
-struct target {
-	pid_t pid;
-	int mem;
-	struct elf_reader reader;
-	struct procmaps maps;
-	char auxv[4096];
-	size_t auxv_bytes;
-	struct planner_file exe;
-	struct hook_plan plan;
-};
-
-static struct target target;
-
-static int open_proc(pid_t pid, const char *name)
-{
-	char path[64];
-
-	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
-	return open(path, O_RDONLY | O_CLOEXEC);
-}
-
-/* Waits until the only thread of pid is blocked in system call number (its /proc syscall file). */
-static bool wait_blocked(pid_t pid, long number)
-{
-	const struct timespec pause = { 0, 2000000 };
-
-	for (int i = 0; i < 5000; i++) {
-		_cleanup_fd_ int fd = open_proc(pid, "syscall");
-		char text[64] = "";
-
-		if (fd < 0 || read(fd, text, sizeof(text) - 1) < 0 || waitpid(pid, NULL, WNOHANG))
-			return false;
-		if (isdigit((unsigned char)text[0]) && strtol(text, NULL, 10) == number)
-			return true;
-		nanosleep(&pause, NULL);
-	}
-	return false;
-}
-
-static pid_t spawn(const char *preload, char *const argv[])
-{
-	pid_t pid = fork();
-
-	if (pid == 0) {
-		int null = open("/dev/null", O_RDWR);
-
-		dup2(null, 0);
-		dup2(null, 1);
-		dup2(null, 2);
-		if (preload)
-			setenv("LD_PRELOAD", preload, 1);
-		execvp(argv[0], argv);
-		_exit(127);
-	}
-	return pid;
-}
 
 static int exe_file(void *context, const struct procmap *map, struct planner_file *ret)
 {
@@ -107,78 +37,12 @@ static int exe_file(void *context, const struct procmap *map, struct planner_fil
 
 static int run_planner(uint32_t track, bool map_only)
 {
-	const struct hook_planner_input input = {
-		.maps = &target.maps, .reader = &target.reader, .auxv = target.auxv,
-		.auxv_bytes = target.auxv_bytes, .track = track, .map_only = map_only,
-		.file = exe_file, .file_context = &target,
-	};
-	int r = hook_planner_run(&input, &target.plan);
+	int r = plan_target(track, map_only, exe_file);
 
 	if (target.exe.bytes)
 		munmap((void *)(uintptr_t)target.exe.bytes, target.exe.size);
-	target.exe = (struct planner_file){ 0 };
+	target.exe.bytes = NULL;
 	return r;
-}
-
-static void target_stop(void)
-{
-	if (target.pid > 0) {
-		kill(target.pid, SIGKILL);
-		waitpid(target.pid, NULL, 0);
-		procmaps_done(&target.maps);
-		close(target.mem);
-	}
-	memset(&target, 0, sizeof(target));
-}
-
-/* Starts argv and waits until it blocks in the system call number. Skips what is not installed. */
-static void target_start(const char *preload, char *const argv[], long number)
-{
-	_cleanup_fd_ int maps = -1, auxv = -1;
-	ssize_t count;
-
-	target_stop();
-	if (preload && access(preload, R_OK) != 0)
-		skip();
-	target.pid = spawn(preload, argv);
-	assert_true(target.pid > 0);
-	if (!wait_blocked(target.pid, number)) {
-		kill(target.pid, SIGKILL);
-		waitpid(target.pid, NULL, 0);
-		target.pid = 0;
-		skip();
-	}
-	target.mem = open_proc(target.pid, "mem");
-	target.reader = (struct elf_reader){ elf_reader_fd, &target.mem };
-	maps = open_proc(target.pid, "maps");
-	auxv = open_proc(target.pid, "auxv");
-	count = read(auxv, target.auxv, sizeof(target.auxv));
-	assert_true(count > 0);
-	target.auxv_bytes = (size_t)count;
-	assert_int_equal(procmaps_read(maps, &target.maps), 0);
-}
-
-static void start_sleep(const char *preload)
-{
-	char *const argv[] = { (char *)"sleep", (char *)"1000", NULL };
-
-	target_start(preload, argv, SYS_clock_nanosleep);
-}
-
-static void read_memory(uint64_t address, void *buffer, size_t bytes)
-{
-	assert_int_equal(elf_reader_fd(&target.mem, address, buffer, bytes), 0);
-}
-
-static const struct hook_entry *find(uint32_t family, const char *name)
-{
-	for (uint32_t i = 0; i < target.plan.entry_count; i++) {
-		const struct hook_entry *entry = &target.plan.entry[i];
-
-		if (entry->family == family && strcmp(entry->name, name) == 0)
-			return entry;
-	}
-	return NULL;
 }
 
 static uint32_t family(const char *name)
@@ -198,6 +62,15 @@ static bool is_skipped(const char *start, const char *reason)
 			return true;
 	}
 	return false;
+}
+
+static void start_built(const char *name, const char *preload)
+{
+	char path[96];
+	char *const argv[] = { path, NULL };
+
+	snprintf(path, sizeof(path), "%s/%s", directory, name);
+	target_start(preload, argv, SYS_pause);
 }
 
 /* True if some run of whole filler instructions around the gap covers it. */
@@ -291,6 +164,7 @@ static void check_plan(void)
 {
 	const struct hook_plan *plan = &target.plan;
 
+
 	for (uint32_t i = 0; i < plan->entry_count; i++) {
 		check_entry(&plan->entry[i]);
 		for (uint32_t k = 0; k < i; k++) {
@@ -362,6 +236,8 @@ static void plan_glibc(void **state)
 	start_sleep(NULL);
 	plan_all();
 	expect_glibc(0);
+	/* The rest of libc calls malloc for the program. */
+	assert_int_equal(target.plan.helper_count, 0);
 	expect_entries(family("mmap"), mapping);
 	notify = find(family("loader"), "_dl_debug_state");
 	assert_non_null(notify);
@@ -422,6 +298,9 @@ static void plan_jemalloc(void **state)
 	/* A jump to free through the PLT, which nobody has called yet: not twice. */
 	assert_null(find(0, "operator delete(void*)"));
 	assert_true(is_skipped("operator delete(void*)", "calls free"));
+	/* sdallocx by a jump, after other work: the hook must keep its frame around it. */
+	assert_true(find(0, "operator delete(void*, size_t, align_val_t)")->jumps_on);
+	assert_false(find(0, "free")->jumps_on);
 	target_stop();
 }
 
@@ -474,10 +353,15 @@ static void plan_mimalloc(void **state)
 	expect_entries(0, names);
 	assert_true(is_skipped("cfree", "calls free"));
 	assert_true(is_skipped("reallocf", "shape"));
+	assert_true(is_skipped("mi_heap_malloc", "shape"));
+	assert_true(is_skipped("mi_strdup", "shape"));
+	assert_true(is_skipped("mi_heap_destroy", "shape"));
+	/* realloc frees from a function that is no entry. */
+	assert_true(target.plan.helper_count > 0);
+	assert_false(find(0, "malloc")->jumps_on);
+	assert_true(find(0, "mi_memalign")->jumps_on);
 	target_stop();
 }
-
-static char directory[] = "/tmp/test_hook_planner.XXXXXX";
 
 static void plan_redis(void **state)
 {
@@ -493,34 +377,12 @@ static void plan_redis(void **state)
 	assert_string_equal(target.plan.family[0].name, "jemalloc");
 	assert_non_null(find(0, "malloc"));
 	assert_non_null(find(0, "free"));
+	/* zmalloc and what else the executable has must be seen. */
+	for (uint32_t i = 0; i < target.plan.helper_count; i++)
+		assert_null(strstr(procmaps_find(&target.maps, target.plan.helper[i].low)->path,
+				   "redis"));
 	check_gadgets(true);
 	target_stop();
-}
-
-/* Compiles text to directory/name with further flags; skips without a compiler. */
-static void build(const char *name, const char *flags, const char *text)
-{
-	char path[96], command[320];
-	FILE *source;
-
-	snprintf(path, sizeof(path), "%s/%s.c", directory, name);
-	source = fopen(path, "we");
-	assert_non_null(source);
-	fputs(text, source);
-	fclose(source);
-	snprintf(command, sizeof(command), "cc -O2 -w -o %s/%s %s %s 2>/dev/null", directory, name,
-		 path, flags);
-	if (system(command) != 0)
-		skip();
-}
-
-static void start_built(const char *name, const char *preload)
-{
-	char path[96];
-	char *const argv[] = { path, NULL };
-
-	snprintf(path, sizeof(path), "%s/%s", directory, name);
-	target_start(preload, argv, SYS_pause);
 }
 
 static const char static_text[] =
@@ -641,22 +503,6 @@ static void print_plan(void **state)
 	assert_non_null(strstr(text, "/tmp/?[2Jx"));
 	assert_null(strchr(text, '\033'));
 	target_stop();
-}
-
-static int make_directory(void **state)
-{
-	(void)state;
-	return mkdtemp(directory) ? 0 : -1;
-}
-
-static int remove_directory(void **state)
-{
-	char command[96];
-
-	(void)state;
-	target_stop();
-	snprintf(command, sizeof(command), "rm -rf %s", directory);
-	return system(command);
 }
 
 int main(void)

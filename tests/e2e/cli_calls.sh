@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: MIT
+# The ways to call memattach that name no process, for the tests that look at the
+# program's own memory. Sourced after lib.sh.
+# shellcheck shell=sh disable=SC2154
+
+# cli_recording: makes $WORK/recording and $WORK/half of one, by the program as it was built.
+cli_recording() {
+	"$BUILDDIR/cli/memattach" run --exact -o "$WORK/recording" -- sh -c 'echo "$(id)"' \
+		>"$WORK/run.out" 2>"$WORK/run.err" </dev/null ||
+		fail "no recording: $(cat "$WORK/run.err")"
+	head -c 5000 "$WORK/recording" >"$WORK/half"
+}
+
+# cli_calls RUN: calls RUN STATUS ARGUMENTS... for each; STATUS is what memattach shall end with.
+cli_calls() {
+	"$1" 0 --help
+	"$1" 0 --version
+	"$1" 0 report "$WORK/recording"
+	"$1" 0 report --json "$WORK/recording"
+	"$1" 0 report --top 1 "$WORK/recording"
+	"$1" 2 report "$WORK/half"
+	"$1" 2 report /dev/null
+	"$1" 2 report /nonexistent
+	"$1" 2 report "$WORK/recording" twice
+	"$1" 2 report --top=-1 "$WORK/recording"
+	"$1" 2 report
+	"$1" 2
+	"$1" 2 no-such-command
+	"$1" 2 --no-such-option
+	"$1" 2 -p
+	"$1" 2 -p not-a-number
+	"$1" 2 -p 1 -p 2
+	"$1" 2 -p 1 --sample=many
+	"$1" 2 -p 1 --exact --sample=4096
+	"$1" 2 -p 1 -d forever
+	"$1" 2 check -p 1 extra
+	"$1" 2 run
+}

@@ -1,0 +1,105 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# A build with AddressSanitizer and UBSan: unit tests, fuzzers (with clang), end-to-end
+# tests with its keeper and analyst, leaks of the command line. Any report of a
+# sanitizer, of whichever process, fails the test. The victims are the ordinary
+# ones: preflight refuses a target that has a sanitizer itself.
+# FUZZ_SECONDS: for each fuzzer (4).
+: "${TEST_LIMIT:=450}"
+. "$(dirname "$0")/lib.sh"
+TMPDIR=$WORK
+export TMPDIR
+. "$SRCDIR/tests/lint/build.sh"
+trap 'build_done; tidy_up' EXIT
+said=$WORK/sanitizer	# .PID is added; descriptors may be closed, and targets print too
+# The limits of memory that the program sets itself do not go with AddressSanitizer's own.
+common=log_path=$said:allocator_may_return_null=1:max_allocation_size_mb=512
+leaks=detect_leaks=1:$common
+UBSAN_OPTIONS=print_stacktrace=1:log_path=$said
+ASAN_OPTIONS=detect_leaks=0:$common	# it would have to ptrace the analyst, which forbids that
+export UBSAN_OPTIONS ASAN_OPTIONS
+e2e="exact-truth-c exact-truth-threads attach-redis record-and-report report-target-exit
+refuse-states run-command survive-keeper-death"
+
+nothing_said() {
+	for report in "$said".*; do
+		! grep -qE 'ERROR: |runtime error:' "$report" 2>/dev/null ||
+			fail "$1: $(head -n 60 "$report")"
+	done
+}
+
+# The build, clang's if there is one: only clang has libFuzzer.
+build() {
+	compiler=$CC
+	! echo 'int main(void) { return 0; }' | clang -x c -fsanitize=address,fuzzer-no-link \
+		-o "$WORK/probe" - 2>/dev/null || compiler=clang
+	echo 'int main(void) { return 0; }' | $compiler -x c -fsanitize=address,undefined \
+		-o "$WORK/probe" - 2>/dev/null || skip "$compiler has no sanitizers"
+	configure_private CC="$compiler" CFLAGS='-O1 -g' --enable-sanitizers
+	step make -j2
+	! grep -q '^UNIT = unit' tests/Makefile || step make -j2 -C tests/unit check TESTS=
+	[ "$compiler" != clang ] || step make -j2 -C tests/fuzz fuzzers
+}
+
+# Status 77 of cmocka's programs does not exist: they skip inside.
+unit_tests() {
+	for program in tests/unit/test_*; do
+		[ -f "$program" ] && [ -x "$program" ] || continue
+		ASAN_OPTIONS=$leaks SHIM=$scratch/build/inject/shim/memattach-shim.so \
+			timeout 120 "$program" >"$WORK/unit" 2>&1 </dev/null ||
+			{ tail -n 40 "$WORK/unit"; echo "FAIL: $program"; return 1; }
+	done
+}
+
+fuzzers() {
+	for program in tests/fuzz/fuzz_*; do
+		[ -f "$program" ] && [ -x "$program" ] || continue
+		mkdir -p "$WORK/corpus"
+		timeout 120 "$program" -max_total_time="${FUZZ_SECONDS:-4}" -print_final_stats=0 \
+			-artifact_prefix="$WORK/found-" "$WORK/corpus" \
+			>"$WORK/fuzz" 2>&1 </dev/null ||
+			{ grep -vE '^#[0-9]' "$WORK/fuzz"; echo "FAIL: $program"; return 1; }
+		rm -rf "$WORK/corpus"
+		grep '^Done' "$WORK/fuzz" | sed "s|^|$program: |"
+	done
+}
+
+end_to_end() {
+	for name in $e2e; do
+		env -u TEST_GUARD -u TEST_LIMIT MEMATTACH="$scratch/build/cli/memattach" \
+			"${SHELL:-/bin/sh}" "$E2E/$name.sh" >"$WORK/e2e" 2>&1 </dev/null
+		status=$?
+		nothing_said "$name"
+		case $status in
+		0) ;;
+		77) note "$name: $(tail -n 1 "$WORK/e2e")" ;;
+		*) fail "$name: $(tail -n 40 "$WORK/e2e")" ;;
+		esac
+	done
+}
+
+# call STATUS ARGUMENTS...
+call() {
+	wanted=$1
+	shift
+	ASAN_OPTIONS=$leaks timeout 60 "$scratch/build/cli/memattach" "$@" \
+		>"$WORK/out" 2>"$WORK/err" </dev/null
+	status=$?
+	nothing_said "memattach $*"
+	expect "$status" "$wanted" "exit status of: $* ($(head -n 3 "$WORK/err"))"
+}
+
+build
+(unit_tests && fuzzers) >"$WORK/beside" 2>&1 &
+beside=$!
+end_to_end
+. "$E2E/cli_calls.sh"
+cli_recording
+cli_calls call
+call 3 -p 4194304
+call 3 check -p 4194304
+wait "$beside"
+status=$?
+cat "$WORK/beside"
+nothing_said "unit tests and fuzzers"
+expect "$status" 0 "unit tests and fuzzers"
