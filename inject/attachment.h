@@ -37,7 +37,7 @@ struct attachment {
 	uint64_t ring_base, shim_base;	/* in the target, 0: not mapped */
 	uint64_t dl_handle;		/* dlopen loader */
 	bool pending;			/* a dlopen may still be at work */
-	struct ring_journal journal;	/* ours; the one in the ring is a copy for a later cleanup */
+	struct ring_journal journal; /* ours; the one in the ring is a copy for a later cleanup */
 	struct ring_island island[RING_MAX_ISLANDS];	/* island_count of them are mapped */
 	uint32_t island_count;
 	struct hook_plan plan;

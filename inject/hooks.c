@@ -346,7 +346,8 @@ static int apply_stopped(struct attachment *a, bool everything_stopped)
 		uint64_t held_us = 0;
 		uint32_t threads = 0;
 		bool clear;
-		int error = stop_all_begin(&a->target, STOP_BUDGET_NS << (i / 3 < 3 ? i / 3 : 3), &stop);
+		int error = stop_all_begin(&a->target, STOP_BUDGET_NS << (i / 3 < 3 ? i / 3 : 3),
+					   &stop);
 
 		if (error == -ETIME) {
 			let_it_run();

@@ -241,7 +241,8 @@ int inject_enter(struct inject *in, enum inject_step last)
 		int error = step[i].enter ? step[i].enter(in) : 0;
 
 		step_point();
-		/* a row that failed half-way has something to undo: from load on it counts as done */
+		/* a row that failed half-way has something to undo: from load on it counts as done
+		 */
 		if (!error || i >= INJECT_LOAD)
 			in->done = i + 1;
 		if (error)

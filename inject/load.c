@@ -93,11 +93,13 @@ static int reopen_by_name(const struct attachment *a, pid_t tid, int remote)
 	char path[64];
 	int fd;
 
-	(void)snprintf(path, sizeof(path), "/proc/%d/task/%d/fd/%d", a->target.ref.pid, tid, remote);
+	(void)snprintf(path, sizeof(path), "/proc/%d/task/%d/fd/%d", a->target.ref.pid, tid,
+		       remote);
 	path_fd = open(path, O_PATH | O_CLOEXEC);
 	if (path_fd < 0)
 		return -errno;
-	/* looked at without opening it: only an unlinked file of the kernel's own tmpfs is opened */
+	/* looked at without opening it: only an unlinked file of the kernel's own tmpfs is opened
+	 */
 	if (fstatfs(path_fd, &system) < 0 || system.f_type != TMPFS_MAGIC ||
 	    fstat(path_fd, &file) < 0 || !S_ISREG(file.st_mode) || file.st_nlink != 0)
 		return -EBADF;

@@ -13,6 +13,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 static int by_low(const void *a, const void *b)
 {
@@ -37,35 +38,44 @@ uint32_t ring_ranges_merge(struct ring_range *range, uint32_t count)
 	return kept;
 }
 
+/* Sorted in memory of our own: the target can write to control at any time. */
+static void publish(struct ring_control *control, enum ring_class class, struct ring_range *range,
+		    uint32_t count)
+{
+	uint32_t kept = ring_ranges_merge(range, count);
+
+	memcpy(control->caller[class], range, kept * sizeof(*range));
+	control->caller_count[class] = kept;
+}
+
 void ring_publish_callers(struct ring_control *control)
 {
+	struct ring_range range[RING_CLASS_COUNT][RING_MAX_ENTRIES];
 	uint32_t entries = control->entry_count, count[RING_CLASS_COUNT] = { 0 };
 
 	for (uint32_t i = 0; i < entries && i < RING_MAX_ENTRIES; i++) {
-		const struct ring_entry *entry = &control->entry[i];
-		enum ring_class class = ring_shape_class(entry->shape);
+		struct ring_entry entry = control->entry[i];
+		enum ring_class class = ring_shape_class(entry.shape);
 
-		if (entry->shape == RING_SHAPE_DL_STATE || entry->low >= entry->high)
+		if (entry.shape == RING_SHAPE_DL_STATE || entry.low >= entry.high)
 			continue;
-		control->caller[class][count[class]++] =
-			(struct ring_range){ entry->low, entry->high };
+		range[class][count[class]++] = (struct ring_range){ entry.low, entry.high };
 	}
 	for (uint32_t class = 0; class < RING_CLASS_COUNT; class++)
-		control->caller_count[class] = ring_ranges_merge(control->caller[class],
-								 count[class]);
+		publish(control, class, range[class], count[class]);
 }
 
 int ring_publish_helpers(struct ring_control *control, const struct ring_range *range,
 			 uint32_t count)
 {
-	struct ring_range *caller = control->caller[RING_CLASS_HEAP];
+	struct ring_range all[RING_MAX_ENTRIES];
 	uint32_t before = control->caller_count[RING_CLASS_HEAP];
 
 	if (before > RING_MAX_ENTRIES || count > RING_MAX_ENTRIES - before)
 		return -E2BIG;
-	for (uint32_t i = 0; i < count; i++)
-		caller[before + i] = range[i];
-	control->caller_count[RING_CLASS_HEAP] = ring_ranges_merge(caller, before + count);
+	memcpy(all, control->caller[RING_CLASS_HEAP], before * sizeof(*all));
+	memcpy(all + before, range, count * sizeof(*all));
+	publish(control, RING_CLASS_HEAP, all, before + count);
 	return 0;
 }
 
