@@ -90,7 +90,7 @@ int preflight_remedy(struct preflight *preflight, const char *format, ...)
 static int refuse_gone(struct preflight *p)
 {
 	preflight_reason(p, PREFLIGHT_NO_SUCH_PROCESS, "there is no process %d", (int)p->pid);
-	return preflight_remedy(p, "look up the id with `pgrep NAME` or `memattach ps`");
+	return preflight_remedy(p, "look up the id with `pgrep NAME`");
 }
 
 static int check_ended(struct preflight *p)

@@ -33,8 +33,7 @@
 #include "inject/rseq.h"
 
 #define FRAME_ROOM	(FRAME_MAX_BYTES + 4096ull)
-#define STOP_LIMIT_NS \
-	2000000000ull /* it runs freely until it stops: on busy CPUs that takes long */
+#define STOP_LIMIT_NS	2000000000ull	/* until it stops it runs freely: it may wait for a CPU */
 
 static const uint64_t no_arguments[6];
 
@@ -112,7 +111,8 @@ static int give_back(struct borrow *b, int signal, bool in_signal_code)
 
 	if (!b->redirected)
 		return over(b, let_go(b, signal));
-	if (b->at_entry) { /* skip the pending call; alone, the thread would `ret` into the frame */
+	if (b->at_entry) {
+		/* skip the pending call; alone, the thread would `ret` into the frame */
 		struct user_regs_struct skip = call_registers(b, -1, no_arguments);
 
 		error = tracee_set_registers(tid, &skip);
@@ -497,8 +497,7 @@ int borrow_function(struct borrow *b, uint64_t function, const uint64_t argument
 		if (stop.kind == TRACEE_SYSCALL_ENTRY && function_returned(b))
 			break;
 		if (stop.kind == TRACEE_SIGNAL || stop.kind == TRACEE_GROUP_STOP) {
-			/* stopped in the middle of the function, with its locks held: it must
-			 * finish */
+			/* in the middle of the function, with its locks held: it must finish */
 			(void)eintr_release(b->request.tid, &stop);
 			return over(b, -ETIME);
 		}

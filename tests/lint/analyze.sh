@@ -9,6 +9,7 @@
 : "${BUILDDIR:=$SRCDIR}"
 [ -f "$BUILDDIR/config.h" ] || { echo "$BUILDDIR is not configured"; exit 99; }
 flags="-std=gnu11 -include $BUILDDIR/config.h -I$SRCDIR -I$BUILDDIR ${LIBRARY_CFLAGS:-}"
+# shellcheck disable=SC2046 # words
 [ $# -gt 0 ] || set -- $(files_in 'src inject cli' '*.c')
 
 installed() {
@@ -17,7 +18,6 @@ installed() {
 	return 1
 }
 
-# shellcheck disable=SC2086 # words
 if installed cppcheck; then
 	echo "=== cppcheck"
 	cppcheck -q -j2 --std=c11 --enable=warning,performance,portability --inline-suppr \

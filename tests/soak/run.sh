@@ -10,9 +10,18 @@ set -u
 export SRCDIR
 e2e=$SRCDIR/tests/e2e
 wanted=${*:-cycles coverage kill}
+: "${BUILDDIR:=$SRCDIR}"
+: "${SOAK_RESULTS:=$BUILDDIR/soak-results.tsv}"
+export BUILDDIR
+results=$SOAK_RESULTS
 failed=0
 log=$(mktemp "${TMPDIR:-/tmp}/memattach-soak.XXXXXX") || exit 99
 trap 'rm -f "$log"' EXIT
+
+# keep RESULT LABEL LAST-LINE: results of all runs add up in one file.
+keep() {
+	printf '%s\t%s\t%s\t%s\n' "$(date -u +%Y-%m-%dT%H:%M:%SZ)" "$1" "$2" "$3" >>"$results"
+}
 
 # one LABEL SCRIPT: runs it, says how it ended, and all it said if it failed.
 one() {
@@ -21,9 +30,11 @@ one() {
 	one_status=$?
 	took=$(($(date +%s) - began))
 	case $one_status in
-	0)	echo "PASS $1 (${took} s): $(tail -n 1 "$log")" ;;
+	0)	keep PASS "$1" "$(tail -n 1 "$log")"
+		echo "PASS $1 (${took} s): $(tail -n 1 "$log")" ;;
 	77)	echo "SKIP $1: $(tail -n 1 "$log")" ;;
-	*)	echo "FAIL $1 (${took} s)"
+	*)	keep FAIL "$1" "$(tail -n 1 "$log")"
+		echo "FAIL $1 (${took} s)"
 		cat "$log"
 		failed=$((failed + 1)) ;;
 	esac
