@@ -31,7 +31,9 @@ if installed clang-tidy; then
 fi
 if installed gcc; then
 	echo "=== gcc -fanalyzer"
-	printf '%s\n' "$@" | xargs -P 2 -n 1 sh -c 'gcc $1 -O1 -fanalyzer -c -o /dev/null "$2" 2>&1' \
-		sh "$flags" | grep -E '(warning|error): ' | sort -u
+	for file; do
+		# shellcheck disable=SC2086 # words
+		gcc $flags -O1 -fanalyzer -c -o /dev/null "$file" 2>&1
+	done | grep -E '(warning|error): ' | sort -u
 fi
 exit 0
