@@ -460,8 +460,12 @@ int load_shim(struct attachment *a, const struct load_options *options)
 		error = error ? error : undo;
 	}
 	attachment_note_stop(a, held_us, 1);
-	if (error && a->loader == LOADER_MAP)
-		undo = unload_shim(a, options);	/* what it could not undo stays noted in *a */
+	if (error && (a->loader == LOADER_MAP || (!a->shim_base && !a->pending))) {
+		struct load_options any = { .loader = a->loader,
+					    .deadline_ns = options->deadline_ns };
+
+		undo = unload_shim(a, &any);	/* what it could not undo stays noted in *a */
+	}
 	return error;
 }
 

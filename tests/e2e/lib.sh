@@ -47,7 +47,7 @@ note() { echo "$*"; }
 
 fail() {
 	echo "FAIL: $*"
-	[ ! -s "$ERRORS" ] || { echo "--- memattach said:"; tail -n 20 "$ERRORS"; }
+	[ ! -s "$ERRORS" ] || { echo "--- memattach said:"; tail -n ${ERROR_LINES:-20} "$ERRORS"; }
 	exit 1
 }
 
