@@ -10,6 +10,7 @@ import json
 import os
 import platform
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -128,9 +129,15 @@ def main():
     parser.add_argument("--scale", type=float, default=1.0, help="part of the usual work")
     options = parser.parse_args()
     runner.adopt_orphans()
+    for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: sys.exit(1))
     with tempfile.TemporaryDirectory(prefix="memattach-bench-work.") as work:
         tools = find_tools(options.programs, work)
-        print(save(measure(tools, options.repetitions, options.scale), options.results))
+        try:
+            run = measure(tools, options.repetitions, options.scale)
+        finally:
+            runner.end_all()
+        print(save(run, options.results))
 
 
 main()

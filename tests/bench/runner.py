@@ -49,6 +49,19 @@ def peak_kib(pid):
     return 0
 
 
+def kill_all(pids):
+    for pid in pids:
+        try:
+            os.kill(pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+
+
+def end_all():
+    """Ends everything that was started and still runs: this run has been interrupted."""
+    kill_all(reversed(descendants(os.getpid())[1:]))
+
+
 def is_program(pid, program):
     try:
         return os.path.samefile(f"/proc/{pid}/exe", program)
@@ -123,11 +136,7 @@ class Command:
             pass        # how the process ended says more
 
     def kill(self):
-        for pid in reversed(descendants(self.pid)):
-            try:
-                os.kill(pid, signal.SIGKILL)
-            except ProcessLookupError:
-                pass
+        kill_all(reversed(descendants(self.pid)))
 
     def wait(self, seconds):
         """Waits for the end. Returns (outcome, rest of the output)."""

@@ -160,7 +160,8 @@ def ratios(rows, base, figure):
 def lost_text(rows):
     """How many of the allocations found no room in the ring."""
     shares = [row["lost"] / row["allocs"] for row in good(rows) if "lost" in row]
-    return spread(shares, lambda share: "0" if share == 0 else f"{share:.1%}")
+    return spread(shares, lambda share: "0" if share == 0 else
+                  "<0.1%" if share < 0.001 else f"{share:.1%}")
 
 
 def overhead_line(run, program, way, config):
