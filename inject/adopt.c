@@ -15,6 +15,7 @@
 
 #include "inject/inject.h"
 #include "inject/journal.h"
+#include "inject/proc_status.h"
 #include "inject/remote_mem.h"
 
 #define RING_PATH "/memfd:" LOAD_RING_NAME
@@ -104,7 +105,8 @@ static unsigned int adopt_descriptors(struct attachment *a)
 	char path[64];
 	DIR *dir;
 
-	(void)snprintf(path, sizeof(path), "/proc/%d/fd", a->target.ref.pid);
+	(void)snprintf(path, sizeof(path), "/proc/%d/task/%d/fd", a->target.ref.pid,
+		       proc_live_thread(a->target.ref.pid));
 	dir = opendir(path);
 	while (dir && (entry = readdir(dir)) && count < ARRAY_SIZE(a->remote_fd)) {
 		int fd = (int)strtol(entry->d_name, NULL, 10);

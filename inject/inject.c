@@ -18,6 +18,7 @@
 #include "inject/hooks.h"
 #include "inject/remote_mem.h"
 #include "inject/ring_setup.h"
+#include "inject/sharers.h"
 #include "inject/shim_image.h"
 #include "inject/steps.h"
 #include "inject/tracee.h"
@@ -95,7 +96,13 @@ static int undo_record(struct inject *in)
 
 static int do_load(struct inject *in)
 {
-	return load_shim(&in->at, &in->load);
+	int error = load_shim(&in->at, &in->load);
+
+	if (error == -EBUSY)
+		(void)snprintf(in->problem, sizeof(in->problem),
+			       "process %d was stopped by job control; continue it first",
+			       in->at.target.ref.pid);
+	return error;
 }
 
 static int undo_load(struct inject *in)
@@ -142,7 +149,19 @@ static int undo_arm(struct inject *in)
 
 static int do_gaps(struct inject *in) { return hooks_apply_gaps(&in->at); }
 static int undo_gaps(struct inject *in) { return hooks_revert_gaps(&in->at); }
-static int do_entries(struct inject *in) { return hooks_apply_entries(&in->at); }
+static int do_entries(struct inject *in)
+{
+	int error = hooks_apply_entries(&in->at);
+
+	if (error == -ETIME)
+		(void)snprintf(in->problem, sizeof(in->problem),
+			       sharers_exist(&in->at.target) ?
+				       "another process shares its memory (vfork, CLONE_VM)" :
+				       "its threads could not be stopped outside of the code to "
+				       "patch; try again when it is less busy");
+	return error;
+}
+
 static int undo_entries(struct inject *in) { return hooks_revert_entries(&in->at); }
 
 /* The bytes of a patched word that are ours. */

@@ -26,6 +26,7 @@
 #include "inject/proc_status.h"
 #include "inject/remote_mem.h"
 #include "inject/ring_setup.h"
+#include "inject/sharers.h"
 #include "inject/shim_image.h"
 #include "inject/steps.h"
 #include "inject/threads.h"
@@ -331,8 +332,11 @@ static int place_by_dlopen(struct attachment *a, struct borrow *b)
 	char path[64];
 	int error;
 
+	/* a process cloned from this very thread may be using its thread-local heap cache */
+	if (sharers_exist(&a->target))
+		return -EAGAIN;
 	/* the odd form can't be a name under which the program itself opened a library */
-	(void)snprintf(path, sizeof(path), "/proc/self/fd/../fd/%d", a->remote_fd[1]);
+	(void)snprintf(path, sizeof(path), "/proc/thread-self/fd/../fd/%d", a->remote_fd[1]);
 	error = borrow_put(b, path, strlen(path) + 1, &arguments[0]);
 	if (!error)
 		error = borrow_function(b, a->plan.dlopen, arguments,
@@ -405,7 +409,8 @@ bool load_is_ours(pid_t pid, int fd)
 	char path[64], name[64] = "";
 	ssize_t length;
 
-	(void)snprintf(path, sizeof(path), "/proc/%d/fd/%d", pid, fd);
+	(void)snprintf(path, sizeof(path), "/proc/%d/task/%d/fd/%d", pid, proc_live_thread(pid),
+		       fd);
 	length = readlink(path, name, sizeof(name) - 1);
 	return length > 0 && strncmp(name, "/memfd:memattach-", 17) == 0;
 }
@@ -497,6 +502,8 @@ static int close_handle(const struct attachment *a, struct borrow *b)
 
 	if (!a->dl_handle || !a->plan.dlclose)
 		return -ENOTSUP;
+	if (sharers_exist(&a->target))
+		return -EAGAIN;
 	return borrow_function(b, a->plan.dlclose, arguments, tracee_now_ns() + CALL_LIMIT_NS);
 }
 

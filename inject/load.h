@@ -17,7 +17,8 @@ struct load_options {
 	uint64_t deadline_ns;			/* for finding a thread and for the call */
 };
 
-/* The name by which the shim's memfd is known; the dlopen loader's path is /proc/self/fd/../fd/N.
+/*
+ * Names of the memfds. The dlopen loader's path is /proc/thread-self/fd/../fd/N.
  */
 #define LOAD_SHIM_NAME "memattach-shim"
 #define LOAD_RING_NAME "memattach-ring"

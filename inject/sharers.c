@@ -11,18 +11,21 @@
 #include <stdlib.h>
 #include <sys/syscall.h>
 
+#include "inject/proc_status.h"
+
 bool sharers_exist(const struct target *target)
 {
-	pid_t pid = target->ref.pid;
+	/* a leader that has ended has no memory, and so "shares" it with kernel threads */
+	pid_t pid = target->ref.pid, tid = proc_live_thread(pid);
 	struct dirent *entry;
 	bool found = false;
-	DIR *dir = opendir("/proc");
+	DIR *dir = tid > 0 ? opendir("/proc") : NULL;
 
 	while (dir && !found && (entry = readdir(dir))) {
 		pid_t other = (pid_t)strtol(entry->d_name, NULL, 10);
 
 		if (other > 0 && other != pid && other != getpid())
-			found = syscall(SYS_kcmp, pid, other, KCMP_VM, 0, 0) == 0;
+			found = syscall(SYS_kcmp, tid, other, KCMP_VM, 0, 0) == 0;
 	}
 	if (dir)
 		(void)closedir(dir);

@@ -34,7 +34,7 @@ enum session_state {
 	STATE_UNHOOKED,
 	STATE_LEFT,
 };
-enum { LOAD_TRIES = 40, PROOF_TRIES = 5, LEAVE_SECONDS = 15, LEAVE_TRIES = 200 };
+enum { LOAD_TRIES = 40, PROOF_TRIES = 5, LEAVE_SECONDS = 15 };
 
 #define MAX_EXE_BYTES (1ll << 29)
 #define PAUSE_STEP_NS 1000000ull /* between drains of an idle target; a half-full ring ends it */
@@ -408,11 +408,12 @@ static void short_pause(void)
 
 static void leave(struct session *s)
 {
+	double end = now() + LEAVE_SECONDS;
 	int error = s->link.target_gone ? 0 : unhook(s);
 
-	for (int i = 0; !error && !s->link.target_gone; i++) {
+	while (!error && !s->link.target_gone) {
 		error = unload_once(s);
-		if ((!may_try_again(error) && error != -EPERM) || i >= LEAVE_TRIES)
+		if ((!may_try_again(error) && error != -EPERM) || now() >= end)
 			break;
 		error = 0;
 		short_pause();

@@ -1,0 +1,29 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# The analyst stands still while the target's threads wait for room in the rings: within
+# seconds the keeper ends it, the target goes on, and nothing is left.
+. "$(dirname "$0")/lib.sh"
+
+victim check selfcheck --kind=malloc-loop --threads=4
+pristine_take "$VICTIM"
+attach_begin -p "$VICTIM" --exact --json
+attach_await "$VICTIM"
+analyst=""
+for pid in $(attach_processes); do
+	grep -q '^Seccomp:[[:space:]]*2' "/proc/$pid/status" && analyst=$pid
+done
+[ -n "$analyst" ] || fail "no process of memattach is in a seccomp filter"
+kill -STOP "$analyst"
+await 9 is_gone "$ATTACH" || fail "memattach waits for an analyst that does not answer"
+attach_wait
+case $STATUS in
+5)	timeout 30 "$MEMATTACH" cleanup -p "$VICTIM" 2>"$WORK/cleanup" || fail "cleanup" ;;
+6)	;;
+*)	fail "exit status $STATUS" ;;
+esac
+[ -s "$ERRORS" ] || fail "nothing was said"
+is_gone "$analyst" || fail "the analyst is still there"
+"$TOOLS/ringwatch" "$VICTIM" gone 0 >"$WORK/ringwatch" || fail "something is still mapped"
+pristine_check "$VICTIM"
+checked check
+finished check
