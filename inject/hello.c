@@ -71,7 +71,10 @@ int hello_fill(const struct target *target, struct proto_hello *ret)
 	return 0;
 }
 
-/* /tmp/perf-PID.map below the target's root, by its pid in its own namespace. */
+/*
+ * /tmp/perf-PID.map below the target's root, by its pid in its own namespace. Anybody may
+ * put a name there: only a file of the target's own user, with no other name, is opened.
+ */
 static int open_jit_map(const struct target *target)
 {
 	struct open_how how = { .flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW,
@@ -88,7 +91,8 @@ static int open_jit_map(const struct target *target)
 		return -1;
 	(void)snprintf(path, sizeof(path), "tmp/perf-%d.map", status.ns_pid);
 	fd = (int)syscall(SYS_openat2, root, path, &how, sizeof(how));
-	if (fd >= 0 && (fstat(fd, &file) < 0 || !S_ISREG(file.st_mode)))
+	if (fd >= 0 && (fstat(fd, &file) < 0 || !S_ISREG(file.st_mode) || file.st_nlink != 1 ||
+			file.st_uid != status.uid[1]))
 		cleanup_fd(&fd);
 	return fd;
 }
