@@ -68,6 +68,7 @@ struct analyst {
 	const struct session_options *options;
 	const struct target *target;
 	pid_t pid;
+	pid_t child;	/* a second one, for a process that the target forked; 0: none */
 };
 
 static void ignore_stop_signals(void)
@@ -91,21 +92,22 @@ static void close_all_but(int fd)
 }
 
 /* Starts an analyst; the keeper's end of its socket, or -errno. */
-static int start_analyst(struct analyst *a, const struct session_options *options)
+static int start_analyst(const struct analyst *a, const struct session_options *options,
+			 pid_t *ret_pid)
 {
 	int pair[2];
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
 		return -errno;
-	a->pid = fork();
-	if (a->pid < 0) {
+	*ret_pid = fork();
+	if (*ret_pid < 0) {
 		int error = -errno;
 
 		cleanup_fd(&pair[0]);
 		cleanup_fd(&pair[1]);
 		return error;
 	}
-	if (a->pid == 0) {
+	if (*ret_pid == 0) {
 		struct target theirs = *a->target;
 
 		target_done(&theirs);	/* the analyst gets its own, weaker descriptors */
@@ -124,16 +126,41 @@ static void end_analyst(void *context)
 	(void)kill(a->pid, SIGKILL);	/* our child, not reaped yet: still this process */
 }
 
+static struct session_options for_cleanup(const struct analyst *a, bool quiet)
+{
+	struct session_options cleanup = *a->options;
+
+	cleanup.task = SESSION_CLEANUP;
+	cleanup.output = NULL;
+	cleanup.quiet = quiet;
+	return cleanup;
+}
+
 static int restart_for_cleanup(void *context)
 {
 	struct analyst *a = context;
-	static struct session_options cleanup;
+	struct session_options cleanup = for_cleanup(a, false);
 
-	cleanup = *a->options;
-	cleanup.task = SESSION_CLEANUP;
-	cleanup.output = NULL;
 	(void)waitpid(a->pid, NULL, 0);
-	return start_analyst(a, &cleanup);
+	return start_analyst(a, &cleanup, &a->pid);
+}
+
+/* Quiet: what is left of the children is listed once, at the end. */
+static int begin_child(void *context)
+{
+	struct analyst *a = context;
+	struct session_options cleanup = for_cleanup(a, true);
+
+	return start_analyst(a, &cleanup, &a->child);
+}
+
+static void end_child(void *context)
+{
+	struct analyst *a = context;
+
+	(void)kill(a->child, SIGKILL);
+	(void)waitpid(a->child, NULL, 0);
+	a->child = 0;
 }
 
 static int exit_status_of(const struct keeper_result *result, pid_t analyst)
@@ -141,6 +168,7 @@ static int exit_status_of(const struct keeper_result *result, pid_t analyst)
 	int status = 0;
 
 	(void)waitpid(analyst, &status, 0);
+	session_list_children(&result->left);
 	if (result->dormant) {
 		if (result->analyst_died)
 			log_error("the analyst ended unexpectedly; run `memattach cleanup -p PID`");
@@ -150,9 +178,9 @@ static int exit_status_of(const struct keeper_result *result, pid_t analyst)
 		log_error("the analyst ended unexpectedly%s%d; the target was left as it was",
 			  WIFSIGNALED(status) ? " by signal " : " with status ",
 			  WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
-		return SESSION_FAILED;
+		return result->left.count ? SESSION_DORMANT : SESSION_FAILED;
 	}
-	return result->status;
+	return result->left.count ? SESSION_DORMANT : result->status;
 }
 
 /* A program to be started: a child that waits for a byte before it calls exec. */
@@ -167,7 +195,9 @@ static int run_keeper(struct target *target, const struct session_options *optio
 {
 	struct analyst analyst = { .options = options, .target = target };
 	struct keeper_options keeper = { .respawn = restart_for_cleanup,
-					 .end_analyst = end_analyst, .context = &analyst };
+					 .end_analyst = end_analyst,
+					 .begin_child = begin_child, .end_child = end_child,
+					 .context = &analyst };
 	struct keeper_result result;
 	struct target own;
 	int error = 0;
@@ -179,7 +209,7 @@ static int run_keeper(struct target *target, const struct session_options *optio
 		if (error)
 			return SESSION_FAILED;	/* the front says why */
 	}
-	keeper.socket = start_analyst(&analyst, options);
+	keeper.socket = start_analyst(&analyst, options, &analyst.pid);
 	if (keeper.socket < 0) {
 		log_error("can't start the analyst: %s", strerror(-keeper.socket));
 		return SESSION_FAILED;

@@ -15,6 +15,7 @@
 
 #include "inject/inject.h"
 #include "inject/journal.h"
+#include "inject/orphan.h"
 #include "inject/proc_status.h"
 #include "inject/remote_mem.h"
 
@@ -98,7 +99,7 @@ static void adopt_shim(struct attachment *a, const struct procmaps *maps)
 			a->shim_base = maps->map[i].start;
 }
 
-static unsigned int adopt_descriptors(struct attachment *a)
+unsigned int adopt_descriptors(struct attachment *a)
 {
 	unsigned int count = 0;
 	struct dirent *entry;
@@ -117,6 +118,24 @@ static unsigned int adopt_descriptors(struct attachment *a)
 	if (dir)
 		(void)closedir(dir);
 	return count;
+}
+
+static int explain(struct inject *in, const struct procmap *ring, int error)
+{
+	const char *what = "it was forked from a process that memattach was in, and a file that "
+			   "it maps can't be read to compare it with; try as root, or restart it "
+			   "to be rid of the hooks, which do nothing";
+
+	if (error == -EALREADY)
+		what = "its memattach still runs; end that one";
+	else if (ring)
+		what = "its journal makes no sense";
+	else if (error == -EBADMSG)
+		what = "it was forked from a process that another version of memattach was in; "
+		       "use that version, or restart it";
+	(void)snprintf(in->problem, sizeof(in->problem), "process %d: %s", in->at.target.ref.pid,
+		       what);
+	return error;
 }
 
 int inject_adopt(struct inject *in, const struct hook_plan *plan)
@@ -140,8 +159,10 @@ int inject_adopt(struct inject *in, const struct hook_plan *plan)
 		return -ENOENT;
 	}
 	error = read_control(in, ring);
+	if (!error && !ring)	/* what fork copies has no ring, and so no journal */
+		error = orphan_rebuild(a, &maps);
 	if (error)
-		return error;
+		return explain(in, ring, error);
 	adopt_shim(a, &maps);
 	adopt_islands(a, &maps);
 	/* without a patch no thread can ever have been led into the shim */

@@ -16,6 +16,7 @@
 #include <sys/un.h>
 
 #include "inject/hooks.h"
+#include "inject/loader_locks.h"
 #include "inject/remote_mem.h"
 #include "inject/ring_setup.h"
 #include "inject/sharers.h"
@@ -107,7 +108,11 @@ static int do_load(struct inject *in)
 
 static int undo_load(struct inject *in)
 {
-	return unload_shim(&in->at, &in->load);
+	int error = unload_shim(&in->at, &in->load);
+
+	if (error == -EDEADLK)
+		(void)snprintf(in->problem, sizeof(in->problem), LOADER_LOCKS_STUCK);
+	return error;
 }
 
 static int do_islands(struct inject *in)
@@ -165,32 +170,31 @@ static int do_entries(struct inject *in)
 static int undo_entries(struct inject *in) { return hooks_revert_entries(&in->at); }
 
 /* The bytes of a patched word that are ours. */
-static struct quiesce_range patched_bytes(const struct ring_patch *p)
+static struct stack_range patched_bytes(const struct ring_patch *p)
 {
 	uint64_t changed = p->original ^ p->patched;
 
 	if (!changed)
-		return (struct quiesce_range){ 0, 0 };
-	return (struct quiesce_range){
+		return (struct stack_range){ 0, 0 };
+	return (struct stack_range){
 		p->address + (uint64_t)__builtin_ctzll(changed) / 8,
 		p->address + 8 - (uint64_t)__builtin_clzll(changed) / 8,
 	};
 }
 
 /* Shim, islands, and the gaps: a thread may stand before the jump in a gap. */
-static size_t quiesce_ranges(const struct inject *in, struct quiesce_range *range)
+static size_t quiesce_ranges(const struct inject *in, struct stack_range *range)
 {
 	const struct attachment *a = &in->at;
 	const struct ring_journal *j = &a->journal;
 	size_t count = 0;
 
 	if (a->shim_base)
-		range[count++] = (struct quiesce_range){ a->shim_base,
-							 a->shim_base + a->layout.total_bytes };
+		range[count++] = (struct stack_range){ a->shim_base,
+						       a->shim_base + a->layout.total_bytes };
 	for (uint32_t i = 0; i < a->island_count; i++)
-		range[count++] =
-			(struct quiesce_range){ a->island[i].address,
-						a->island[i].address + a->island[i].bytes };
+		range[count++] = (struct stack_range){
+			a->island[i].address, a->island[i].address + a->island[i].bytes };
 	for (uint32_t i = 0; i < j->gap_patches; i++)
 		range[count++] = patched_bytes(&j->patch[i]);
 	return count;
@@ -198,7 +202,7 @@ static size_t quiesce_ranges(const struct inject *in, struct quiesce_range *rang
 
 static int undo_quiesce(struct inject *in)
 {
-	struct quiesce_range range[1 + RING_MAX_ISLANDS + RING_MAX_PATCHES];
+	struct stack_range range[1 + RING_MAX_ISLANDS + RING_MAX_PATCHES];
 	size_t count = quiesce_ranges(in, range);
 	int error = quiesce_wait(&in->at.target, range, count, tracee_now_ns() + QUIESCE_LIMIT_NS,
 				 &in->todo, &in->quiesce);

@@ -44,6 +44,8 @@ void inject_done(struct inject *inject);
  * (adopt.c). pre: plan has the gadgets.
  */
 int inject_adopt(struct inject *inject, const struct hook_plan *plan) _must_check_;
+/* Fills remote_fd with the descriptors of our memfds that are open in the target; their number. */
+unsigned int adopt_descriptors(struct attachment *attachment);
 /*
  * Takes every step up to and including last. 0, or the failed step's -errno
  * with problem set; the steps before it stay done.

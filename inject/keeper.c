@@ -21,6 +21,7 @@
 #include "inject/hello.h"
 #include "inject/inject.h"
 #include "inject/launch.h"
+#include "inject/loader_locks.h"
 #include "inject/mapped_file.h"
 #include "inject/proto.h"
 #include "inject/remote_mem.h"
@@ -30,9 +31,10 @@
 #include "inject/threads.h"
 #include "src/base/log.h"
 
-enum { TICK_MS = 200, SAMPLE_ROOM = 1 << 20 };
+enum { TICK_MS = 200, HANG_TICKS = 25, SAMPLE_ROOM = 1 << 20 };
 #define LOAD_LIMIT_NS 3000000000ull
-#define HANG_NS 5000000000ull
+#define KEEP_NS 50000000ull		/* one thread may stand so long for a proof */
+#define CHILD_LIMIT_NS 10000000000ull	/* for one forked process; the target waits for none */
 
 struct keeper {
 	struct inject in;
@@ -40,10 +42,14 @@ struct keeper {
 	struct stop_sample sample;
 	const struct keeper_options *options;
 	uint32_t beat;			/* the analyst's, as last seen */
-	uint64_t beat_ns, stop_ns;	/* when it changed; when the user asked to stop */
+	unsigned int silent, leaving;	/* ticks since it changed; since the user asked to stop */
 	bool gone, gone_noted, stop_wanted, stop_noted, finished;
+	bool is_child;			/* of the target: forked, and being restored */
+	bool children_told;		/* the analyst knows what became of them */
 	int status;
 	struct seccomp_verdict seccomp;
+	struct children children;
+	uint64_t deadline_ns;		/* of all its work, 0: none; for one of the children */
 	uint8_t payload[PROTO_MAX_PAYLOAD];
 };
 
@@ -54,6 +60,8 @@ struct reply {
 	int fd[PROTO_MAX_FDS];
 	bool close_fds;
 };
+
+static void restore_children(struct keeper *k);
 
 static void reply_fd(struct reply *reply, int fd)
 {
@@ -108,6 +116,24 @@ static int on_list_threads(struct keeper *k, const struct proto_message *request
 	return 0;
 }
 
+/* A thread that was kept for its proof, and is not used for it now, runs again. */
+static void drop_kept(struct keeper *k)
+{
+	if (!k->sample.kept_ns)
+		return;
+	stop_sample_release(&k->sample);
+	attachment_note_stop(&k->in.at, k->sample.held_us, 1);
+}
+
+static int kept_left_ms(const struct keeper *k)
+{
+	uint64_t end = k->sample.kept_ns + KEEP_NS, now = tracee_now_ns();
+
+	if (!k->sample.kept_ns)
+		return -1;
+	return now < end ? (int)((end - now) / 1000000) + 1 : 0;
+}
+
 static int on_sample(struct keeper *k, const struct proto_message *request, struct reply *reply)
 {
 	static struct proto_sample sample;
@@ -119,7 +145,8 @@ static int on_sample(struct keeper *k, const struct proto_message *request, stru
 		return -ESRCH;	/* no thread of this target */
 	stop_sample_done(&k->sample);
 	memset(&k->sample, 0, sizeof(k->sample));
-	error = stop_sample(&k->in.at.target, (pid_t)request->value[0], SAMPLE_ROOM, &k->sample);
+	error = stop_sample(&k->in.at.target, (pid_t)request->value[0], SAMPLE_ROOM,
+			    request->value[1] != 0, &k->sample);
 	if (error)
 		return error;
 	attachment_note_stop(&k->in.at, k->sample.held_us, 1);
@@ -156,6 +183,14 @@ static int check_filter(struct keeper *k, uint32_t loader)
 			"its system call filter (seccomp) refuses call %ld, which memattach needs",
 			k->seccomp.refused);
 	return -EACCES;
+}
+
+/* On the way out: it may have got a filter since, or this is a cleanup. */
+static int check_filter_again(struct keeper *k)
+{
+	k->seccomp = seccomp_check(&k->in.at.target);
+	attachment_note_stop(&k->in.at, k->seccomp.held_us, k->seccomp.filtered);
+	return check_filter(k, k->in.at.loader);
 }
 
 static bool plan_is_bounded(const struct hook_plan *plan)
@@ -243,6 +278,7 @@ static int on_unhook(struct keeper *k, const struct proto_message *request, stru
 {
 	int error;
 
+	children_remember(&k->children, &k->in);
 	quiesce_clear(&k->in.todo, (pid_t)request->value[0]);
 	error = inject_leave(&k->in, INJECT_ARM);
 	reply->message.value[0] = (uint64_t)k->in.quiesce.blocker;
@@ -251,11 +287,27 @@ static int on_unhook(struct keeper *k, const struct proto_message *request, stru
 
 static int on_unload(struct keeper *k, const struct proto_message *request, struct reply *reply)
 {
+	int error = load_is_out(&k->in.at) ? 0 : check_filter_again(k);
+
 	(void)reply;
+	children_remember(&k->children, &k->in);
+	if (error)
+		return error;
 	if (request->value[1])
 		k->in.at.dl_handle = request->value[1];
 	use_sample(k, request->value[0] != 0);
 	return inject_leave(&k->in, INJECT_RECORD);
+}
+
+static int on_children(struct keeper *k, const struct proto_message *request, struct reply *reply)
+{
+	(void)request;
+	if (!k->is_child)	/* it leaves one of them; the others are found here */
+		restore_children(k);
+	k->children_told = true;
+	reply->payload = &k->children.left;
+	reply->message.payload_bytes = sizeof(k->children.left);
+	return 0;
 }
 
 static int on_status(struct keeper *k, const struct proto_message *request, struct reply *reply)
@@ -297,6 +349,7 @@ static int (*const handler[PROTO_TYPE_COUNT])(struct keeper *k, const struct pro
 	[PROTO_RUN_TO] = on_run_to,
 	[PROTO_RELEASE] = on_release,
 	[PROTO_ADOPT] = on_adopt,
+	[PROTO_CHILDREN] = on_children,
 	[PROTO_STATUS] = on_status,
 	[PROTO_FINISH] = on_finish,
 };
@@ -319,7 +372,11 @@ static int serve(struct keeper *k)
 	if (request.type >= PROTO_TYPE_COUNT || !handler[request.type])
 		return -EPROTO;
 	begin_ns = tracee_now_ns();
+	if (request.type != PROTO_LOAD && request.type != PROTO_UNLOAD)
+		drop_kept(k);
 	reply.message.status = handler[request.type](k, &request, &reply);
+	if (request.type != PROTO_SAMPLE)
+		drop_kept(k);
 	log_debug("request %u: status %d after %llu us", request.type, reply.message.status,
 		  (unsigned long long)(tracee_now_ns() - begin_ns) / 1000);
 	(void)snprintf(reply.message.text, sizeof(reply.message.text), "%.500s", k->in.problem);
@@ -357,27 +414,29 @@ static bool address_space_gone(const struct keeper *k)
 
 /*
  * True when the analyst neither drains the rings nor answers: threads of the
- * target may be waiting for it. Then it is ended, and we leave on our own.
+ * target may be waiting for it. Then it is ended, and we leave on our own. Counted
+ * in our own ticks: on a machine that stands still nobody hangs.
  */
-static bool analyst_hangs(struct keeper *k)
+static bool analyst_hangs(struct keeper *k, bool ticked)
 {
-	uint64_t now = tracee_now_ns();
 	uint32_t beat = k->in.at.control ? k->in.at.control->beat : 0;
 
-	if (beat != k->beat || k->in.done <= INJECT_ENTRIES || !k->beat_ns)
-		k->beat_ns = now;
+	if (beat != k->beat || k->in.done <= INJECT_ENTRIES)
+		k->silent = 0;
+	else
+		k->silent += ticked;
 	k->beat = beat;
-	return now - k->beat_ns > HANG_NS ||
-	       (k->stop_ns && k->in.done > INJECT_LOAD && now - k->stop_ns > HANG_NS * 10);
+	k->leaving += ticked && k->stop_noted && k->in.done > INJECT_LOAD;
+	return k->silent > HANG_TICKS || k->leaving > HANG_TICKS * 10;
 }
 
 static int tick(struct keeper *k)
 {
 	uint64_t expirations;
+	bool ticked = read(k->timer, &expirations, sizeof(expirations)) > 0;
 	int error = 0;
 
-	(void)!read(k->timer, &expirations, sizeof(expirations));
-	if (analyst_hangs(k))
+	if (analyst_hangs(k, ticked) || (k->deadline_ns && tracee_now_ns() > k->deadline_ns))
 		return -ETIME;
 	if (k->in.done > INJECT_ARM)
 		inject_refresh_deadline(&k->in);
@@ -389,7 +448,6 @@ static int tick(struct keeper *k)
 	}
 	if (!error && k->stop_wanted && !k->stop_noted) {
 		k->stop_noted = true;
-		k->stop_ns = tracee_now_ns();
 		error = note(k, PROTO_NOTE_STOP, 0);
 	}
 	return error;
@@ -407,8 +465,10 @@ static int loop(struct keeper *k)
 		};
 		int got = 1;
 
-		if (poll(wait, ARRAY_SIZE(wait), -1) < 0 && errno != EINTR)
+		if (poll(wait, ARRAY_SIZE(wait), kept_left_ms(k)) < 0 && errno != EINTR)
 			return -errno;
+		if (kept_left_ms(k) == 0)
+			drop_kept(k);
 		if (wait[1].revents)
 			read_signals(k);
 		if (wait[0].revents)
@@ -419,6 +479,90 @@ static int loop(struct keeper *k)
 			return got ? got : -EPIPE;
 	}
 	return 0;
+}
+
+/*
+ * Takes out of a forked process what can be without an analyst; its words in any
+ * case. 0, -EAGAIN an analyst's proof is needed for the rest, -errno.
+ */
+static int leave_child_alone(struct keeper *child)
+{
+	struct inject *in = &child->in;
+	int error = inject_leave(in, INJECT_ENTRIES);
+
+	if (error)
+		return error;
+	error = check_filter_again(child);
+	if (!error)
+		error = inject_leave(in, INJECT_ARM);
+	if (!error && in->at.loader == LOADER_MAP) {
+		use_sample(child, false);
+		return inject_leave(in, INJECT_RECORD);
+	}
+	return !error || error == -ETIME ? -EAGAIN : error;
+}
+
+/* With the clock and the signals of k; 0 or -errno. */
+static int leave_child(struct keeper *k, struct keeper *child)
+{
+	int error = leave_child_alone(child), socket;
+
+	if (error != -EAGAIN || !k->options->begin_child)
+		return error;
+	socket = k->options->begin_child(k->options->context);
+	if (socket < 0)
+		return socket;
+	child->socket = socket;
+	child->deadline_ns = tracee_now_ns() + CHILD_LIMIT_NS;
+	(void)loop(child);
+	k->options->end_child(k->options->context);
+	cleanup_fd(&socket);
+	if (child->in.done > INJECT_LOAD && loader_locks_stuck(&child->in.at.target))
+		return -EDEADLK;
+	return child->in.done > INJECT_LOAD ? -ETIME : 0;
+}
+
+/* Its analyst's last request has wiped the words of the one that failed. */
+static void explain_child(struct keeper *child, int error)
+{
+	char *problem = child->in.problem;
+	size_t room = sizeof(child->in.problem);
+
+	if (error == -EDEADLK)
+		(void)snprintf(problem, room, LOADER_LOCKS_STUCK);
+	else if (error == -ETIME && child->in.done > INJECT_QUIESCE)
+		(void)snprintf(problem, room, "thread %d may still be inside a hooked call",
+			       child->in.quiesce.blocker);
+	else if (error && !problem[0])
+		(void)snprintf(problem, room, "%s", error == -ETIME ?
+			       "no moment came at which taking the shim out is safe" :
+			       strerror(-error));
+}
+
+/* What the target forked off while we were in it. The target itself is left already. */
+static void restore_children(struct keeper *k)
+{
+	static struct keeper child;
+	uint64_t begin_ns = tracee_now_ns();
+	int error;
+
+	children_remember(&k->children, &k->in);	/* when it ended, nobody has yet */
+	for (;;) {
+		memset(&child, 0, sizeof(child));
+		child.signals = k->signals;
+		child.timer = k->timer;
+		child.is_child = true;
+		if (children_next(&k->children, &k->in.at.target, &child.in) <= 0)
+			break;
+		error = leave_child(k, &child);
+		explain_child(&child, error);
+		children_note(&k->children, &child.in, error);
+		stop_sample_done(&child.sample);
+		inject_done(&child.in);
+	}
+	log_debug("%u forked processes restored, %u not, after %llu us", k->children.left.restored,
+		  k->children.left.count,
+		  (unsigned long long)(tracee_now_ns() - begin_ns) / 1000);
 }
 
 static int open_clock(void)
@@ -452,6 +596,7 @@ static void leave_alone(struct keeper *k, const struct keeper_options *options)
 {
 	int socket, error;
 
+	children_remember(&k->children, &k->in);
 	if (k->in.at.control)	/* nobody may wait for a reader that is not there */
 		k->in.at.control->mode = RING_MODE_OFF;
 	if (options->end_analyst)
@@ -470,7 +615,7 @@ static void leave_alone(struct keeper *k, const struct keeper_options *options)
 		cleanup_fd(&socket);
 		return;
 	}
-	if (!error) {
+	if (!error && check_filter_again(k) == 0) {
 		use_sample(k, false);
 		(void)inject_leave(&k->in, INJECT_RECORD);
 	}
@@ -488,6 +633,7 @@ int keeper_run(struct target *target, const struct keeper_options *options,
 		error = inject_init(&k->in, target);
 	if (error)
 		return error;
+	k->options = options;
 	k->socket = options->socket;
 	k->status = -1;
 	k->signals = open_signals();
@@ -499,10 +645,15 @@ int keeper_run(struct target *target, const struct keeper_options *options,
 	if (!k->finished)
 		leave_alone(k, options);
 	(void)launch_release(&k->in.at.target);
+	if (!k->children_told) {
+		restore_children(k);
+		ret->left = k->children.left;
+	}
 	ret->status = k->status;
 	ret->dormant = !k->gone && pidref_alive(&k->in.at.target.ref) && k->in.done > INJECT_LOAD;
 	memcpy(ret->problem, k->in.problem, sizeof(ret->problem));
 	stop_sample_done(&k->sample);
+	children_done(&k->children);
 	inject_done(&k->in);
 	cleanup_fd(&k->signals);
 	cleanup_fd(&k->timer);

@@ -6,6 +6,7 @@
 #ifndef MEMATTACH_KEEPER_H
 #define MEMATTACH_KEEPER_H
 
+#include "inject/children.h"
 #include "inject/target.h"
 
 struct keeper_options {
@@ -14,6 +15,12 @@ struct keeper_options {
 	int (*respawn)(void *context);
 	/* Ends an analyst that does not answer any more. */
 	void (*end_analyst)(void *context);
+	/*
+	 * Starts, beside the first, an analyst that finishes the detach of one process
+	 * that the target forked, and ends it. A socket to it, or -errno.
+	 */
+	int (*begin_child)(void *context);
+	void (*end_child)(void *context);
 	void *context;
 };
 
@@ -22,6 +29,7 @@ struct keeper_result {
 	int status;		/* what the analyst asked for; -1 it never did */
 	bool dormant;		/* something of ours is still in the target */
 	bool analyst_died;
+	struct children_left left;	/* unless the analyst was told: it has said so */
 	char problem[512];
 };
 

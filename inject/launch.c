@@ -12,11 +12,24 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "inject/remote_mem.h"
 #include "inject/tracee.h"
 
 #define START_LIMIT_NS 30000000000ull
+
+/* Lets it go on as without us: with its signal, and stopped when job control stopped it. */
+static int go_on(pid_t tid, const struct tracee_stop *stop, bool trap_is_ours)
+{
+	int signal = stop->kind == TRACEE_SIGNAL ? stop->signal : 0;
+
+	if (stop->kind == TRACEE_GROUP_STOP)
+		return tracee_listen(tid);
+	return tracee_continue(tid, trap_is_ours && signal == SIGTRAP ? 0 : signal);
+}
 
 /* Waits for the exec; signals that come before it are delivered. */
 static int wait_for_exec(pid_t pid)
@@ -29,7 +42,7 @@ static int wait_for_exec(pid_t pid)
 
 		if (error || stop.kind == TRACEE_EXEC)
 			return error;
-		error = tracee_continue(pid, stop.kind == TRACEE_SIGNAL ? stop.signal : 0);
+		error = go_on(pid, &stop, false);
 		if (error)
 			return error;
 	}
@@ -48,11 +61,17 @@ int launch_hold(pid_t pid, int gate, struct target *ret)
 		error = pidref_open(pid, &ref);
 	if (!error)
 		error = target_open(&ref, ret);
-	if (error)
+	if (error) {
 		pidref_done(&ref);
-	else
-		ret->held = pid;
-	return error;
+		return error;
+	}
+	ret->owed = calloc(1, sizeof(*ret->owed));
+	if (!ret->owed) {
+		target_done(ret);
+		return -ENOMEM;
+	}
+	ret->held = pid;
+	return 0;
 }
 
 /* Nothing can be set in a thread that runs, and it can't be let go. */
@@ -69,21 +88,20 @@ int launch_run_to(struct target *target, uint64_t address)
 	uint64_t end = tracee_now_ns() + START_LIMIT_NS;
 	struct tracee_stop stop = { .kind = TRACEE_EXEC };
 	struct user_regs_struct registers = { .rip = 0 };
-	int signal = 0, error, clear;
+	int error, clear;
 
 	if (!target->held)
 		return -EINVAL;
 	error = tracee_set_breakpoint(target->held, address);
 	while (!error && registers.rip != address) {
-		error = tracee_continue(target->held, signal);
+		error = go_on(target->held, &stop, true);
 		if (!error)
 			error = tracee_wait(target->held, end, &stop);
 		if (!error)
 			error = tracee_get_registers(target->held, &registers);
-		signal = stop.kind == TRACEE_SIGNAL && stop.signal != SIGTRAP ? stop.signal : 0;
 	}
-	if (error == -ETIME && stop_running(target->held) == 0)
-		error = -ETIME;
+	if (error == -ETIME && stop_running(target->held) == -ESRCH)
+		error = -ESRCH;
 	clear = error == -ESRCH ? 0 : tracee_set_breakpoint(target->held, 0);
 	return error ? error : clear;
 }
@@ -93,5 +111,12 @@ int launch_release(struct target *target)
 	pid_t tid = target->held;
 
 	target->held = 0;
-	return tid ? tracee_detach(tid, 0) : 0;
+	if (!tid)
+		return 0;
+	/* they stay pending until it runs; what came with them (siginfo) is ours now */
+	for (int signal = 1; signal <= 64; signal++)
+		if (*target->owed >> (signal - 1) & 1)
+			(void)syscall(SYS_tgkill, target->ref.pid, tid, signal);
+	*target->owed = 0;
+	return tracee_detach(tid, 0);
 }

@@ -23,6 +23,7 @@
 #include <unistd.h>
 
 #include "inject/journal.h"
+#include "inject/loader_locks.h"
 #include "inject/proc_status.h"
 #include "inject/remote_mem.h"
 #include "inject/ring_setup.h"
@@ -82,6 +83,8 @@ static int borrow_for(const struct attachment *a, const struct load_options *opt
 	request.expect = &options->proven->registers;
 	request.expect_stack = options->proven->stack;
 	request.expect_stack_bytes = options->proven->stack_bytes;
+	request.stopped_ns = options->proven->kept_ns;
+	options->proven->kept_ns = 0;	/* the borrow's from here on */
 	return borrow_begin(&a->target, &request, ret);
 }
 
@@ -333,7 +336,7 @@ static int place_by_dlopen(struct attachment *a, struct borrow *b)
 	int error;
 
 	/* a process cloned from this very thread may be using its thread-local heap cache */
-	if (sharers_exist(&a->target))
+	if (sharers_exist(&a->target) || loader_locks_stuck(&a->target))
 		return -EAGAIN;
 	/* the odd form can't be a name under which the program itself opened a library */
 	(void)snprintf(path, sizeof(path), "/proc/thread-self/fd/../fd/%d", a->remote_fd[1]);
@@ -502,6 +505,8 @@ static int close_handle(const struct attachment *a, struct borrow *b)
 
 	if (!a->dl_handle || !a->plan.dlclose)
 		return -ENOTSUP;
+	if (loader_locks_stuck(&a->target))
+		return -EDEADLK;
 	if (sharers_exist(&a->target))
 		return -EAGAIN;
 	return borrow_function(b, a->plan.dlclose, arguments, tracee_now_ns() + CALL_LIMIT_NS);

@@ -13,7 +13,7 @@
 
 struct load_options {
 	enum attachment_loader loader;		/* DLOPEN or MAP, decided before */
-	const struct stop_sample *proven; /* DLOPEN: the thread proven safe for it; else NULL */
+	struct stop_sample *proven; /* DLOPEN: the thread proven safe for it; else NULL */
 	uint64_t deadline_ns;			/* for finding a thread and for the call */
 };
 

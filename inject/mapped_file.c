@@ -9,11 +9,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <linux/openat2.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
+#include <sys/vfs.h>
 
 enum { FLAGS = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY };
 
@@ -33,11 +35,23 @@ static int open_below_root(const struct target *target, const char *path)
 	return fd < 0 ? -errno : (int)fd;
 }
 
+/* On these the maps show another device than stat does (the layer's, the subvolume's). */
+static bool has_devices_of_its_own(int fd)
+{
+	struct statfs fs;
+
+	return fstatfs(fd, &fs) == 0 &&
+	       (fs.f_type == OVERLAYFS_SUPER_MAGIC || fs.f_type == BTRFS_SUPER_MAGIC);
+}
+
 static bool is_mapped_file(int fd, const struct procmap *map)
 {
 	struct stat file;
 
-	return fstat(fd, &file) == 0 && S_ISREG(file.st_mode) && file.st_ino == map->inode;
+	if (fstat(fd, &file) < 0 || !S_ISREG(file.st_mode) || file.st_ino != map->inode)
+		return false;
+	return file.st_dev == makedev(map->dev_major, map->dev_minor) ||
+	       has_devices_of_its_own(fd);
 }
 
 int mapped_file_open(const struct target *target, uint64_t start, uint64_t end)

@@ -22,8 +22,9 @@
 #include <sys/syscall.h>
 #include <time.h>
 
-#define VFORK_LOOKS    20
-#define VFORK_PAUSE_NS 10000000 /* 20 times 10 ms: spawning takes far less */
+#define VFORK_PAUSE_NS	 10000000
+#define VFORK_SAME_LOOKS 50 /* times 10 ms for one child: spawning takes far less */
+#define VFORK_LOOKS	 200
 #define MAX_ANCESTORS  64
 
 static const char *const code_names[PREFLIGHT_CODES] = {
@@ -357,26 +358,41 @@ static bool waits_for_vfork(pid_t pid, pid_t tid)
 	       (call.number == SYS_clone && (call.argument[0] & CLONE_VFORK));
 }
 
-static bool any_waits_for_vfork(pid_t pid)
+/* A thread that waits for a vfork child, and for which: the count tells one wait from the next. */
+struct vfork_wait {
+	pid_t tid;		/* 0: none waits */
+	uint64_t run_count;
+};
+
+static struct vfork_wait find_vfork_wait(pid_t pid)
 {
 	_cleanup_free_ pid_t *tids = NULL;
 	int n = proc_list_threads(pid, &tids);
+	struct vfork_wait wait = { 0, 0 };
 
-	for (int i = 0; i < n; i++) {
-		if (waits_for_vfork(pid, tids[i]))
-			return true;
+	for (int i = 0; !wait.tid && i < n; i++) {
+		if (!waits_for_vfork(pid, tids[i]))
+			continue;
+		wait.tid = tids[i];
+		if (proc_read_run_count(pid, tids[i], &wait.run_count) < 0)
+			wait.run_count = 0;	/* not counted here: taken for the same wait */
 	}
-	return false;
+	return wait;
 }
 
-/* A spawn is over in a moment; only one that lasts is refused. */
+/* A spawn is over in a moment; only one that lasts is refused, not a program that spawns a lot. */
 static int check_vfork(struct preflight *p)
 {
 	const struct timespec pause = { .tv_nsec = VFORK_PAUSE_NS };
-	int looks = 0;
+	struct vfork_wait last = { 0, 0 }, now;
+	int same = 0;
 
-	while (any_waits_for_vfork(p->pid)) {
-		if (++looks == VFORK_LOOKS) {
+	for (int looks = 0; looks < VFORK_LOOKS; looks++) {
+		now = find_vfork_wait(p->pid);
+		if (!now.tid)
+			return 0;
+		same = now.tid == last.tid && now.run_count == last.run_count ? same + 1 : 0;
+		if (same == VFORK_SAME_LOOKS) {
 			preflight_reason(
 				p, PREFLIGHT_VFORK,
 				"process %d (%s) waits for a vfork child that has not called exec",
@@ -384,6 +400,7 @@ static int check_vfork(struct preflight *p)
 			return preflight_remedy(p,
 						"try again when the child has started its program");
 		}
+		last = now;
 		nanosleep(&pause, NULL);
 	}
 	return 0;

@@ -76,6 +76,13 @@ int preflight_open(pid_t pid, struct pidref *ret_ref, struct preflight_report *r
  */
 int preflight_explain_denied(const struct pidref *target,
 			     struct preflight_report *ret) _must_check_;
+/*
+ * Is there room for a second process that may come to own copies of bytes of the target's
+ * memory? Control groups (memory, processes) and the machine's free memory. 0: *ret
+ * says what was found; -errno.
+ */
+int preflight_check_copy(const struct pidref *target, uint64_t bytes,
+			 struct preflight_report *ret) _must_check_;
 /* "kernel-thread"; "ok" for PREFLIGHT_OK. Never NULL. */
 const char *preflight_code_name(enum preflight_code code);
 

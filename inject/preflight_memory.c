@@ -18,6 +18,7 @@
 #define MEGABYTE        (1u << 20)
 #define MAPPINGS_NEEDED 64 /* shim, ring, islands, and splits of what they touch */
 #define PATH_BYTES      2048
+#define PROCESSES_NEEDED 16u /* so that the target's own next ones are not refused for ours */
 
 static uint64_t room_left(uint64_t limit, uint64_t used)
 {
@@ -145,6 +146,31 @@ static uint64_t groups_room(pid_t pid, const struct cgroup_kind *kind)
 	return least;
 }
 
+/* A process more, in each generation of the pids controller. */
+static const struct cgroup_kind pids_kinds[] = {
+	{ "::", "/sys/fs/cgroup", "pids.max", "pids.current", "", "" },
+	{ "::", "/sys/fs/cgroup/unified", "pids.max", "pids.current", "", "" },
+	{ ":pids:", "/sys/fs/cgroup/pids", "pids.max", "pids.current", "", "" },
+};
+
+static int check_process_count(struct preflight *p)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(pids_kinds); i++) {
+		uint64_t room = groups_room(p->pid, &pids_kinds[i]);
+
+		if (room >= PROCESSES_NEEDED)
+			continue;
+		preflight_reason(p, PREFLIGHT_MEMORY,
+				 "the process limit of its control group leaves process %d (%s) "
+				 "%llu more, memattach wants %u to be left",
+				 (int)p->pid, p->status.name, (unsigned long long)room,
+				 PROCESSES_NEEDED);
+		return preflight_remedy(p, "raise pids.max (systemd: TasksMax=), or use "
+					   "--snapshot=stop");
+	}
+	return 0;
+}
+
 static int check_control_group(struct preflight *p)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(cgroup_kinds); i++) {
@@ -197,6 +223,21 @@ int preflight_check_memory(struct preflight *p)
 	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(checks); i++)
 		r = checks[i](p);
 	return r;
+}
+
+int preflight_check_copy(const struct pidref *target, uint64_t bytes,
+			 struct preflight_report *ret)
+{
+	static preflight_check_fn *const checks[] = { check_control_group, check_free_memory,
+						      check_process_count };
+	struct preflight_options options = { .memory_bytes = bytes };
+	struct preflight p = { .pid = target->pid, .options = &options, .report = ret };
+	int r = proc_read_status(p.pid, &p.status);
+
+	memset(ret, 0, sizeof(*ret));
+	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(checks); i++)
+		r = checks[i](&p);
+	return r < 0 ? r : 0;
 }
 
 /* mlockall(MCL_FUTURE) can't be told from mlock of one buffer: what counts is whether all fits. */

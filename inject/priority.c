@@ -15,7 +15,7 @@ void priority_raise(void)
 	struct sched_param parameter = { .sched_priority = 1 };
 
 	if (depth++ == 0)
-		(void)sched_setscheduler(0, SCHED_FIFO, &parameter);
+		(void)sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &parameter);
 }
 
 void priority_restore(void)
@@ -23,5 +23,5 @@ void priority_restore(void)
 	struct sched_param parameter = { .sched_priority = 0 };
 
 	if (--depth == 0)
-		(void)sched_setscheduler(0, SCHED_OTHER, &parameter);
+		(void)sched_setscheduler(0, SCHED_OTHER | SCHED_RESET_ON_FORK, &parameter);
 }

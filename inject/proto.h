@@ -21,7 +21,8 @@ enum proto_type {
 	PROTO_HELLO = 1,    /* reply: struct proto_hello; fds: mem (read only), maps, statm */
 	PROTO_OPEN_FILE,    /* value[0], value[1]: a mapping's start and end; fds: its file */
 	PROTO_LIST_THREADS, /* reply: struct thread_candidate[] */
-	PROTO_SAMPLE,       /* value[0]: tid; reply: struct proto_sample; fds: the stack copy */
+	PROTO_SAMPLE,       /* value[0]: tid; value[1]: 1 = it stands until the next request, at
+			       most 50 ms; reply: struct proto_sample; fds: the stack copy */
 	PROTO_LOAD,         /* struct proto_load; reply: value[0] shim base,
 			       value[1] 1 = something is in the target; fds: ring */
 	PROTO_HOOK,         /* value[0]: link map of the shim (dlopen) */
@@ -32,6 +33,8 @@ enum proto_type {
 	PROTO_RELEASE,   /* and let it run */
 	PROTO_ADOPT,     /* struct proto_load (gadgets): rebuild from the journal;
 			    reply: value[0] loader, value[1] shim base */
+	PROTO_CHILDREN,  /* the target was left: restore what it forked meanwhile;
+			    reply: struct children_left */
 	PROTO_STATUS,    /* reply: struct proto_status */
 	PROTO_FINISH,    /* value[0]: exit status; the keeper ends */
 	PROTO_NOTE_STOP, /* note: the user wants to detach */

@@ -9,10 +9,11 @@
  * count before and after; a running one is stopped alone, for microseconds.
  * A stale word on a stack looks like a return address; a thread that is parked
  * with one is unwound by the analyst instead (quiesce_clear). A thread whose
- * stack pointer is not surely on its own stack is not clean: what lies below a
- * handler on an alternate stack can't be seen from there. A reference count instead would not
- * be a proof: it misses the instructions before it is taken and after it is dropped, and handlers
- * that longjmp away.
+ * stack pointer is not surely on its own stack is not clean: what a coroutine left
+ * behind can't be seen from there. What a signal handler interrupted can
+ * (stack_scan.c). A reference count instead would not be a proof: it misses the
+ * instructions before it is taken and after it is dropped, and handlers that
+ * longjmp away.
  */
 #include "inject/quiesce.h"
 
@@ -34,19 +35,10 @@
 
 struct scan {
 	const struct target *target;
-	const struct quiesce_range *range;
-	size_t count;
+	struct stack_scan stack;
 	struct procmaps maps;
 	struct quiesce_result *result;
 };
-
-static bool inside(const struct scan *s, uint64_t value)
-{
-	for (size_t i = 0; i < s->count; i++)
-		if (value >= s->range[i].low && value < s->range[i].high)
-			return true;
-	return false;
-}
 
 /*
  * Where tid's own stack ends, if sp lies on it: the thread control block above it
@@ -64,25 +56,6 @@ static uint64_t own_stack_end(const struct scan *s, pid_t tid, uint64_t sp, uint
 	else if (map && sp < thread_pointer && thread_pointer < map->end)
 		end = thread_pointer;
 	return end - sp <= SCAN_BYTES ? end : 0;
-}
-
-/* Every aligned word in [sp, end). What can't be read is not clean. */
-static bool stack_clean(const struct scan *s, uint64_t sp, uint64_t end)
-{
-	uint64_t at = sp & ~7ull, word[512];
-
-	while (at < end) {
-		size_t want = end - at < sizeof(word) ? (size_t)(end - at) : sizeof(word);
-		size_t got = remote_read_some(s->target, at, word, want);
-
-		for (size_t i = 0; i < got / sizeof(word[0]); i++)
-			if (inside(s, word[i]))
-				return false;
-		if (got < want)
-			return false;
-		at += got;
-	}
-	return true;
 }
 
 /*
@@ -129,7 +102,7 @@ static int look_without_stop(const struct scan *s, pid_t tid)
 	end = own_stack_end(s, tid, call.sp, find_thread_pointer(s, tid, call.sp));
 	if (!end)
 		return -EAGAIN;	/* its registers will tell */
-	clean = !inside(s, call.pc) && stack_clean(s, call.sp, end);
+	clean = !stack_scan_hits(&s->stack, call.pc) && stack_scan_clean(&s->stack, call.sp, end);
 	error = proc_read_run_count(s->target->ref.pid, tid, &after);
 	if (error)
 		return error;
@@ -145,7 +118,8 @@ static int look_at_stopped(const struct scan *s, pid_t tid)
 	if (error)
 		return error;
 	end = own_stack_end(s, tid, r.rsp, r.fs_base);
-	return end && !inside(s, r.rip) && stack_clean(s, r.rsp, end);
+	return end && !stack_scan_hits(&s->stack, r.rip) &&
+	       stack_scan_clean(&s->stack, r.rsp, end);
 }
 
 /* Threads that run: asked to stop all together, each let go as soon as it was looked at. */
@@ -287,13 +261,14 @@ static int list_threads(const struct target *target, struct quiesce_todo *todo)
 	return 0;
 }
 
-int quiesce_wait(const struct target *target, const struct quiesce_range *range, size_t count,
+int quiesce_wait(const struct target *target, const struct stack_range *range, size_t count,
 		 uint64_t deadline_ns, struct quiesce_todo *todo, struct quiesce_result *ret)
 {
-	struct scan scan = { .target = target, .range = range, .count = count, .result = ret };
+	struct scan scan = { .target = target, .result = ret };
 	struct timespec pause = { 0, PAUSE_NS };
 	int error = todo->listed ? 0 : list_threads(target, todo);
 
+	scan.stack = (struct stack_scan){ target, &scan.maps, range, count };
 	*ret = (struct quiesce_result){ .threads = (uint32_t)todo->count };
 	while (!error) {
 		error = pass(&scan, todo);

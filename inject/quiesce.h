@@ -3,11 +3,9 @@
 #ifndef MEMATTACH_QUIESCE_H
 #define MEMATTACH_QUIESCE_H
 
+#include "inject/stack_scan.h"
 #include "inject/target.h"
 
-struct quiesce_range {
-	uint64_t low, high;
-};
 struct quiesce_result {
 	uint32_t threads, stopped;	/* looked at; of those, briefly stopped one by one */
 	uint64_t stop_us_max;
@@ -31,7 +29,7 @@ void quiesce_todo_done(struct quiesce_todo *todo);
  * the ranges any more when this is first called. 0, -ETIME (todo keeps what is
  * left: call again), -ESRCH, -errno.
  */
-int quiesce_wait(const struct target *target, const struct quiesce_range *range, size_t count,
+int quiesce_wait(const struct target *target, const struct stack_range *range, size_t count,
 		 uint64_t deadline_ns, struct quiesce_todo *todo, struct quiesce_result *ret)
 	_must_check_;
 /* tid was proven outside in another way: its stack was unwound. */

@@ -33,6 +33,7 @@
 #include "inject/rseq.h"
 
 #define FRAME_ROOM	(FRAME_MAX_BYTES + 4096ull)
+#define CLONE_LIMIT_NS	10000000000ull	/* the kernel copies page tables: 15 us a megabyte */
 #define STOP_LIMIT_NS	2000000000ull	/* until it stops it runs freely: it may wait for a CPU */
 
 static const uint64_t no_arguments[6];
@@ -83,10 +84,14 @@ static int park_in_signal_code(struct borrow *b, int *signal)
 	return error;
 }
 
-/* A thread that is held anyway stays stopped. */
+/* A thread that is held anyway stays stopped; a signal that was taken from it is owed to it. */
 static int let_go(const struct borrow *b, int signal)
 {
-	return b->held ? 0 : eintr_detach(b->request.tid, signal);
+	if (!b->held)
+		return eintr_detach(b->request.tid, signal);
+	if (signal > 0 && signal <= 64)
+		*b->target->owed |= 1ull << (signal - 1);
+	return 0;
 }
 
 /* The thread is no longer ours: every later call on this borrow fails. */
@@ -274,8 +279,8 @@ static int catch_thread(struct borrow *b)
 	int error;
 
 	/* a blocked thread stands still from about now on; a running one from when we see it */
-	b->begin_ns = tracee_now_ns();
-	error = b->held ? 0 : stop_thread(tid, &stop);
+	b->begin_ns = b->request.stopped_ns ? b->request.stopped_ns : tracee_now_ns();
+	error = b->held || b->request.stopped_ns ? 0 : stop_thread(tid, &stop);
 	if (error)
 		return error;
 	if (stop.kind != TRACEE_EVENT_STOP)
@@ -352,7 +357,8 @@ static int reach_entry(struct borrow *b)
 	return error ? give_up(b, error) : 0;
 }
 
-int borrow_syscall(struct borrow *b, long number, const uint64_t arguments[6], int64_t *ret_result)
+/* From an exit or event stop, or a substitutable entry stop, to the entry of this call. */
+static int enter_syscall(struct borrow *b, long number, const uint64_t arguments[6])
 {
 	struct user_regs_struct r = call_registers(b, number, arguments);
 	int error = borrow_held(b) ? tracee_set_registers(b->request.tid, &r) : -ESRCH;
@@ -363,15 +369,95 @@ int borrow_syscall(struct borrow *b, long number, const uint64_t arguments[6], i
 	if (!b->at_entry)
 		error = run_to(b, TRACEE_SYSCALL_ENTRY);
 	b->at_entry = false;
-	if (!error)
-		error = run_to(b, TRACEE_SYSCALL_EXIT);
-	if (error)
-		return error;
-	error = tracee_get_registers(b->request.tid, &r);
+	return error;
+}
+
+static int result_of_syscall(struct borrow *b, int64_t *ret_result)
+{
+	struct user_regs_struct r;
+	int error = tracee_get_registers(b->request.tid, &r);
+
 	if (error)
 		return give_up(b, error);
 	*ret_result = (int64_t)r.rax;
 	return 0;
+}
+
+int borrow_syscall(struct borrow *b, long number, const uint64_t arguments[6], int64_t *ret_result)
+{
+	int error = enter_syscall(b, number, arguments);
+
+	if (!error)
+		error = run_to(b, TRACEE_SYSCALL_EXIT);
+	return error ? error : result_of_syscall(b, ret_result);
+}
+
+/* What a child that is let go does: exit_group(status), below everything of the borrowed thread. */
+static int put_child_frame(struct borrow *b, int status, uint64_t *ret_stack)
+{
+	static struct frame_image frame;
+	struct user_regs_struct end = b->entry;
+	struct frame_input input = { .registers = &end, .xstate = b->xstate,
+				     .xstate_bytes = b->xstate_bytes, .signal_mask = ~0ull,
+				     .restorer = b->request.restorer };
+	int error;
+
+	end.rsp = b->frame.address;
+	end.rip = b->request.syscall_ret;
+	end.rax = SYS_exit_group;
+	end.rdi = (unsigned long long)status;
+	end.eflags &= ~(unsigned long long)REGS_TF_DF;
+	error = frame_build(&input, &frame);
+	if (!error)
+		error = remote_write(b->target, frame.address, frame.data, frame.bytes);
+	*ret_stack = frame.address;
+	return error;
+}
+
+/* Through the call's own stops to its exit; a child that is made on the way is *ret_child. */
+static int run_through_clone(struct borrow *b, pid_t *ret_child)
+{
+	struct tracee_stop stop;
+	int error;
+
+	do {
+		error = tracee_run_to_syscall(b->request.tid);
+		if (!error)
+			error = tracee_wait(b->request.tid, tracee_now_ns() + CLONE_LIMIT_NS,
+					    &stop);
+		if (error) {
+			abandon_tracee(b->request.tid);
+			return over(b, error);
+		}
+		if (stop.kind == TRACEE_CHILD)
+			error = tracee_get_child(b->request.tid, ret_child);
+		if (error)
+			return give_up(b, error);
+	} while (stop.kind == TRACEE_CHILD);
+	return stop.kind == TRACEE_SYSCALL_EXIT ? 0 : back_out(b, &stop, -EAGAIN);
+}
+
+int borrow_clone(struct borrow *b, uint64_t flags, int status, pid_t *ret_child, pid_t *ret_remote)
+{
+	uint64_t arguments[6] = { flags, 0, 0, 0, 0, 0 };
+	int64_t result = 0;
+	int error = borrow_held(b) ? put_child_frame(b, status, &arguments[1]) : -ESRCH, undo;
+
+	*ret_child = *ret_remote = 0;
+	if (error)
+		return error;
+	error = tracee_follow_children(b->request.tid, true);
+	if (!error)
+		error = enter_syscall(b, SYS_clone, arguments);
+	if (!error)
+		error = run_through_clone(b, ret_child);
+	if (!error)
+		error = result_of_syscall(b, &result);
+	undo = borrow_held(b) ? tracee_follow_children(b->request.tid, false) : 0;
+	*ret_remote = result > 0 ? (pid_t)result : 0;
+	if (error || undo)
+		return error ? error : undo;
+	return result > 0 ? 0 : (int)result;
 }
 
 /* Writes the frame and blocks all signals: the point after which the frame insures the thread. */
@@ -414,6 +500,8 @@ int borrow_begin(const struct target *target, const struct borrow_request *reque
 	_cleanup_(procmaps_done) struct procmaps maps = { 0 };
 	int error = procmaps_read(target->maps, &maps);
 
+	if (error && request->stopped_ns)
+		(void)eintr_detach(request->tid, 0);
 	if (error)
 		return error;
 	memset(ret, 0, sizeof(*ret));

@@ -39,6 +39,7 @@ struct borrow_request {
 	uint64_t restorer;		/* address of __restore_rt */
 	uint64_t stack_room;		/* bytes that must be mapped below the stack pointer */
 	uint64_t deadline_ns;		/* for catching the thread */
+	uint64_t stopped_ns;		/* seized, in an event stop since then; 0: it runs */
 	/* Expected state, for a thread proven safe before; NULL: any. */
 	const struct user_regs_struct *expect;
 	const void *expect_stack;	/* bytes from expect->rsp up */
@@ -63,7 +64,7 @@ struct borrow {
 };
 
 /*
- * Stops request->tid at a point where it can make calls, with all its signals
+ * Stops request->tid (or takes it over as it stands: stopped_ns) at a point where it can make calls, with all its signals
  * blocked. 0; -EAGAIN (not now: a signal, another state; the thread runs on
  * untouched), -EPERM, -ESRCH, -EBUSY (stopped by job control), -ENOTSUP (never
  * on this thread: its stack, a critical section, an unknown call), -ETIME,
@@ -78,6 +79,16 @@ int borrow_begin(const struct target *target, const struct borrow_request *reque
  */
 int borrow_syscall(struct borrow *borrow, long number, const uint64_t arguments[6],
 		   int64_t *ret_result) _must_check_;
+/*
+ * A child of the target, made by clone(flags | no exit signal) on the borrowed thread. It is our
+ * tracee *ret_child and never runs: it stops before its first instruction (still to be waited
+ * for). Should it be let go by our death, its stack makes it call exit_group(status) at
+ * once. *ret_remote: its id as the target sees it. *ret_child is 0 if there is none; else
+ * it must be killed and reaped, also after an error. 0, or -errno (clone's own, too:
+ * -EAGAIN, -ENOMEM).
+ */
+int borrow_clone(struct borrow *borrow, uint64_t flags, int status, pid_t *ret_child,
+		 pid_t *ret_remote) _must_check_;
 /*
  * One function call with up to three arguments. Its result can't be seen (the
  * thread returns into the signal frame's restorer); its effects can. -ETIME: it

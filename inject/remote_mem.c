@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "inject/proc_status.h"
@@ -56,6 +57,7 @@ void target_done(struct target *target)
 	cleanup_fd(&target->task);
 	cleanup_fd(&target->pagemap);
 	pidref_done(&target->ref);
+	free(target->owed);
 	*target = TARGET_NONE;
 }
 

@@ -20,10 +20,10 @@
 #include "inject/proc_status.h"
 #include "inject/remote_mem.h"
 #include "inject/sharers.h"
+#include "inject/stack_scan.h"
 #include "inject/tracee.h"
 
-#define STACK_SCAN_BYTES (16ull * 1024 * 1024)
-#define STOP_LIMIT_NS	 2000000000ull
+#define STOP_LIMIT_NS 2000000000ull
 
 struct stopped_thread {
 	pid_t tid;
@@ -178,50 +178,40 @@ int stop_all_begin(const struct target *target, uint64_t budget_ns, struct stop_
 	return 0;
 }
 
-static bool words_clear_of(const uint64_t *word, size_t count, uint64_t low, uint64_t high)
+static bool thread_clear(const struct stack_scan *scan, const struct stopped_thread *t)
 {
-	for (size_t i = 0; i < count; i++)
-		if (word[i] > low && word[i] < high)
-			return false;
-	return true;
-}
+	const struct procmap *map = procmaps_find(scan->maps, t->registers.rsp);
 
-static bool stack_clear_of(const struct stop_all *s, uint64_t rsp, uint64_t low, uint64_t high)
-{
-	const struct procmap *map = procmaps_find(&s->maps, rsp);
-	uint64_t at = rsp & ~7ull, end = map ? map->end : at;
-	uint64_t word[512];
-
-	if (!map || end - at > STACK_SCAN_BYTES)
-		return false;	/* what can't be read whole is not clear */
-	while (at < end) {
-		size_t want = end - at < sizeof(word) ? (size_t)(end - at) : sizeof(word);
-		size_t got = remote_read_some(s->target, at, word, want);
-
-		if (!words_clear_of(word, got / sizeof(word[0]), low, high))
-			return false;
-		if (got < want)
-			return false;
-		at += got;
-	}
-	return true;
+	return map && !stack_scan_hits(scan, t->registers.rip) &&
+	       stack_scan_clean(scan, t->registers.rsp, map->end);
 }
 
 bool stop_all_clear_of(const struct stop_all *s, uint64_t low, uint64_t high)
 {
+	struct stack_range range = { low + 1, high };
+	struct stack_scan scan = { s->target, &s->maps, &range, 1 };
+
 	if (sharers_exist(s->target))
 		return false;
-	for (size_t i = 0; i < s->count; i++) {
-		const struct stopped_thread *t = &s->thread[i];
-
-		if (t->gone)
-			continue;
-		if (t->registers.rip > low && t->registers.rip < high)
+	for (size_t i = 0; i < s->count; i++)
+		if (!s->thread[i].gone && !thread_clear(&scan, &s->thread[i]))
 			return false;
-		if (!stack_clear_of(s, t->registers.rsp, low, high))
-			return false;
-	}
 	return true;
+}
+
+size_t stop_all_threads(const struct stop_all *s, struct stop_thread *ret, size_t room)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < s->count; i++) {
+		if (s->thread[i].gone)
+			continue;
+		if (count < room)
+			ret[count] = (struct stop_thread){ .tid = s->thread[i].tid,
+							   .registers = s->thread[i].registers };
+		count++;
+	}
+	return count;
 }
 
 void stop_all_end(struct stop_all *s, uint64_t *ret_us, uint32_t *ret_threads)
@@ -273,7 +263,8 @@ static int take_sample(const struct target *target, const struct procmaps *maps,
 	return 0;
 }
 
-int stop_sample(const struct target *target, pid_t tid, size_t room, struct stop_sample *ret)
+int stop_sample(const struct target *target, pid_t tid, size_t room, bool keep,
+		struct stop_sample *ret)
 {
 	_cleanup_(procmaps_done) struct procmaps maps = { 0 };
 	struct stop_sample sample = { .tid = tid, .stack = malloc(room) };
@@ -297,7 +288,10 @@ int stop_sample(const struct target *target, pid_t tid, size_t room, struct stop
 		error = take_sample(target, &maps, room, &sample);
 	else
 		error = stop.kind == TRACEE_GROUP_STOP ? -EBUSY : -EAGAIN;
-	(void)eintr_release(tid, &stop);
+	if (!error && keep)
+		sample.kept_ns = begin_ns;
+	else
+		(void)eintr_release(tid, &stop);
 	sample.held_us = (tracee_now_ns() - begin_ns) / 1000;
 out:
 	if (error)
@@ -307,8 +301,20 @@ out:
 	return error;
 }
 
+void stop_sample_release(struct stop_sample *sample)
+{
+	static const struct tracee_stop stop = { TRACEE_EVENT_STOP, 0 };
+
+	if (!sample->kept_ns)
+		return;
+	(void)eintr_release(sample->tid, &stop);
+	sample->held_us = (tracee_now_ns() - sample->kept_ns) / 1000;
+	sample->kept_ns = 0;
+}
+
 void stop_sample_done(struct stop_sample *sample)
 {
+	stop_sample_release(sample);
 	free(sample->stack);
 	sample->stack = NULL;
 }

@@ -25,6 +25,14 @@ int stop_all_begin(const struct target *target, uint64_t budget_ns, struct stop_
  * mapping, or another process shares the memory.
  */
 bool stop_all_clear_of(const struct stop_all *stop, uint64_t low, uint64_t high);
+/* One thread as the stop found it. */
+struct stop_thread {
+	int32_t tid;
+	uint32_t reserved;
+	struct user_regs_struct registers;
+};
+/* The number of threads that are stopped; the first room of them into ret. */
+size_t stop_all_threads(const struct stop_all *stop, struct stop_thread *ret, size_t room);
 /* Lets every thread run again; *ret_us (may be NULL) is the longest that one was held. */
 void stop_all_end(struct stop_all *stop, uint64_t *ret_us, uint32_t *ret_threads);
 
@@ -35,10 +43,17 @@ struct stop_sample {
 	uint64_t stack_bytes;			/* copied from registers.rsp up */
 	uint8_t *stack;				/* owned */
 	uint64_t held_us;			/* how long it was stopped, at the most */
+	uint64_t kept_ns;	/* it still stands, since then (CLOCK_MONOTONIC); 0: it runs */
 };
-/* Stops tid, copies registers and up to room bytes of stack (to its mapping's end), lets it go. */
-int stop_sample(const struct target *target, pid_t tid, size_t room, struct stop_sample *ret)
-	_must_check_;
+/*
+ * Stops tid, copies registers and up to room bytes of stack (to its mapping's end), lets
+ * it go; keep: only when stop_sample_release is called.
+ */
+int stop_sample(const struct target *target, pid_t tid, size_t room, bool keep,
+		struct stop_sample *ret) _must_check_;
+/* Lets a kept thread go, and notes how long it stood. */
+void stop_sample_release(struct stop_sample *sample);
+/* Releases it, too. */
 void stop_sample_done(struct stop_sample *sample);
 
 #endif

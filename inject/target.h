@@ -12,6 +12,7 @@ struct target {
 	int maps;	/* /proc/TID/maps of a live thread (a dead leader's is empty) */
 	int task;	/* directory /proc/PID/task */
 	pid_t held; /* a thread that we hold stopped all the time (a program being started), 0 */
+	uint64_t *owed;	/* owned; signals that came to it meanwhile (bit 0: 1); NULL unless held */
 	int pagemap;	/* /proc/TID/pagemap, -1 where it may not be opened */
 };
 #define TARGET_NONE ((struct target){ .ref = PIDREF_NONE, .mem = -1, .maps = -1, .task = -1, \

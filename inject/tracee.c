@@ -88,6 +88,11 @@ int tracee_continue(pid_t tid, int signal)
 	return request(PTRACE_CONT, tid, 0, (void *)(long)signal);
 }
 
+int tracee_listen(pid_t tid)
+{
+	return request(PTRACE_LISTEN, tid, 0, NULL);
+}
+
 int tracee_detach(pid_t tid, int signal)
 {
 	return request(PTRACE_DETACH, tid, 0, (void *)(long)signal);
@@ -113,6 +118,9 @@ static struct tracee_stop classify(pid_t tid, int status)
 		return (struct tracee_stop){ group ? TRACEE_GROUP_STOP : TRACEE_EVENT_STOP,
 					     group ? signal : 0 };
 	}
+	if (status >> 16 == PTRACE_EVENT_CLONE || status >> 16 == PTRACE_EVENT_FORK ||
+	    status >> 16 == PTRACE_EVENT_VFORK)
+		return (struct tracee_stop){ TRACEE_CHILD, 0 };
 	if (status >> 16 == PTRACE_EVENT_EXEC)
 		return (struct tracee_stop){ TRACEE_EXEC, 0 };
 	if (signal == (SIGTRAP | 0x80))
@@ -158,6 +166,31 @@ int tracee_wait(pid_t tid, uint64_t deadline_ns, struct tracee_stop *ret)
 		return -ESRCH;
 	*ret = classify(tid, status);
 	return 0;
+}
+
+static int set_options(pid_t tid, unsigned long options)
+{
+	return request(PTRACE_SETOPTIONS, tid, 0, (void *)(options | PTRACE_O_TRACESYSGOOD));
+}
+
+int tracee_follow_children(pid_t tid, bool follow)
+{
+	return set_options(tid, follow ? PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK |
+						 PTRACE_O_TRACEVFORK : 0);
+}
+
+int tracee_get_child(pid_t tid, pid_t *ret)
+{
+	unsigned long message = 0;
+	int error = query(PTRACE_GETEVENTMSG, tid, 0, &message);
+
+	*ret = (pid_t)message;
+	return error;
+}
+
+int tracee_die_with_us(pid_t child)
+{
+	return set_options(child, PTRACE_O_EXITKILL);
 }
 
 int tracee_get_registers(pid_t tid, struct user_regs_struct *ret)

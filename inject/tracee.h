@@ -2,8 +2,8 @@
 /*
  * tracee.h - one traced thread: the only door to ptrace in the whole project.
  *
- * Never PTRACE_ATTACH, never PTRACE_O_EXITKILL: if we die, the kernel detaches
- * and the thread runs on from whatever registers it has at that moment.
+ * Never PTRACE_ATTACH, and never PTRACE_O_EXITKILL on a thread of the target: if we die, the kernel
+ * detaches and the thread runs on from whatever registers it has at that moment.
  */
 #ifndef MEMATTACH_TRACEE_H
 #define MEMATTACH_TRACEE_H
@@ -24,6 +24,7 @@ enum tracee_stop_kind {
 	TRACEE_SYSCALL_ENTRY,
 	TRACEE_SYSCALL_EXIT,
 	TRACEE_EXEC,		/* a new program is in place, nothing of it has run */
+	TRACEE_CHILD,		/* it made a child, which is our tracee, too */
 	TRACEE_SIGNAL,		/* a signal is about to be delivered: pass it on */
 };
 struct tracee_stop {
@@ -47,8 +48,17 @@ int tracee_wait_any(uint64_t deadline_ns) _must_check_;
 int tracee_run_to_syscall(pid_t tid) _must_check_;
 /* Lets it run, delivering signal (0: none). */
 int tracee_continue(pid_t tid, int signal) _must_check_;
+/* In a group stop: leaves it stopped, and reports when SIGCONT lets it go (TRACEE_EVENT_STOP). */
+int tracee_listen(pid_t tid) _must_check_;
 /* Ends tracing and lets it run, delivering signal (0: none). -ESRCH when it is gone. */
 int tracee_detach(pid_t tid, int signal);
+
+/* In a stop: from now on children that it makes become our tracees and stop at once; or no more. */
+int tracee_follow_children(pid_t tid, bool follow) _must_check_;
+/* At TRACEE_CHILD: the child, as we see it. */
+int tracee_get_child(pid_t tid, pid_t *ret) _must_check_;
+/* In a stop: it dies with us. Never for a thread of a target, only for a child that we made. */
+int tracee_die_with_us(pid_t child) _must_check_;
 
 int tracee_get_registers(pid_t tid, struct user_regs_struct *ret) _must_check_;
 /* The commit point of every redirection: one system call, all or nothing. */

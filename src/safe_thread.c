@@ -134,7 +134,8 @@ static int check_frames(struct search *s, const struct unwind_input *input)
 static int check_sample(struct search *s, pid_t tid)
 {
 	struct keeper_link *link = s->in->view->link;
-	uint64_t value[4] = { (uint64_t)tid, 0, 0, 0 };
+	bool keep = s->in->keep && s->objection == frame_objection;
+	uint64_t value[4] = { (uint64_t)tid, keep, 0, 0 };
 	struct proto_sample sample;
 	struct unwind_input input = { .first_is_return = false };
 	_cleanup_fd_ int fd = -1;

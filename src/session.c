@@ -34,7 +34,7 @@ enum session_state {
 	STATE_UNHOOKED,
 	STATE_LEFT,
 };
-enum { LOAD_TRIES = 40, PROOF_TRIES = 5, LEAVE_SECONDS = 15 };
+enum { LOAD_TRIES = 40, KEEP_AFTER = 10, PROOF_TRIES = 5, LEAVE_SECONDS = 15 };
 
 #define MAX_EXE_BYTES (1ll << 29)
 #define PAUSE_STEP_NS 1000000ull /* between drains of an idle target; a half-full ring ends it */
@@ -68,7 +68,9 @@ static double now(void)
 
 static int fail(struct session *s, int status, const char *what, int error)
 {
-	if (s->link.reply.text[0])
+	if (s->options->quiet)
+		log_debug("%s: %s", what, strerror(-error));
+	else if (s->link.reply.text[0])
 		log_error("%s: %s", what, s->link.reply.text);
 	else
 		log_error("%s: %s", what, strerror(-error));
@@ -157,9 +159,10 @@ static int make_plan(struct session *s)
 /* ---- PLANNED -> LOADED ---- */
 
 /* Decides the loader by proof: 1 a safe thread's sample is held, 0 none, -errno. */
-static int prove_thread(struct session *s, char why[128])
+/* keep: a thread that is never still for long is proven while it stands. */
+static int prove_thread(struct session *s, bool keep, char why[128])
 {
-	struct safe_thread_input input = { &s->view, s->unwinder, &s->plan };
+	struct safe_thread_input input = { &s->view, s->unwinder, &s->plan, keep };
 	int error = -ENOENT;
 
 	(void)snprintf(why, 128, "the target has no dlopen");
@@ -213,7 +216,7 @@ static int load(struct session *s)
 		bool by_map = s->options->loader == LOADER_MAP || s->options->task == SESSION_RUN ||
 			      (s->options->loader == LOADER_AUTO && i >= LOAD_TRIES / 4);
 
-		proof = by_map ? 0 : prove_thread(s, why);
+		proof = by_map ? 0 : prove_thread(s, i >= KEEP_AFTER, why);
 		if (proof < 0)
 			return fail(s, SESSION_FAILED, "looking for a thread", proof);
 		if (!proof && !by_map && s->options->loader == LOADER_DLOPEN)
@@ -359,7 +362,7 @@ static void note_status(struct session *s, bool attach)
  */
 static int unhook(struct session *s)
 {
-	struct safe_thread_input proof = { &s->view, s->unwinder, &s->plan };
+	struct safe_thread_input proof = { &s->view, s->unwinder, &s->plan, false };
 	uint64_t value[4] = { 0 };
 	double end = now() + LEAVE_SECONDS;
 	int error;
@@ -380,7 +383,7 @@ static int unhook(struct session *s)
 	return error;
 }
 
-static int unload_once(struct session *s)
+static int unload_once(struct session *s, bool keep)
 {
 	uint64_t value[4] = { 0, 0, 0, 0 };
 	char why[128];
@@ -388,13 +391,13 @@ static int unload_once(struct session *s)
 
 	if (s->loader == LOADER_DLOPEN) {
 		(void)target_view_refresh(&s->view);
-		proof = prove_thread(s, why);
+		value[0] = 1;
+		value[1] = dl_handle(s);	/* first: a kept thread waits for nothing else */
+		proof = prove_thread(s, keep, why);
 		if (proof < 0)
 			return proof;
 		if (!proof)
 			return -EAGAIN;
-		value[0] = 1;
-		value[1] = dl_handle(s);
 	}
 	return keeper_link_call(&s->link, PROTO_UNLOAD, value, NULL, 0);
 }
@@ -406,13 +409,37 @@ static void short_pause(void)
 	(void)nanosleep(&pause, NULL);
 }
 
+void session_list_children(const struct children_left *left)
+{
+	for (uint32_t i = 0; i < left->count && i < CHILDREN_LISTED; i++)
+		log_error("process %d was forked while memattach was attached; what it copied is "
+			  "left there, dormant: %.250s; `memattach cleanup -p %d` tries again",
+			  left->child[i].pid, left->child[i].reason, left->child[i].pid);
+	if (left->count > CHILDREN_LISTED)
+		log_error("and %u more", left->count - CHILDREN_LISTED);
+}
+
+/* What the target forked off meanwhile; the target itself is left, or has ended. */
+static void restore_children(struct session *s)
+{
+	struct children_left *left = &s->report.left;
+
+	if (keeper_link_call(&s->link, PROTO_CHILDREN, NULL, NULL, 0) ||
+	    s->link.reply.payload_bytes != sizeof(*left))
+		return;
+	memcpy(left, s->link.payload, sizeof(*left));
+	session_list_children(left);
+	if (left->count)
+		s->exit = SESSION_DORMANT;
+}
+
 static void leave(struct session *s)
 {
 	double end = now() + LEAVE_SECONDS;
 	int error = s->link.target_gone ? 0 : unhook(s);
 
-	while (!error && !s->link.target_gone) {
-		error = unload_once(s);
+	for (int i = 0; !error && !s->link.target_gone; i++) {
+		error = unload_once(s, i >= KEEP_AFTER);
 		if ((!may_try_again(error) && error != -EPERM) || now() >= end)
 			break;
 		error = 0;
@@ -430,9 +457,11 @@ static void leave(struct session *s)
 	} else {
 		s->report.detached = SNAPSHOT_DORMANT;
 		(void)fail(s, SESSION_DORMANT, "could not leave the target as it was", error);
-		log_error("run `memattach cleanup -p %d` to finish", s->view.hello.pid);
+		if (!s->options->quiet)
+			log_error("run `memattach cleanup -p %d` to finish", s->view.hello.pid);
 		s->exit = SESSION_DORMANT;
 	}
+	restore_children(s);
 	s->state = STATE_LEFT;
 	note_status(s, false);
 }
@@ -504,7 +533,7 @@ static int check_session(struct session *s)
 	if (make_plan(s))
 		return 0;
 	hook_plan_print(&s->plan, stdout);
-	proof = prove_thread(s, why);
+	proof = prove_thread(s, false, why);
 	printf("loader: %s\n", proof == 1 ? "dlopen (a thread is proven safe for it)" : "map");
 	if (proof == 0)
 		printf("        no dlopen: %s\n", why);
@@ -534,7 +563,7 @@ static int cleanup_session(struct session *s)
 		(void)modules_set_shim(s->view.modules, shim_image_start, shim_image_bytes(),
 				       s->shim_base);
 	leave(s);
-	if (s->report.detached == SNAPSHOT_PRISTINE)
+	if (s->report.detached == SNAPSHOT_PRISTINE && !s->options->quiet)
 		log_notice("process %d is as it was", s->view.hello.pid);
 	return 0;
 }

@@ -7,6 +7,7 @@
 #define MEMATTACH_SESSION_H
 
 #include "inject/attachment.h"
+#include "inject/children.h"
 #include "src/snapshot.h"
 
 /* How a program ends (DESIGN: the command line's contract). */
@@ -43,6 +44,7 @@ struct session_options {
 	uint32_t track;			/* enum allocator_track */
 	uint64_t ring_bytes;		/* of shared memory in the target */
 	uint64_t seed;			/* of the sampler; 0: from the clock */
+	bool quiet;			/* a cleanup that somebody else reports on */
 };
 
 /*
@@ -50,5 +52,7 @@ struct session_options {
  * diagnostics to stderr. An exit status; the keeper is told it, too.
  */
 int session_run(const struct session_options *options, int socket);
+/* Names on stderr the processes that keep something of ours, and what to do. */
+void session_list_children(const struct children_left *left);
 
 #endif

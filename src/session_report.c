@@ -106,11 +106,20 @@ static size_t describe_allocators(const struct hook_plan *plan, struct snapshot_
 	return count;
 }
 
+static void describe_children(const struct children_left *left, struct snapshot_session *to)
+{
+	to->children_left = left->count;
+	for (uint32_t i = 0; i < left->count && i < SNAPSHOT_MAX_CHILDREN; i++) {
+		to->child[i].pid = left->child[i].pid;
+		(void)snprintf(to->child[i].reason, sizeof(to->child[i].reason), "%s",
+			       left->child[i].reason);
+	}
+}
+
 static struct snapshot_session describe_session(const struct session_report *r)
 {
 	double end = r->end > 0 ? r->end : clock_seconds(CLOCK_MONOTONIC);
-
-	return (struct snapshot_session){
+	struct snapshot_session session = {
 		.version = (char *)(uintptr_t)VERSION_TEXT,
 		.mode = r->options->mode,
 		.loader = r->loader == LOADER_MAP ? SNAPSHOT_LOADER_MAP : SNAPSHOT_LOADER_DLOPEN,
@@ -122,6 +131,9 @@ static struct snapshot_session describe_session(const struct session_report *r)
 		.threads_stopped = r->threads_stopped,
 		.detached = r->detached,
 	};
+
+	describe_children(&r->left, &session);
+	return session;
 }
 
 static int take(struct session_report *r, struct watch *watch, struct snapshot **ret)

@@ -18,6 +18,7 @@ struct session_report {
 	bool progress;		/* a progress line stands on stderr */
 	enum attachment_loader loader;
 	enum snapshot_detached detached;
+	struct children_left left;
 	uint64_t attach_stop_us, detach_stop_us;
 	uint32_t threads_stopped;
 	double begin_time;	/* seconds since 1970 */

@@ -42,6 +42,12 @@ struct snapshot_target {
 	size_t allocator_count;
 	struct snapshot_allocator *allocator;
 };
+#define SNAPSHOT_MAX_CHILDREN 16u
+/* Forked by the target while it was watched; keeps hooks that do nothing. */
+struct snapshot_child {
+	int pid;
+	char reason[256];
+};
 struct snapshot_session {
 	char *version;			/* of memattach */
 	enum snapshot_mode mode;
@@ -58,6 +64,8 @@ struct snapshot_session {
 	struct { uint64_t distinct, unwound, truncated, recognised; } stacks;
 	double blocked_seconds;		/* the target's threads waited for the reader, summed */
 	uint64_t corrupt;		/* rings that made no sense */
+	uint32_t children_left;		/* the first SNAPSHOT_MAX_CHILDREN are named; unrecorded */
+	struct snapshot_child child[SNAPSHOT_MAX_CHILDREN];
 };
 
 struct snapshot_totals {

@@ -68,6 +68,21 @@ static void put_counts(struct emit *emit, const struct snapshot *snapshot)
 	emit_end(emit, '}');
 }
 
+/* Only if there are any: it is an exception that a reader should not have to look for. */
+static void put_children_left(struct emit *emit, const struct snapshot_session *session)
+{
+	if (!session->children_left)
+		return;
+	emit_begin(emit, "children_left", '[');
+	for (uint32_t i = 0; i < session->children_left && i < SNAPSHOT_MAX_CHILDREN; i++) {
+		emit_begin(emit, NULL, '{');
+		emit_uint(emit, "pid", (uint64_t)session->child[i].pid);
+		emit_text(emit, "reason", session->child[i].reason);
+		emit_end(emit, '}');
+	}
+	emit_end(emit, ']');
+}
+
 static void put_session(struct emit *emit, const struct snapshot *snapshot)
 {
 	const struct snapshot_session *session = &snapshot->session;
@@ -86,6 +101,7 @@ static void put_session(struct emit *emit, const struct snapshot *snapshot)
 	emit_uint(emit, "detach_stop_us_max", session->detach_stop_us_max);
 	emit_uint(emit, "threads_stopped", session->threads_stopped);
 	emit_text(emit, "detached", snapshot_detached_name(session->detached));
+	put_children_left(emit, session);
 	emit_real(emit, "blocked_seconds", session->blocked_seconds);
 	emit_uint(emit, "samples", snapshot->totals.samples);
 	put_counts(emit, snapshot);

@@ -11,6 +11,7 @@ await 10 grep -q running "$WORK/load.out" || fail "no load: $(cat "$WORK/load.er
 pristine_take "$VICTIM"
 attach -p "$VICTIM" -d 3 --sample=4096 --json
 report_good
+[ "$(json .session.stacks.unwound)" -ge 200 ] || fail "too few stacks to judge them by"
 pristine_check "$VICTIM"
 printf q >"$WORK/load.in"
 await 20 is_gone "$load" || fail "the load does not end"

@@ -4,7 +4,7 @@
 # with signals and handlers that jump arriving all the time.
 . "$(dirname "$0")/lib.sh"
 
-victim check selfcheck --kind=mix --threads=20
+victim check selfcheck --kind=mix --threads=24
 pristine_take "$VICTIM"
 cycle=0
 while [ "$cycle" -lt "${CYCLES:-5}" ]; do

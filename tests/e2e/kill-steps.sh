@@ -7,7 +7,7 @@
 : "${TEST_LIMIT:=400}"
 . "$(dirname "$0")/lib.sh"
 
-: "${FIRST_STEP:=1}" "${STEP_STRIDE:=1}" "${LOADER:=auto}" "${KIND:=mix}" "${THREADS:=10}"
+: "${FIRST_STEP:=1}" "${STEP_STRIDE:=1}" "${LOADER:=auto}" "${KIND:=mix}" "${THREADS:=12}"
 [ -x "$MEMATTACH_STEPS" ] || skip "no build with a step counter"
 
 victim check selfcheck --kind="$KIND" --threads="$THREADS"

@@ -174,7 +174,7 @@ attach_end() {
 }
 
 attach_wait() {
-	await 60 is_gone "$ATTACH" || fail "memattach does not end"
+	await "${LEAVE_LIMIT:-60}" is_gone "$ATTACH" || fail "memattach does not end"
 	wait "$ATTACH"
 	STATUS=$?
 }

@@ -34,6 +34,9 @@ def work(port, number):
         connection.sendall(f"get {key}\r\n".encode())
         if len(receive_until(connection, b"END\r\n")) < size:
             raise OSError("short value")
+        # What monitoring asks for is what a warm memcached allocates most for.
+        connection.sendall(b"stats\r\n")
+        receive_until(connection, b"END\r\n")
         if turn % 20 == 0:
             connection.close()
             connection = socket.create_connection(("127.0.0.1", port))

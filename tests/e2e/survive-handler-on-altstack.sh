@@ -4,8 +4,10 @@
 # while memattach leaves: nothing is unmapped under it, and once it is out all goes.
 . "$(dirname "$0")/lib.sh"
 
-for loader in map dlopen; do
-	victim handler awkward --kind=altstack
+for loader_kind in map:altstack dlopen:altstack map:localstack dlopen:localstack; do
+	loader=${loader_kind%:*} kind=${loader_kind#*:}
+	note "$loader, $kind"
+	victim handler awkward --kind="$kind"
 	pristine_take "$VICTIM"
 	attach_begin -p "$VICTIM" --exact --json --loader="$loader"
 	attach_await "$VICTIM"

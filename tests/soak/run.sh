@@ -4,12 +4,12 @@
 # 100 seeded runs, and every step of attach and detach killed 50 times. Takes hours; tells
 # each result as it comes; status 1 if any failed.
 #
-#	soak/run.sh [NAME...]	only those: cycles, coverage, kill
+#	soak/run.sh [NAME...]	only those: cycles, coverage, kill, kill-alone
 set -u
 : "${SRCDIR:=$(cd "$(dirname "$0")/../.." && pwd)}"
 export SRCDIR
 e2e=$SRCDIR/tests/e2e
-wanted=${*:-cycles coverage kill}
+wanted=${*:-cycles coverage kill kill-alone}
 : "${BUILDDIR:=$SRCDIR}"
 : "${SOAK_RESULTS:=$BUILDDIR/soak-results.tsv}"
 export BUILDDIR
@@ -56,22 +56,36 @@ soak_coverage() {
 	unset RUNS
 }
 
-# Both loaders; all kinds at once, and each of the hard ones with a single thread.
+# Every step killed 50 times with each loader, all kinds of threads at once.
 soak_kill() {
-	TEST_LIMIT=3600
+	TEST_LIMIT=3600 KIND=mix THREADS=12
 	export TEST_LIMIT LOADER KIND THREADS
 	round=1
 	while [ "$round" -le 50 ]; do
 		for LOADER in map dlopen; do
-			KIND=mix THREADS=12
-			one "kill round $round, $LOADER, mix" kill-steps.sh
-		done
-		LOADER=auto THREADS=1
-		for KIND in malloc-loop regs epoll futex signals siglongjmp; do
-			one "kill round $round, one thread: $KIND" kill-steps.sh
+			one "kill round, $LOADER, mix" kill-steps.sh
 		done
 		round=$((round + 1))
 	done
+}
+
+# The hard kinds with a single thread, which then is the one that is borrowed.
+soak_kill_alone() {
+	TEST_LIMIT=3600 LOADER=auto THREADS=1
+	export TEST_LIMIT LOADER KIND THREADS
+	round=1
+	while [ "$round" -le 50 ]; do
+		for KIND in malloc-loop regs epoll futex signals siglongjmp; do
+			one "kill round, one thread: $KIND" kill-steps.sh
+		done
+		round=$((round + 1))
+	done
+}
+
+# What the results of all runs add up to.
+soak_sums() {
+	[ -f "$results" ] || return 0
+	awk -F '\t' '{ n[$3 " " $2]++ } END { for (k in n) print n[k], k }' "$results" | sort -k 2
 }
 
 for name in $wanted; do
@@ -79,8 +93,10 @@ for name in $wanted; do
 	cycles)	soak_cycles ;;
 	coverage) soak_coverage ;;
 	kill)	soak_kill ;;
+	kill-alone) soak_kill_alone ;;
 	*)	echo "no such soak: $name"; exit 99 ;;
 	esac
 done
+soak_sums
 echo "$failed failed"
 [ "$failed" -eq 0 ]

@@ -7,6 +7,8 @@
  * altstack	'f': a thread faults in the middle of realloc, and its handler waits on an
  *		alternate stack; "fault ok" once it does. 'r': the handler returns;
  *		"return ok" once realloc has, with the block's contents intact
+ * localstack	the same, the alternate stack being an array in one of the thread's own frames:
+ *		what was interrupted lies below the handler's stack pointer
  * share	a process that shares our memory (CLONE_VM) allocates without a pause;
  *		'k' ends it: "child ok"
  * spawn	vfork children that allocate, and posix_spawn, without a pause
@@ -146,13 +148,12 @@ static void fault_round(void)
 	atomic_store(&fault.done, 1);
 }
 
-static void *fault_thread(void *unused)
+static void fault_rounds(void *alternate)
 {
-	stack_t stack = { .ss_sp = memory(STACK_BYTES), .ss_size = STACK_BYTES };
+	stack_t stack = { .ss_sp = alternate, .ss_size = STACK_BYTES };
 	struct sigaction action = { .sa_sigaction = on_fault,
 				    .sa_flags = SA_ONSTACK | SA_SIGINFO };
 
-	(void)unused;
 	/* Blocks of the heap are copied when they grow; mappings would be moved. */
 	if (mallopt(M_MMAP_THRESHOLD, 16 << 20) != 1 || sigaltstack(&stack, NULL) < 0 ||
 	    sigaction(SIGSEGV, &action, NULL) < 0)
@@ -163,6 +164,21 @@ static void *fault_thread(void *unused)
 			fault_round();
 		pause_ms(1);
 	}
+}
+
+static void *fault_thread(void *unused)
+{
+	(void)unused;
+	fault_rounds(memory(STACK_BYTES));
+	return NULL;
+}
+
+static void *fault_thread_on_local_stack(void *unused)
+{
+	char alternate[STACK_BYTES];
+
+	(void)unused;
+	fault_rounds(alternate);
 	return NULL;
 }
 
@@ -182,9 +198,8 @@ static void fault_end(void)
 		   await_flag(&fault.done) && !atomic_load(&failures) ? "ok" : "failed");
 }
 
-static void run_altstack(void)
+static void answer_faults(pthread_t thread)
 {
-	pthread_t thread = start_thread(fault_thread);
 	char command;
 
 	heap_round(1);
@@ -198,6 +213,9 @@ static void run_altstack(void)
 	atomic_store(&stop, 1);
 	pthread_join(thread, NULL);
 }
+
+static void run_altstack(void) { answer_faults(start_thread(fault_thread)); }
+static void run_localstack(void) { answer_faults(start_thread(fault_thread_on_local_stack)); }
 
 /* --- share ------------------------------------------------------------------ */
 
@@ -386,7 +404,8 @@ int main(int argc, char *argv[])
 	static const struct {
 		const char *name;
 		void (*run)(void);
-	} kinds[] = { { "altstack", run_altstack }, { "share", run_share },
+	} kinds[] = { { "altstack", run_altstack }, { "localstack", run_localstack },
+		      { "share", run_share },
 		      { "spawn", run_spawn },	    { "leader", run_leader },
 		      { "worker", run_worker },	    { "norestart", run_norestart } };
 	const char *kind = victim_option(argv, "kind", "");

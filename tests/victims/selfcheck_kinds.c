@@ -25,6 +25,7 @@
 #include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/select.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -421,6 +422,50 @@ static void round_siglongjmp(struct selfcheck_thread *self)
 	selfcheck_thread_verify(self);
 }
 
+/* A socket on which waiting ends after 50 ms, with nothing to receive and no room to send. */
+static int timed_socket(void)
+{
+	static __thread int pair[2] = { -1, -1 };
+	struct timeval limit = { .tv_usec = 50000 };
+	char fill[4096] = "";
+
+	if (pair[0] >= 0)
+		return pair[1];
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0 ||
+	    setsockopt(pair[1], SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit)) < 0 ||
+	    setsockopt(pair[1], SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit)) < 0)
+		_exit(9);
+	while (send(pair[1], fill, sizeof(fill), MSG_DONTWAIT) > 0)
+		;
+	while (send(pair[1], fill, 1, MSG_DONTWAIT) > 0)
+		;
+	return pair[1];
+}
+
+static void timed_out(struct selfcheck_thread *self, const char *call, long result)
+{
+	if (result >= 0)
+		selfcheck_failed(self, call, result);
+	if (errno != EAGAIN)
+		call_failed(self, call);
+}
+
+static void round_send(struct selfcheck_thread *self)
+{
+	char fill[4096] = "";
+
+	timed_out(self, "send", send(timed_socket(), fill, sizeof(fill), 0));
+}
+
+static void round_recvmmsg(struct selfcheck_thread *self)
+{
+	char byte;
+	struct iovec vector = { &byte, 1 };
+	struct mmsghdr message = { .msg_hdr = { .msg_iov = &vector, .msg_iovlen = 1 } };
+
+	timed_out(self, "recvmmsg", recvmmsg(timed_socket(), &message, 1, 0, NULL));
+}
+
 const struct selfcheck_kind selfcheck_kinds[] = {
 	{ .name = "regs", .round = round_regs },
 	{ .name = "malloc-loop", .round = round_malloc },
@@ -429,6 +474,8 @@ const struct selfcheck_kind selfcheck_kinds[] = {
 	{ .name = "select", .round = round_select },
 	{ .name = "epoll", .round = round_epoll },
 	{ .name = "read", .round = round_read },
+	{ .name = "send", .round = round_send },
+	{ .name = "recvmmsg", .round = round_recvmmsg },
 	{ .name = "futex", .round = round_futex },
 	{ .name = "signals", .round = round_signals, .signals = 1 },
 	{ .name = "siglongjmp", .round = round_siglongjmp, .signals = 2 },

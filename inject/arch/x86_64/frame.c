@@ -15,6 +15,7 @@
  */
 #include "inject/arch/x86_64/frame.h"
 
+#include <cpuid.h>
 #include <errno.h>
 #include <string.h>
 
@@ -39,6 +40,8 @@ struct frame_layout {
 	uint8_t siginfo[128];
 };
 _Static_assert(sizeof(struct frame_context) == 256, "struct sigcontext_64");
+_Static_assert(offsetof(struct frame_context, cs) - offsetof(struct frame_context, rsp) ==
+		       FRAME_SELECTORS_AFTER_SP, "struct sigcontext_64");
 _Static_assert(offsetof(struct frame_ucontext, signal_mask) == 296, "struct ucontext");
 
 enum {
@@ -46,21 +49,57 @@ enum {
 	INVALID_STACK_FLAGS = 0x1234,
 	XSTATE_SOFTWARE = 464,		/* offset of struct _fpx_sw_bytes in the legacy area */
 	XSTATE_SOFTWARE_BYTES = 48,
+	XSTATE_HEADER = 512,
 	XSTATE_MIN = 512 + 64,
 	XSTATE_ALIGN = 64,
 };
+#define XFEATURES_ON_REQUEST (1ull << 18)
 #define XSTATE_MAGIC1 0x46505853u
 #define XSTATE_MAGIC2 0x46505845u
 
 static void put32(uint8_t *at, uint32_t value) { memcpy(at, &value, sizeof(value)); }
 
 /* ptrace puts the enabled features (xfeatures mask) first into the software bytes. */
-static void fill_xstate(uint8_t *to, const void *xstate, size_t bytes)
+static uint64_t enabled_features(const struct frame_input *input)
 {
 	uint64_t features;
 
+	memcpy(&features, (const uint8_t *)input->xstate + XSTATE_SOFTWARE, sizeof(features));
+	return features;
+}
+
+/*
+ * The kernel takes no frame whose state is larger than what the process may use, and restores
+ * SSE alone then (check_xstate_in_sigframe). ptrace gives the size for all features: those that
+ * a process has to ask for (AMX's tile data) go unless they are in use.
+ */
+static uint64_t usable_features(const struct frame_input *input)
+{
+	uint64_t in_use;
+
+	memcpy(&in_use, (const uint8_t *)input->xstate + XSTATE_HEADER, sizeof(in_use));
+	return enabled_features(input) & ~(XFEATURES_ON_REQUEST & ~in_use);
+}
+
+static size_t usable_bytes(const struct frame_input *input, uint64_t features)
+{
+	size_t bytes = XSTATE_MIN;
+
+	if (features == enabled_features(input))
+		return input->xstate_bytes;
+	for (unsigned int i = 2; i < 63; i++) {
+		unsigned int size, offset, c, d;
+
+		if (features >> i & 1 && __get_cpuid_count(0xd, i, &size, &offset, &c, &d) &&
+		    offset + size > bytes)
+			bytes = offset + size;
+	}
+	return bytes < input->xstate_bytes ? bytes : input->xstate_bytes;
+}
+
+static void fill_xstate(uint8_t *to, const void *xstate, size_t bytes, uint64_t features)
+{
 	memcpy(to, xstate, bytes);
-	memcpy(&features, to + XSTATE_SOFTWARE, sizeof(features));
 	memset(to + XSTATE_SOFTWARE, 0, XSTATE_SOFTWARE_BYTES);
 	put32(to + XSTATE_SOFTWARE, XSTATE_MAGIC1);
 	put32(to + XSTATE_SOFTWARE + 4, (uint32_t)bytes + 4);
@@ -85,15 +124,18 @@ int frame_build(const struct frame_input *input, struct frame_image *ret)
 {
 	const struct user_regs_struct *r = input->registers;
 	struct frame_layout *layout = (struct frame_layout *)(void *)ret->data;
-	uint64_t fpstate, address;
+	uint64_t fpstate, address, features;
+	size_t bytes;
 
 	if (input->xstate_bytes < XSTATE_MIN)
 		return -EINVAL;
+	features = usable_features(input);
+	bytes = usable_bytes(input, features);
 	ret->scratch = (r->rsp - FRAME_RED_ZONE - FRAME_SCRATCH_BYTES) & ~15ull;
-	fpstate = (ret->scratch - input->xstate_bytes - 4) & ~(uint64_t)(XSTATE_ALIGN - 1);
+	fpstate = (ret->scratch - bytes - 4) & ~(uint64_t)(XSTATE_ALIGN - 1);
 	address = ((fpstate - sizeof(*layout)) & ~15ull) - 8;
 	ret->address = address;
-	ret->bytes = (size_t)(fpstate - address) + input->xstate_bytes + 4;
+	ret->bytes = (size_t)(fpstate - address) + bytes + 4;
 	if (ret->bytes > sizeof(ret->data))
 		return -E2BIG;
 	memset(ret->data, 0, ret->bytes);
@@ -102,6 +144,6 @@ int frame_build(const struct frame_input *input, struct frame_image *ret)
 	layout->ucontext.stack_flags = INVALID_STACK_FLAGS;
 	layout->ucontext.context = context_of(r, fpstate);
 	layout->ucontext.signal_mask = input->signal_mask;
-	fill_xstate(ret->data + (fpstate - address), input->xstate, input->xstate_bytes);
+	fill_xstate(ret->data + (fpstate - address), input->xstate, bytes, features);
 	return 0;
 }

@@ -9,6 +9,7 @@
 #ifndef MEMATTACH_FRAME_H
 #define MEMATTACH_FRAME_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/user.h>
@@ -38,5 +39,16 @@ struct frame_image {
  * rsp % 16 == 8, as at the entry of a function. 0, -E2BIG (extended state too large), -EINVAL.
  */
 int frame_build(const struct frame_input *input, struct frame_image *ret) _must_check_;
+
+/*
+ * Finding the kernel's own signal frames on a stack: the word that holds cs, gs, fs and ss of
+ * struct sigcontext_64, which no other word is likely to equal. fs and gs are 0 there; Xen's PV
+ * guests have their own values of cs and ss. The interrupted rsp lies so many bytes before it.
+ */
+#define FRAME_SELECTORS_AFTER_SP 24u
+static inline bool frame_is_selectors(uint64_t word)
+{
+	return (word & 0x0fffffffffff0fffull) == 0x002b000000000033ull;
+}
 
 #endif

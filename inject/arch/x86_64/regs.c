@@ -6,8 +6,9 @@
  * them again when no handler ran. The calls below return a plain -EINTR even to
  * a stop that delivers no signal; they have done nothing by then, so that
  * rewriting the result to -ERESTARTNOHAND is exact: started again when no
- * handler runs, -EINTR when one does. Never in this list: close, connect, and
- * writes, which may have made progress.
+ * handler runs, -EINTR when one does. A send that has sent a part returns its
+ * count instead (net/core/stream.c). Never in this list: close, connect, and
+ * writes to what is not surely a socket, which may have made progress.
  */
 #include "inject/arch/x86_64/regs.h"
 
@@ -30,8 +31,9 @@ bool regs_eintr_is_ours(long number)
 {
 	static const short known[] = {
 		SYS_epoll_wait, SYS_epoll_pwait, 441 /* epoll_pwait2 */,
-		SYS_read, SYS_readv, SYS_recvfrom, SYS_recvmsg,	/* sockets with SO_RCVTIMEO */
-		SYS_accept, SYS_accept4,
+		/* sockets with SO_RCVTIMEO, SO_SNDTIMEO */
+		SYS_read, SYS_readv, SYS_preadv2, SYS_recvfrom, SYS_recvmsg, SYS_recvmmsg,
+		SYS_accept, SYS_accept4, SYS_sendto, SYS_sendmsg, SYS_sendmmsg,
 		SYS_rt_sigtimedwait, SYS_semop, SYS_semtimedop,
 		SYS_io_getevents, 333 /* io_pgetevents */, 426 /* io_uring_enter */,
 	};

@@ -1,0 +1,368 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * orphan.c - what was patched, without a journal.
+ *
+ * A forked process has no ring (it is not copied), so nothing in it says which
+ * words are ours. But only private pages of its text can hold any, the mapped
+ * file has the bytes from before, and ours can be recognised: a five-byte jump
+ * to the very start of a thunk in an island, or a short jump to such a jump.
+ * Bytes that differ for any other reason (somebody else's patches) stay as they
+ * are, also in the same word. The islands are what the kernel names as our
+ * memfd, mapped shared and executable. Nothing is guessed: a file that can't
+ * be opened, or a shim that is not this program's, is an error.
+ */
+#include "inject/orphan.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "inject/load.h"
+#include "inject/mapped_file.h"
+#include "inject/remote_mem.h"
+#include "inject/shim_image.h"
+
+#define PAGE 4096ull
+#define SHIM_PATH "/memfd:" LOAD_SHIM_NAME
+#define ENTRIES 512u		/* of pagemap, read at once */
+#define PAGEMAP_THERE (3ull << 62)	/* present or swapped */
+#define PAGEMAP_FILE (1ull << 61)
+
+enum { JMP_REL32 = 0xe9, JMP_REL8 = 0xeb, LONG_BYTES = 5, SHORT_BYTES = 2,
+       MAX_JUMPS = 2 * RING_MAX_ENTRIES, MAX_PAGES = 64 };
+
+/* One of our jumps, and what the file has in its place. */
+struct jump {
+	uint64_t address;
+	unsigned int bytes;
+	bool gap;		/* only a short jump leads there */
+	bool page_is_file;	/* its pages differ from the file by our jumps only */
+	uint8_t live[LONG_BYTES], file[LONG_BYTES];
+};
+struct orphan {
+	const struct attachment *a;
+	const struct procmap *map;	/* being searched, and its file */
+	int fd;
+	size_t count, first;		/* jumps; the first one of this mapping */
+	struct jump jump[MAX_JUMPS];
+	uint32_t page_count;		/* private, and yet the same as the file: reverted before */
+	uint64_t page[MAX_PAGES];
+};
+/* A page and the bytes after it that a jump from its end may cover. */
+struct page {
+	uint64_t address;
+	size_t bytes;
+	bool is_private;	/* known to be so */
+	uint8_t live[PAGE + LONG_BYTES], file[PAGE + LONG_BYTES];
+};
+
+static bool is_shim(const struct procmap *map)
+{
+	return strcmp(map->path, SHIM_PATH) == 0;
+}
+
+static bool is_island(const struct procmap *map)
+{
+	return is_shim(map) && (map->prot & PROCMAP_SHARED) && (map->prot & PROCMAP_X);
+}
+
+static int list_islands(struct ring_journal *j, const struct procmaps *maps)
+{
+	for (size_t i = 0; i < maps->count; i++) {
+		const struct procmap *map = &maps->map[i];
+
+		if (!is_island(map))
+			continue;
+		if (j->island_count >= RING_MAX_ISLANDS)
+			return -ENOSPC;
+		j->island[j->island_count++] =
+			(struct ring_island){ map->start, map->end - map->start };
+	}
+	return 0;
+}
+
+/* Only the dynamic loader maps more of the file than its code and the islands. */
+static uint32_t loader_of(const struct procmaps *maps)
+{
+	for (size_t i = 0; i < maps->count; i++)
+		if (is_shim(&maps->map[i]) && !is_island(&maps->map[i]) && maps->map[i].offset)
+			return LOADER_DLOPEN;
+	return LOADER_MAP;
+}
+
+/* How much is to be unmapped is this version's knowledge. */
+static bool is_our_version(const struct attachment *a, const struct procmaps *maps)
+{
+	size_t bytes = shim_image_bytes() < a->layout.text_bytes ? shim_image_bytes() :
+								   (size_t)a->layout.text_bytes;
+	_cleanup_free_ uint8_t *live = malloc(bytes);
+
+	for (size_t i = 0; live && i < maps->count; i++)
+		if (is_shim(&maps->map[i]) && maps->map[i].offset == 0)
+			return remote_read(&a->target, maps->map[i].start, live, bytes) == 0 &&
+			       memcmp(live, shim_image_start, bytes) == 0;
+	return live != NULL;	/* it is not there, and need not be unmapped */
+}
+
+static bool is_thunk(const struct orphan *o, uint64_t address)
+{
+	const struct ring_journal *j = &o->a->journal;
+
+	for (uint32_t i = 0; i < j->island_count; i++) {
+		uint64_t at = address - j->island[i].address;
+
+		if (at < j->island[i].bytes)
+			return at % sizeof(struct ring_island_entry) ==
+			       offsetof(struct ring_island_entry, thunk);
+	}
+	return false;
+}
+
+/* The jump of this mapping at address, or NULL. */
+static struct jump *find_jump(struct orphan *o, uint64_t address)
+{
+	for (size_t i = o->first; i < o->count; i++)
+		if (o->jump[i].address == address && o->jump[i].bytes == LONG_BYTES)
+			return &o->jump[i];
+	return NULL;
+}
+
+static int add_jump(struct orphan *o, const struct page *p, size_t at, unsigned int bytes)
+{
+	struct jump *jump = &o->jump[o->count];
+
+	if (o->count == MAX_JUMPS)
+		return -ENOSPC;
+	*jump = (struct jump){ .address = p->address + at, .bytes = bytes, .page_is_file = true };
+	memcpy(jump->live, p->live + at, bytes);
+	memcpy(jump->file, p->file + at, bytes);
+	o->count++;
+	return 0;
+}
+
+static bool differs(const struct page *p, size_t at, unsigned int bytes)
+{
+	return at + bytes <= p->bytes && memcmp(p->live + at, p->file + at, bytes) != 0;
+}
+
+static int find_long_jumps(struct orphan *o, const struct page *p)
+{
+	int32_t distance;
+	int error = 0;
+
+	for (size_t at = 0; !error && at < PAGE; at++) {
+		if (p->live[at] != JMP_REL32 || !differs(p, at, LONG_BYTES))
+			continue;
+		memcpy(&distance, p->live + at + 1, sizeof(distance));
+		if (is_thunk(o, p->address + at + LONG_BYTES + (uint64_t)(int64_t)distance))
+			error = add_jump(o, p, at, LONG_BYTES);
+	}
+	return error;
+}
+
+static int find_short_jumps(struct orphan *o, const struct page *p)
+{
+	int error = 0;
+
+	for (size_t at = 0; !error && at < PAGE; at++) {
+		struct jump *gap;
+
+		if (p->live[at] != JMP_REL8 || !differs(p, at, SHORT_BYTES))
+			continue;
+		gap = find_jump(o, p->address + at + SHORT_BYTES +
+					   (uint64_t)(int64_t)(int8_t)p->live[at + 1]);
+		if (!gap)
+			continue;
+		gap->gap = true;
+		error = add_jump(o, p, at, SHORT_BYTES);
+	}
+	return error;
+}
+
+static bool touches(const struct jump *jump, const struct page *p)
+{
+	return jump->address < p->address + PAGE && p->address < jump->address + jump->bytes;
+}
+
+/* Is the page the file's but for our jumps? Then its copy can be dropped afterwards. */
+static int judge_page(struct orphan *o, const struct page *p)
+{
+	uint8_t clean[PAGE];
+	bool same, ours = false;
+
+	memcpy(clean, p->live, sizeof(clean));
+	for (size_t i = o->first; i < o->count; i++)
+		for (unsigned int k = 0; k < o->jump[i].bytes; k++)
+			if (o->jump[i].address + k - p->address < PAGE)
+				clean[o->jump[i].address + k - p->address] = o->jump[i].file[k];
+	same = memcmp(clean, p->file, sizeof(clean)) == 0;
+	for (size_t i = o->first; i < o->count; i++)
+		if (touches(&o->jump[i], p)) {
+			o->jump[i].page_is_file &= same;
+			ours = true;
+		}
+	if (same && !ours && p->is_private && o->page_count < MAX_PAGES)
+		o->page[o->page_count++] = p->address;
+	return 0;
+}
+
+/* What is beyond the end of the file reads as zeroes in both. */
+static void read_page(const struct orphan *o, uint64_t address, struct page *p)
+{
+	memset(p, 0, sizeof(*p));
+	p->address = address;
+	p->bytes = remote_read_some(&o->a->target, address, p->live,
+				    address + sizeof(p->live) <= o->map->end ? sizeof(p->live) :
+									       (size_t)PAGE);
+	(void)!pread(o->fd, p->file, p->bytes, (off_t)(address - o->map->start + o->map->offset));
+}
+
+/* Visits the mapping's private pages; all pages where the kernel does not tell. */
+static int each_page(struct orphan *o, int (*visit)(struct orphan *o, const struct page *p))
+{
+	uint64_t entry[ENTRIES];
+	struct page page;
+	int error = 0;
+
+	for (uint64_t at = o->map->start; !error && at < o->map->end; at += ENTRIES * PAGE) {
+		uint64_t left = (o->map->end - at) / PAGE, count = left < ENTRIES ? left : ENTRIES;
+		ssize_t got = pread(o->a->target.pagemap, entry, count * 8, (off_t)(at / PAGE * 8));
+
+		for (uint64_t i = 0; !error && i < count; i++) {
+			bool told = got == (ssize_t)(count * 8);
+
+			if (told && (!(entry[i] & PAGEMAP_THERE) || (entry[i] & PAGEMAP_FILE)))
+				continue;
+			read_page(o, at + i * PAGE, &page);
+			page.is_private = told;
+			error = visit(o, &page);
+		}
+	}
+	return error;
+}
+
+static int search(struct orphan *o, const struct procmap *map)
+{
+	_cleanup_fd_ int fd = mapped_file_open(&o->a->target, map->start, map->end);
+	int error;
+
+	if (fd < 0)
+		return fd == -EINVAL ? 0 : fd;
+	o->map = map;
+	o->fd = fd;
+	o->first = o->count;
+	error = each_page(o, find_long_jumps);
+	if (!error)
+		error = each_page(o, find_short_jumps);
+	if (!error)
+		error = each_page(o, judge_page);
+	return error;
+}
+
+/* Text of a module within reach of an island; others can't have our jumps. */
+static bool may_be_patched(const struct ring_journal *j, const struct procmap *map)
+{
+	if (!map->inode || is_shim(map) ||
+	    (map->prot & (PROCMAP_X | PROCMAP_W | PROCMAP_SHARED)) != PROCMAP_X)
+		return false;
+	for (uint32_t i = 0; i < j->island_count; i++)
+		if (j->island[i].address - map->start + (1ull << 31) < (1ull << 32) ||
+		    j->island[i].address - map->end + (1ull << 31) < (1ull << 32))
+			return true;
+	return false;
+}
+
+/* The word at address as it was before any jump of ours stood in it, or is after the last. */
+static int word_before(const struct orphan *o, uint64_t address, uint64_t *ret)
+{
+	const struct ring_journal *j = &o->a->journal;
+	int error;
+
+	for (uint32_t i = j->patch_count; i > 0; i--)
+		if (j->patch[i - 1].address == address) {
+			*ret = j->patch[i - 1].patched;
+			return 0;
+		}
+	error = remote_read(&o->a->target, address, ret, sizeof(*ret));
+	for (size_t i = 0; !error && i < o->count; i++)
+		for (unsigned int k = 0; k < o->jump[i].bytes; k++)
+			if (o->jump[i].address + k - address < sizeof(*ret))
+				memcpy((uint8_t *)ret + (o->jump[i].address + k - address),
+				       &o->jump[i].file[k], 1);
+	return error;
+}
+
+/* The words that jump lies in, as if it had just been written. */
+static int note_jump(struct orphan *o, struct ring_journal *j, const struct jump *jump)
+{
+	for (uint64_t at = jump->address & ~7ull; at < jump->address + jump->bytes; at += 8) {
+		struct ring_patch *p = &j->patch[j->patch_count];
+		int error;
+
+		if (j->patch_count == RING_MAX_PATCHES)
+			return -ENOSPC;
+		*p = (struct ring_patch){ .address = at, .state = RING_PATCH_INTENDED,
+					  .page_is_file = jump->page_is_file };
+		error = word_before(o, at, &p->original);
+		if (error)
+			return error;
+		p->patched = p->original;
+		for (unsigned int k = 0; k < jump->bytes; k++)
+			if (jump->address + k - at < 8)
+				memcpy((uint8_t *)&p->patched + (jump->address + k - at),
+				       &jump->live[k], 1);
+		j->patch_count++;
+	}
+	return 0;
+}
+
+/* A page whose words are the file's again, but which is still a copy: to be dropped. */
+static int note_page(struct orphan *o, struct ring_journal *j, uint64_t page)
+{
+	struct ring_patch *p = &j->patch[j->patch_count];
+	int error;
+
+	if (j->patch_count == RING_MAX_PATCHES)
+		return 0;	/* it stays a copy: nobody can see that */
+	*p = (struct ring_patch){ .address = page, .state = RING_PATCH_INTENDED,
+				  .page_is_file = true };
+	error = remote_read(&o->a->target, page, &p->original, sizeof(p->original));
+	p->patched = p->original;
+	j->patch_count += !error;
+	return error;
+}
+
+/* Gaps first, as they are applied; entries are reverted first. */
+static int write_journal(struct orphan *o, struct ring_journal *j)
+{
+	int error = 0;
+
+	for (int gaps = 1; gaps >= 0; gaps--) {
+		for (size_t i = 0; !error && i < o->count; i++)
+			if (o->jump[i].gap == gaps)
+				error = note_jump(o, j, &o->jump[i]);
+		if (gaps)
+			j->gap_patches = j->patch_count;
+	}
+	for (uint32_t i = 0; !error && i < o->page_count; i++)
+		error = note_page(o, j, o->page[i]);
+	return error;
+}
+
+int orphan_rebuild(struct attachment *a, const struct procmaps *maps)
+{
+	static struct orphan orphan;	/* 8 KiB; one keeper, one thread */
+	struct ring_journal *j = &a->journal;
+	int error;
+
+	memset(&orphan, 0, sizeof(orphan));
+	memset(j, 0, sizeof(*j));
+	orphan.a = a;
+	j->loader = loader_of(maps);
+	if (!is_our_version(a, maps))
+		return -EBADMSG;
+	error = list_islands(j, maps);
+	for (size_t i = 0; !error && i < maps->count; i++)
+		if (may_be_patched(j, &maps->map[i]))
+			error = search(&orphan, &maps->map[i]);
+	return error ? error : write_journal(&orphan, j);
+}

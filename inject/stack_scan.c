@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * stack_scan.c - the words of a stack, and of the stacks below it.
+ *
+ * A handler on an alternate stack leaves the interrupted frames elsewhere: on
+ * another mapping, or, where the alternate stack is an array in one of the
+ * thread's own frames, *below* the stack pointer. The kernel's signal frame says
+ * where: it is known by its selectors, and each one found adds the interrupted
+ * stack to what is scanned. A frame that is no longer in use adds a stack that
+ * need not be scanned, which can only delay the answer "clean", never make it wrong.
+ */
+#include "inject/stack_scan.h"
+
+#include <string.h>
+
+#include "inject/arch/x86_64/frame.h"
+#include "inject/remote_mem.h"
+
+enum { MAX_STACKS = 16 };
+#define SCAN_BYTES (16ull * 1024 * 1024)
+
+/* Stacks still to be scanned and those that were; the first count are known. */
+struct stacks {
+	struct stack_range part[MAX_STACKS];
+	size_t count;
+};
+
+bool stack_scan_hits(const struct stack_scan *s, uint64_t value)
+{
+	for (size_t i = 0; i < s->count; i++)
+		if (value >= s->range[i].low && value < s->range[i].high)
+			return true;
+	return false;
+}
+
+/* Where the stack ends on which a handler interrupted the thread at sp. 0: not a stack. */
+static uint64_t interrupted_end(const struct stack_scan *s, const struct stacks *stacks,
+				uint64_t sp)
+{
+	const struct procmap *map = procmaps_find(s->maps, sp);
+
+	if (!map || !(map->prot & PROCMAP_W))
+		return 0;
+	/* below one that is known: up to that one, which is scanned itself */
+	for (size_t i = 0; i < stacks->count; i++)
+		if (sp < stacks->part[i].low && stacks->part[i].low < map->end &&
+		    stacks->part[i].high <= map->end)
+			return stacks->part[i].low;
+	return map->end;
+}
+
+/* The word at `at` is a signal frame's selectors: notes the stack that it interrupted. */
+static bool follow_frame(const struct stack_scan *s, struct stacks *stacks, uint64_t at)
+{
+	uint64_t sp, end;
+
+	if (remote_read(s->target, at - FRAME_SELECTORS_AFTER_SP, &sp, sizeof(sp)))
+		return false;
+	sp &= ~7ull;
+	for (size_t i = 0; i < stacks->count; i++)
+		if (sp >= stacks->part[i].low && sp < stacks->part[i].high)
+			return true;
+	end = interrupted_end(s, stacks, sp);
+	if (!end)
+		return true;	/* it can't be run on: no frame, or one long gone */
+	if (stacks->count == MAX_STACKS || end - sp > SCAN_BYTES)
+		return false;
+	stacks->part[stacks->count++] = (struct stack_range){ sp, end };
+	return true;
+}
+
+static bool words_clean(const struct stack_scan *s, struct stacks *stacks, uint64_t at,
+			const uint64_t *word, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (stack_scan_hits(s, word[i]) ||
+		    (frame_is_selectors(word[i]) && !follow_frame(s, stacks, at + i * 8)))
+			return false;
+	return true;
+}
+
+/* Every aligned word of one stack. What can't be read is not clean. */
+static bool part_clean(const struct stack_scan *s, struct stacks *stacks, struct stack_range part)
+{
+	uint64_t at = part.low, word[512];
+
+	while (at < part.high) {
+		size_t want = part.high - at < sizeof(word) ? (size_t)(part.high - at) :
+							      sizeof(word);
+		size_t got = remote_read_some(s->target, at, word, want);
+
+		if (got < want || !words_clean(s, stacks, at, word, got / sizeof(word[0])))
+			return false;
+		at += got;
+	}
+	return true;
+}
+
+bool stack_scan_clean(const struct stack_scan *s, uint64_t sp, uint64_t end)
+{
+	struct stacks stacks = { .part = { { sp & ~7ull, end } }, .count = 1 };
+
+	if (end - sp > SCAN_BYTES)
+		return false;
+	for (size_t i = 0; i < stacks.count; i++)
+		if (!part_clean(s, &stacks, stacks.part[i]))
+			return false;
+	return true;
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/* stack_scan.h - does any word that a thread could return by point into a range? */
+#ifndef MEMATTACH_STACK_SCAN_H
+#define MEMATTACH_STACK_SCAN_H
+
+#include "inject/target.h"
+
+/* low <= address < high */
+struct stack_range {
+	uint64_t low, high;
+};
+struct stack_scan {
+	const struct target *target;
+	const struct procmaps *maps;	/* as of now; owned by the caller */
+	const struct stack_range *range;
+	size_t count;
+};
+
+bool stack_scan_hits(const struct stack_scan *s, uint64_t value);
+/*
+ * True when no aligned word in [sp, end) is in a range, nor any of the stacks on
+ * which a signal handler whose frame lies there interrupted the thread, from the
+ * interrupted stack pointer to end or to the end of its mapping. False, too,
+ * where that is more than can be read.
+ */
+bool stack_scan_clean(const struct stack_scan *s, uint64_t sp, uint64_t end);
+
+#endif

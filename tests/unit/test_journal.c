@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: MIT */
+/* test_journal.c - reverting what is ours, leaving what is another's, forgetting what is gone. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "inject/journal.h"
+#include "inject/remote_mem.h"
+
+#define PAGE 4096
+
+/* This program is the target; the text is a page of a file. */
+static struct target self;
+static char *text;
+static struct ring_journal journal, mirror;
+
+static char names[16][40];
+static size_t name_count;
+
+/* A file of one page, every byte fill. It keeps its name: an ordinary user needs it. */
+static int file_of(int fill)
+{
+	char *name = names[name_count++], page[PAGE];
+	int fd;
+
+	strcpy(name, "/tmp/memattach-journal.XXXXXX");
+	fd = mkstemp(name);
+	assert_true(fd >= 0);
+	memset(page, fill, sizeof(page));
+	assert_int_equal(write(fd, page, sizeof(page)), PAGE);
+	return fd;
+}
+
+static void map_text(int fill)
+{
+	int fd = file_of(fill);
+	void *at = mmap(text, PAGE, PROT_READ | PROT_EXEC, MAP_PRIVATE | (text ? MAP_FIXED : 0),
+			fd, 0);
+
+	assert_true(at != MAP_FAILED);
+	text = at;
+	(void)close(fd);
+}
+
+static int set_up(void **state)
+{
+	struct pidref ref = PIDREF_NONE;
+
+	(void)state;
+	if (pidref_open(getpid(), &ref) || target_open(&ref, &self))
+		return -1;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < name_count; i++)
+		(void)unlink(names[i]);
+	target_done(&self);
+	return 0;
+}
+
+static int apply(void **state)
+{
+	struct ring_patch patch;
+
+	(void)state;
+	map_text(0x11);
+	memset(&journal, 0, sizeof(journal));
+	memset(&mirror, 0, sizeof(mirror));
+	patch = (struct ring_patch){ .address = (uintptr_t)text + 64, .page_is_file = 1,
+				     .original = 0x1111111111111111,
+				     .patched = 0x1111111122334455 };
+	assert_int_equal(journal_intend(&journal, &mirror, &patch), 0);
+	assert_int_equal(remote_write_word(&self, patch.address, patch.patched), 0);
+	return 0;
+}
+
+static uint64_t word_now(void)
+{
+	uint64_t word;
+
+	assert_int_equal(remote_read(&self, (uintptr_t)text + 64, &word, sizeof(word)), 0);
+	return word;
+}
+
+static void ours_is_reverted(void **state)
+{
+	(void)state;
+	assert_int_equal(journal_revert(&self, &journal, 0, 1), 0);
+	assert_int_equal(word_now(), 0x1111111111111111);
+	assert_int_equal(journal.patch[0].state, RING_PATCH_REVERTED);
+}
+
+static void anothers_is_left(void **state)
+{
+	(void)state;
+	assert_int_equal(remote_write_word(&self, (uintptr_t)text + 64, 0x77), 0);
+	assert_int_equal(journal_revert(&self, &journal, 0, 1), -EEXIST);
+	assert_int_equal(word_now(), 0x77);
+	assert_int_equal(journal.patch[0].state, RING_PATCH_INTENDED);
+}
+
+static void closed_library_is_forgotten(void **state)
+{
+	(void)state;
+	assert_int_equal(munmap(text, PAGE), 0);
+	assert_int_equal(journal_revert(&self, &journal, 0, 1), 0);
+	assert_int_equal(journal.patch[0].state, RING_PATCH_REVERTED);
+}
+
+static void place_of_another_file_is_left(void **state)
+{
+	(void)state;
+	map_text(0x99);
+	assert_int_equal(journal_revert(&self, &journal, 0, 1), 0);
+	assert_int_equal(word_now(), 0x9999999999999999);
+	assert_int_equal(journal_pages(&journal, &(uint64_t){ 0 }, 1), 0);
+}
+
+static void place_of_data_is_left(void **state)
+{
+	(void)state;
+	text = mmap(text, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED | MAP_ANONYMOUS,
+		    -1, 0);
+	assert_true(text != MAP_FAILED);
+	text[64] = 3;
+	assert_int_equal(journal_revert(&self, &journal, 0, 1), 0);
+	assert_int_equal(word_now(), 3);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(ours_is_reverted, apply),
+		cmocka_unit_test_setup(anothers_is_left, apply),
+		cmocka_unit_test_setup(closed_library_is_forgotten, apply),
+		cmocka_unit_test_setup(place_of_another_file_is_left, apply),
+		cmocka_unit_test_setup(place_of_data_is_left, apply),
+	};
+
+	return cmocka_run_group_tests(tests, set_up, tear_down);
+}
