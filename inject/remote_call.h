@@ -64,11 +64,11 @@ struct borrow {
 };
 
 /*
- * Stops request->tid (or takes it over as it stands: stopped_ns) at a point where it can make calls, with all its signals
- * blocked. 0; -EAGAIN (not now: a signal, another state; the thread runs on
- * untouched), -EPERM, -ESRCH, -EBUSY (stopped by job control), -ENOTSUP (never
- * on this thread: its stack, a critical section, an unknown call), -ETIME,
- * -ESTALE (not in the expected state).
+ * Stops request->tid (or takes it over as it stands: stopped_ns) at a point where it
+ * can make calls, with all its signals blocked. 0; -EAGAIN (not now: a signal, another
+ * state; the thread runs on untouched), -EPERM, -ESRCH, -EBUSY (stopped by job control),
+ * -ENOTSUP (never on this thread: its stack, a critical section, an unknown call),
+ * -ETIME, -ESTALE (not in the expected state).
  */
 int borrow_begin(const struct target *target, const struct borrow_request *request,
 		 struct borrow *ret) _must_check_;

@@ -11,7 +11,7 @@ struct safe_thread_input {
 	struct target_view *view;
 	struct unwinder *unwinder;
 	const struct hook_plan *plan;	/* the allocators' entries */
-	bool keep;			/* the thread found stands until the keeper's next request */
+	bool keep;			/* what is found stands until the keeper's next request */
 };
 /*
  * Looks for a thread blocked in a system call whose whole stack was unwound and
