@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd_attach.c - memattach -p PID, memattach check -p PID, memattach cleanup -p PID. */
+/* cmd_attach.c - memattach -p PID, and leaks, check, cleanup -p PID. */
 #include "cli/commands.h"
 #include "cli/front.h"
 #include "cli/options.h"
 #include "inject/ring_setup.h"
 #include "src/base/log.h"
 
-static int run(int argc, char **argv, enum session_task task)
+static const char *const task_name[] = {
+	[SESSION_WATCH] = "", [SESSION_CHECK] = "check ", [SESSION_CLEANUP] = "cleanup ",
+};
+
+static int run(int argc, char **argv, enum session_task task, bool leaks)
 {
 	struct cli_options options;
 	struct target target;
@@ -18,9 +22,7 @@ static int run(int argc, char **argv, enum session_task task)
 		log_error("%s%s; usage: memattach %s-p PID, see `memattach --help`",
 			  options.pid ? "unexpected argument " : "no process given",
 			  options.pid ? options.operands[0] : "",
-			  task == SESSION_CHECK   ? "check " :
-			  task == SESSION_CLEANUP ? "cleanup " :
-						    "");
+			  leaks ? "leaks " : task_name[task]);
 		return SESSION_USAGE;
 	}
 	if (!ring_setup_tsc_is_trusted()) {
@@ -29,21 +31,31 @@ static int run(int argc, char **argv, enum session_task task)
 		return SESSION_REFUSED;
 	}
 	options.session.task = task;
+	if (leaks) {	/* one look at what lies in memory, unless a time was given */
+		options.session.leaks = true;
+		if (options.session.duration < 0)
+			options.session.duration = 0;
+	}
 	status = front_open_target(options.pid, &options.session, &target);
 	return status == SESSION_OK ? front_run(&target, &options.session) : status;
 }
 
 int cmd_attach(int argc, char **argv)
 {
-	return run(argc, argv, SESSION_WATCH);
+	return run(argc, argv, SESSION_WATCH, false);
 }
 
 int cmd_check(int argc, char **argv)
 {
-	return run(argc, argv, SESSION_CHECK);
+	return run(argc, argv, SESSION_CHECK, false);
 }
 
 int cmd_cleanup(int argc, char **argv)
 {
-	return run(argc, argv, SESSION_CLEANUP);
+	return run(argc, argv, SESSION_CLEANUP, false);
+}
+
+int cmd_leaks(int argc, char **argv)
+{
+	return run(argc, argv, SESSION_WATCH, true);
 }

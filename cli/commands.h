@@ -4,9 +4,11 @@
 #define MEMATTACH_COMMANDS_H
 
 int cmd_attach(int argc, char **argv);
+int cmd_leaks(int argc, char **argv);
 int cmd_run(int argc, char **argv);
 int cmd_check(int argc, char **argv);
 int cmd_cleanup(int argc, char **argv);
+int cmd_diff(int argc, char **argv);
 int cmd_report(int argc, char **argv);
 
 #endif

@@ -13,10 +13,13 @@ static const char help_text[] =
 	"          [--exact | --sample=BYTES] [--interval=S] [--loader=auto|dlopen|map]\n"
 	"          [--track=malloc|mmap|all] [--on-overflow=drop|block] [--plain]\n"
 	"                            watch a running process and leave it as it was\n"
+	"memattach leaks -p PID [--trace-to=ADDRESS]\n"
+	"                            what is lost, from one look at its memory; who holds a block\n"
 	"memattach run [options] -- COMMAND [ARGS...]   the same from the first allocation on\n"
 	"memattach check -p PID      what would be done or refused, and why; touches nothing\n"
 	"memattach cleanup -p PID    finish a detach that a killed memattach left\n"
 	"memattach report FILE       print a recording again [--json] [--top N]\n"
+	"memattach diff OLD.json NEW.json   what is new, grew, shrank, is gone [--json] [--top N]\n"
 	"memattach --version | --help\n"
 	"\n"
 	"Exit status: 0 done, 1 leaks found, 2 wrong usage, 3 refused (nothing touched),\n"
@@ -43,9 +46,11 @@ static const struct {
 	int (*run)(int argc, char **argv);
 } command[] = {
 	{ "run", cmd_run },
+	{ "leaks", cmd_leaks },
 	{ "check", cmd_check },
 	{ "cleanup", cmd_cleanup },
 	{ "report", cmd_report },
+	{ "diff", cmd_diff },
 	{ "--help", print_help },
 	{ "-h", print_help },
 	{ "help", print_help },

@@ -14,10 +14,12 @@
 
 #include "inject/allocators.h"
 #include "src/base/log.h"
+#include "src/leak/roots.h"
 
 enum {
 	OPT_LEAKS = 256, OPT_JSON, OPT_TOP, OPT_EXACT, OPT_SAMPLE, OPT_INTERVAL, OPT_LOADER,
-	OPT_TRACK, OPT_PLAIN, OPT_OVERFLOW, OPT_SEED, OPT_RING,
+	OPT_TRACK, OPT_PLAIN, OPT_OVERFLOW, OPT_SEED, OPT_RING, OPT_SNAPSHOT, OPT_ROOTS,
+	OPT_TRACE_TO,
 };
 #define SAMPLED_RING (8ull << 20)
 #define EXACT_RING (32ull << 20)
@@ -38,6 +40,9 @@ static const struct option long_options[] = {
 	{ "on-overflow", required_argument, NULL, OPT_OVERFLOW },
 	{ "seed", required_argument, NULL, OPT_SEED },
 	{ "ring-size", required_argument, NULL, OPT_RING },
+	{ "snapshot", required_argument, NULL, OPT_SNAPSHOT },
+	{ "roots", required_argument, NULL, OPT_ROOTS },
+	{ "trace-to", required_argument, NULL, OPT_TRACE_TO },
 	{ NULL, 0, NULL, 0 },
 };
 
@@ -156,6 +161,38 @@ static int set_overflow(struct cli_options *o, const char *value)
 	return SESSION_OK;
 }
 
+static int set_snapshot(struct cli_options *o, const char *value)
+{
+	static const char *const names[] = { "copy", "stop" };
+	int choice = read_choice(value, names, ARRAY_SIZE(names));
+
+	if (choice < 0)
+		return bad("--snapshot", value, "copy or stop");
+	o->session.stop_for_picture = choice == 1;
+	return SESSION_OK;
+}
+
+static int set_roots(struct cli_options *o, const char *value)
+{
+	if (roots_parse_classes(value, &o->session.roots))
+		return bad("--roots", value, "a list of globals, stacks, registers and tls");
+	return SESSION_OK;
+}
+
+static int set_trace(struct cli_options *o, const char *value)
+{
+	char *end;
+	unsigned long long address;
+
+	errno = 0;
+	address = strtoull(value, &end, 16);
+	if (errno || end == value || *end || !address || value[0] == '-')
+		return bad("--trace-to", value, "an address as in a report (0x...)");
+	o->session.trace_to = address;
+	o->session.leaks = true;
+	return SESSION_OK;
+}
+
 static int set_top(struct cli_options *o, const char *value)
 {
 	uint64_t top;
@@ -182,6 +219,9 @@ static int set_value(struct cli_options *o, int option, const char *value)
 	case OPT_LOADER: return set_loader(o, value);
 	case OPT_TRACK: return set_track(o, value);
 	case OPT_OVERFLOW: return set_overflow(o, value);
+	case OPT_SNAPSHOT: return set_snapshot(o, value);
+	case OPT_ROOTS: return set_roots(o, value);
+	case OPT_TRACE_TO: return set_trace(o, value);
 	case OPT_SEED: return read_size(value, &s->seed) ? bad("--seed", value, "a number") :
 			SESSION_OK;
 	case OPT_RING: return read_size(value, &s->ring_bytes) || s->ring_bytes < 1u << 20 ||
@@ -226,6 +266,7 @@ int options_parse(int argc, char **argv, struct cli_options *ret)
 	ret->session.interval = 1;
 	ret->session.duration = -1;
 	ret->session.track = ALLOCATOR_TRACK_ALL;
+	ret->session.roots = ROOT_ALL;
 	optind = 1;
 	opterr = 0;
 	while (status == SESSION_OK &&

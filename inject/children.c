@@ -144,6 +144,14 @@ static int remember_seen(struct children *c, const struct child_seen *child)
 	return 0;
 }
 
+int children_skip(struct children *c, pid_t pid)
+{
+	struct child_seen child = { .pid = pid };
+	int error = pidref_read_start_time(pid, &child.start_time);
+
+	return error == -ENOMEM || !error ? remember_seen(c, &child) : 0;
+}
+
 /* Cheap questions first: the maps of processes that are older than we are stay unread. */
 static bool is_new_copy(const struct children *c, const struct target *target,
 			struct child_seen *child)

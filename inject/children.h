@@ -53,6 +53,8 @@ struct children {
  * the way out begins. Calls after the first that found something do nothing.
  */
 void children_remember(struct children *children, const struct inject *inject);
+/* A copy that is ours, and dies by another hand: never found by children_next. 0 or -ENOMEM. */
+int children_skip(struct children *children, pid_t pid);
 /*
  * The next process that has our memory mapped and was not tried yet, other than
  * target (which may have ended) and those that share its very memory. 1: *ret

@@ -7,7 +7,7 @@
  * the shim's deadline ahead. While it works on a request that stops threads it
  * writes to no descriptor that a stopped terminal could block.
  */
-#include "inject/keeper.h"
+#include "inject/keeper_private.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -18,149 +18,18 @@
 #include <sys/timerfd.h>
 
 #include "inject/abandon.h"
-#include "inject/hello.h"
-#include "inject/inject.h"
 #include "inject/launch.h"
 #include "inject/loader_locks.h"
-#include "inject/mapped_file.h"
-#include "inject/proto.h"
 #include "inject/remote_mem.h"
 #include "inject/ring_setup.h"
-#include "inject/sealed_copy.h"
-#include "inject/seccomp_check.h"
-#include "inject/threads.h"
+#include "inject/tracee.h"
 #include "src/base/log.h"
 
-enum { TICK_MS = 200, HANG_TICKS = 25, SAMPLE_ROOM = 1 << 20 };
+enum { TICK_MS = 200, HANG_TICKS = 25 };
 #define LOAD_LIMIT_NS 3000000000ull
-#define KEEP_NS 50000000ull		/* one thread may stand so long for a proof */
 #define CHILD_LIMIT_NS 10000000000ull	/* for one forked process; the target waits for none */
 
-struct keeper {
-	struct inject in;
-	int socket, signals, timer;
-	struct stop_sample sample;
-	const struct keeper_options *options;
-	uint32_t beat;			/* the analyst's, as last seen */
-	unsigned int silent, leaving;	/* ticks since it changed; since the user asked to stop */
-	bool gone, gone_noted, stop_wanted, stop_noted, finished;
-	bool is_child;			/* of the target: forked, and being restored */
-	bool children_told;		/* the analyst knows what became of them */
-	int status;
-	struct seccomp_verdict seccomp;
-	struct children children;
-	uint64_t deadline_ns;		/* of all its work, 0: none; for one of the children */
-	uint8_t payload[PROTO_MAX_PAYLOAD];
-};
-
-/* A reply in the making: what the handler fills, what is sent. */
-struct reply {
-	struct proto_message message;
-	const void *payload;
-	int fd[PROTO_MAX_FDS];
-	bool close_fds;
-};
-
 static void restore_children(struct keeper *k);
-
-static void reply_fd(struct reply *reply, int fd)
-{
-	reply->fd[reply->message.fd_count++] = fd;
-}
-
-static int on_hello(struct keeper *k, const struct proto_message *request, struct reply *reply)
-{
-	static struct proto_hello hello;
-	int error = hello_fill(&k->in.at.target, &hello);
-
-	(void)request;
-	hello.may_readv = k->seccomp.may_readv;
-	hello.may_wait = k->seccomp.may_wait;
-	hello.filtered = k->seccomp.filtered;
-	reply->payload = &hello;
-	reply->message.payload_bytes = sizeof(hello);
-	reply->close_fds = true;
-	for (int i = 0; !error && i < HELLO_FDS; i++) {
-		int fd = hello_open(&k->in.at.target, (enum hello_fd)i);
-
-		if (fd < 0)
-			error = fd;
-		else
-			reply_fd(reply, fd);
-	}
-	return error;
-}
-
-static int on_open_file(struct keeper *k, const struct proto_message *request, struct reply *reply)
-{
-	int fd = mapped_file_open(&k->in.at.target, request->value[0], request->value[1]);
-
-	if (fd < 0)
-		return fd;
-	reply->close_fds = true;
-	reply_fd(reply, fd);
-	return 0;
-}
-
-static int on_list_threads(struct keeper *k, const struct proto_message *request,
-			   struct reply *reply)
-{
-	static struct thread_candidate list[256];
-	int count = threads_rank(&k->in.at.target, list, ARRAY_SIZE(list));
-
-	(void)request;
-	if (count < 0)
-		return count;
-	reply->payload = list;
-	reply->message.payload_bytes = (uint32_t)((size_t)count * sizeof(list[0]));
-	return 0;
-}
-
-/* A thread that was kept for its proof, and is not used for it now, runs again. */
-static void drop_kept(struct keeper *k)
-{
-	if (!k->sample.kept_ns)
-		return;
-	stop_sample_release(&k->sample);
-	attachment_note_stop(&k->in.at, k->sample.held_us, 1);
-}
-
-static int kept_left_ms(const struct keeper *k)
-{
-	uint64_t end = k->sample.kept_ns + KEEP_NS, now = tracee_now_ns();
-
-	if (!k->sample.kept_ns)
-		return -1;
-	return now < end ? (int)((end - now) / 1000000) + 1 : 0;
-}
-
-static int on_sample(struct keeper *k, const struct proto_message *request, struct reply *reply)
-{
-	static struct proto_sample sample;
-	char tid[16];
-	int fd, error;
-
-	(void)snprintf(tid, sizeof(tid), "%d", (pid_t)request->value[0]);
-	if (faccessat(k->in.at.target.task, tid, F_OK, 0) < 0)
-		return -ESRCH;	/* no thread of this target */
-	stop_sample_done(&k->sample);
-	memset(&k->sample, 0, sizeof(k->sample));
-	error = stop_sample(&k->in.at.target, (pid_t)request->value[0], SAMPLE_ROOM,
-			    request->value[1] != 0, &k->sample);
-	if (error)
-		return error;
-	attachment_note_stop(&k->in.at, k->sample.held_us, 1);
-	fd = sealed_copy("stack", k->sample.stack, k->sample.stack_bytes);
-	if (fd < 0)
-		return fd;
-	sample.registers = k->sample.registers;
-	sample.stack_bytes = k->sample.stack_bytes;
-	reply->payload = &sample;
-	reply->message.payload_bytes = sizeof(sample);
-	reply->close_fds = true;
-	reply_fd(reply, fd);
-	return 0;
-}
 
 static void use_sample(struct keeper *k, bool wanted)
 {
@@ -232,7 +101,7 @@ static int on_load(struct keeper *k, const struct proto_message *request, struct
 	if (error)
 		return error;
 	a->control->seed = load->seed;
-	reply_fd(reply, a->ring_fd);
+	keeper_reply_fd(reply, a->ring_fd);
 	return 0;
 }
 
@@ -269,6 +138,7 @@ static int on_adopt(struct keeper *k, const struct proto_message *request, struc
 		return -EPROTO;
 	if (k->in.done == 0)
 		error = inject_adopt(&k->in, &load->plan);
+	reply->message.value[2] = (uint64_t)keeper_reap_left(k, &load->plan);
 	reply->message.value[0] = k->in.at.loader;
 	reply->message.value[1] = k->in.at.shim_base;
 	return error;
@@ -338,10 +208,10 @@ static int on_finish(struct keeper *k, const struct proto_message *request, stru
 
 static int (*const handler[PROTO_TYPE_COUNT])(struct keeper *k, const struct proto_message *request,
 					       struct reply *reply) = {
-	[PROTO_HELLO] = on_hello,
-	[PROTO_OPEN_FILE] = on_open_file,
-	[PROTO_LIST_THREADS] = on_list_threads,
-	[PROTO_SAMPLE] = on_sample,
+	[PROTO_HELLO] = keeper_on_hello,
+	[PROTO_OPEN_FILE] = keeper_on_open_file,
+	[PROTO_LIST_THREADS] = keeper_on_list_threads,
+	[PROTO_SAMPLE] = keeper_on_sample,
 	[PROTO_LOAD] = on_load,
 	[PROTO_HOOK] = on_hook,
 	[PROTO_UNHOOK] = on_unhook,
@@ -350,6 +220,8 @@ static int (*const handler[PROTO_TYPE_COUNT])(struct keeper *k, const struct pro
 	[PROTO_RELEASE] = on_release,
 	[PROTO_ADOPT] = on_adopt,
 	[PROTO_CHILDREN] = on_children,
+	[PROTO_FREEZE] = keeper_on_freeze,
+	[PROTO_THAW] = keeper_on_thaw,
 	[PROTO_STATUS] = on_status,
 	[PROTO_FINISH] = on_finish,
 };
@@ -373,10 +245,10 @@ static int serve(struct keeper *k)
 		return -EPROTO;
 	begin_ns = tracee_now_ns();
 	if (request.type != PROTO_LOAD && request.type != PROTO_UNLOAD)
-		drop_kept(k);
+		keeper_drop_kept(k);
 	reply.message.status = handler[request.type](k, &request, &reply);
 	if (request.type != PROTO_SAMPLE)
-		drop_kept(k);
+		keeper_drop_kept(k);
 	log_debug("request %u: status %d after %llu us", request.type, reply.message.status,
 		  (unsigned long long)(tracee_now_ns() - begin_ns) / 1000);
 	(void)snprintf(reply.message.text, sizeof(reply.message.text), "%.500s", k->in.problem);
@@ -400,7 +272,7 @@ static void read_signals(struct keeper *k)
 	struct signalfd_siginfo info;
 
 	while (read(k->signals, &info, sizeof(info)) == (ssize_t)sizeof(info))
-		k->stop_wanted = true;
+		k->stop_wanted = k->picture_unwanted = true;
 }
 
 /* After exec the old address space is gone: what we had in there went with it. */
@@ -442,6 +314,7 @@ static int tick(struct keeper *k)
 		inject_refresh_deadline(&k->in);
 	(void)abandon_release();
 	k->gone = k->gone || !pidref_alive(&k->in.at.target.ref) || address_space_gone(k);
+	keeper_tend_picture(k);
 	if (k->gone && !k->gone_noted) {
 		k->gone_noted = true;
 		error = note(k, PROTO_NOTE_GONE, pidref_alive(&k->in.at.target.ref));
@@ -465,10 +338,10 @@ static int loop(struct keeper *k)
 		};
 		int got = 1;
 
-		if (poll(wait, ARRAY_SIZE(wait), kept_left_ms(k)) < 0 && errno != EINTR)
+		if (poll(wait, ARRAY_SIZE(wait), keeper_kept_left_ms(k)) < 0 && errno != EINTR)
 			return -errno;
-		if (kept_left_ms(k) == 0)
-			drop_kept(k);
+		if (keeper_kept_left_ms(k) == 0)
+			keeper_drop_kept(k);
 		if (wait[1].revents)
 			read_signals(k);
 		if (wait[0].revents)
@@ -547,8 +420,11 @@ static void restore_children(struct keeper *k)
 	int error;
 
 	children_remember(&k->children, &k->in);	/* when it ended, nobody has yet */
+	if (k->freeze.child && children_skip(&k->children, k->freeze.child))
+		return;
 	for (;;) {
 		memset(&child, 0, sizeof(child));
+		child.freeze.mem = child.freeze.maps = -1;
 		child.signals = k->signals;
 		child.timer = k->timer;
 		child.is_child = true;
@@ -634,6 +510,7 @@ int keeper_run(struct target *target, const struct keeper_options *options,
 	if (error)
 		return error;
 	k->options = options;
+	k->freeze.mem = k->freeze.maps = -1;
 	k->socket = options->socket;
 	k->status = -1;
 	k->signals = open_signals();
@@ -645,12 +522,16 @@ int keeper_run(struct target *target, const struct keeper_options *options,
 	if (!k->finished)
 		leave_alone(k, options);
 	(void)launch_release(&k->in.at.target);
+	if (keeper_thaw(k))
+		log_error("a dead child of memattach's is left in process %d; `memattach cleanup "
+			  "-p %d` removes it", k->in.at.target.ref.pid, k->in.at.target.ref.pid);
 	if (!k->children_told) {
 		restore_children(k);
 		ret->left = k->children.left;
 	}
 	ret->status = k->status;
-	ret->dormant = !k->gone && pidref_alive(&k->in.at.target.ref) && k->in.done > INJECT_LOAD;
+	ret->dormant = !k->gone && pidref_alive(&k->in.at.target.ref) &&
+		       (k->in.done > INJECT_LOAD || k->freeze.child);
 	memcpy(ret->problem, k->in.problem, sizeof(ret->problem));
 	stop_sample_done(&k->sample);
 	children_done(&k->children);

@@ -220,17 +220,16 @@ static int fill_shim_file(struct attachment *a)
 }
 
 /* The plan's word is not enough for code that a thread of the target will run. */
-static int check_gadgets(const struct attachment *a)
+bool load_gadgets_fit(const struct target *target, uint64_t syscall_ret, uint64_t restorer)
 {
-	static const uint8_t syscall_ret[] = { 0x0f, 0x05, 0xc3 };
-	static const uint8_t restorer[] = { 0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05 };
-	uint8_t live[sizeof(restorer)];
-	if (remote_read(&a->target, a->plan.gadget_syscall_ret, live, sizeof(syscall_ret)) ||
-	    memcmp(live, syscall_ret, sizeof(syscall_ret)) != 0 ||
-	    remote_read(&a->target, a->plan.gadget_restorer, live, sizeof(restorer)) ||
-	    memcmp(live, restorer, sizeof(restorer)) != 0)
-		return -ESTALE;
-	return 0;
+	static const uint8_t call[] = { 0x0f, 0x05, 0xc3 };
+	static const uint8_t restore[] = { 0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05 };
+	uint8_t live[sizeof(restore)];
+
+	return remote_read(target, syscall_ret, live, sizeof(call)) == 0 &&
+	       memcmp(live, call, sizeof(call)) == 0 &&
+	       remote_read(target, restorer, live, sizeof(restore)) == 0 &&
+	       memcmp(live, restore, sizeof(restore)) == 0;
 }
 
 /* True if [address, address + bytes) and a place that the plan gives to an island meet. */
@@ -453,9 +452,8 @@ int load_shim(struct attachment *a, const struct load_options *options)
 	int error, undo;
 
 	a->loader = options->loader;
-	error = check_gadgets(a);
-	if (!error)
-		error = choose_addresses(a);
+	error = load_gadgets_fit(&a->target, a->plan.gadget_syscall_ret, a->plan.gadget_restorer) ?
+			choose_addresses(a) : -ESTALE;
 	if (!error)
 		error = borrow_for(a, options, &b);
 	if (error)

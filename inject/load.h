@@ -36,6 +36,8 @@ int load_shim(struct attachment *a, const struct load_options *options) _must_ch
  */
 int unload_shim(struct attachment *a, const struct load_options *options) _must_check_;
 
+/* True if `syscall; ret` and a restorer of signal frames lie at these addresses. */
+bool load_gadgets_fit(const struct target *target, uint64_t syscall_ret, uint64_t restorer);
 /* True when nothing of ours is mapped or open in the target, as far as a knows. */
 bool load_is_out(const struct attachment *a);
 /* True if descriptor fd of process pid is one of our memfds. */

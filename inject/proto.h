@@ -32,9 +32,14 @@ enum proto_type {
 	PROTO_RUN_TO,    /* a program being started: run to address value[0] */
 	PROTO_RELEASE,   /* and let it run */
 	PROTO_ADOPT,     /* struct proto_load (gadgets): rebuild from the journal;
-			    reply: value[0] loader, value[1] shim base */
+			    reply: value[0] loader, value[1] shim base, value[2] pictures'
+			    remains that were removed */
 	PROTO_CHILDREN,  /* the target was left: restore what it forked meanwhile;
 			    reply: struct children_left */
+	PROTO_FREEZE,    /* value[0], value[1]: gadgets (syscall; ret and restorer), value[2]:
+			    1 = stop instead of copy; reply: value[0] pause in us, value[1] TSC,
+			    value[2] threads; fds: memory, maps, struct stop_thread[] */
+	PROTO_THAW,      /* the picture is no longer needed */
 	PROTO_STATUS,    /* reply: struct proto_status */
 	PROTO_FINISH,    /* value[0]: exit status; the keeper ends */
 	PROTO_NOTE_STOP, /* note: the user wants to detach */

@@ -457,6 +457,8 @@ int borrow_clone(struct borrow *b, uint64_t flags, int status, pid_t *ret_child,
 	*ret_remote = result > 0 ? (pid_t)result : 0;
 	if (error || undo)
 		return error ? error : undo;
+	if (result == -EAGAIN)	/* no room for a process; trying again is for what passes */
+		return -EUSERS;
 	return result > 0 ? 0 : (int)result;
 }
 

@@ -85,7 +85,7 @@ int borrow_syscall(struct borrow *borrow, long number, const uint64_t arguments[
  * for). Should it be let go by our death, its stack makes it call exit_group(status) at
  * once. *ret_remote: its id as the target sees it. *ret_child is 0 if there is none; else
  * it must be killed and reaped, also after an error. 0, or -errno (clone's own, too:
- * -EAGAIN, -ENOMEM).
+ * -ENOMEM; its EAGAIN, no room for a process, is -EUSERS).
  */
 int borrow_clone(struct borrow *borrow, uint64_t flags, int status, pid_t *ret_child,
 		 pid_t *ret_remote) _must_check_;

@@ -12,12 +12,15 @@
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <sched.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 
 #include "inject/abandon.h"
 #include "inject/eintr.h"
+#include "inject/freeze.h"
 #include "inject/proc_status.h"
 #include "inject/tracee.h"
 
@@ -214,6 +217,16 @@ static const struct {
 	{ SYS_close, { 0 } },
 };
 
+/* Of freeze.c: the copy, its end should it ever run, and waiting for it. */
+static const struct {
+	short number;
+	uint64_t arguments[6];
+} needed_to_copy[] = {
+	{ SYS_clone, { FREEZE_CLONE_FLAGS, 0, 0, 0, 0, 0 } },
+	{ SYS_exit_group, { 0 } },
+	{ SYS_wait4, { 0, 0, __WCLONE | WNOHANG, 0, 0, 0 } },
+};
+
 static void judge(const struct filter_set *set, struct seccomp_verdict *verdict)
 {
 	static const uint64_t none[6];
@@ -222,6 +235,9 @@ static void judge(const struct filter_set *set, struct seccomp_verdict *verdict)
 		verdict->allowed = lets_pass(set, needed[i].number, needed[i].arguments);
 		verdict->refused = needed[i].number;
 	}
+	for (size_t i = 0; verdict->may_copy && i < ARRAY_SIZE(needed_to_copy); i++)
+		verdict->may_copy = lets_pass(set, needed_to_copy[i].number,
+					      needed_to_copy[i].arguments);
 	verdict->may_readv = verdict->may_readv && lets_pass(set, SYS_process_vm_readv, none);
 	verdict->may_wait = verdict->may_wait && lets_pass(set, SYS_futex, none);
 }
@@ -245,13 +261,15 @@ static void check_thread(pid_t pid, pid_t tid, struct seccomp_verdict *verdict)
 		judge(&set, verdict);
 	} else if (error != -ESRCH && !proc_runs_no_code(pid, tid)) {
 		verdict->allowed = verdict->may_readv = verdict->may_wait = false;
+		verdict->may_copy = false;
 		verdict->refused = -1;
 	}
 }
 
 struct seccomp_verdict seccomp_check(const struct target *target)
 {
-	struct seccomp_verdict verdict = { .allowed = true, .may_readv = true, .may_wait = true };
+	struct seccomp_verdict verdict = { .allowed = true, .may_copy = true,
+					   .may_readv = true, .may_wait = true };
 	_cleanup_free_ pid_t *tids = NULL;
 	int count = proc_list_threads(target->ref.pid, &tids);
 

@@ -82,6 +82,7 @@ struct reader {
 	uint64_t (*clock)(void);
 	uint64_t ring_lines;
 	uint32_t ring_count;
+	uint64_t not_after;	/* reader_hold; 0: none */
 	bool finishing;
 	uint64_t now, last;		/* T of this drain and of the one before */
 	uint64_t complete;		/* the T that records were really held against */
@@ -219,6 +220,8 @@ static uint64_t reader_look(struct reader *reader)
 	reader->last = reader->now;
 	reader->now = reader->clock();
 	bound = reader->finishing ? UINT64_MAX : reader->now;
+	if (reader->not_after && reader->not_after < bound)
+		bound = reader->not_after;
 	for (uint32_t i = 0; i < reader->ring_count; i++)
 		head[i] = ring_load_acquire(&reader->ring[i].shared->head);
 	for (uint32_t i = 0; i < reader->ring_count; i++) {
@@ -481,6 +484,11 @@ static int reader_merge(struct reader *reader, reader_event_fn fn, void *context
 	return events;
 }
 
+void reader_hold(struct reader *reader, uint64_t not_after)
+{
+	reader->not_after = not_after;
+}
+
 int reader_drain(struct reader *reader, reader_event_fn fn, void *context)
 {
 	int events;
@@ -501,6 +509,7 @@ int reader_finish(struct reader *reader, reader_event_fn fn, void *context)
 {
 	int events;
 
+	reader->not_after = 0;
 	reader->finishing = true;
 	events = reader_drain(reader, fn, context);
 	for (uint32_t i = 0; i < reader->ring_count; i++) {

@@ -47,6 +47,11 @@ void reader_free(struct reader *reader);
  */
 int reader_drain(struct reader *reader, reader_event_fn fn, void *context);
 /*
+ * From now on records of TSC not_after and later stay where they are; 0: no longer. So that
+ * the books can be looked at as they were at that moment.
+ */
+void reader_hold(struct reader *reader, uint64_t not_after);
+/*
  * The last drain: pre: no thread of the target is inside a hook any more. Takes
  * everything that is committed; what is not never will be, and counts as abandoned.
  */

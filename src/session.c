@@ -22,6 +22,7 @@
 #include "src/base/log.h"
 #include "src/safe_thread.h"
 #include "src/sandbox.h"
+#include "src/session_leaks.h"
 #include "src/session_report.h"
 #include "src/session_start.h"
 #include "src/watch.h"
@@ -51,6 +52,7 @@ struct session {
 	bool watching;
 	bool map_only;		/* the plan is for the map loader */
 	struct session_report report;
+	struct session_leaks leaks;
 	enum attachment_loader loader;
 	int ring_fd;
 	uint64_t shim_base;
@@ -466,8 +468,6 @@ static void leave(struct session *s)
 	note_status(s, false);
 }
 
-/* ---- the whole ---- */
-
 static int open_session(struct session *s)
 {
 	int error = target_view_open(&s->view, &s->link);
@@ -483,6 +483,40 @@ static int open_session(struct session *s)
 	return error;
 }
 
+/* ---- the picture of a leak report ---- */
+
+static void take_picture(struct session *s, struct watch *watch)
+{
+	int error = target_view_refresh(&s->view);
+
+	if (error >= 0)
+		error = session_leaks_take(&s->leaks, watch);
+	if (error)
+		(void)fail(s, error == -ECANCELED || error == -EACCES ? SESSION_REFUSED :
+									 SESSION_FAILED,
+			   "no picture of its memory", error);
+}
+
+static void search_picture(struct session *s)
+{
+	int error;
+
+	if (!s->leaks.taken)
+		return;
+	error = session_leaks_search(&s->leaks);
+	if (error == -EAGAIN)
+		log_error("its allocator is at work in every picture: no leak report; try again");
+	if (error)
+		(void)fail(s, SESSION_FAILED, "searching for leaks", error);
+	error = session_leaks_thaw(&s->leaks);
+	if (error)
+		(void)fail(s, SESSION_DORMANT, "a dead child is left in the target", error);
+	if (s->leaks.report)
+		s->report.leaks = &s->leaks;
+}
+
+/* ---- the whole ---- */
+
 static void attach_and_watch(struct session *s)
 {
 	int error = load(s);
@@ -496,9 +530,33 @@ static void attach_and_watch(struct session *s)
 	note_status(s, true);
 	if (!error)
 		(void)keep_watching(s);
+	if (!error && s->options->leaks && !s->link.target_gone)
+		take_picture(s, &s->watch);
 out:
 	if (s->state >= STATE_LOADED || s->link.target_gone)
 		leave(s);
+	search_picture(s);
+}
+
+/* Only what lies in memory: nothing is hooked, nothing stays in the target for a moment. */
+static int look_for_leaks(struct session *s)
+{
+	struct watch_options options = { .mode = s->options->mode };
+	int error = watch_open_empty(&s->watch, &s->view, &s->plan, &options);
+
+	if (error)
+		return fail(s, SESSION_FAILED, "can't open the books", error);
+	session_report_begin(&s->report, &s->watch);
+	take_picture(s, NULL);
+	search_picture(s);
+	note_status(s, true);
+	s->report.detached = s->link.target_gone ? SNAPSHOT_TARGET_ENDED : SNAPSHOT_PRISTINE;
+	if (s->link.target_gone && !s->exit)
+		s->exit = SESSION_TARGET_ENDED;
+	session_report_watched(&s->report);
+	if (s->leaks.report)
+		session_report_end(&s->report, &s->watch, &s->exit);
+	return 0;
 }
 
 static int watch_session(struct session *s)
@@ -507,6 +565,8 @@ static int watch_session(struct session *s)
 
 	if (error)
 		return error;
+	if (s->options->leaks && s->options->duration == 0)
+		return look_for_leaks(s);
 	attach_and_watch(s);
 	if (s->watching && s->watch.live)
 		session_report_end(&s->report, &s->watch, &s->exit);
@@ -550,6 +610,11 @@ static int cleanup_session(struct session *s)
 		return error;
 	load = (struct proto_load){ .plan = s->plan };
 	error = keeper_link_call(&s->link, PROTO_ADOPT, NULL, &load, sizeof(load));
+	if (error == -ENOENT && s->link.reply.value[2]) {
+		log_notice("process %d is as it was: dead children of memattach's were removed",
+			   s->view.hello.pid);
+		return 0;
+	}
 	if (error == -ENOENT) {
 		log_notice("%s: nothing to clean up", s->link.reply.text);
 		return 0;
@@ -583,6 +648,7 @@ int session_run(const struct session_options *options, int socket)
 	s->options = options;
 	s->ring_fd = -1;
 	keeper_link_init(&s->link, socket);
+	session_leaks_init(&s->leaks, options, &s->view, &s->plan);
 	if (sandbox_enter() != 0) {
 		log_error("the analyst could not give up its privileges");
 		s->exit = SESSION_FAILED;
@@ -592,6 +658,7 @@ int session_run(const struct session_options *options, int socket)
 	value[0] = (uint64_t)s->exit;
 	(void)!keeper_link_call(&s->link, PROTO_FINISH, value, NULL, 0);
 	session_report_close(&s->report);
+	session_leaks_done(&s->leaks);
 	watch_close(&s->watch);
 	unwinder_free(s->unwinder);
 	target_view_done(&s->view);

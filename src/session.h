@@ -44,6 +44,9 @@ struct session_options {
 	uint32_t track;			/* enum allocator_track */
 	uint64_t ring_bytes;		/* of shared memory in the target */
 	uint64_t seed;			/* of the sampler; 0: from the clock */
+	bool stop_for_picture;		/* --snapshot=stop: no copy is made */
+	uint32_t roots;			/* enum root_class; for leaks */
+	uint64_t trace_to;		/* who holds the block at this address? 0: not asked */
 	bool quiet;			/* a cleanup that somebody else reports on */
 };
 

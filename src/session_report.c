@@ -14,6 +14,7 @@
 
 #include "src/base/log.h"
 #include "src/report/human.h"
+#include "src/report/trace.h"
 #include "src/version.h"
 
 static double clock_seconds(clockid_t clock)
@@ -164,6 +165,7 @@ static struct report_input input_for(struct session_report *r, const struct snap
 		.snapshot = snapshot, .stacks = watch->stacks,
 		.names = report_names_symbolizer(r->symbolizer),
 		.options = { .top = r->options->top, .color = r->options->color },
+		.leaks = r->leaks ? r->leaks->report : NULL,
 	};
 }
 
@@ -252,8 +254,16 @@ void session_report_end(struct session_report *r, struct watch *watch, int *exit
 		*exit = *exit ? *exit : SESSION_FAILED;
 		return;
 	}
+	if (r->leaks && session_leaks_complete(r->leaks, r->symbolizer, watch, snapshot))
+		log_error("out of memory: suspects are missing from the leak report");
+	if (r->leaks && r->leaks->report->kind[BLOCK_DEFINITELY_LOST].count &&
+	    *exit == SESSION_OK)
+		*exit = SESSION_LEAKS;
 	input = input_for(r, snapshot, watch);
-	error = report_find(r->options->json ? "json" : "text")->write(stdout, &input);
+	if (r->options->trace_to && input.leaks)
+		error = trace_write(stdout, input.leaks, r->options->trace_to, r->options->json);
+	else
+		error = report_find(r->options->json ? "json" : "text")->write(stdout, &input);
 	if (fflush(stdout) != 0 && !error)
 		error = -errno;
 	if (error && *exit == SESSION_OK) {

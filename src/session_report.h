@@ -5,6 +5,7 @@
 
 #include "src/recording.h"
 #include "src/session.h"
+#include "src/session_leaks.h"
 #include "src/symbolize.h"
 #include "src/watch.h"
 
@@ -19,6 +20,7 @@ struct session_report {
 	enum attachment_loader loader;
 	enum snapshot_detached detached;
 	struct children_left left;
+	struct session_leaks *leaks;	/* borrowed; NULL: not searched for */
 	uint64_t attach_stop_us, detach_stop_us;
 	uint32_t threads_stopped;
 	double begin_time;	/* seconds since 1970 */

@@ -20,6 +20,8 @@
 #define PUBLISH_NS 200000000ull
 #define FIRST_INTERVAL 512u	/* bytes; what the adaptive mode begins to sample with */
 #define BACKLOG_LIMIT 0.5
+enum { HOLD_DRAINS = 200 };
+#define HOLD_PAUSE_NS 5000000ull
 
 static uint64_t now_ns(void)
 {
@@ -77,7 +79,7 @@ static int make_books(struct watch *w)
 		.exact = w->options.mode == SNAPSHOT_EXACT,
 		.complete = w->options.mode == SNAPSHOT_EXACT && w->plan->skipped_count == 0 &&
 			    w->plan->left_out == 0,
-		.lost = reader_lost_records,
+		.lost = w->reader ? reader_lost_records : NULL,
 		.settle_ticks = (uint64_t)w->ticks.hz,
 	};
 	int error = stacks_new(&w->stacks);
@@ -111,6 +113,20 @@ int watch_open(struct watch *w, struct target_view *view, const struct hook_plan
 		error = ticks_calibrate(10, &w->ticks);
 	if (!error)
 		error = reader_new(&source, &w->reader);
+	return error ? error : make_books(w);
+}
+
+int watch_open_empty(struct watch *w, struct target_view *view, const struct hook_plan *plan,
+		     const struct watch_options *options)
+{
+	int error;
+
+	memset(w, 0, offsetof(struct watch, stack_copy));
+	w->view = view;
+	w->plan = plan;
+	w->options = *options;
+	w->begin_ns = now_ns();
+	error = ticks_calibrate(10, &w->ticks);
 	return error ? error : make_books(w);
 }
 
@@ -238,6 +254,23 @@ int watch_drain(struct watch *w)
 	return events;
 }
 
+int watch_hold_at(struct watch *w, uint64_t moment)
+{
+	reader_hold(w->reader, moment);
+	for (int i = 0; i < HOLD_DRAINS; i++) {
+		(void)watch_drain(w);
+		if (reader_time(w->reader) >= moment)
+			return 0;
+		reader_wait(w->reader, HOLD_PAUSE_NS);
+	}
+	return -ETIME;
+}
+
+void watch_go_on(struct watch *w)
+{
+	reader_hold(w->reader, 0);
+}
+
 void watch_finish(struct watch *w)
 {
 	(void)reader_finish(w->reader, book, w);
@@ -251,7 +284,7 @@ int watch_tick(struct watch *w)
 	uint64_t rss, vsz;
 
 	target_view_sizes(w->view, &rss, &vsz);
-	sites_tick(w->sites, reader_time(w->reader));
+	sites_tick(w->sites, w->reader ? reader_time(w->reader) : ticks_now());
 	point = snapshot_point(w->sites, &w->timeline, (double)(now_ns() - w->begin_ns) / 1e9, rss,
 			       vsz);
 	return timeline_add(&w->timeline, &point);
@@ -263,7 +296,8 @@ int watch_snapshot(struct watch *w, struct snapshot_target *target,
 	struct reader_losses losses;
 	struct snapshot_input input = {
 		.target = target, .session = session, .sites = w->sites, .live = w->live,
-		.timeline = &w->timeline, .ticks = &w->ticks, .now = reader_time(w->reader),
+		.timeline = &w->timeline, .ticks = &w->ticks,
+		.now = w->reader ? reader_time(w->reader) : ticks_now(),
 		.leaks = w->options.leaks,
 	};
 	uint64_t rss, vsz;
@@ -273,8 +307,11 @@ int watch_snapshot(struct watch *w, struct snapshot_target *target,
 		target->rss_bytes = rss;
 		target->vsz_bytes = vsz;
 	}
-	reader_losses(w->reader, &losses);
-	snapshot_session_losses(session, &losses, &w->ticks);
+	if (w->reader) {
+		reader_losses(w->reader, &losses);
+		snapshot_session_losses(session, &losses, &w->ticks);
+		session->sample_interval_bytes = w->control->interval;
+	}
 	session->events.alloc = w->events.alloc;
 	session->events.free = w->events.free;
 	session->events.map = w->events.map;
@@ -282,6 +319,5 @@ int watch_snapshot(struct watch *w, struct snapshot_target *target,
 	session->stacks.distinct = stacks_count(w->stacks);
 	session->stacks.unwound = w->events.unwound;
 	session->stacks.truncated = w->events.truncated;
-	session->sample_interval_bytes = w->control->interval;
 	return snapshot_take(&input, ret);
 }

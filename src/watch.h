@@ -50,6 +50,9 @@ struct watch {
 int watch_open(struct watch *watch, struct target_view *view, const struct hook_plan *plan,
 	       struct unwinder *unwinder, const struct watch_options *options, int ring_fd)
 	_must_check_;
+/* Books in which nothing will ever stand: for a report of memory alone. 0 or -errno. */
+int watch_open_empty(struct watch *watch, struct target_view *view, const struct hook_plan *plan,
+		     const struct watch_options *options) _must_check_;
 void watch_close(struct watch *watch);
 /* From now on events are recorded. pre: all hooks are in. */
 void watch_begin(struct watch *watch);
@@ -57,6 +60,12 @@ void watch_begin(struct watch *watch);
 void watch_end(struct watch *watch);
 /* Books what has been recorded; the number of events. Every few milliseconds. */
 int watch_drain(struct watch *watch);
+/*
+ * Books everything from before TSC moment, and nothing from after it until watch_go_on.
+ * 0, -ETIME a record from before it is not committed yet (the books lack it).
+ */
+int watch_hold_at(struct watch *watch, uint64_t moment);
+void watch_go_on(struct watch *watch);
 /* The last drain: pre: no thread is inside the shim any more. */
 void watch_finish(struct watch *watch);
 /* Ends an interval: growth windows, timeline. */

@@ -43,6 +43,12 @@ void emit_uint(struct emit *emit, const char *key, uint64_t value)
 	fprintf(emit->out, "%llu", (unsigned long long)value);
 }
 
+void emit_int(struct emit *emit, const char *key, int64_t value)
+{
+	put_key(emit, key);
+	fprintf(emit->out, "%lld", (long long)value);
+}
+
 void emit_null(struct emit *emit, const char *key)
 {
 	put_key(emit, key);
@@ -67,6 +73,14 @@ void emit_real(struct emit *emit, const char *key, double value)
 		*comma = '.';
 	put_key(emit, key);
 	fputs(text, emit->out);
+}
+
+void emit_real_if(struct emit *emit, const char *key, double value)
+{
+	if (isfinite(value))
+		emit_real(emit, key, value);
+	else
+		emit_null(emit, key);
 }
 
 void emit_bool(struct emit *emit, const char *key, bool value)

@@ -23,9 +23,12 @@ struct emit {
 void emit_begin(struct emit *emit, const char *key, char bracket);
 void emit_end(struct emit *emit, char bracket);
 void emit_uint(struct emit *emit, const char *key, uint64_t value);
+void emit_int(struct emit *emit, const char *key, int64_t value);
 /* As emit_uint, or null. */
 void emit_uint_if(struct emit *emit, const char *key, uint64_t value, bool known);
 void emit_real(struct emit *emit, const char *key, double value);
+/* As emit_real; null where value is not finite. */
+void emit_real_if(struct emit *emit, const char *key, double value);
 void emit_bool(struct emit *emit, const char *key, bool value);
 void emit_null(struct emit *emit, const char *key);
 /* Any bytes; NULL becomes null. */

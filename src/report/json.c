@@ -8,8 +8,8 @@
  */
 #include "src/report/json.h"
 
-
 #include "src/report/emit.h"
+#include "src/report/leaks_json.h"
 
 static void put_allocator(struct emit *emit, const struct snapshot_allocator *allocator)
 {
@@ -91,6 +91,7 @@ static void put_session(struct emit *emit, const struct snapshot *snapshot)
 	emit_text(emit, "version", session->version);
 	emit_text(emit, "mode", snapshot_mode_name(session->mode));
 	emit_text(emit, "loader", snapshot_loader_name(session->loader));
+	emit_real(emit, "begin_time", session->begin_time);
 	emit_real(emit, "duration", session->duration);
 	emit_uint(emit, "sample_interval_bytes", session->sample_interval_bytes);
 	if (session->overhead_percent >= 0)
@@ -262,49 +263,6 @@ static void put_sites(struct emit *emit, const struct report_input *input)
 	emit_end(emit, ']');
 }
 
-static void put_leak(struct emit *emit, const struct snapshot_leak *leak)
-{
-	emit_begin(emit, NULL, '{');
-	emit_text(emit, "verdict", "not-freed");
-	emit_uint(emit, "count", leak->count);
-	emit_uint(emit, "bytes", leak->bytes);
-	emit_null(emit, "type");
-	emit_null(emit, "variable");
-	emit_null(emit, "held_by");
-	emit_begin(emit, "addresses", '[');
-	for (uint32_t i = 0; i < leak->address_count; i++) {
-		char address[24];
-
-		snprintf(address, sizeof(address), "0x%llx", (unsigned long long)leak->address[i]);
-		emit_text(emit, NULL, address);
-	}
-	emit_end(emit, ']');
-	emit_uint(emit, "site", leak->site);
-	emit_end(emit, '}');
-}
-
-/* What was allocated since the attach and not freed; reachability was not looked at: null. */
-static void put_leaks(struct emit *emit, const struct snapshot *snapshot)
-{
-	static const char *const unknown[] = { "pause_us", "scanned_bytes", "definitely_lost",
-					       "indirectly_lost", "possibly_lost",
-					       "still_reachable" };
-
-	if (!snapshot->has_leaks) {
-		emit_null(emit, "leaks");
-		return;
-	}
-	emit_begin(emit, "leaks", '{');
-	emit_bool(emit, "covers_older_blocks", false);
-	for (size_t i = 0; i < ARRAY_SIZE(unknown); i++)
-		emit_null(emit, unknown[i]);
-	emit_begin(emit, "groups", '[');
-	for (size_t i = 0; i < snapshot->leak_count; i++)
-		put_leak(emit, &snapshot->leak[i]);
-	emit_end(emit, ']');
-	emit_end(emit, '}');
-}
-
 int json_write(FILE *out, const struct report_input *input)
 {
 	struct emit emit = { .out = out };
@@ -318,7 +276,7 @@ int json_write(FILE *out, const struct report_input *input)
 	put_timeline(&emit, input->snapshot);
 	put_histogram(&emit, input->snapshot);
 	put_sites(&emit, input);
-	put_leaks(&emit, input->snapshot);
+	leaks_json_put(&emit, input);
 	emit_end(&emit, '}');
 	return emit_finish(&emit);
 }

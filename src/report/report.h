@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 
+#include "src/leak/leak_report.h"
 #include "src/snapshot.h"
 #include "src/symbolize.h"
 
@@ -27,6 +28,7 @@ struct report_input {
 	const struct stacks *stacks;
 	struct report_names names;
 	struct report_options options;
+	const struct leak_report *leaks;	/* NULL: memory was not searched */
 };
 struct report {
 	const char *name;	/* "text", "json", "live" */

@@ -7,8 +7,6 @@
  * followed by its 95 % interval; what was not looked for is left out rather than
  * printed as 0. Names from the target are made printable: a function called
  * "\e[2J" must not clear the reader's screen.
- *
- * A frame without a name is module+0xoffset, which addr2line understands.
  */
 #include "src/report/text.h"
 
@@ -16,32 +14,14 @@
 #include <string.h>
 
 #include "src/report/human.h"
+#include "src/report/leaks_text.h"
 #include "src/report/printable.h"
 #include "src/report/style.h"
+#include "src/report/text_put.h"
 
-#define DEFAULT_TOP	10u
 #define THIN_SAMPLES	200u
 #define DEFAULT_WIDTH	100u
 #define LIVE_COLUMNS	52u	/* of the live view, before the name */
-#define NAME_COLUMNS	44u	/* functions are padded to this, so that locations line up */
-
-/* text is printable already or comes from us. */
-static void put_label(FILE *out, const char *label)
-{
-	fprintf(out, "  %-10s", label);
-}
-
-static void put_printable(FILE *out, const char *text)
-{
-	_cleanup_free_ char *safe = printable_copy(text, PRINTABLE_TERMINAL);
-
-	fputs(safe ? safe : "?", out);
-}
-
-static const char *plural(uint64_t count)
-{
-	return count == 1 ? "" : "s";
-}
 
 static void put_target(FILE *out, const struct report_input *input)
 {
@@ -50,11 +30,11 @@ static void put_target(FILE *out, const struct report_input *input)
 
 	fprintf(out, "%smemattach %s%s watched process %d: ", style->bold,
 		input->snapshot->session.version, style->plain, target->pid);
-	put_printable(out, target->cmdline[0] ? target->cmdline : target->exe);
+	text_put_printable(out, target->cmdline[0] ? target->cmdline : target->exe);
 	fputc('\n', out);
-	put_label(out, "program");
-	put_printable(out, target->exe);
-	fprintf(out, ", %u thread%s", target->threads, plural(target->threads));
+	text_put_label(out, "program");
+	text_put_printable(out, target->exe);
+	fprintf(out, ", %u thread%s", target->threads, text_plural(target->threads));
 	if (target->rss_bytes)
 		fprintf(out, ", %s resident", human_bytes((double)target->rss_bytes).text);
 	fputc('\n', out);
@@ -62,18 +42,18 @@ static void put_target(FILE *out, const struct report_input *input)
 
 static void put_allocator(FILE *out, const struct snapshot_allocator *allocator)
 {
-	put_label(out, "allocator");
-	put_printable(out, allocator->name);
+	text_put_label(out, "allocator");
+	text_put_printable(out, allocator->name);
 	if (allocator->version[0]) {
 		fputc(' ', out);
-		put_printable(out, allocator->version);
+		text_put_printable(out, allocator->version);
 	}
 	fputs(" in ", out);
-	put_printable(out, allocator->module);
+	text_put_printable(out, allocator->module);
 	fprintf(out, ", %zu entry points hooked:", allocator->hooked_count);
 	for (size_t i = 0; i < allocator->hooked_count; i++) {
 		fputs(i % 8 == 0 ? "\n              " : " ", out);
-		put_printable(out, allocator->hooked[i]);
+		text_put_printable(out, allocator->hooked[i]);
 	}
 	fputc('\n', out);
 }
@@ -85,7 +65,7 @@ static void put_precision(FILE *out, const struct report_input *input)
 	const struct style *style = style_for(&input->options);
 	bool all = snapshot->every_alloc;
 
-	put_label(out, "precision");
+	text_put_label(out, "precision");
 	if (session->mode == SNAPSHOT_EXACT)
 		fprintf(out, "exact: every event, %s allocations",
 			human_exact(snapshot->totals.samples).text);
@@ -147,7 +127,7 @@ static void put_stops(FILE *out, const struct snapshot_session *session)
 {
 	const char *detached = snapshot_detached_name(session->detached);
 
-	put_label(out, "cost");
+	text_put_label(out, "cost");
 	fprintf(out, "longest stop of a thread: %s to attach",
 		human_seconds((double)session->attach_stop_us_max / 1e6).text);
 	if (session->detach_stop_us_max)
@@ -162,7 +142,7 @@ static void put_stack_quality(FILE *out, const struct snapshot_session *session)
 {
 	if (session->stacks.unwound == 0)
 		return;
-	put_label(out, "stacks");
+	text_put_label(out, "stacks");
 	fprintf(out, "%s distinct; %s unwound, %s of them not to the thread's start\n",
 		human_exact(session->stacks.distinct).text,
 		human_exact(session->stacks.unwound).text,
@@ -176,7 +156,7 @@ static void put_header(FILE *out, const struct report_input *input)
 	put_target(out, input);
 	for (size_t i = 0; i < snapshot->target.allocator_count; i++)
 		put_allocator(out, &snapshot->target.allocator[i]);
-	put_label(out, "watched");
+	text_put_label(out, "watched");
 	fprintf(out, "%s\n", human_seconds(snapshot->session.duration).text);
 	put_precision(out, input);
 	put_losses(out, input);
@@ -241,14 +221,6 @@ static void put_totals(FILE *out, const struct report_input *input)
 			human_bytes((double)snapshot->map_totals.live_bytes).text);
 }
 
-/* A module's name without its folders. */
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash && slash[1] ? slash + 1 : path;
-}
-
 /* Cuts text to columns. */
 static void cut(char *text, size_t columns)
 {
@@ -260,77 +232,6 @@ static void cut(char *text, size_t columns)
 			return;
 		}
 	}
-}
-
-/* The function, or what is known instead. To be freed; NULL: out of memory. */
-static char *frame_title(const struct symbol_frame *symbol, const struct frame *frame)
-{
-	_cleanup_free_ char *text = NULL;
-	int err;
-
-	if (symbol->function)
-		err = asprintf(&text, "%s", symbol->function);
-	else if (symbol->module[0])
-		err = asprintf(&text, "%s+0x%llx", base_name(symbol->module),
-			       (unsigned long long)symbol->offset);
-	else if (frame->module)
-		err = asprintf(&text, "module %u+0x%llx", frame->module,
-			       (unsigned long long)frame->offset);
-	else
-		err = asprintf(&text, "0x%llx", (unsigned long long)frame->offset);
-	if (err < 0)
-		text = NULL;
-	return text ? printable_copy(text, PRINTABLE_TERMINAL) : NULL;
-}
-
-static void put_location(FILE *out, const struct symbol_frame *symbol)
-{
-	put_printable(out, symbol->file ? symbol->file : base_name(symbol->module));
-	if (symbol->file && symbol->line)
-		fprintf(out, ":%u", symbol->line);
-	if (symbol->file && symbol->line && symbol->column)
-		fprintf(out, ":%u", symbol->column);
-	if (symbol->inlined)
-		fputs(" (inlined)", out);
-}
-
-static void put_frame(FILE *out, const struct style *style, const struct symbol_frame *symbol,
-		      const struct frame *frame)
-{
-	_cleanup_free_ char *title = frame_title(symbol, frame);
-	size_t columns = title ? printable_columns(title) : 0;
-
-	fprintf(out, "      %s%s%s", style->name, title ? title : "?", style->plain);
-	if (symbol->function || symbol->file) {
-		fprintf(out, "%*s  %s", columns < NAME_COLUMNS ? (int)(NAME_COLUMNS - columns) : 0,
-			"", style->dim);
-		put_location(out, symbol);
-		fputs(style->plain, out);
-	}
-	fputc('\n', out);
-}
-
-static void put_stack(FILE *out, const struct report_input *input,
-		      const struct snapshot_site *site)
-{
-	const struct style *style = style_for(&input->options);
-	struct stack stack = stacks_get(input->stacks, site->stack);
-
-	for (uint32_t i = site->skip_frames; i < stack.frame_count; i++) {
-		size_t count = 0;
-		const struct symbol_frame *symbol =
-			input->names.frame(input->names.context, &stack.frame[i], &count);
-
-		for (size_t inner = 0; inner < count; inner++)
-			put_frame(out, style, &symbol[inner], &stack.frame[i]);
-	}
-	if (stack.frame_count <= site->skip_frames)
-		fprintf(out, "      %sunknown%s\n", style->name, style->plain);
-	else if (stack.flags & STACK_CALLER_ONLY)
-		fprintf(out, "      %s(only the caller is known)%s\n", style->dim, style->plain);
-	else if (stack.flags & STACK_TRUNCATED)
-		fprintf(out, "      %s(cut: could not be followed to the thread's start)%s\n",
-			style->dim, style->plain);
 }
 
 static void put_growth(FILE *out, const struct style *style, const struct snapshot_site *site)
@@ -359,7 +260,7 @@ static void put_site(FILE *out, const struct report_input *input, size_t rank)
 	fprintf(out, "\n%s#%zu  %s live%s in %s %s%s", style->bold, rank + 1,
 		human_bytes((double)site->live_bytes).text, style->plain,
 		human_count((double)site->live_count).text,
-		site->kind == SITE_MMAP ? "mapping" : "block", plural(site->live_count));
+		site->kind == SITE_MMAP ? "mapping" : "block", text_plural(site->live_count));
 	if (site->live_bytes_low != site->live_bytes_high)
 		fprintf(out, " (95 %%: %s to %s)", human_bytes((double)site->live_bytes_low).text,
 			human_bytes((double)site->live_bytes_high).text);
@@ -375,20 +276,13 @@ static void put_site(FILE *out, const struct report_input *input, size_t rank)
 	if (site->threads > 1)
 		fprintf(out, "; %u threads", site->threads);
 	fputc('\n', out);
-	put_stack(out, input, site);
-}
-
-static size_t shown(const struct report_input *input, size_t count)
-{
-	size_t top = input->options.top ? input->options.top : DEFAULT_TOP;
-
-	return top < count ? top : count;
+	text_put_stack(out, input, site);
 }
 
 static void put_sites(FILE *out, const struct report_input *input)
 {
 	const struct style *style = style_for(&input->options);
-	size_t count = input->snapshot->site_count, top = shown(input, count);
+	size_t count = input->snapshot->site_count, top = text_shown(&input->options, count);
 
 	if (count == 0)
 		return;
@@ -398,37 +292,30 @@ static void put_sites(FILE *out, const struct report_input *input)
 		put_site(out, input, i);
 }
 
-static const struct snapshot_site *site_by_id(const struct snapshot *snapshot, uint32_t id)
-{
-	for (size_t i = 0; i < snapshot->site_count; i++) {
-		if (snapshot->site[i].id == id)
-			return &snapshot->site[i];
-	}
-	return NULL;
-}
-
 static void put_leak(FILE *out, const struct report_input *input, const struct snapshot_leak *leak)
 {
-	const struct snapshot_site *site = site_by_id(input->snapshot, leak->site);
+	const struct snapshot_site *site = text_site_by_id(input->snapshot, leak->site);
 
 	fprintf(out, "\n  %s in %s block%s, the oldest from %s after the attach\n     ",
 		human_bytes((double)leak->bytes).text, human_count((double)leak->count).text,
-		plural(leak->count),
+		text_plural(leak->count),
 		human_seconds(leak->oldest).text);
 	for (uint32_t i = 0; i < leak->address_count && i < 4; i++)
 		fprintf(out, " 0x%llx", (unsigned long long)leak->address[i]);
 	fputs(leak->address_count > 4 ? " ...\n" : "\n", out);
 	if (site)
-		put_stack(out, input, site);
+		text_put_stack(out, input, site);
 }
 
 static void put_leaks(FILE *out, const struct report_input *input)
 {
 	const struct style *style = style_for(&input->options);
 	const struct snapshot *snapshot = input->snapshot;
-	size_t top = shown(input, snapshot->leak_count);
+	size_t top = text_shown(&input->options, snapshot->leak_count);
 
-	if (!snapshot->has_leaks)
+	if (input->leaks)
+		leaks_text_put(out, input);
+	if (input->leaks || !snapshot->has_leaks)
 		return;
 	fprintf(out, "\n%sAllocated since the attach and not freed%s\n", style->bold, style->plain);
 	fputs("  Not proof of a leak: the program may still use these blocks. Blocks from before\n"
@@ -486,7 +373,7 @@ static void put_live_site(FILE *out, const struct report_input *input,
 		const struct frame *frame = &stack.frame[site->skip_frames];
 
 		symbol = input->names.frame(input->names.context, frame, &count);
-		title = frame_title(symbol, frame);
+		title = text_frame_title(symbol, frame);
 	}
 	if (title)
 		cut(title, width > LIVE_COLUMNS ? width - LIVE_COLUMNS : 8);
@@ -498,7 +385,7 @@ static void put_live_site(FILE *out, const struct report_input *input,
 	if (symbol && symbol->file && title &&
 	    LIVE_COLUMNS + printable_columns(title) + strlen(symbol->file) + 25 < width) {
 		fprintf(out, "  %s", style->dim);
-		put_location(out, symbol);
+		text_put_location(out, symbol);
 		fputs(style->plain, out);
 	}
 	fputc('\n', out);
@@ -508,7 +395,7 @@ int text_write_live(FILE *out, const struct report_input *input)
 {
 	const struct snapshot *snapshot = input->snapshot;
 	const struct style *style = style_for(&input->options);
-	size_t top = shown(input, snapshot->site_count);
+	size_t top = text_shown(&input->options, snapshot->site_count);
 	uint64_t lost = snapshot->session.lost.alloc + snapshot->session.lost.free;
 
 	errno = 0;

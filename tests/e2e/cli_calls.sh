@@ -3,12 +3,15 @@
 # program's own memory. Sourced after lib.sh.
 # shellcheck shell=sh disable=SC2154
 
-# cli_recording: makes $WORK/recording and $WORK/half of one, by the program as it was built.
+# cli_recording: makes $WORK/recording, $WORK/half of one and $WORK/document (JSON), by the program
+# as it was built.
 cli_recording() {
 	"$BUILDDIR/cli/memattach" run --exact -o "$WORK/recording" -- sh -c 'echo "$(id)"' \
 		>"$WORK/run.out" 2>"$WORK/run.err" </dev/null ||
 		fail "no recording: $(cat "$WORK/run.err")"
 	head -c 5000 "$WORK/recording" >"$WORK/half"
+	"$BUILDDIR/cli/memattach" report --json "$WORK/recording" >"$WORK/document" ||
+		fail "no document"
 }
 
 # cli_calls RUN: calls RUN STATUS ARGUMENTS... for each; STATUS is what memattach shall end with.
@@ -24,6 +27,10 @@ cli_calls() {
 	"$1" 2 report "$WORK/recording" twice
 	"$1" 2 report --top=-1 "$WORK/recording"
 	"$1" 2 report
+	"$1" 0 diff "$WORK/document" "$WORK/document"
+	"$1" 0 diff "$WORK/document" "$WORK/document" --json
+	"$1" 2 diff "$WORK/document" "$WORK/half"
+	"$1" 2 diff "$WORK/document"
 	"$1" 2
 	"$1" 2 no-such-command
 	"$1" 2 --no-such-option

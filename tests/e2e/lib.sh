@@ -10,10 +10,11 @@ set -u
 : "${VICTIMS:=$BUILDDIR/tests/victims}"
 : "${TOOLS:=$BUILDDIR/tests/tools}"
 : "${CC:=cc}"
+: "${CXX:=c++}"
 : "${TEST_LIMIT:=150}"
 LC_ALL=C
 PYTHONDONTWRITEBYTECODE=1
-export PYTHONDONTWRITEBYTECODE LC_ALL MEMATTACH MEMATTACH_STEPS VICTIMS TOOLS SRCDIR BUILDDIR CC
+export PYTHONDONTWRITEBYTECODE LC_ALL MEMATTACH MEMATTACH_STEPS VICTIMS TOOLS SRCDIR BUILDDIR CC CXX
 
 # A test that hangs is ended by name of its own process, and its trap tidies up.
 if [ -z "${TEST_GUARD:-}" ]; then

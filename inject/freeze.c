@@ -1,0 +1,507 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * freeze.c - see freeze.h.
+ *
+ * The child is made with CLONE_FILES: a connection that the target closes is closed,
+ * though the child lives; when the target ends or starts another program (freeze_is_stale)
+ * the child must go at once, for it holds what is left of that table. It has no exit
+ * signal: the target gets no SIGCHLD, and its wait calls don't see the child; one that
+ * waits for all kinds (__WALL) finds "still running", and never the child itself, which is
+ * waited for while all threads stand still. It dies with us (EXITKILL), and should it be
+ * let go before that is set, its stack makes it exit at once. Either way a zombie is left,
+ * which takes a process id and nothing else, until `memattach cleanup`.
+ * Rejected: copying the memory during the stop (0.4 s per 1.8 GB), a plain fork (holds
+ * every descriptor, raises SIGCHLD, runs atfork handlers if made by libc's), and CLONE_FS
+ * (setns would fail in the target meanwhile, and an exec would not take on a file's owner).
+ */
+#include "inject/freeze.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/kcmp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "inject/abandon.h"
+#include "inject/load.h"
+#include "inject/preflight.h"
+#include "inject/proc_status.h"
+#include "inject/ring_setup.h"
+#include "inject/sharers.h"
+#include "inject/threads.h"
+#include "inject/tracee.h"
+
+#define STOP_BUDGET_NS 20000000ull	/* doubles every 3 tries, up to 160 ms */
+#define CHILD_LIMIT_NS 2000000000ull
+#define BETWEEN_TRIES_NS 30000000ull	/* at least; a long stop is followed by a longer run */
+enum { SHARED_TRIES = 10, MAX_LEFT = 64, QUIET_REAP_TRIES = 4, MAX_STOP_DOUBLINGS = 3 };
+
+/* One pass over the threads: there are pauses between ours. */
+static struct borrow_request request_for(const struct freeze_gadgets *gadgets)
+{
+	return (struct borrow_request){
+		.allow = BORROW_ALLOW_ANY,
+		.syscall_ret = gadgets->syscall_ret,
+		.restorer = gadgets->restorer,
+		.stack_room = FRAME_MAX_BYTES,
+	};
+}
+
+/* How long everything may stand still in this try. */
+static uint64_t stop_budget(unsigned int try)
+{
+	return STOP_BUDGET_NS << (try / 3 < MAX_STOP_DOUBLINGS ? try / 3 : MAX_STOP_DOUBLINGS);
+}
+
+/* The target has at least twice the time that the last try may have cost it. */
+static void pause_between(unsigned int try)
+{
+	uint64_t pause = 2 * stop_budget(try);
+
+	if (pause < BETWEEN_TRIES_NS)
+		pause = BETWEEN_TRIES_NS;
+	(void)nanosleep(&(struct timespec){ 0, (long)pause }, NULL);
+}
+
+static int open_of(pid_t pid, const char *name)
+{
+	char path[64];
+	int fd;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/%s", pid, name);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+/* The registers of all threads; those of the borrowed one are what it will get back. */
+static int copy_threads(const struct stop_all *stop, const struct borrow *b, struct freeze *f)
+{
+	size_t count = stop_all_threads(stop, NULL, 0);
+
+	f->thread = calloc(count + 1, sizeof(*f->thread));
+	if (!f->thread)
+		return -ENOMEM;
+	f->thread_count = stop_all_threads(stop, f->thread, count);
+	for (size_t i = 0; b && i < f->thread_count; i++)
+		if (f->thread[i].tid == b->request.tid)
+			f->thread[i].registers = b->original;
+	return 0;
+}
+
+/* Makes it last as long as we live and no longer, and opens it. */
+static int hold_child(struct freeze *f)
+{
+	struct tracee_stop stop;
+	int error = tracee_wait(f->child, tracee_now_ns() + CHILD_LIMIT_NS, &stop);
+
+	f->dead = error == -ESRCH;	/* waited for: its number is no longer ours */
+	if (!error)
+		error = tracee_die_with_us(f->child);
+	if (error)
+		return error;
+	f->mem = open_of(f->child, "mem");
+	f->maps = open_of(f->child, "maps");
+	return f->mem < 0 ? f->mem : f->maps < 0 ? f->maps : 0;
+}
+
+static bool has_userfaultfd(const struct target *target)
+{
+	char path[64], link[64];
+	struct dirent *entry;
+	bool found = false;
+	DIR *dir;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/fd", target->ref.pid);
+	dir = opendir(path);
+	while (dir && !found && (entry = readdir(dir))) {
+		ssize_t got = readlinkat(dirfd(dir), entry->d_name, link, sizeof(link) - 1);
+
+		link[got < 0 ? 0 : got] = '\0';
+		found = strcmp(link, "anon_inode:[userfaultfd]") == 0;
+	}
+	if (dir)
+		(void)closedir(dir);
+	return found;
+}
+
+/* A vfork child is gone in a moment; who waits for it can't be stopped anyway. */
+static bool is_shared_for_long(const struct target *target)
+{
+	for (int i = 0; i < SHARED_TRIES; i++) {
+		if (!sharers_exist(target))
+			return false;
+		pause_between(0);
+	}
+	return true;
+}
+
+/* After unshare(CLONE_NEWPID) the first child is the init of a namespace that ends with it. */
+static bool has_namespace_for_children(const struct target *target)
+{
+	char path[64], own[64], children[64];
+	ssize_t got[2];
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/ns/pid", target->ref.pid);
+	got[0] = readlink(path, own, sizeof(own));
+	(void)snprintf(path, sizeof(path), "/proc/%d/ns/pid_for_children", target->ref.pid);
+	got[1] = readlink(path, children, sizeof(children));
+	/* an empty link: made by unshare, and nobody is in it yet */
+	return got[0] > 0 && (got[1] != got[0] || memcmp(own, children, (size_t)got[0]) != 0);
+}
+
+static int refuse(char *reason, size_t room, const char *why)
+{
+	(void)snprintf(reason, room, "%s; --snapshot=stop reads it while it stands still", why);
+	return 1;
+}
+
+int freeze_check(const struct target *target, char *reason, size_t room)
+{
+	struct preflight_report report;
+	uint64_t anonymous;
+	char path[64];
+	int error;
+
+	if (has_userfaultfd(target))
+		return refuse(reason, room, "it has a userfaultfd, which would see a copy of it");
+	if (has_namespace_for_children(target))
+		return refuse(reason, room, "its next child founds a pid namespace, which a copy "
+			      "of it would take with it");
+	if (is_shared_for_long(target))
+		return refuse(reason, room, "another process shares its memory (CLONE_VM)");
+	(void)snprintf(path, sizeof(path), "/proc/%d/status", target->ref.pid);
+	error = proc_read_number(path, "RssAnon:", &anonymous);
+	if (error)
+		return error == -ENODATA ? -ESRCH : error;
+	error = preflight_check_copy(&target->ref, anonymous * 1024, &report);
+	if (error || report.code == PREFLIGHT_OK)
+		return error;
+	(void)snprintf(reason, room, "%s; %s", report.reason, report.remedy);
+	return 1;
+}
+
+/* All others stand still, too, for the clone and nothing else. */
+static int copy_on(const struct target *target, struct borrow *b, uint64_t budget_ns,
+		   struct freeze *f)
+{
+	struct target held = *target;	/* what it owns stays target's */
+	struct stop_all *stop = NULL;
+	int error, end = 0;
+
+	held.held = b->request.tid;
+	error = stop_all_begin(&held, budget_ns, &stop);
+	if (error)
+		return error;
+	f->tsc = ring_setup_tsc();
+	error = copy_threads(stop, b, f);
+	if (!error)
+		error = borrow_clone(b, FREEZE_CLONE_FLAGS, FREEZE_CHILD_STATUS, &f->child,
+				     &f->remote);
+	/* before the others, who would compete with it for a processor */
+	if (borrow_held(b))
+		end = borrow_end(b, NULL);
+	stop_all_end(stop, NULL, NULL);
+	f->pause_us = (tracee_now_ns() - b->begin_ns) / 1000;
+	return error ? error : end;
+}
+
+static int freeze_copy(const struct target *target, const struct freeze_gadgets *gadgets,
+		       unsigned int try, struct freeze *f)
+{
+	static struct borrow b;		/* 40 KiB; one keeper, one thread */
+	struct borrow_request request = request_for(gadgets);
+	int error = threads_borrow(target, &request, &b), one;
+
+	if (error)
+		return error;
+	error = copy_on(target, &b, stop_budget(try), f);
+	if (borrow_held(&b)) {
+		one = borrow_end(&b, NULL);
+		error = error ? error : one;
+	}
+	if (f->child) {
+		one = hold_child(f);
+		error = error ? error : one;
+	}
+	(void)abandon_release();
+	return error;
+}
+
+/* A moment later it may work. */
+static bool is_passing(int error)
+{
+	return error == -EAGAIN || error == -ETIME || error == -ENOTSUP;
+}
+
+/* Tries until the deadline; it must not have a child by then. */
+static int freeze_copies(const struct target *target, const struct freeze_gadgets *gadgets,
+			 uint64_t deadline_ns, struct freeze *f)
+{
+	int error = -EAGAIN;
+
+	for (unsigned int try = 0; is_passing(error) && !f->child; try++) {
+		free(f->thread);
+		f->thread = NULL;
+		f->thread_count = 0;
+		error = freeze_copy(target, gadgets, try, f);
+		if (tracee_now_ns() >= deadline_ns)
+			break;
+		if (is_passing(error) && !f->child)
+			pause_between(try);
+	}
+	return error;
+}
+
+static int freeze_stop(const struct target *target, uint64_t deadline_ns, struct freeze *f)
+{
+	int error = -ETIME;
+
+	for (unsigned int try = 0; error == -ETIME; try++) {
+		error = stop_all_begin(target, stop_budget(try), &f->stop);
+		if (error == -ETIME && tracee_now_ns() >= deadline_ns)
+			break;
+		if (error == -ETIME)
+			pause_between(try);
+	}
+	f->tsc = ring_setup_tsc();
+	if (!error)
+		error = copy_threads(f->stop, NULL, f);
+	if (error)
+		return error;
+	f->mem = open_of(f->thread_count ? f->thread[0].tid : target->ref.pid, "mem");
+	f->maps = open_of(f->thread_count ? f->thread[0].tid : target->ref.pid, "maps");
+	return f->mem < 0 ? f->mem : f->maps < 0 ? f->maps : 0;
+}
+
+int freeze_begin(const struct target *target, const struct freeze_gadgets *gadgets,
+		 enum freeze_way way, uint64_t deadline_ns, struct freeze *ret)
+{
+	*ret = (struct freeze){ .way = way, .mem = -1, .maps = -1 };
+	return way == FREEZE_STOP ? freeze_stop(target, deadline_ns, ret) :
+				    freeze_copies(target, gadgets, deadline_ns, ret);
+}
+
+bool freeze_is_stale(const struct target *target, const struct freeze *f)
+{
+	pid_t tid;
+
+	if (!f->child || f->dead)
+		return false;
+	tid = proc_live_thread(target->ref.pid);
+	/* > 0: another table; where the kernel won't tell, the end of the target still shows */
+	return tid <= 0 || syscall(SYS_kcmp, tid, f->child, KCMP_FILES, 0, 0) > 0;
+}
+
+/* Dead, but nobody has been told: a zombie that is traced is there for its tracer only. */
+static int kill_child(const struct freeze *f)
+{
+	uint64_t end = tracee_now_ns() + CHILD_LIMIT_NS;
+	siginfo_t info;
+	int error = 0;
+
+	(void)kill(f->child, SIGKILL);	/* not waited for yet: still this process */
+	for (;;) {
+		info.si_pid = 0;
+		if (waitid(P_PID, (id_t)f->child, &info, WEXITED | WNOHANG | WNOWAIT | __WALL) < 0)
+			return errno == ECHILD ? 0 : -errno;
+		if (info.si_pid || error)
+			return info.si_pid ? 0 : error;
+		error = tracee_wait_any(end);
+	}
+}
+
+void freeze_kill(struct freeze *f)
+{
+	cleanup_fd(&f->mem);
+	cleanup_fd(&f->maps);
+	free(f->thread);
+	f->thread = NULL;
+	f->thread_count = 0;
+	stop_all_end(f->stop, NULL, NULL);
+	f->stop = NULL;
+	f->mem = f->maps = -1;
+	if (f->child && !f->dead)
+		(void)kill_child(f);
+}
+
+/* Our part of its end: from here on the target could see it, and has to wait for it. */
+static void forget_child(struct freeze *f)
+{
+	struct tracee_stop stop;
+	int error = 0;
+
+	while (!error && !f->dead)
+		error = tracee_wait(f->child, tracee_now_ns() + CHILD_LIMIT_NS, &stop);
+	f->dead = f->dead || error == -ESRCH;
+}
+
+/* The injected call itself. f: also our own wait comes here; NULL: a zombie of earlier. */
+static int wait_on(struct borrow *b, pid_t remote, struct freeze *f)
+{
+	uint64_t arguments[6] = { (uint64_t)remote, 0, __WCLONE | WNOHANG, 0, 0, 0 };
+	int64_t result = 0;
+	int error;
+
+	if (f)
+		forget_child(f);
+	if (f && !f->dead)
+		return -EAGAIN;
+	error = borrow_syscall(b, SYS_wait4, arguments, &result);
+	if (error)
+		return error;
+	/* the target may have waited with __WALL itself */
+	return result == remote || result == -ECHILD ? 0 : -EAGAIN;
+}
+
+/* budget_ns 0: the other threads run on. */
+static int wait_quietly(const struct target *target, struct borrow *b, uint64_t budget_ns,
+			pid_t remote, struct freeze *f)
+{
+	struct target held = *target;
+	struct stop_all *stop = NULL;
+	int error = 0, end = 0;
+
+	held.held = b->request.tid;
+	if (budget_ns)
+		error = stop_all_begin(&held, budget_ns, &stop);
+	if (!error)
+		error = wait_on(b, remote, f);
+	if (borrow_held(b))
+		end = borrow_end(b, NULL);
+	stop_all_end(stop, NULL, NULL);
+	return error ? error : end;
+}
+
+/* Waits for the dead child in the target's name. */
+static int reap_in_target(const struct target *target, const struct freeze_gadgets *gadgets,
+			  uint64_t budget_ns, pid_t remote, struct freeze *f)
+{
+	static struct borrow b;
+	struct borrow_request request = request_for(gadgets);
+	int error;
+
+	/* another program is in its place: where do its calls lie? */
+	if (!load_gadgets_fit(target, gadgets->syscall_ret, gadgets->restorer))
+		return pidref_alive(&target->ref) ? -ESTALE : -ESRCH;
+	error = threads_borrow(target, &request, &b);
+	if (!error)
+		error = wait_quietly(target, &b, budget_ns, remote, f);
+	(void)abandon_release();
+	return error;
+}
+
+/* The child as the target sees it, should its own clone not have said. */
+static pid_t remote_of(const struct freeze *f)
+{
+	struct proc_thread_status status;
+
+	if (f->remote || proc_read_status(f->child, &status) != 0)
+		return f->remote;
+	return status.ns_pid ? status.ns_pid : f->child;
+}
+
+int freeze_end(const struct target *target, const struct freeze_gadgets *gadgets,
+	       uint64_t deadline_ns, struct freeze *f)
+{
+	int error = -EAGAIN;
+
+	freeze_kill(f);
+	if (!f->child)
+		return 0;
+	f->remote = remote_of(f);
+	for (unsigned int try = 0; f->remote && is_passing(error); try++) {
+		error = reap_in_target(target, gadgets,
+				       try < QUIET_REAP_TRIES ? stop_budget(try) : 0, f->remote, f);
+		if (tracee_now_ns() >= deadline_ns)
+			break;
+		if (is_passing(error))
+			pause_between(try);
+	}
+	forget_child(f);	/* also where nobody in the target waits for it */
+	if (!error || error == -ESRCH)
+		f->child = f->remote = 0;
+	return f->child ? error : 0;
+}
+
+/* Fields of /proc/PID/stat by their numbers in proc(5); state is field 3. */
+enum { STAT_STATE = 3, STAT_FAULTS = 10, STAT_USER = 14, STAT_KERNEL = 15, STAT_EXIT_SIGNAL = 38,
+       STAT_EXIT_CODE = 52, STAT_FIELDS = 53 };
+
+static int read_stat(pid_t pid, char *ret_state, unsigned long long field[STAT_FIELDS])
+{
+	char path[64], text[1024], *at, *end;
+	ssize_t got;
+	int fd;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	got = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	cleanup_fd(&fd);
+	text[got < 0 ? 0 : got] = '\0';
+	at = strrchr(text, ')');	/* the name before it may hold anything */
+	if (!at || sscanf(at + 1, " %c", ret_state) != 1)
+		return -ESRCH;
+	at += 3;
+	for (int i = STAT_STATE + 1; i < STAT_FIELDS; i++, at = end) {
+		field[i] = strtoull(at, &end, 10);
+		if (end == at)
+			return -ENODATA;
+	}
+	return 0;
+}
+
+/* What tells a picture's remains from a child of the target's own. */
+static bool is_left_picture(pid_t pid)
+{
+	unsigned long long field[STAT_FIELDS];
+	char state;
+
+	if (read_stat(pid, &state, field) != 0 || state != 'Z' || field[STAT_EXIT_SIGNAL] != 0 ||
+	    field[STAT_USER] + field[STAT_KERNEL] != 0)
+		return false;
+	return (field[STAT_FAULTS] == 0 && field[STAT_EXIT_CODE] == SIGKILL) ||
+	       field[STAT_EXIT_CODE] == FREEZE_CHILD_STATUS << 8;
+}
+
+/* Children of one thread that are pictures' remains, as the target sees them. */
+static size_t list_left(pid_t pid, pid_t tid, pid_t *ret, size_t room)
+{
+	struct proc_thread_status status;
+	size_t count = 0;
+	char path[64];
+	FILE *file;
+	int child;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/task/%d/children", pid, tid);
+	file = fopen(path, "re");
+	while (file && count < room && fscanf(file, "%d", &child) == 1)
+		if (is_left_picture(child) && proc_read_status(child, &status) == 0)
+			ret[count++] = status.ns_pid ? status.ns_pid : child;
+	if (file)
+		(void)fclose(file);
+	return count;
+}
+
+int freeze_reap_left(const struct target *target, const struct freeze_gadgets *gadgets,
+		     uint64_t deadline_ns)
+{
+	_cleanup_free_ pid_t *tids = NULL;
+	int threads = proc_list_threads(target->ref.pid, &tids), reaped = 0, error = 0;
+	pid_t left[MAX_LEFT];
+
+	for (int i = 0; !error && i < threads; i++) {
+		size_t count = list_left(target->ref.pid, tids[i], left, MAX_LEFT);
+
+		for (size_t k = 0; !error && k < count; k++, reaped++)
+			error = tracee_now_ns() < deadline_ns ?
+					reap_in_target(target, gadgets, 0, left[k], NULL) : -ETIME;
+	}
+	return threads < 0 ? threads : error ? error : reaped;
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * freeze.h - a picture of the target's whole memory at one moment, without keeping it stopped.
+ *
+ * A child of the target is made by a remote clone() while all threads stand still. It
+ * shares every page until somebody writes to it, and never runs: it is read through
+ * /proc, killed, and waited for in the target's name.
+ */
+#ifndef MEMATTACH_FREEZE_H
+#define MEMATTACH_FREEZE_H
+
+#include <sched.h>
+
+#include "inject/stop.h"
+#include "inject/target.h"
+
+enum freeze_way {
+	FREEZE_COPY = 0,	/* the child; the target runs on at once */
+	FREEZE_STOP,		/* the target itself, which stands still until freeze_end */
+};
+/* What the child shares with the target; a seccomp filter must let such a clone pass. */
+#define FREEZE_CLONE_FLAGS ((uint64_t)CLONE_FILES)
+/* Exit status of a child that ran after all, because we died between two steps. */
+#define FREEZE_CHILD_STATUS 109
+
+struct freeze_gadgets {
+	uint64_t syscall_ret, restorer;	/* checked by the caller (load.h) */
+};
+/* Zeroed: none. */
+struct freeze {
+	enum freeze_way way;
+	pid_t child, remote;	/* as we and as the target see it; 0: none */
+	bool dead;		/* killed and waited for by us: only the target's wait is left */
+	struct stop_all *stop;	/* FREEZE_STOP */
+	int mem, maps;		/* of the picture, read only; -1 */
+	struct stop_thread *thread;	/* as they stood, without the call that was made on one */
+	size_t thread_count;
+	uint64_t tsc;		/* while everything stood still */
+	uint64_t pause_us;	/* from the first thread's stop to the last one's release */
+};
+
+/*
+ * May it be frozen? 0 yes; 1 no: reason (one line) says why and what to do; -errno.
+ * A target with a userfaultfd, a pid namespace for its next child, too little memory or
+ * room for a process is refused.
+ */
+int freeze_check(const struct target *target, char *reason, size_t room);
+/*
+ * Takes the picture, within deadline_ns. 0; -EAGAIN, -ETIME (its threads did not stop in
+ * time), -EBUSY (stopped by job control), -EUSERS (no room for a process), -ENOMEM (for a
+ * copy), -ESRCH, -errno. After an error, too, freeze_end must be called.
+ */
+int freeze_begin(const struct target *target, const struct freeze_gadgets *gadgets,
+		 enum freeze_way way, uint64_t deadline_ns, struct freeze *ret) _must_check_;
+/*
+ * True when the target has ended, or started another program, or has a table of descriptors
+ * of its own now: the picture holds what it closed, and must be ended.
+ */
+bool freeze_is_stale(const struct target *target, const struct freeze *freeze);
+/*
+ * The half of freeze_end that waits for nobody: the child is dead and holds nothing, what
+ * is stopped runs. Any number of times, before freeze_end.
+ */
+void freeze_kill(struct freeze *freeze);
+/*
+ * Removes every trace: the child is killed and reaped, what is stopped runs. 0, also when the
+ * target has ended; -errno: a zombie child is left in the target, call again
+ * (freeze->remote). -ESTALE: the gadgets are another program's.
+ */
+int freeze_end(const struct target *target, const struct freeze_gadgets *gadgets,
+	       uint64_t deadline_ns, struct freeze *freeze);
+/*
+ * For a cleanup after our death: reaps zombie children of the target that can only be
+ * such pictures (no exit signal, never ran). The number that were reaped, or -errno.
+ */
+int freeze_reap_left(const struct target *target, const struct freeze_gadgets *gadgets,
+		     uint64_t deadline_ns);
+
+#endif

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+/* keeper_private.h - what the files of the keeper share; for keeper*.c only. */
+#ifndef MEMATTACH_KEEPER_PRIVATE_H
+#define MEMATTACH_KEEPER_PRIVATE_H
+
+#include "inject/freeze.h"
+#include "inject/inject.h"
+#include "inject/keeper.h"
+#include "inject/proto.h"
+#include "inject/seccomp_check.h"
+
+struct keeper {
+	struct inject in;
+	int socket, signals, timer;
+	struct stop_sample sample;
+	const struct keeper_options *options;
+	uint32_t beat;			/* the analyst's, as last seen */
+	unsigned int silent, leaving;	/* ticks since it changed; since the user asked to stop */
+	bool gone, gone_noted, stop_wanted, stop_noted, finished;
+	bool is_child;			/* of the target: forked, and being restored */
+	bool children_told;		/* the analyst knows what became of them */
+	int status;
+	struct seccomp_verdict seccomp;
+	struct freeze freeze;		/* the picture that the analyst reads; child 0: none */
+	struct freeze_gadgets gadgets;	/* it was made with */
+	bool picture_unwanted;		/* the user has asked to stop since it was made */
+	struct children children;
+	uint64_t deadline_ns;		/* of all its work, 0: none; for one of the children */
+	uint8_t payload[PROTO_MAX_PAYLOAD];
+};
+
+/* A reply in the making: what the handler fills, what is sent. */
+struct reply {
+	struct proto_message message;
+	const void *payload;
+	int fd[PROTO_MAX_FDS];
+	bool close_fds;
+};
+
+
+/* Hands fd over with the reply. */
+void keeper_reply_fd(struct reply *reply, int fd);
+/* A thread that was kept for its proof, and is not used for it now, runs again. */
+void keeper_drop_kept(struct keeper *k);
+/* Milliseconds until it must; -1: none is kept. For poll(). */
+int keeper_kept_left_ms(const struct keeper *k);
+/* Ends the picture, if there is one. 0; -errno: a dead child is left in the target. */
+int keeper_thaw(struct keeper *k);
+/*
+ * Ends a picture that does harm or that nobody wants any more: the target has ended or execed,
+ * the user has asked to stop. What the analyst still reads of it comes to nothing.
+ */
+void keeper_tend_picture(struct keeper *k);
+/* Reaps what a killed keeper's picture left; how many. */
+int keeper_reap_left(struct keeper *k, const struct hook_plan *plan);
+
+/* Requests that only look (keeper_views.c): what the analyst is shown of the target. */
+int keeper_on_hello(struct keeper *k, const struct proto_message *request, struct reply *reply);
+int keeper_on_open_file(struct keeper *k, const struct proto_message *request,
+			struct reply *reply);
+int keeper_on_list_threads(struct keeper *k, const struct proto_message *request,
+			   struct reply *reply);
+int keeper_on_sample(struct keeper *k, const struct proto_message *request, struct reply *reply);
+int keeper_on_freeze(struct keeper *k, const struct proto_message *request, struct reply *reply);
+int keeper_on_thaw(struct keeper *k, const struct proto_message *request, struct reply *reply);
+
+#endif

@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * keeper_views.c - the requests that show the analyst the target and change nothing that lasts:
+ * descriptors, one thread's stack, a picture of all memory.
+ */
+#include "inject/keeper_private.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "inject/abandon.h"
+#include "inject/hello.h"
+#include "inject/load.h"
+#include "inject/mapped_file.h"
+#include "inject/sealed_copy.h"
+#include "inject/threads.h"
+#include "inject/tracee.h"
+
+enum { SAMPLE_ROOM = 1 << 20 };
+#define KEEP_NS 50000000ull		/* one thread may stand so long for a proof */
+#define ABANDON_LIMIT_NS 10000000000ull	/* a thread without a processor can't be let go */
+#define FREEZE_LIMIT_NS 10000000000ull	/* for the threads to stop, and for the last trace to go */
+
+void keeper_reply_fd(struct reply *reply, int fd)
+{
+	reply->fd[reply->message.fd_count++] = fd;
+}
+
+int keeper_on_hello(struct keeper *k, const struct proto_message *request, struct reply *reply)
+{
+	static struct proto_hello hello;
+	int error = hello_fill(&k->in.at.target, &hello);
+
+	(void)request;
+	hello.may_readv = k->seccomp.may_readv;
+	hello.may_wait = k->seccomp.may_wait;
+	hello.filtered = k->seccomp.filtered;
+	reply->payload = &hello;
+	reply->message.payload_bytes = sizeof(hello);
+	reply->close_fds = true;
+	for (int i = 0; !error && i < HELLO_FDS; i++) {
+		int fd = hello_open(&k->in.at.target, (enum hello_fd)i);
+
+		if (fd < 0)
+			error = fd;
+		else
+			keeper_reply_fd(reply, fd);
+	}
+	return error;
+}
+
+int keeper_on_open_file(struct keeper *k, const struct proto_message *request, struct reply *reply)
+{
+	int fd = mapped_file_open(&k->in.at.target, request->value[0], request->value[1]);
+
+	if (fd < 0)
+		return fd;
+	reply->close_fds = true;
+	keeper_reply_fd(reply, fd);
+	return 0;
+}
+
+int keeper_on_list_threads(struct keeper *k, const struct proto_message *request,
+			   struct reply *reply)
+{
+	static struct thread_candidate list[256];
+	int count = threads_rank(&k->in.at.target, list, ARRAY_SIZE(list));
+
+	(void)request;
+	if (count < 0)
+		return count;
+	reply->payload = list;
+	reply->message.payload_bytes = (uint32_t)((size_t)count * sizeof(list[0]));
+	return 0;
+}
+
+void keeper_drop_kept(struct keeper *k)
+{
+	if (!k->sample.kept_ns)
+		return;
+	stop_sample_release(&k->sample);
+	attachment_note_stop(&k->in.at, k->sample.held_us, 1);
+}
+
+int keeper_kept_left_ms(const struct keeper *k)
+{
+	uint64_t end = k->sample.kept_ns + KEEP_NS, now = tracee_now_ns();
+
+	if (!k->sample.kept_ns)
+		return -1;
+	return now < end ? (int)((end - now) / 1000000) + 1 : 0;
+}
+
+int keeper_on_sample(struct keeper *k, const struct proto_message *request, struct reply *reply)
+{
+	static struct proto_sample sample;
+	char tid[16];
+	int fd, error;
+
+	(void)snprintf(tid, sizeof(tid), "%d", (pid_t)request->value[0]);
+	if (faccessat(k->in.at.target.task, tid, F_OK, 0) < 0)
+		return -ESRCH;	/* no thread of this target */
+	stop_sample_done(&k->sample);
+	memset(&k->sample, 0, sizeof(k->sample));
+	error = stop_sample(&k->in.at.target, (pid_t)request->value[0], SAMPLE_ROOM,
+			    request->value[1] != 0, &k->sample);
+	if (error)
+		return error;
+	attachment_note_stop(&k->in.at, k->sample.held_us, 1);
+	fd = sealed_copy("stack", k->sample.stack, k->sample.stack_bytes);
+	if (fd < 0)
+		return fd;
+	sample.registers = k->sample.registers;
+	sample.stack_bytes = k->sample.stack_bytes;
+	reply->payload = &sample;
+	reply->message.payload_bytes = sizeof(sample);
+	reply->close_fds = true;
+	keeper_reply_fd(reply, fd);
+	return 0;
+}
+
+
+/* The target's own filter must let the calls pass that make and reap the child. */
+static int check_freeze(struct keeper *k, enum freeze_way way)
+{
+	char *problem = k->in.problem;
+	size_t room = sizeof(k->in.problem);
+
+	if (way == FREEZE_STOP)
+		return 0;
+	if (!k->seccomp.allowed || !k->seccomp.may_copy) {
+		(void)snprintf(problem, room, "its system call filter (seccomp) does not let a "
+			       "copy be made; --snapshot=stop reads it while it stands still");
+		return -EACCES;
+	}
+	if (!load_gadgets_fit(&k->in.at.target, k->gadgets.syscall_ret, k->gadgets.restorer))
+		return -ESTALE;
+	return freeze_check(&k->in.at.target, problem, room) ? -ECANCELED : 0;
+}
+
+/* What the user can do about it; -ECANCELED then, and nothing was changed. */
+static int explain_freeze(struct keeper *k, int error)
+{
+	static const struct {
+		int error;
+		const char *reason;
+	} known[] = {
+		{ -EUSERS, "there is no room for a process more (limit of processes, ulimit -u); "
+			   "--snapshot=stop reads it while it stands still" },
+		{ -ENOMEM, "there is no memory for a copy; "
+			   "--snapshot=stop reads it while it stands still" },
+		{ -ETIME, "its threads never stand still together (one is busy in the kernel, "
+			  "or there are too few processors); try again later" },
+		{ -EBUSY, "it was stopped by job control; let it continue (kill -CONT) and "
+			  "try again" },
+		{ -EAGAIN, "none of its threads came to a point where it can be copied; "
+			   "try again, or --snapshot=stop reads it while it stands still" },
+		{ -ENOTSUP, "none of its threads has a stack on which a copy can be made; "
+			    "--snapshot=stop reads it while it stands still" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(known); i++)
+		if (known[i].error == error) {
+			(void)snprintf(k->in.problem, sizeof(k->in.problem), "%s",
+				       known[i].reason);
+			return -ECANCELED;
+		}
+	return error;
+}
+
+static int reply_picture(struct keeper *k, struct reply *reply)
+{
+	struct freeze *f = &k->freeze;
+	int threads = sealed_copy("threads", f->thread, f->thread_count * sizeof(*f->thread));
+
+	if (threads < 0)
+		return threads;
+	reply->message.value[0] = f->pause_us;
+	reply->message.value[1] = f->tsc;
+	reply->message.value[2] = f->thread_count;
+	reply->close_fds = true;
+	keeper_reply_fd(reply, f->mem);
+	keeper_reply_fd(reply, f->maps);
+	keeper_reply_fd(reply, threads);
+	f->mem = f->maps = -1;	/* closed when they are sent */
+	return 0;
+}
+
+int keeper_on_freeze(struct keeper *k, const struct proto_message *request, struct reply *reply)
+{
+	enum freeze_way way = request->value[2] ? FREEZE_STOP : FREEZE_COPY;
+	int error = keeper_thaw(k);
+
+	k->gadgets = (struct freeze_gadgets){ request->value[0], request->value[1] };
+	if (!error)
+		error = check_freeze(k, way);
+	if (!error && k->in.done <= INJECT_RECORD)
+		error = inject_enter(&k->in, INJECT_RECORD);
+	if (error)
+		return error;
+	k->picture_unwanted = false;
+	error = freeze_begin(&k->in.at.target, &k->gadgets, way,
+			     tracee_now_ns() + FREEZE_LIMIT_NS, &k->freeze);
+	error = error ? explain_freeze(k, error) : reply_picture(k, reply);
+	if (error)
+		(void)keeper_thaw(k);
+	else
+		attachment_note_stop(&k->in.at, k->freeze.pause_us,
+				     (uint32_t)k->freeze.thread_count);
+	return error;
+}
+
+int keeper_thaw(struct keeper *k)
+{
+	return freeze_end(&k->in.at.target, &k->gadgets, tracee_now_ns() + FREEZE_LIMIT_NS,
+			  &k->freeze);
+}
+
+void keeper_tend_picture(struct keeper *k)
+{
+	const struct freeze *f = &k->freeze;
+
+	if (!f->child && !f->stop)
+		return;
+	if (k->gone || k->picture_unwanted || freeze_is_stale(&k->in.at.target, f))
+		(void)keeper_thaw(k);
+}
+
+/* A thread that was asked to stop in vain is traced until it gets a processor. */
+static void await_abandoned(void)
+{
+	uint64_t end = tracee_now_ns() + ABANDON_LIMIT_NS;
+
+	while (abandon_release() > 0 && tracee_wait_any(end) == 0)
+		;
+}
+
+/* Where nothing else was done to the target, this is the end: it is compared with before. */
+int keeper_on_thaw(struct keeper *k, const struct proto_message *request, struct reply *reply)
+{
+	int error = keeper_thaw(k);
+
+	(void)request;
+	(void)reply;
+	await_abandoned();
+	if (!error && k->in.done == INJECT_RECORD + 1)
+		error = inject_leave(&k->in, INJECT_RECORD);
+	return pidref_alive(&k->in.at.target.ref) ? error : 0;
+}
+
+int keeper_reap_left(struct keeper *k, const struct hook_plan *plan)
+{
+	int count;
+
+	k->gadgets = (struct freeze_gadgets){ plan->gadget_syscall_ret, plan->gadget_restorer };
+	if (!k->seccomp.allowed || !k->seccomp.may_copy ||
+	    !load_gadgets_fit(&k->in.at.target, k->gadgets.syscall_ret, k->gadgets.restorer))
+		return 0;
+	count = freeze_reap_left(&k->in.at.target, &k->gadgets,
+				 tracee_now_ns() + FREEZE_LIMIT_NS);
+	return count < 0 ? 0 : count;
+}

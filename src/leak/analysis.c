@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * analysis.c - see analysis.h.
+ *
+ * Blocks of an allocator that can't be walked are those that were seen since the attach: they
+ * can be lost like all others. Memory of such an allocator beyond them counts as roots,
+ * so that what only its older blocks hold is not called lost.
+ */
+#include "src/leak/analysis.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "src/leak/groups.h"
+#include "src/leak/heap.h"
+#include "src/leak/holders.h"
+#include "src/leak/mark.h"
+#include "src/leak/roots.h"
+
+#define PAGE 4096ull
+#define LOADER_DATA (256u * 1024)	/* it has some 20 KiB */
+
+struct analysis {
+	const struct analysis_input *input;
+	struct heap heap;
+	struct ranges known;	/* pages that hold blocks of allocators that can't be walked */
+	struct ranges excluded;
+	struct roots roots;
+	struct leak_report *report;
+	int error;
+};
+
+typedef int heap_walker(const struct picture *picture, const struct modules *modules,
+			struct heap *heap, struct heap_result *ret);
+
+static void note_heap(struct leak_report *report, const struct heap_result *result)
+{
+	struct leak_heap *heap = &report->heap[report->heap_count];
+
+	if (result->cover == HEAP_ABSENT || report->heap_count == LEAK_MAX_HEAPS)
+		return;
+	*heap = (struct leak_heap){ .covered = result->cover == HEAP_COVERED,
+				    .live_count = result->live_count,
+				    .live_bytes = result->live_bytes };
+	memcpy(heap->allocator, result->allocator, sizeof(heap->allocator));
+	memcpy(heap->version, result->version, sizeof(heap->version));
+	memcpy(heap->why, result->why, sizeof(heap->why));
+	report->heap_count++;
+	report->covers_older_blocks = report->covers_older_blocks && heap->covered;
+}
+
+static int walk_heaps(struct analysis *a)
+{
+	static heap_walker *const walkers[] = { heap_walk_glibc };
+	struct leak_report *report = a->report;
+
+	report->covers_older_blocks = true;
+	for (size_t i = 0; i < ARRAY_SIZE(walkers); i++) {
+		struct heap_result result = { .cover = HEAP_ABSENT };
+		int error = walkers[i](a->input->picture, a->input->modules, &a->heap, &result);
+
+		if (!error && result.cover == HEAP_TORN)
+			error = -EAGAIN;
+		if (error)
+			return error;
+		note_heap(report, &result);
+	}
+	report->covers_older_blocks = report->covers_older_blocks && report->heap_count > 0;
+	return 0;
+}
+
+/* --- blocks that only the session knows -------------------------------------- */
+
+static void note_place(void *context, const struct analysis_known *block)
+{
+	struct analysis *a = context;
+
+	if (!ranges_contain(blocks_segments(a->heap.blocks), block->address) &&
+	    block->bytes && block->address + block->bytes > block->address && !a->error)
+		a->error = ranges_add(&a->known, block->address & ~(PAGE - 1),
+				      (block->address + block->bytes + PAGE - 1) & ~(PAGE - 1));
+}
+
+static void note_block(void *context, const struct analysis_known *block)
+{
+	struct analysis *a = context;
+	int error;
+
+	if (a->error || !ranges_contain(&a->known, block->address))
+		return;
+	error = blocks_add(a->heap.blocks, block->address, block->bytes);
+	if (error == -ENOMEM)
+		a->error = error;
+}
+
+/* Its own segments must not meet those of a walker: what does is cut off. */
+static int add_piece(void *context, uint64_t low, uint64_t high)
+{
+	struct analysis *a = context;
+
+	return blocks_add_segment(a->heap.blocks, low, high, 8);
+}
+
+static int add_known(struct analysis *a)
+{
+	_cleanup_(ranges_done) struct ranges walked = { 0, 0, NULL };
+	const struct ranges *segments = blocks_segments(a->heap.blocks);
+	int error = 0;
+
+	if (!a->input->each_known)
+		return 0;
+	a->input->each_known(a->input->context, note_place, a);
+	if (a->error)
+		return a->error;
+	ranges_normalize(&a->known);
+	for (size_t i = 0; !error && i < segments->count; i++)
+		error = ranges_add(&walked, segments->range[i].low, segments->range[i].high);
+	ranges_normalize(&walked);
+	for (size_t i = 0; !error && i < a->known.count; i++)
+		error = ranges_outside(&walked, a->known.range[i].low, a->known.range[i].high,
+				       add_piece, a);
+	if (error)
+		return error;
+	a->input->each_known(a->input->context, note_block, a);
+	return a->error;
+}
+
+/* --- what is no root ---------------------------------------------------------- */
+
+static int exclude(struct analysis *a)
+{
+	int error = 0;
+
+	for (size_t i = 0; !error && i < a->heap.own.count; i++)
+		error = ranges_add(&a->excluded, a->heap.own.range[i].low,
+				   a->heap.own.range[i].high);
+	ranges_normalize(&a->excluded);
+	return error;
+}
+
+/* To read a hole of shared memory fills it, for everybody and for good: left alone. */
+static void drop_shared(struct analysis *a)
+{
+	struct roots *roots = &a->roots;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < roots->count; i++)
+		if (!roots->root[i].shared)
+			roots->root[kept++] = roots->root[i];
+	roots->count = kept;
+	roots->bytes -= roots->shared_bytes;
+	a->report->unread_shared_bytes = roots->shared_bytes;
+	roots->shared_bytes = 0;
+}
+
+/* --- what the dynamic loader holds -------------------------------------------- */
+
+static bool is_loader(const char *path)
+{
+	const char *name = strrchr(path, '/');
+
+	return name && (strncmp(name, "/ld-", 4) == 0 || strncmp(name, "/ld.so", 6) == 0);
+}
+
+/* A word of its data that leads into a block, be it to its middle, holds it (LEAKS.md). */
+static int add_held(struct roots *roots, uint64_t block)
+{
+	struct root_word *grown = reallocarray(roots->word, roots->word_count + 1, sizeof(*grown));
+
+	if (!grown)
+		return -ENOMEM;
+	roots->word = grown;
+	grown[roots->word_count++] = (struct root_word){ .value = block, .class = ROOT_GLOBALS };
+	return 0;
+}
+
+static int hold_from(struct analysis *a, const struct procmap *map)
+{
+	uint64_t word[512];
+	struct block block;
+	int error = 0;
+
+	for (uint64_t at = map->start; at < map->end && at - map->start < LOADER_DATA;
+	     at += sizeof(word)) {
+		size_t got = picture_read_some(a->input->picture, at, word, sizeof(word));
+
+		for (size_t i = 0; !error && i < got / sizeof(word[0]); i++)
+			if (blocks_find(a->heap.blocks, word[i], &block) &&
+			    block.address != word[i])
+				error = add_held(&a->roots, block.address);
+	}
+	return error;
+}
+
+/* ld.so's writable segment, and the anonymous rest of it. */
+static int hold_by_loader(struct analysis *a)
+{
+	const struct procmaps *maps = &a->input->picture->maps;
+	uint64_t end = 0;
+	int error = 0;
+
+	for (size_t i = 0; !error && i < maps->count; i++) {
+		const struct procmap *map = &maps->map[i];
+		bool rest = !map->inode && end && map->start == end;
+
+		if (!is_loader(map->path) && !rest)
+			continue;
+		end = map->end;
+		if (map->prot & PROCMAP_W)
+			error = hold_from(a, map);
+		if (rest)
+			end = 0;
+	}
+	return error;
+}
+
+static int mark(struct analysis *a, struct mark_sums *sums)
+{
+	struct roots_input roots = { .picture = a->input->picture,
+				     .heap = blocks_segments(a->heap.blocks),
+				     .excluded = &a->excluded, .blocks = a->heap.blocks,
+				     .classes = a->input->roots };
+	struct mark_input input = { .picture = a->input->picture, .blocks = a->heap.blocks,
+				    .roots = &a->roots, .heuristics = a->input->heuristics,
+				    .workers = a->input->workers };
+	int error = exclude(a);
+
+	if (!error)
+		error = roots_collect(&roots, &a->roots);
+	if (error)
+		return error;
+	drop_shared(a);
+	error = a->input->roots & ROOT_GLOBALS ? hold_by_loader(a) : 0;
+	return error ? error : mark_run(&input, sums);
+}
+
+static void tell_reachable(void *context, const struct analysis_known *block)
+{
+	struct analysis *a = context;
+	struct block found;
+
+	if (blocks_find(a->heap.blocks, block->address, &found) &&
+	    found.address == block->address &&
+	    mark_kind(a->heap.blocks, found.address) == BLOCK_REACHABLE)
+		a->input->reachable(a->input->context, block);
+}
+
+static int trace(struct analysis *a)
+{
+	struct leak_report *report = a->report;
+	struct holders_input input = { .picture = a->input->picture,
+				       .modules = a->input->modules,
+				       .blocks = a->heap.blocks, .roots = &a->roots };
+	struct holder_chains chains = { .count = 0 };
+	struct holders *holders = NULL;
+	int error = holders_new(&input, &holders);
+
+	report->traced = true;
+	if (!error && blocks_find(a->heap.blocks, a->input->trace_to, &report->trace_block)) {
+		report->trace_kind = mark_kind(a->heap.blocks, report->trace_block.address);
+		error = holders_trace(holders, a->input->trace_to, 0, 0, &chains);
+	}
+	report->trace = calloc(chains.count + 1, sizeof(*report->trace));
+	for (size_t i = 0; report->trace && i < chains.count; i++) {
+		char *text = chains.chain[i].count ? strdup(chains.chain[i].text) : NULL;
+
+		if (text)
+			report->trace[report->trace_count++] = text;
+	}
+	report->trace_cut = chains.cut;
+	holder_chains_done(&chains);
+	holders_free(holders);
+	return error;
+}
+
+static int make_groups(struct analysis *a)
+{
+	struct groups_input input = {
+		.picture = a->input->picture, .modules = a->input->modules,
+		.blocks = a->heap.blocks, .roots = &a->roots, .known = a->input->known,
+		.context = a->input->context, .heuristics = a->input->heuristics,
+	};
+
+	return groups_make(&input, a->report);
+}
+
+static int run(struct analysis *a)
+{
+	struct mark_sums sums = { .seconds = 0 };
+	int error = walk_heaps(a);
+
+	if (!error)
+		error = add_known(a);
+	if (!error)
+		error = mark(a, &sums);
+	if (error)
+		return error;
+	for (int i = 0; i < BLOCK_KINDS; i++)
+		a->report->kind[i] = (struct leak_sum){ sums.count[i], sums.bytes[i] };
+	a->report->scanned_bytes = sums.scanned_bytes;
+	a->report->pause_us = a->input->picture->pause_us;
+	if (a->input->each_known && a->input->reachable)
+		a->input->each_known(a->input->context, tell_reachable, a);
+	if (a->input->trace_to)
+		error = trace(a);
+	return error ? error : make_groups(a);
+}
+
+static double now(void)
+{
+	struct timespec t;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+int analysis_run(const struct analysis_input *input, struct leak_report **ret)
+{
+	struct analysis a = { .input = input };
+	double begin = now();
+	int error = leak_report_new(&a.report);
+
+	if (!error)
+		error = blocks_new(&a.heap.blocks);
+	if (!error)
+		error = run(&a);
+	roots_done(&a.roots);
+	ranges_done(&a.known);
+	ranges_done(&a.excluded);
+	blocks_free(a.heap.blocks);
+	heap_done(&a.heap);
+	if (error) {
+		leak_report_free(a.report);
+		return error;
+	}
+	a.report->seconds = now() - begin;
+	leak_report_sort(a.report);
+	*ret = a.report;
+	return 0;
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * analysis.h - from a picture of the process to a leak report.
+ *
+ * heap walks -> blocks -> roots -> marking -> groups. Needs nothing of a session but
+ * what it knows of single blocks, if it watched.
+ */
+#ifndef MEMATTACH_LEAK_ANALYSIS_H
+#define MEMATTACH_LEAK_ANALYSIS_H
+
+#include "src/leak/leak_report.h"
+#include "src/leak/picture.h"
+#include "src/modules.h"
+
+/* What was seen of a block since the attach. */
+struct analysis_known {
+	uint64_t address, bytes;
+	uint32_t site;
+	double age;		/* seconds at the picture */
+};
+struct analysis_input {
+	const struct picture *picture;
+	const struct modules *modules;	/* of the picture */
+	/* The block at address as the session knows it; false: not seen. NULL: no session. */
+	bool (*known)(void *context, uint64_t address, struct analysis_known *ret);
+	/* All of them, in any order. NULL: none. */
+	void (*each_known)(void *context,
+			   void (*each)(void *each_context, const struct analysis_known *block),
+			   void *each_context);
+	/* Told each of them that can still be reached. NULL: not asked for. */
+	void (*reachable)(void *context, const struct analysis_known *block);
+	void *context;
+	uint64_t trace_to;		/* the chains that hold this block are wanted; 0: none */
+	unsigned int roots;		/* enum root_class */
+	unsigned int heuristics;	/* enum mark_heuristic */
+	unsigned int workers;
+};
+
+/* 0; -EAGAIN a thread was inside an allocator: take another picture; -ENOMEM; -errno. */
+int analysis_run(const struct analysis_input *input, struct leak_report **ret) _must_check_;
+
+#endif

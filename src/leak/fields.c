@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * fields.c - variables and types of all modules, and what pointers lead to.
+ *
+ * What is only declared where it is used (struct cache; in a header) is looked up by its
+ * qualified name: in modules that were asked about already, then in the first few others.
+ * libstdc++'s lists, trees and hash tables link their nodes by a base class that has no
+ * value; the type of the value is taken from the container's template arguments instead,
+ * and carried from node to node.
+ */
+#include "src/leak/fields.h"
+
+#include <dwarf.h>
+#include <errno.h>
+#include <string.h>
+
+#include "src/base/hashmap.h"
+#include "src/leak/field_walk.h"
+#include "src/leak/type_names.h"
+#include "src/leak/type_shape.h"
+
+#define MAX_FOREIGN	16u	/* modules that are opened to look for a type */
+#define MAX_COMPLETED	(1u << 16)
+
+struct fields {
+	const struct modules *modules;
+	struct debug_index **index;	/* [module id - 1] */
+	uint32_t index_count;
+	struct hashmap completed;	/* a declaration -> index in complete + 1, or 0 */
+	Dwarf_Die *complete;
+	size_t complete_count, complete_room;
+};
+
+int fields_new(const struct modules *modules, struct fields **ret)
+{
+	struct fields *fields = calloc(1, sizeof(*fields));
+
+	if (!fields)
+		return -ENOMEM;
+	fields->modules = modules;
+	*ret = fields;
+	return 0;
+}
+
+void fields_free(struct fields *fields)
+{
+	if (!fields)
+		return;
+	for (uint32_t i = 0; i < fields->index_count; i++)
+		debug_index_free(fields->index[i]);
+	free(fields->index);
+	hashmap_done(&fields->completed);
+	free(fields->complete);
+	free(fields);
+}
+
+struct debug_index *fields_index(struct fields *fields, const struct module *module)
+{
+	struct debug_index **grown;
+	uint32_t count = module->id + 31;
+
+	if (module->id > fields->index_count) {
+		grown = reallocarray(fields->index, count, sizeof(struct debug_index *));
+		if (!grown)
+			return NULL;
+		memset(grown + fields->index_count, 0,
+		       (count - fields->index_count) * sizeof(struct debug_index *));
+		fields->index = grown;
+		fields->index_count = count;
+	}
+	if (!fields->index[module->id - 1] &&
+	    debug_index_new(module, &fields->index[module->id - 1]) < 0)
+		return NULL;
+	return fields->index[module->id - 1];
+}
+
+/* ---- variables ---- */
+
+bool fields_type_of(Dwarf_Die *variable, struct field_type *ret)
+{
+	*ret = (struct field_type){ .die = { .addr = NULL } };
+	return variable->addr && type_of_entry(variable, &ret->die);
+}
+
+static bool find_variable(struct fields *fields, const struct module *module, uint64_t address,
+			  bool thread_local, struct field_variable *ret)
+{
+	struct debug_index *index = fields_index(fields, module);
+
+	if (!index || !debug_index_variable(index, address, thread_local, &ret->variable))
+		return false;
+	ret->module = module;
+	(void)fields_type_of(&ret->variable.die, &ret->type);
+	return true;
+}
+
+bool fields_global(struct fields *fields, uint64_t address, struct field_variable *ret)
+{
+	const struct module *module = modules_find(fields->modules, address);
+
+	if (!module || !find_variable(fields, module, address - module->bias, false, ret))
+		return false;
+	ret->variable.address += module->bias;
+	return true;
+}
+
+bool fields_thread_local(struct fields *fields, const struct module *module, uint64_t offset,
+			 struct field_variable *ret)
+{
+	return find_variable(fields, module, offset, true, ret);
+}
+
+/* ---- types by name ---- */
+
+static bool type_in(struct fields *fields, uint32_t id, uint64_t hash, Dwarf_Die *ret)
+{
+	const struct module *module = modules_get(fields->modules, id);
+	struct debug_index *index;
+
+	if (!module || module->closed || module->kind != MODULE_FILE)
+		return false;
+	index = fields_index(fields, module);
+	return index && debug_index_type(index, hash, ret);
+}
+
+/* first: id of the module to ask first, 0: none. */
+static bool type_by_hash(struct fields *fields, uint32_t first, uint64_t hash, Dwarf_Die *ret)
+{
+	uint32_t foreign = 0;
+
+	if (first && type_in(fields, first, hash, ret))
+		return true;
+	for (uint32_t i = 0; i < fields->index_count; i++)
+		if (fields->index[i] && type_in(fields, i + 1, hash, ret))
+			return true;
+	for (uint32_t id = 1; id <= modules_count(fields->modules) && foreign < MAX_FOREIGN; id++) {
+		if (id <= fields->index_count && fields->index[id - 1])
+			continue;
+		foreign++;
+		if (type_in(fields, id, hash, ret))
+			return true;
+	}
+	return false;
+}
+
+bool fields_type_named(struct fields *fields, uint64_t near, const char *name,
+		       struct field_type *ret)
+{
+	const struct module *module = modules_find(fields->modules, near);
+
+	return type_by_hash(fields, module ? module->id : 0,
+			    type_name_hash(TYPE_NAME_EMPTY, name), &ret->die);
+}
+
+static uint64_t keep_complete(struct fields *fields, const Dwarf_Die *die)
+{
+	size_t room = fields->complete_room ? fields->complete_room * 2 : 64;
+	Dwarf_Die *grown;
+
+	if (fields->complete_count == fields->complete_room) {
+		grown = reallocarray(fields->complete, room, sizeof(*grown));
+		if (!grown)
+			return 0;
+		fields->complete = grown;
+		fields->complete_room = room;
+	}
+	fields->complete[fields->complete_count++] = *die;
+	return fields->complete_count;
+}
+
+bool field_complete(struct fields *fields, Dwarf_Die *type)
+{
+	uint64_t key = (uint64_t)(uintptr_t)type->addr, at = 0, hash;
+	Dwarf_Die found;
+
+	if (!type_is_record(type) || !dwarf_hasattr(type, DW_AT_declaration))
+		return true;
+	if (!hashmap_get(&fields->completed, key, &at)) {
+		hash = debug_type_name_hash(type);
+		if (hash && type_by_hash(fields, 0, hash, &found))
+			at = keep_complete(fields, &found);
+		if (hashmap_count(&fields->completed) < MAX_COMPLETED)
+			(void)!hashmap_put(&fields->completed, key, at);
+	}
+	if (at)
+		*type = fields->complete[at - 1];
+	return at != 0;
+}
+
+uint64_t fields_size(const struct field_type *type)
+{
+	return type->die.addr ? type_size(&type->die) : 0;
+}
+
+/* ---- blocks ---- */
+
+void fields_walk(struct fields *fields, const struct field_type *type, uint64_t offset,
+		 struct field_path *ret)
+{
+	struct field_walk walk = { .fields = fields, .path = ret };
+
+	memset(ret, 0, sizeof(*ret));
+	if (type->die.addr)
+		field_walk_run(&walk, &type->die, offset);
+}
+
+/* Puts step before the path that was found. */
+static void prepend(struct field_path *path, struct field_step step)
+{
+	if (path->fit == FIELD_NONE)
+		return;
+	if (path->count == FIELD_MAX_STEPS)
+		path->count--;
+	memmove(&path->step[1], &path->step[0], path->count * sizeof(path->step[0]));
+	path->step[0] = step;
+	path->count++;
+}
+
+static void walk_node(struct fields *fields, const struct field_view *view, uint64_t relative,
+		      struct field_path *ret)
+{
+	if (relative >= view->node) {
+		fields_walk(fields, &view->type, relative - view->node, ret);
+		prepend(ret, (struct field_step){ .name = "_M_storage" });
+		return;
+	}
+	*ret = (struct field_path){ .fit = FIELD_POINTER, .count = 1,
+				    .step = { { .name = "_M_nxt" } } };
+}
+
+/* Whether a block of bytes can be n elements of size, with what an allocator adds. */
+static bool is_array(uint64_t bytes, uint64_t base, uint64_t size)
+{
+	uint64_t first = base % size;
+
+	return bytes >= first && (bytes - first) / size >= 2 && (bytes - first) % size < 32;
+}
+
+static void walk_array(struct fields *fields, const struct field_view *view, uint64_t size,
+		       uint64_t offset, struct field_path *ret)
+{
+	uint64_t first = view->base % size;
+	int64_t zero = view->array ? 0 : (int64_t)(view->base / size);
+
+	if (offset < first)
+		return;
+	fields_walk(fields, &view->type, (offset - first) % size, ret);
+	prepend(ret, (struct field_step){ .index = (int64_t)((offset - first) / size) - zero });
+}
+
+/* A single record, perhaps with an open array at its end. */
+static void walk_single(struct fields *fields, const struct field_view *view, uint64_t relative,
+			struct field_path *ret)
+{
+	struct field_walk walk = { .fields = fields, .path = ret, .open = true };
+
+	field_walk_run(&walk, &view->type.die, relative);
+}
+
+void fields_walk_block(struct fields *fields, const struct field_view *view, uint64_t bytes,
+		       uint64_t offset, struct field_path *ret)
+{
+	uint64_t relative = offset - view->base, size = fields_size(&view->type);
+	Dwarf_Die type = view->type.die;
+
+	memset(ret, 0, sizeof(*ret));
+	if (view->node) {
+		if (offset >= view->base)
+			walk_node(fields, view, relative, ret);
+		return;
+	}
+	if (size == 0 || offset >= bytes || !type_strip(&type))
+		return;
+	if (!type_is_record(&type) && dwarf_tag(&type) != DW_TAG_array_type) {
+		if (size >= 8)	/* char * and the like say nothing of what they point to */
+			walk_array(fields, view, size, offset, ret);
+		return;
+	}
+	if (!view->array && offset >= view->base)
+		walk_single(fields, view, relative, ret);
+	if (view->array || (ret->fit < FIELD_WORD && is_array(bytes, view->base, size)))
+		walk_array(fields, view, size, offset, ret);
+}
+
+/* Bytes of links in libstdc++'s nodes before the value, 0: no such type. */
+static uint64_t node_bytes(Dwarf_Die *type)
+{
+	static const struct {
+		const char *name;
+		uint64_t bytes;
+	} known[] = {
+		{ "_Rb_tree_node_base", 32 }, { "_List_node_base", 16 },
+		{ "_Hash_node_base", 8 }, { "_Fwd_list_node_base", 8 },
+	};
+	const char *name = type_is_record(type) ? dwarf_diename(type) : NULL;
+
+	for (size_t i = 0; name && i < ARRAY_SIZE(known); i++)
+		if (strcmp(name, known[i].name) == 0)
+			return known[i].bytes;
+	return 0;
+}
+
+/* A std::vector's elements always are an array, even one. */
+static bool leads_to_array(const struct field_path *path)
+{
+	const char *name = path->count ? path->step[path->count - 1].name : NULL;
+
+	return name && (strcmp(name, "_M_start") == 0 || strcmp(name, "_M_finish") == 0 ||
+			strcmp(name, "_M_end_of_storage") == 0);
+}
+
+static bool pointee(struct fields *fields, const struct field_type *pointer, Dwarf_Die *ret)
+{
+	*ret = pointer->die;
+	return ret->addr && type_strip(ret) && type_is_pointer(ret) && type_of_entry(ret, ret) &&
+	       type_strip(ret) && field_complete(fields, ret);
+}
+
+bool fields_follow(struct fields *fields, const struct field_path *path,
+		   const struct field_view *before, uint64_t base, struct field_view *ret)
+{
+	struct field_view view = { .base = base, .array = leads_to_array(path),
+				   .element = path->element };
+
+	if (before && !view.element.die.addr)
+		view.element = before->element;
+	if (before && before->node && path->count == 1 && !path->leaf.die.addr) {
+		view.type = before->type;	/* from node to node */
+		view.node = before->node;
+		*ret = view;
+		return true;
+	}
+	if (!pointee(fields, &path->leaf, &view.type.die))
+		return false;
+	view.node = node_bytes(&view.type.die);
+	if (view.node)
+		view.type = view.element;
+	*ret = view;
+	return view.type.die.addr != NULL;
+}

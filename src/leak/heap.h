@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * heap.h - blocks that an allocator holds, read from its own structures.
+ *
+ * One walker for each allocator (heap_glibc.c, ...). It checks itself against the allocator's
+ * totals and says how far it
+ * can be believed. Everything it reads is hostile: bounded, and no chunk is believed twice.
+ */
+#ifndef MEMATTACH_LEAK_HEAP_H
+#define MEMATTACH_LEAK_HEAP_H
+
+#include "src/leak/blocks.h"
+#include "src/leak/picture.h"
+#include "src/leak/ranges.h"
+#include "src/modules.h"
+
+enum heap_cover {
+	HEAP_ABSENT = 0,	/* this allocator is not in the process */
+	HEAP_COVERED,		/* every live block was found, and the allocator's totals agree */
+	HEAP_TORN,		/* a thread was inside the allocator: take another picture */
+	HEAP_NOT_COVERED,	/* it is there, and can't be walked: see why */
+};
+struct heap_result {
+	enum heap_cover cover;
+	char allocator[16];	/* "glibc", "musl", "mimalloc", "jemalloc", "tcmalloc" */
+	char version[32];	/* of the layout that fits, "" unknown */
+	char why[160];		/* for people, when not covered or torn */
+	uint64_t live_count, live_bytes;	/* usable bytes */
+	uint64_t free_count, free_bytes;	/* chunks that are free or cached */
+	uint64_t arenas, mmapped;
+};
+/*
+ * What walkers fill. A walk that does not end in HEAP_COVERED has added nothing: it is
+ * made once to validate and once more to add.
+ */
+struct heap {
+	struct blocks *blocks;		/* borrowed */
+	struct ranges own;		/* the allocators' own data: neither roots nor blocks */
+};
+/* Frees own; the blocks are their owner's. */
+void heap_done(struct heap *heap);
+
+/*
+ * Every walker: 0 (see ret->cover) or -ENOMEM. modules: of the target, for symbols and
+ * the places of the libraries' data.
+ */
+int heap_walk_glibc(const struct picture *picture, const struct modules *modules,
+		    struct heap *heap, struct heap_result *ret) _must_check_;
+
+#endif

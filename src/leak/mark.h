@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * mark.h - which blocks can still be reached, and by what kind of pointer.
+ *
+ * The kinds and their meaning are memcheck's (its manual, 4.2.8): start pointers and those that
+ * an idiom explains make a block reachable; mere interior pointers, possibly lost; what no
+ * root leads to is lost, one leader for each cycle, the rest indirectly.
+ */
+#ifndef MEMATTACH_LEAK_MARK_H
+#define MEMATTACH_LEAK_MARK_H
+
+#include "src/leak/blocks.h"
+#include "src/leak/picture.h"
+#include "src/leak/roots.h"
+
+/*
+ * Interior pointers that count as start pointers; memcheck's heuristics of the same names. Sizes
+ * here are usable ones, and the program may have asked for some bytes less: what fits any size it
+ * can have asked for counts.
+ */
+enum mark_heuristic {
+	MARK_STDSTRING = 1,	/* length, capacity and reference count stand before the text */
+	MARK_LENGTH64 = 2,	/* the block begins with its length minus 8 (sqlite3's) */
+	MARK_NEWARRAY = 4,	/* new T[n]: the number of elements stands first */
+	MARK_MULTIPLE_INHERITANCE = 8,	/* points to another vtable pointer of the same object */
+	MARK_ALL_HEURISTICS = 15,
+};
+struct mark_input {
+	const struct picture *picture;
+	struct blocks *blocks;		/* its marks are changed */
+	const struct roots *roots;
+	unsigned int heuristics;	/* enum mark_heuristic */
+	unsigned int workers;		/* threads, at least 1; the result is always the same */
+	size_t memory;			/* bytes for buffers and work lists; 0: 1/20 of the heap */
+};
+struct mark_sums {
+	uint64_t count[BLOCK_KINDS], bytes[BLOCK_KINDS];
+	uint64_t scanned_bytes;		/* looked through for pointers: roots, and every block */
+	size_t memory;			/* taken at most, beside the map */
+	double seconds;
+};
+/*
+ * Marks everything, again if it was done before. What can't be read counts as zeros; with less
+ * memory than it wants it takes longer, by 2 us a block at worst. The map must not be changed
+ * from here on. 0, -EINVAL (no worker), -ENOMEM.
+ */
+int mark_run(const struct mark_input *input, struct mark_sums *ret) _must_check_;
+/* After mark_run. pre: address is a block's start. */
+enum block_kind mark_kind(const struct blocks *blocks, uint64_t address);
+/*
+ * After mark_run: what is lost because the definitely lost block at leader is: calls each for
+ * it first and then, in no order, for every block that only it leads to. The sum of their bytes is
+ * what memcheck calls "N (D direct, I indirect)": a block that several leaders lead to is listed
+ * for one of them only. each returns not 0 to end it, which is then the result. -ENOENT: no block
+ * starts at leader; -ENOMEM. Memory: 8 bytes for each former leader among them.
+ */
+int mark_each_of_leader(const struct mark_input *input, uint64_t leader,
+			int (*each)(void *context, const struct block *block), void *context);
+
+#endif

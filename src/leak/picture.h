@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * picture.h - the whole target as it stood at one moment, to be read at leisure.
+ *
+ * The keeper makes it (inject/picture.h): a child of the target that shares its
+ * pages and never runs, and the registers of every thread from the same pause.
+ * Everything in it is hostile.
+ */
+#ifndef MEMATTACH_LEAK_PICTURE_H
+#define MEMATTACH_LEAK_PICTURE_H
+
+#include <sys/user.h>
+
+#include "src/base/elf_image.h"
+#include "src/base/procmaps.h"
+#include "src/leak/ranges.h"
+
+struct picture_thread {
+	int32_t tid;
+	uint32_t reserved;
+	struct user_regs_struct registers;	/* as the thread itself would see them */
+};
+struct picture {
+	int mem;			/* owned; reads the frozen memory by address, with pread */
+	struct procmaps maps;		/* of the frozen memory */
+	size_t thread_count;
+	struct picture_thread *thread;	/* owned */
+	uint64_t pause_us;		/* how long the target stood still for it */
+	int live;			/* owned; the running target's memory, -1: none */
+	struct ranges live_ranges;	/* what is read there: the picture has no copy of it */
+	struct elf_reader reader;	/* over mem; points into this struct: never copy it */
+};
+
+/*
+ * Takes ownership of mem; maps_text is copied out of maps_fd (borrowed). threads: copied.
+ * 0 or -errno; ret is empty then and mem closed.
+ */
+int picture_open(int mem, int maps_fd, const struct picture_thread *threads, size_t count,
+		 struct picture *ret) _must_check_;
+/*
+ * Memory that the target keeps from its children (MADV_DONTFORK; V8's heaps): what is
+ * private and writable in maps, and not in the picture, is read from live (a
+ * descriptor, taken) when it is looked at, and stands in picture->maps. It is younger than the
+ * rest, and may be torn. 0, -ENOMEM (live is closed).
+ */
+int picture_add_live(struct picture *picture, int live, const struct procmaps *maps) _must_check_;
+void picture_done(struct picture *picture);
+/* As much as is there from address on, up to bytes; the count, 0 if nothing. */
+size_t picture_read_some(const struct picture *picture, uint64_t address, void *buffer,
+			 size_t bytes);
+/* Exactly bytes: 0, or -EFAULT. */
+int picture_read(const struct picture *picture, uint64_t address, void *buffer, size_t bytes)
+	_must_check_;
+/* One aligned or unaligned word; 0 where there is none. */
+uint64_t picture_word(const struct picture *picture, uint64_t address);
+
+#endif

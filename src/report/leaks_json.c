@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * leaks_json.c - the leaks of the document, in one of two forms, and which one shows.
+ *
+ * Where memory was searched (input->leaks), every group has a verdict of reachability. Where
+ * only allocations were watched, "not-freed" says no more than that, and the sums are null.
+ * Addresses are text: they are names, not amounts, and numbers above 2^53 do not survive
+ * every JSON reader. Groups are complete whatever --top says: tools compare documents.
+ */
+#include "src/report/leaks_json.h"
+
+static void put_addresses(struct emit *emit, const uint64_t *address, uint32_t count)
+{
+	emit_begin(emit, "addresses", '[');
+	for (uint32_t i = 0; i < count; i++) {
+		char text[24];
+
+		snprintf(text, sizeof(text), "0x%llx", (unsigned long long)address[i]);
+		emit_text(emit, NULL, text);
+	}
+	emit_end(emit, ']');
+}
+
+static void put_not_freed(struct emit *emit, const struct snapshot_leak *leak)
+{
+	emit_begin(emit, NULL, '{');
+	emit_text(emit, "verdict", "not-freed");
+	emit_uint(emit, "count", leak->count);
+	emit_uint(emit, "bytes", leak->bytes);
+	emit_null(emit, "type");
+	emit_null(emit, "variable");
+	emit_null(emit, "held_by");
+	put_addresses(emit, leak->address, leak->address_count);
+	emit_uint(emit, "site", leak->site);
+	emit_end(emit, '}');
+}
+
+/* What was allocated since the attach and not freed; reachability was not looked at: null. */
+static void put_watched(struct emit *emit, const struct snapshot *snapshot)
+{
+	static const char *const unknown[] = { "pause_us", "scanned_bytes", "definitely_lost",
+					       "indirectly_lost", "possibly_lost",
+					       "still_reachable" };
+
+	if (!snapshot->has_leaks) {
+		emit_null(emit, "leaks");
+		return;
+	}
+	emit_begin(emit, "leaks", '{');
+	emit_bool(emit, "covers_older_blocks", false);
+	for (size_t i = 0; i < ARRAY_SIZE(unknown); i++)
+		emit_null(emit, unknown[i]);
+	emit_begin(emit, "groups", '[');
+	for (size_t i = 0; i < snapshot->leak_count; i++)
+		put_not_freed(emit, &snapshot->leak[i]);
+	emit_end(emit, ']');
+	emit_end(emit, '}');
+}
+
+static void put_sum(struct emit *emit, const char *key, const struct leak_sum *sum)
+{
+	emit_begin(emit, key, '{');
+	emit_uint(emit, "count", sum->count);
+	emit_uint(emit, "bytes", sum->bytes);
+	emit_end(emit, '}');
+}
+
+static void put_heap(struct emit *emit, const struct leak_heap *heap)
+{
+	emit_begin(emit, NULL, '{');
+	emit_text(emit, "allocator", heap->allocator);
+	emit_text(emit, "version", heap->version[0] ? heap->version : NULL);
+	emit_bool(emit, "covered", heap->covered);
+	emit_text(emit, "why", heap->covered || !heap->why[0] ? NULL : heap->why);
+	emit_uint(emit, "live_count", heap->live_count);
+	emit_uint(emit, "live_bytes", heap->live_bytes);
+	emit_end(emit, '}');
+}
+
+static void put_heaps(struct emit *emit, const struct leak_report *leaks)
+{
+	emit_begin(emit, "heaps", '[');
+	for (uint32_t i = 0; i < leaks->heap_count && i < LEAK_MAX_HEAPS; i++)
+		put_heap(emit, &leaks->heap[i]);
+	emit_end(emit, ']');
+}
+
+static void put_group(struct emit *emit, const struct leak_group *group)
+{
+	emit_begin(emit, NULL, '{');
+	emit_text(emit, "verdict", leak_verdict_name(group->verdict));
+	emit_uint(emit, "count", group->count);
+	emit_uint(emit, "bytes", group->bytes);
+	emit_uint(emit, "indirect_count", group->indirect_count);
+	emit_uint(emit, "indirect_bytes", group->indirect_bytes);
+	emit_uint(emit, "size", group->size);
+	emit_text(emit, "type", group->type);
+	emit_text(emit, "variable", group->variable);
+	emit_text(emit, "held_by", group->held_by);
+	put_addresses(emit, group->address, group->address_count);
+	emit_uint_if(emit, "site", group->site, group->site);
+	emit_real_if(emit, "growth_per_hour", group->growth);
+	emit_real_if(emit, "oldest_seconds", group->oldest);
+	emit_end(emit, '}');
+}
+
+static void put_searched(struct emit *emit, const struct leak_report *leaks)
+{
+	emit_begin(emit, "leaks", '{');
+	emit_bool(emit, "covers_older_blocks", leaks->covers_older_blocks);
+	emit_uint(emit, "pause_us", leaks->pause_us);
+	emit_uint(emit, "scanned_bytes", leaks->scanned_bytes);
+	put_sum(emit, "definitely_lost", &leaks->kind[BLOCK_DEFINITELY_LOST]);
+	put_sum(emit, "indirectly_lost", &leaks->kind[BLOCK_INDIRECTLY_LOST]);
+	put_sum(emit, "possibly_lost", &leaks->kind[BLOCK_POSSIBLY_LOST]);
+	put_sum(emit, "still_reachable", &leaks->kind[BLOCK_REACHABLE]);
+	put_sum(emit, "suppressed", &leaks->suppressed);
+	put_heaps(emit, leaks);
+	emit_begin(emit, "groups", '[');
+	for (size_t i = 0; i < leaks->group_count; i++)
+		put_group(emit, &leaks->group[i]);
+	emit_end(emit, ']');
+	emit_end(emit, '}');
+}
+
+void leaks_json_put(struct emit *emit, const struct report_input *input)
+{
+	if (input->leaks)
+		put_searched(emit, input->leaks);
+	else
+		put_watched(emit, input->snapshot);
+}

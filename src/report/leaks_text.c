@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * leaks_text.c - what is lost, for people: how far the search reached, then what it found.
+ *
+ * What was not covered, and why, stands before any figure: "0 lost" means nothing where older
+ * blocks could not be seen. The words are memcheck's, which users know, and so is the closing
+ * LEAK SUMMARY, in one line that a log keeps. Blocks that are merely reachable are left out
+ * unless so many groups are asked for: they are most of a healthy program.
+ * Types, variables and holders come from the target's memory and files: printable_copy.
+ * Rejected: a table with a column each; a type of C++ alone is wider than a terminal.
+ */
+#include "src/report/leaks_text.h"
+
+#include <math.h>
+
+#include "src/report/human.h"
+#include "src/report/text_put.h"
+
+#define SHOWN_ADDRESSES	4u
+
+static const char *verdict_title(enum leak_verdict verdict)
+{
+	static const char *const title[] = {
+		[LEAK_DEFINITELY_LOST] = "definitely lost",
+		[LEAK_POSSIBLY_LOST] = "possibly lost",
+		[LEAK_STUCK] = "stuck (still reachable)",
+		[LEAK_GROWING] = "growing (still reachable)",
+		[LEAK_OLD] = "old (still reachable)",
+		[LEAK_REACHABLE] = "still reachable",
+	};
+
+	return (size_t)verdict < ARRAY_SIZE(title) ? title[verdict] : "unknown";
+}
+
+/* One allocator, and whether its blocks from before the attach are among what was searched. */
+static void put_heap(FILE *out, const struct style *style, const struct leak_heap *heap)
+{
+	text_put_label(out, "heap");
+	text_put_printable(out, heap->allocator);
+	if (heap->version[0]) {
+		fputc(' ', out);
+		text_put_printable(out, heap->version);
+	}
+	fputs(": ", out);
+	text_put_blocks(out, heap->live_bytes, heap->live_count);
+	if (heap->covered) {
+		fputs(", those from before the attach too\n", out);
+		return;
+	}
+	fprintf(out, "; %snot covered%s from before the attach", style->warn, style->plain);
+	if (heap->why[0]) {
+		fputs(": ", out);
+		text_put_printable(out, heap->why);
+	}
+	fputc('\n', out);
+}
+
+static void put_search(FILE *out, const struct report_input *input)
+{
+	const struct leak_report *leaks = input->leaks;
+	const struct style *style = style_for(&input->options);
+
+	fprintf(out, "\n%sLeaks: what nothing in the process leads to any more%s\n", style->bold,
+		style->plain);
+	text_put_label(out, "searched");
+	fprintf(out, "%s in %s; the process stood still for %s\n",
+		human_bytes((double)leaks->scanned_bytes).text, human_seconds(leaks->seconds).text,
+		human_seconds((double)leaks->pause_us / 1e6).text);
+	for (uint32_t i = 0; i < leaks->heap_count && i < LEAK_MAX_HEAPS; i++)
+		put_heap(out, style, &leaks->heap[i]);
+	if (leaks->heap_count == 0)
+		fprintf(out, "  %s%-10s%sno allocator was found: only blocks seen since the "
+			"attach\n", style->warn, "heap", style->plain);
+	else if (!leaks->covers_older_blocks)
+		fprintf(out, "  %s%-10s%sof blocks from before the attach, some or all are missing "
+			"below\n", style->warn, "older", style->plain);
+}
+
+static void put_sum(FILE *out, const char *name, const struct leak_sum *sum)
+{
+	fprintf(out, "  %-16s %12s block%s %12s\n", name, human_count((double)sum->count).text,
+		sum->count == 1 ? " " : "s", human_bytes((double)sum->bytes).text);
+}
+
+static void put_sums(FILE *out, const struct leak_report *leaks)
+{
+	fputc('\n', out);
+	put_sum(out, "definitely lost", &leaks->kind[BLOCK_DEFINITELY_LOST]);
+	put_sum(out, "indirectly lost", &leaks->kind[BLOCK_INDIRECTLY_LOST]);
+	put_sum(out, "possibly lost", &leaks->kind[BLOCK_POSSIBLY_LOST]);
+	put_sum(out, "still reachable", &leaks->kind[BLOCK_REACHABLE]);
+	if (leaks->suppressed.count)
+		put_sum(out, "suppressed", &leaks->suppressed);
+}
+
+static void put_title(FILE *out, const struct style *style, const struct leak_group *group,
+		      size_t rank)
+{
+	fprintf(out, "\n%s#%zu  %s:%s ", style->bold, rank + 1, verdict_title(group->verdict),
+		style->plain);
+	text_put_blocks(out, group->bytes, group->count);
+	if (group->size && group->count > 1)
+		fprintf(out, " of %s each", human_bytes((double)group->size).text);
+	if (group->indirect_count)
+		fprintf(out, " (+ %s indirectly in %s)",
+			human_bytes((double)group->indirect_bytes).text,
+			human_count((double)group->indirect_count).text);
+	text_put_quoted(out, " of type", group->type);
+	text_put_quoted(out, ", assigned to", group->variable);
+	fputc('\n', out);
+}
+
+static void put_age(FILE *out, const struct style *style, const struct leak_group *group)
+{
+	if (isfinite(group->oldest))
+		fprintf(out, "%s %s old", group->count == 1 ? "   " : "    the oldest is",
+			human_seconds(group->oldest).text);
+	else
+		fputs("    of unknown age", out);
+	if (isfinite(group->growth))
+		fprintf(out, "; %s%s/h%s", group->growth > 0 ? style->warn : "",
+			human_bytes_signed(group->growth).text,
+			group->growth > 0 ? style->plain : "");
+	fputc('\n', out);
+}
+
+static void put_addresses(FILE *out, const struct leak_group *group)
+{
+	if (group->address_count == 0)
+		return;
+	fputs("    at", out);
+	for (uint32_t i = 0; i < group->address_count && i < SHOWN_ADDRESSES; i++)
+		fprintf(out, " 0x%llx", (unsigned long long)group->address[i]);
+	fputs(group->count > SHOWN_ADDRESSES ? " ...\n" : "\n", out);
+}
+
+static void put_origin(FILE *out, const struct report_input *input, const struct leak_group *group)
+{
+	const struct snapshot_site *site = text_site_by_id(input->snapshot, group->site);
+	const struct style *style = style_for(&input->options);
+
+	if (group->site && site)
+		text_put_stack(out, input, site);
+	else
+		fprintf(out, "      %s%s%s\n", style->dim,
+			group->site ? "(its stack is not known)" : "allocated before the attach",
+			style->plain);
+}
+
+static void put_group(FILE *out, const struct report_input *input, size_t rank)
+{
+	const struct leak_group *group = &input->leaks->group[rank];
+	const struct style *style = style_for(&input->options);
+	bool lost = group->verdict <= LEAK_POSSIBLY_LOST;
+
+	put_title(out, style, group, rank);
+	put_age(out, style, group);
+	put_addresses(out, group);
+	if (group->held_by) {
+		text_put_quoted(out, lost ? "    last held by" : "    held by", group->held_by);
+		fputc('\n', out);
+	}
+	put_origin(out, input, group);
+}
+
+/* Lost or suspect; they come first. */
+static size_t count_suspects(const struct leak_report *leaks)
+{
+	size_t count = 0;
+
+	while (count < leaks->group_count && leaks->group[count].verdict < LEAK_REACHABLE)
+		count++;
+	return count;
+}
+
+static void put_groups(FILE *out, const struct report_input *input)
+{
+	const struct style *style = style_for(&input->options);
+	size_t suspects = count_suspects(input->leaks);
+	size_t count = input->options.top ? input->leaks->group_count : suspects;
+	size_t top = text_shown(&input->options, count);
+
+	if (suspects == 0)
+		fputs("\n  Nothing lost, nothing suspect.\n", out);
+	if (top)
+		fprintf(out, "\n%sTop %zu of %zu group%s%s\n", style->bold, top, count,
+			text_plural(count), style->plain);
+	for (size_t i = 0; i < top; i++)
+		put_group(out, input, i);
+}
+
+static void put_summary(FILE *out, const struct report_input *input)
+{
+	static const struct {
+		const char *name;
+		enum block_kind kind;
+	} part[] = {
+		{ "definitely lost", BLOCK_DEFINITELY_LOST },
+		{ ", indirectly lost", BLOCK_INDIRECTLY_LOST },
+		{ ", possibly lost", BLOCK_POSSIBLY_LOST },
+		{ ", still reachable", BLOCK_REACHABLE },
+	};
+	const struct leak_report *leaks = input->leaks;
+	const struct style *style = style_for(&input->options);
+
+	fprintf(out, "\n%sLEAK SUMMARY%s ", style->bold, style->plain);
+	for (size_t i = 0; i < ARRAY_SIZE(part); i++) {
+		fprintf(out, "%s: ", part[i].name);
+		text_put_blocks(out, leaks->kind[part[i].kind].bytes,
+				leaks->kind[part[i].kind].count);
+	}
+	if (leaks->suppressed.count) {
+		fputs(", suppressed: ", out);
+		text_put_blocks(out, leaks->suppressed.bytes, leaks->suppressed.count);
+	}
+	if (!leaks->covers_older_blocks)
+		fputs("; older blocks not all covered", out);
+	fputc('\n', out);
+}
+
+void leaks_text_put(FILE *out, const struct report_input *input)
+{
+	put_search(out, input);
+	put_sums(out, input->leaks);
+	put_groups(out, input);
+	put_summary(out, input);
+}

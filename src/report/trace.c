@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+/* trace.c - see trace.h. The chains are texts already (leak/holders.h), names in them hostile. */
+#include "src/report/trace.h"
+
+#include <errno.h>
+
+#include "src/report/emit.h"
+#include "src/report/human.h"
+#include "src/report/text_put.h"
+
+static const char *kind_name(enum block_kind kind)
+{
+	static const char *const names[] = {
+		[BLOCK_REACHABLE] = "still reachable",
+		[BLOCK_POSSIBLY_LOST] = "possibly lost",
+		[BLOCK_INDIRECTLY_LOST] = "indirectly lost",
+		[BLOCK_DEFINITELY_LOST] = "definitely lost",
+	};
+
+	return names[kind];
+}
+
+static int write_text(FILE *out, const struct leak_report *leaks, uint64_t address)
+{
+	const struct block *block = &leaks->trace_block;
+
+	if (!block->bytes)
+		return fprintf(out, "0x%llx is in no live heap block\n",
+			       (unsigned long long)address) < 0 ? -EIO : 0;
+	fprintf(out, "0x%llx: block of %s, %s\n", (unsigned long long)block->address,
+		human_bytes((double)block->bytes).text, kind_name(leaks->trace_kind));
+	if (!leaks->trace_count)
+		fputs("  nothing holds it\n", out);
+	for (size_t i = 0; i < leaks->trace_count; i++) {
+		fputs("  ", out);
+		text_put_printable(out, leaks->trace[i]);
+		fputc('\n', out);
+	}
+	if (leaks->trace_cut)
+		fputs("  there may be more\n", out);
+	return ferror(out) ? -EIO : 0;
+}
+
+static int write_json(FILE *out, const struct leak_report *leaks, uint64_t address)
+{
+	struct emit emit = { .out = out };
+	char text[24];
+
+	(void)snprintf(text, sizeof(text), "0x%llx",
+		       (unsigned long long)(leaks->trace_block.bytes ? leaks->trace_block.address :
+								       address));
+	emit_begin(&emit, NULL, '{');
+	emit_text(&emit, "schema", "memattach-trace-1");
+	emit_text(&emit, "address", text);
+	emit_uint_if(&emit, "bytes", leaks->trace_block.bytes, leaks->trace_block.bytes != 0);
+	emit_text(&emit, "kind", leaks->trace_block.bytes ? kind_name(leaks->trace_kind) : NULL);
+	emit_begin(&emit, "chains", '[');
+	for (size_t i = 0; i < leaks->trace_count; i++)
+		emit_text(&emit, NULL, leaks->trace[i]);
+	emit_end(&emit, ']');
+	emit_bool(&emit, "complete", !leaks->trace_cut);
+	emit_end(&emit, '}');
+	return emit_finish(&emit);
+}
+
+int trace_write(FILE *out, const struct leak_report *leaks, uint64_t address, bool json)
+{
+	return json ? write_json(out, leaks, address) : write_text(out, leaks, address);
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * session_leaks.h - the leak report of a session: a picture of the target, what the books
+ * know of its blocks at that moment, and the search, once the target has been left.
+ */
+#ifndef MEMATTACH_SESSION_LEAKS_H
+#define MEMATTACH_SESSION_LEAKS_H
+
+#include "inject/hook_plan.h"
+#include "src/base/hashmap.h"
+#include "src/leak/analysis.h"
+#include "src/session.h"
+#include "src/symbolize.h"
+#include "src/target_view.h"
+#include "src/watch.h"
+
+struct session_block {
+	struct analysis_known known;
+	uint64_t time;			/* TSC of its allocation */
+	double weight;
+	bool reachable;
+};
+/* Zeroed, but for picture.mem = -1: nothing taken. */
+struct session_leaks {
+	const struct session_options *options;
+	struct target_view *view;
+	const struct hook_plan *plan;
+	struct picture picture;
+	bool taken;
+	struct hashmap by_address;	/* block -> index in known */
+	struct session_block *known;	/* as the books stood at the picture */
+	size_t known_count, known_room;
+	uint64_t moment;		/* TSC of the picture */
+	struct leak_report *report;	/* after session_leaks_search */
+};
+
+void session_leaks_init(struct session_leaks *leaks, const struct session_options *options,
+			struct target_view *view, const struct hook_plan *plan);
+/*
+ * Takes the picture, and from watch (NULL: nothing was watched) what is known of the blocks. 0;
+ * -ECANCELED, -EACCES it may not be taken (the keeper's text says why); -errno.
+ */
+int session_leaks_take(struct session_leaks *leaks, struct watch *watch) _must_check_;
+/* Searches it, taking another one when an allocator was at work in it. 0 or -errno. */
+int session_leaks_search(struct session_leaks *leaks) _must_check_;
+/*
+ * Completes the report: sites whose blocks are reachable and yet suspect (stuck, growing,
+ * old), and the variables of all groups with a site. 0 or -ENOMEM.
+ */
+int session_leaks_complete(struct session_leaks *leaks, struct symbolizer *symbolizer,
+			   const struct watch *watch, const struct snapshot *snapshot)
+	_must_check_;
+/* Gives the picture back; nothing of it is left in the target. 0 or -errno. */
+int session_leaks_thaw(struct session_leaks *leaks);
+void session_leaks_done(struct session_leaks *leaks);
+
+#endif

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * session_suspects.c - what a leak report gains from watching: sites whose blocks are reachable
+ * and yet look like leaks, by their survival curves (leak/survival.h), and the names of
+ * variables.
+ */
+#include "src/session_leaks.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/leak/assigned.h"
+#include "src/leak/survival.h"
+
+/* What grows keeps some of what it got early: this share, 1 / N, is from the first half. */
+enum { GROWING_OLD = 5 };
+
+struct suspects {
+	struct session_leaks *l;
+	const struct watch *watch;
+	const struct snapshot *snapshot;
+	struct survival_window window;
+	struct session_block **by_site;	/* the reachable ones, sorted by site */
+	size_t count;
+};
+
+static int by_site(const void *a, const void *b)
+{
+	const struct session_block *x = *(struct session_block *const *)a;
+	const struct session_block *y = *(struct session_block *const *)b;
+
+	if (x->known.site != y->known.site)
+		return x->known.site < y->known.site ? -1 : 1;
+	return (x->time > y->time) - (x->time < y->time);
+}
+
+static int sort_blocks(struct suspects *s)
+{
+	s->by_site = calloc(s->l->known_count + 1, sizeof(struct session_block *));
+	if (!s->by_site)
+		return -ENOMEM;
+	for (size_t i = 0; i < s->l->known_count; i++)
+		if (s->l->known[i].reachable)
+			s->by_site[s->count++] = &s->l->known[i];
+	qsort(s->by_site, s->count, sizeof(struct session_block *), by_site);
+	return 0;
+}
+
+static const struct snapshot_site *site_in(const struct snapshot *snapshot, uint32_t id)
+{
+	for (size_t i = 0; i < snapshot->site_count; i++)
+		if (snapshot->site[i].id == id)
+			return &snapshot->site[i];
+	return NULL;
+}
+
+static enum leak_verdict verdict_of(enum survival_verdict verdict)
+{
+	switch (verdict) {
+	case SURVIVAL_STUCK: return LEAK_STUCK;
+	case SURVIVAL_GROWING: return LEAK_GROWING;
+	case SURVIVAL_OLD: return LEAK_OLD;
+	default: return LEAK_REACHABLE;
+	}
+}
+
+/* One site's blocks, the oldest first. */
+static int judge_site(struct suspects *s, struct session_block *const *block, size_t count)
+{
+	uint32_t id = block[0]->known.site;
+	const struct site *site = sites_peek(s->watch->sites, id);
+	const struct snapshot_site *shown = site_in(s->snapshot, id);
+	struct leak_group group = { .site = id, .oldest = block[0]->known.age, .growth = NAN,
+				    .size = block[0]->known.bytes };
+	struct survival survival;
+	double blocks = 0, bytes = 0;
+	size_t old = 0;
+
+	if (!site || !shown)
+		return 0;
+	survival_init(&survival, &s->window, &site->lifetimes);
+	for (size_t i = 0; i < count; i++) {
+		survival_add_live(&survival, block[i]->time, block[i]->weight);
+		old += block[i]->time - s->window.begin < (s->window.now - s->window.begin) / 2;
+		blocks += block[i]->weight;
+		bytes += block[i]->weight * (double)block[i]->known.bytes;
+		if (group.size != block[i]->known.bytes)
+			group.size = 0;
+		if (group.address_count < LEAK_MAX_ADDRESSES)
+			group.address[group.address_count++] = block[i]->known.address;
+	}
+	group.verdict = verdict_of(survival_judge(&survival, shown->verdict == SNAPSHOT_GROWING &&
+							     old * GROWING_OLD >= count));
+	survival_done(&survival);
+	if (group.verdict == LEAK_REACHABLE)
+		return 0;
+	group.count = (uint64_t)(blocks + 0.5);
+	group.bytes = (uint64_t)(bytes + 0.5);
+	group.growth = shown->growth * 3600;
+	return leak_report_add(s->l->report, &group);
+}
+
+static int add_suspects(struct suspects *s)
+{
+	int error = sort_blocks(s);
+	size_t begin = 0;
+
+	for (size_t i = 1; !error && i <= s->count; i++) {
+		if (i < s->count &&
+		    s->by_site[i]->known.site == s->by_site[begin]->known.site)
+			continue;
+		error = judge_site(s, &s->by_site[begin], i - begin);
+		begin = i;
+	}
+	free(s->by_site);
+	return error;
+}
+
+/* "struct node" of "struct node *"; NULL when it is no pointer, or one to anything. */
+static char *pointee_of(const char *type)
+{
+	size_t length = strlen(type);
+
+	if (!length || type[length - 1] != '*')
+		return NULL;
+	length--;
+	while (length && type[length - 1] == ' ')
+		length--;
+	if (!length || (length >= 4 && strncmp(type + length - 4, "void", 4) == 0))
+		return NULL;
+	return strndup(type, length);
+}
+
+/* What the group's blocks were assigned to where they were allocated. */
+static int name_group(struct assigned_finder *finder, const struct watch *watch,
+		      struct leak_group *group)
+{
+	const struct site *site = sites_peek(watch->sites, group->site);
+	struct stack stack;
+	struct assigned found;
+	int error;
+
+	if (!site || !site->stack)
+		return 0;
+	stack = stacks_get(watch->stacks, site->stack);
+	if (stack.frame_count <= site->skip_frames)
+		return 0;
+	error = assigned_find(finder, stack.frame + site->skip_frames,
+			      stack.frame_count - site->skip_frames, &found);
+	if (error || found.how == ASSIGNED_UNKNOWN)
+		return error;
+	if (!group->variable && found.variable[0])
+		group->variable = strdup(found.variable);
+	if (!group->type && (!group->size || assigned_fits(&found, group->size)))
+		group->type = pointee_of(found.type);
+	return 0;
+}
+
+static int name_groups(struct session_leaks *l, struct symbolizer *symbolizer,
+		       const struct watch *watch)
+{
+	struct assigned_finder *finder = NULL;
+	int error = assigned_finder_new(l->view->modules, symbolizer, NULL, &finder);
+
+	for (size_t i = 0; !error && i < l->report->group_count; i++)
+		if (l->report->group[i].site)
+			error = name_group(finder, watch, &l->report->group[i]);
+	assigned_finder_free(finder);
+	return error;
+}
+
+int session_leaks_complete(struct session_leaks *l, struct symbolizer *symbolizer,
+			   const struct watch *watch, const struct snapshot *snapshot)
+{
+	struct suspects s = { .l = l, .watch = watch, .snapshot = snapshot };
+	int error = 0;
+
+	if (!l->report || !l->known)
+		return 0;
+	s.window = (struct survival_window){ .begin = watch->ticks.tsc0, .now = l->moment,
+					     .hz = watch->ticks.hz };
+	s.window.rule = survival_default_rule(ticks_span(&watch->ticks,
+							 l->moment - watch->ticks.tsc0));
+	error = add_suspects(&s);
+	if (!error)
+		error = name_groups(l, symbolizer, watch);
+	leak_report_sort(l->report);
+	return error;
+}

@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * leak_graph.c - see leak_graph.h.
+ *
+ * The reference is as simple as can be: a sorted array, a list of what is to be scanned, one
+ * read a page. It is written from memcheck's description of its states, with the sizes that are
+ * known here: usable ones.
+ */
+#include "tests/unit/leak_graph.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+void graph_init(struct graph *graph)
+{
+	*graph = (struct graph){ .heuristics = MARK_ALL_HEURISTICS };
+	graph->picture.mem = memfd_create("graph", MFD_CLOEXEC);
+	assert_true(graph->picture.mem >= 0);
+	assert_int_equal(ftruncate(graph->picture.mem, 1ll << 46), 0);
+	assert_int_equal(blocks_new(&graph->blocks), 0);
+}
+
+void graph_done(struct graph *graph)
+{
+	blocks_free(graph->blocks);
+	picture_done(&graph->picture);
+	free(graph->roots.root);
+	free(graph->roots.word);
+	free(graph->block);
+}
+
+void graph_segment(struct graph *graph, uint64_t low, uint64_t high, unsigned int granule)
+{
+	assert_int_equal(blocks_add_segment(graph->blocks, low, high, granule), 0);
+}
+
+size_t graph_add(struct graph *graph, uint64_t address, uint64_t bytes)
+{
+	if (graph->count == graph->room) {
+		graph->room = graph->room * 2 + 16;
+		graph->block = reallocarray(graph->block, graph->room, sizeof(*graph->block));
+		assert_non_null(graph->block);
+	}
+	assert_int_equal(blocks_add(graph->blocks, address, bytes), 0);
+	graph->block[graph->count] = (struct graph_block){ .address = address, .bytes = bytes };
+	return graph->count++;
+}
+
+void graph_word(struct graph *graph, uint64_t address, uint64_t value)
+{
+	assert_int_equal(pwrite(graph->picture.mem, &value, sizeof(value), (off_t)address),
+			 sizeof(value));
+}
+
+void graph_root(struct graph *graph, uint64_t low, uint64_t high)
+{
+	struct roots *roots = &graph->roots;
+
+	roots->root = reallocarray(roots->root, roots->count + 1, sizeof(*roots->root));
+	assert_non_null(roots->root);
+	roots->root[roots->count++] = (struct root){ .low = low, .high = high };
+	roots->bytes += high - low;
+}
+
+void graph_register(struct graph *graph, uint64_t value)
+{
+	struct roots *roots = &graph->roots;
+
+	roots->word = reallocarray(roots->word, roots->word_count + 1, sizeof(*roots->word));
+	assert_non_null(roots->word);
+	roots->word[roots->word_count++] = (struct root_word){ .value = value };
+}
+
+struct mark_input graph_input(struct graph *graph, unsigned int workers, size_t memory)
+{
+	return (struct mark_input){ .picture = &graph->picture,
+				    .blocks = graph->blocks,
+				    .roots = &graph->roots,
+				    .heuristics = graph->heuristics,
+				    .workers = workers,
+				    .memory = memory };
+}
+
+/* ---- the reference ---- */
+
+#define UNREACHED BLOCK_DEFINITELY_LOST
+
+struct reference {
+	struct graph *graph;
+	size_t *stack;
+	size_t count;
+	size_t leader;		/* SIZE_MAX: not in the last phase */
+};
+
+static int by_address(const void *a, const void *b)
+{
+	const struct graph_block *x = a, *y = b;
+
+	return (x->address > y->address) - (x->address < y->address);
+}
+
+static struct graph_block *find(const struct graph *graph, uint64_t pointer)
+{
+	size_t low = 0, high = graph->count;
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+		struct graph_block *block = &graph->block[middle];
+
+		if (pointer < block->address)
+			high = middle;
+		else if (pointer - block->address >= block->bytes)
+			low = middle + 1;
+		else
+			return block;
+	}
+	return NULL;
+}
+
+static uint64_t word_in(const struct graph *graph, const struct graph_block *block, uint64_t offset)
+{
+	if (offset + 8 > block->bytes)
+		return 0;
+	return picture_word(&graph->picture, block->address + offset);
+}
+
+static bool is_code(const struct graph *graph, uint64_t address)
+{
+	const struct procmap *map = procmaps_find(&graph->picture.maps, address);
+
+	return map && map->inode && (map->prot & PROCMAP_X);
+}
+
+static bool is_vtable(const struct graph *graph, uint64_t address)
+{
+	const struct procmap *map = procmaps_find(&graph->picture.maps, address);
+	int functions = 0;
+
+	if (address % 8 || address < 4096 || !map || !map->inode || !(map->prot & PROCMAP_R))
+		return false;
+	for (uint64_t at = address; at <= address + 160 && at + 8 <= map->end; at += 8) {
+		uint64_t word = picture_word(&graph->picture, at);
+
+		if (word && !is_code(graph, word))
+			return false;
+		if (word && ++functions == 2)
+			return true;
+	}
+	return false;
+}
+
+/* Whether some size that may have been asked for passes test. */
+static bool some_size(const struct graph_block *block, uint64_t slack,
+		      bool (*test)(uint64_t size, uint64_t word), uint64_t word)
+{
+	for (uint64_t size = block->bytes; size && block->bytes - size < slack; size--)
+		if (test(size, word))
+			return true;
+	return false;
+}
+
+static bool string_of(uint64_t size, uint64_t capacity)
+{
+	return capacity < size && 24 + capacity + 1 == size;
+}
+static bool length_of(uint64_t size, uint64_t length)
+{
+	return length && size > 8 && size - 8 == length;
+}
+static bool array_of(uint64_t size, uint64_t elements)
+{
+	return elements && size > 8 && (size - 8) % elements == 0;
+}
+
+static bool by_heuristic(const struct graph *graph, const struct graph_block *block,
+			 uint64_t pointer)
+{
+	uint64_t offset = pointer - block->address, first = word_in(graph, block, 0);
+	uint64_t second = word_in(graph, block, 8);
+	uint64_t coarse = block->bytes / 4 > 24 ? block->bytes / 4 : 24;
+	uint64_t exact = block->bytes < 128 << 10 ? 16 : 4096;
+
+	if ((graph->heuristics & MARK_STDSTRING) && offset == 24 && first <= second &&
+	    some_size(block, coarse, string_of, second))
+		return true;
+	if ((graph->heuristics & MARK_LENGTH64) && offset == 8 &&
+	    some_size(block, coarse, length_of, first))
+		return true;
+	if ((graph->heuristics & MARK_NEWARRAY) && offset == 8 &&
+	    some_size(block, exact, array_of, first))
+		return true;
+	return (graph->heuristics & MARK_MULTIPLE_INHERITANCE) && offset % 8 == 0 &&
+	       is_vtable(graph, word_in(graph, block, offset)) && is_vtable(graph, first);
+}
+
+static void push(struct reference *r, struct graph_block *block)
+{
+	if (block->pending)
+		return;
+	block->pending = true;
+	r->stack[r->count++] = (size_t)(block - r->graph->block);
+}
+
+static void meet(struct reference *r, uint64_t pointer, bool prior_definite)
+{
+	struct graph_block *block = find(r->graph, pointer);
+	bool start;
+
+	if (!block || block->kind == BLOCK_REACHABLE)
+		return;
+	start = pointer == block->address || by_heuristic(r->graph, block, pointer);
+	if (start && prior_definite) {
+		block->kind = BLOCK_REACHABLE;
+		push(r, block);
+	} else if (block->kind == UNREACHED) {
+		block->kind = BLOCK_POSSIBLY_LOST;
+		push(r, block);
+	}
+}
+
+static void claim(struct reference *r, uint64_t pointer)
+{
+	struct graph_block *block = find(r->graph, pointer);
+
+	if (!block || block->kind != UNREACHED || block == &r->graph->block[r->leader])
+		return;
+	block->kind = BLOCK_INDIRECTLY_LOST;
+	block->clique = r->leader;
+	push(r, block);
+}
+
+static void scan(struct reference *r, uint64_t low, uint64_t high, bool prior_definite)
+{
+	uint64_t word[512];
+
+	for (uint64_t at = low; at < high; at += sizeof(word)) {
+		size_t bytes = high - at < sizeof(word) ? high - at : sizeof(word);
+
+		memset(word, 0, sizeof(word));
+		picture_read_some(&r->graph->picture, at, word, bytes);
+		for (size_t i = 0; i < bytes / 8; i++) {
+			if (r->leader == SIZE_MAX)
+				meet(r, word[i], prior_definite);
+			else
+				claim(r, word[i]);
+		}
+	}
+}
+
+static void process(struct reference *r)
+{
+	while (r->count) {
+		struct graph_block *block = &r->graph->block[r->stack[--r->count]];
+
+		block->pending = false;
+		scan(r, block->address, block->address + block->bytes,
+		     block->kind != BLOCK_POSSIBLY_LOST);
+	}
+}
+
+void graph_reference(struct graph *graph)
+{
+	struct reference r = { .graph = graph, .leader = SIZE_MAX };
+
+	r.stack = calloc(graph->count + 1, sizeof(*r.stack));
+	qsort(graph->block, graph->count, sizeof(*graph->block), by_address);
+	for (size_t i = 0; i < graph->count; i++)
+		graph->block[i].kind = UNREACHED;
+	for (size_t i = 0; i < graph->roots.count; i++)
+		scan(&r, graph->roots.root[i].low, graph->roots.root[i].high, true);
+	for (size_t i = 0; i < graph->roots.word_count; i++)
+		meet(&r, graph->roots.word[i].value, true);
+	process(&r);
+	for (size_t i = 0; i < graph->count; i++) {
+		if (graph->block[i].kind != UNREACHED)
+			continue;
+		r.leader = i;
+		push(&r, &graph->block[i]);
+		process(&r);
+	}
+	free(r.stack);
+}
+
+/* ---- the comparison ---- */
+
+/* What was listed for one leader. */
+struct listed {
+	struct graph *graph;
+	size_t leader, count;
+	uint64_t bytes;
+};
+
+/* The leader that is left in the end of who claimed block. */
+static size_t final_leader(const struct graph *graph, const struct graph_block *block)
+{
+	while (block->kind == BLOCK_INDIRECTLY_LOST)
+		block = &graph->block[block->clique];
+	return (size_t)(block - graph->block);
+}
+
+static int check_listed(void *context, const struct block *block)
+{
+	struct listed *listed = context;
+	struct graph_block *known = find(listed->graph, block->address);
+
+	assert_non_null(known);
+	assert_int_equal(known->address, block->address);
+	assert_int_equal(known->bytes, block->bytes);
+	assert_int_equal(final_leader(listed->graph, known), listed->leader);
+	assert_false(known->pending);	/* listed once */
+	known->pending = true;
+	if (!listed->count)
+		assert_int_equal(known - listed->graph->block, listed->leader);
+	listed->count++;
+	listed->bytes += block->bytes;
+	return 0;
+}
+
+static void check_cliques(struct graph *graph, const struct mark_input *input,
+			  const struct mark_sums *sums)
+{
+	struct listed all = { .graph = graph };
+
+	for (size_t i = 0; i < graph->count; i++) {
+		struct listed listed = { .graph = graph, .leader = i };
+
+		if (graph->block[i].kind != BLOCK_DEFINITELY_LOST)
+			continue;
+		assert_int_equal(
+			mark_each_of_leader(input, graph->block[i].address, check_listed, &listed),
+			0);
+		all.count += listed.count;
+		all.bytes += listed.bytes;
+	}
+	assert_int_equal(all.count,
+			 sums->count[BLOCK_DEFINITELY_LOST] + sums->count[BLOCK_INDIRECTLY_LOST]);
+	assert_int_equal(all.bytes,
+			 sums->bytes[BLOCK_DEFINITELY_LOST] + sums->bytes[BLOCK_INDIRECTLY_LOST]);
+	for (size_t i = 0; i < graph->count; i++)
+		graph->block[i].pending = false;
+}
+
+void graph_check(struct graph *graph, unsigned int workers, size_t memory)
+{
+	struct mark_input input = graph_input(graph, workers, memory);
+	uint64_t count[BLOCK_KINDS] = { 0 }, bytes[BLOCK_KINDS] = { 0 }, all = 0;
+	struct mark_sums sums;
+
+	assert_int_equal(mark_run(&input, &sums), 0);
+	for (size_t i = 0; i < graph->count; i++) {
+		const struct graph_block *block = &graph->block[i];
+
+		assert_int_equal(mark_kind(graph->blocks, block->address), block->kind);
+		count[block->kind]++;
+		bytes[block->kind] += block->bytes;
+		all += block->bytes;
+	}
+	assert_memory_equal(sums.count, count, sizeof(count));
+	assert_memory_equal(sums.bytes, bytes, sizeof(bytes));
+	assert_int_equal(sums.scanned_bytes, all + graph->roots.bytes);
+	check_cliques(graph, &input, &sums);
+}

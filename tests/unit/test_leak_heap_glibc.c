@@ -1,0 +1,463 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_leak_heap_glibc.c - live blocks of glibc's heap: of modelled versions, and of this program.
+ *
+ * Real libcs of other versions, and exact agreement for whole programs, are tests/leak's.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <malloc.h>
+#include <pthread.h>
+
+#include "src/base/sanitized.h"
+#include "tests/unit/leak_glibc_model.h"
+#include "tests/unit/leak_picture.h"
+
+struct walk {
+	struct heap heap;
+	struct heap_result result;
+	const struct model *model;
+	size_t seen;
+};
+
+static int setup(void **state)
+{
+	struct model *m = calloc(1, sizeof(*m));
+
+	*state = m;
+	return m ? 0 : -1;
+}
+
+static int teardown(void **state)
+{
+	struct model *m = *state;
+
+	if (m->memory > 0)
+		close(m->memory);
+	free(m);
+	return 0;
+}
+
+static void walk(struct walk *w, const struct picture *picture, const struct modules *modules)
+{
+	*w = (struct walk){ .seen = 0 };
+	assert_int_equal(blocks_new(&w->heap.blocks), 0);
+	assert_int_equal(heap_walk_glibc(picture, modules, &w->heap, &w->result), 0);
+	ranges_normalize(&w->heap.own);
+}
+
+static void walk_done(struct walk *w)
+{
+	heap_done(&w->heap);
+	blocks_free(w->heap.blocks);
+}
+
+/* Walks the model as its areas are now. */
+static void walk_model(struct walk *w, struct model *m)
+{
+	assert_int_equal(model_open(m), 0);
+	walk(w, &m->picture, m->modules);
+	w->model = m;
+	model_close(m);
+}
+
+static int is_expected(void *context, const struct block *found)
+{
+	struct walk *w = context;
+
+	for (size_t i = 0; i < w->model->live_count; i++) {
+		if (w->model->live[i].address == found->address) {
+			assert_int_equal(w->model->live[i].bytes, found->bytes);
+			w->seen++;
+			return 0;
+		}
+	}
+	fail_msg("%llx is not live", (unsigned long long)found->address);
+	return 1;
+}
+
+static void finds_blocks_of_all_versions(void **state)
+{
+	struct model *m = *state;
+
+	for (size_t i = 0; i < MODEL_VERSIONS; i++) {
+		unsigned int first, last;
+		struct walk w;
+
+		model_build(m, &model_versions[i]);
+		walk_model(&w, m);
+		if (w.result.why[0])
+			print_message("2.%u: %s\n", m->version->minor, w.result.why);
+		assert_int_equal(w.result.cover, HEAP_COVERED);
+		blocks_each(w.heap.blocks, is_expected, &w);
+		assert_int_equal(w.seen, m->live_count);
+		assert_int_equal(w.result.live_count, m->live_count);
+		assert_int_equal(w.result.live_bytes, blocks_bytes(w.heap.blocks));
+		assert_int_equal(w.result.free_count, m->free_count);
+		assert_int_equal(w.result.arenas, 2);
+		assert_int_equal(w.result.mmapped, 2);
+		assert_true(sscanf(w.result.version, "2.%u", &first) == 1 &&
+			    first <= m->version->minor);
+		if (sscanf(w.result.version, "2.%*u-2.%u", &last) == 1)
+			assert_true(last >= m->version->minor);
+		walk_done(&w);
+	}
+}
+
+static void keeps_own_structures_apart(void **state)
+{
+	struct model *m = *state;
+	const struct model_version *v = &model_versions[7];
+	const struct ranges *segments;
+	struct walk w;
+
+	model_build(m, v);
+	walk_model(&w, m);
+	assert_true(ranges_contain(&w.heap.own, MODEL_MAIN));
+	assert_true(ranges_contain(&w.heap.own, MODEL_MAIN + v->state_bytes - 1));
+	assert_false(ranges_contain(&w.heap.own, MODEL_MAIN + v->state_bytes));
+	assert_false(ranges_contain(&w.heap.own, MODEL_MAIN - 8));
+	assert_true(ranges_contain(&w.heap.own, MODEL_PAR_AT + v->sbrk_base));
+	assert_false(ranges_contain(&w.heap.own, MODEL_PAR_AT + v->sbrk_base + 8));
+	assert_true(ranges_contain(&w.heap.own, MODEL_ARENA));
+	assert_true(ranges_contain(&w.heap.own, MODEL_ARENA + v->heap_info + v->state_bytes - 1));
+	assert_true(ranges_contain(&w.heap.own, MODEL_HEAP + 16));	/* the tcache */
+	segments = blocks_segments(w.heap.blocks);
+	assert_true(ranges_contain(segments, MODEL_HEAP));
+	assert_true(ranges_contain(segments, MODEL_HEAP + MODEL_HEAP_BYTES - 1));
+	assert_false(ranges_contain(segments, MODEL_ARENA));
+	assert_true(ranges_contain(segments, MODEL_ARENA + MODEL_HEAP_BYTES - 1));
+	assert_true(ranges_contain(segments, MODEL_MAPPED));
+	assert_false(ranges_contain(segments, MODEL_MAPPED + 0x23000));	/* left by memalign */
+	walk_done(&w);
+}
+
+/* One word of the model, changed to what a thread in the middle of malloc or an overflow leaves. */
+static const struct damage {
+	const char *what;
+	uint64_t (*where)(const struct model *m);
+	uint64_t change;	/* xored */
+} damages[];
+
+static uint64_t first_live(const struct model *m)
+{
+	return m->live[0].address - 8;
+}
+
+static uint64_t last_live(const struct model *m)
+{
+	return m->live[m->live_count - 3].address - 8;
+}
+
+static uint64_t main_bin(const struct model *m)
+{
+	return MODEL_MAIN + m->version->bins;
+}
+
+static uint64_t other_bin_back(const struct model *m)
+{
+	return MODEL_ARENA + m->version->heap_info + m->version->bins + 8;
+}
+
+static uint64_t main_total(const struct model *m)
+{
+	return MODEL_MAIN + m->version->system_mem;
+}
+
+static uint64_t other_total(const struct model *m)
+{
+	return MODEL_ARENA + m->version->heap_info + m->version->system_mem;
+}
+
+static uint64_t heap_bytes(const struct model *m)
+{
+	(void)m;
+	return MODEL_ARENA + 16;
+}
+
+static uint64_t main_top(const struct model *m)
+{
+	return MODEL_MAIN + m->version->top;
+}
+
+static uint64_t mapped_count(const struct model *m)
+{
+	return MODEL_PAR_AT + m->version->n_mmaps;
+}
+
+static uint64_t mapped_total(const struct model *m)
+{
+	return MODEL_PAR_AT + m->version->mmapped_mem;
+}
+
+static uint64_t fastbin(const struct model *m)
+{
+	return MODEL_MAIN + m->version->fast + 16;
+}
+
+static uint64_t tcache_pointer(const struct model *m)
+{
+	(void)m;
+	return MODEL_FS - 0x60;
+}
+
+static const struct damage damages[] = {
+	{ "a size of a block", first_live, 0x40 },
+	{ "a size of nothing", first_live, 0x20 },
+	{ "a block with the mark of mappings", first_live, 2 },
+	{ "a block with the mark of another arena", first_live, 4 },
+	{ "a block of the other arena without it", last_live, 4 },
+	{ "a bin that leads to another place", main_bin, 0x20 },
+	{ "a bin that is only half unlinked", other_bin_back, 0x50 },
+	{ "a total that has grown already", main_total, 0x1000 },
+	{ "a total that has grown already", other_total, 0x1000 },
+	{ "a heap that has grown already", heap_bytes, 0x1000 },
+	{ "a top that has moved already", main_top, 0x40 },
+	{ "a mapping that is not counted yet", mapped_count, 3 },
+	{ "a mapping whose size is not counted yet", mapped_total, 0x4000 },
+	{ "a fastbin that leads to another block", fastbin, 0x80 },
+};
+
+static void tells_torn_heaps(void **state)
+{
+	struct model *m = *state;
+
+	for (size_t i = 0; i < ARRAY_SIZE(damages); i++) {
+		uint64_t where;
+		struct walk w;
+
+		model_build(m, &model_versions[5]);
+		where = damages[i].where(m);
+		model_put(m, where, model_get(m, where) ^ damages[i].change);
+		/* A thread holds the lock. */
+		model_put_int(m, MODEL_MAIN, 1);
+		walk_model(&w, m);
+		if (w.result.cover != HEAP_TORN)
+			fail_msg("%s: %d %s", damages[i].what, w.result.cover, w.result.why);
+		assert_int_equal(blocks_count(w.heap.blocks), 0);
+		assert_int_equal(w.heap.own.count, 0);
+		assert_true(w.result.why[0] != '\0');
+		walk_done(&w);
+	}
+}
+
+/* Nobody is in malloc, so another picture would be the same. */
+static void tells_broken_from_torn(void **state)
+{
+	struct model *m = *state;
+	struct walk w;
+
+	model_build(m, &model_versions[5]);
+	model_put(m, first_live(m), 0x1235);
+	walk_model(&w, m);
+	assert_int_equal(w.result.cover, HEAP_NOT_COVERED);
+	assert_int_equal(blocks_count(w.heap.blocks), 0);
+	walk_done(&w);
+}
+
+static void believes_locked_heaps_that_are_whole(void **state)
+{
+	struct model *m = *state;
+	struct walk w;
+
+	model_build(m, &model_versions[7]);
+	model_put_int(m, MODEL_MAIN, 2);
+	walk_model(&w, m);
+	assert_int_equal(w.result.cover, HEAP_COVERED);
+	assert_int_equal(blocks_count(w.heap.blocks), m->live_count);
+	walk_done(&w);
+}
+
+static void takes_a_list_that_is_one_ahead_of_its_count(void **state)
+{
+	struct model *m = *state;
+	struct walk w;
+
+	for (int counted = 1; counted <= 3; counted++) {
+		model_build(m, &model_versions[7]);
+		*model_byte(m, model_get(m, tcache_pointer(m)) + 6, 1) = (uint8_t)counted;
+		walk_model(&w, m);
+		assert_int_equal(w.result.cover, HEAP_COVERED);
+		assert_int_equal(w.result.free_count, m->free_count);
+		walk_done(&w);
+	}
+}
+
+/* A thread that is gone, as in a forked child. */
+static void finds_the_tcache_of_nobody(void **state)
+{
+	struct model *m = *state;
+	struct walk w;
+
+	model_build(m, &model_versions[7]);
+	model_put(m, tcache_pointer(m), 0);
+	walk_model(&w, m);
+	assert_int_equal(w.result.cover, HEAP_COVERED);
+	assert_int_equal(w.result.free_count, m->free_count);
+	assert_int_equal(blocks_count(w.heap.blocks), m->live_count);
+	walk_done(&w);
+}
+
+static void ends_in_cycles(void **state)
+{
+	struct model *m = *state;
+	uint64_t first;
+	struct walk w;
+
+	/* A fastbin whose first block follows itself. */
+	model_build(m, &model_versions[5]);
+	first = model_get(m, fastbin(m));
+	model_put(m, first + 16, first);
+	walk_model(&w, m);
+	assert_int_equal(w.result.cover, HEAP_NOT_COVERED);
+	walk_done(&w);
+	/* A ring of arenas that does not come back. */
+	model_build(m, &model_versions[5]);
+	model_put(m, MODEL_ARENA + m->version->heap_info + m->version->next,
+		  MODEL_ARENA + m->version->heap_info);
+	walk_model(&w, m);
+	assert_int_equal(w.result.cover, HEAP_NOT_COVERED);
+	walk_done(&w);
+	/* One that leads to what is no arena. */
+	model_build(m, &model_versions[5]);
+	model_put(m, MODEL_ARENA, MODEL_ARENA);
+	walk_model(&w, m);
+	assert_int_equal(w.result.cover, HEAP_NOT_COVERED);
+	walk_done(&w);
+	/* A heap that is its own predecessor. */
+	model_build(m, &model_versions[5]);
+	model_put(m, MODEL_ARENA + 8, MODEL_ARENA);
+	walk_model(&w, m);
+	assert_int_equal(w.result.cover, HEAP_COVERED);
+	walk_done(&w);
+}
+
+static void says_that_it_is_absent(void **state)
+{
+	struct model *m = *state;
+	struct walk w;
+
+	model_build(m, &model_versions[7]);
+	memset(m->libc + 0x2000, 0, MODEL_LIBC_BYTES - 0x2000);
+	walk_model(&w, m);
+	assert_int_equal(w.result.cover, HEAP_ABSENT);
+	assert_int_equal(blocks_count(w.heap.blocks), 0);
+	walk_done(&w);
+}
+
+/* This program's own heap: what these threads have allocated, in five arenas. */
+#define THREADS	8
+#define MINE	500
+
+static void *kept[THREADS][MINE], *given[THREADS][MINE];
+static pthread_barrier_t meeting;
+
+static void *allocate(void *index)
+{
+	void **keep = kept[(uintptr_t)index], **give = given[(uintptr_t)index];
+
+	for (unsigned int i = 0; i < MINE; i++) {
+		keep[i] = i % 9 ? malloc(1 + i * 7) : memalign((size_t)32 << i % 12, 100 + i * 900);
+		give[i] = malloc(1 + i * 3);
+		if (i % 5 == 0)
+			keep[i] = realloc(keep[i], 10 + i * 400);
+	}
+	for (unsigned int i = 0; i < MINE; i++)
+		free(give[i]);
+	pthread_barrier_wait(&meeting);
+	/* Until the picture is taken. */
+	pthread_barrier_wait(&meeting);
+	return NULL;
+}
+
+static int open_file(void *context, const struct procmap *map)
+{
+	int fd = open(map->path, O_RDONLY | O_CLOEXEC);
+
+	(void)context;
+	return fd < 0 ? -errno : fd;
+}
+
+static bool is_kept(const void *p)
+{
+	for (unsigned int i = 0; i < THREADS * MINE; i++) {
+		if (kept[i / MINE][i % MINE] == p)
+			return true;
+	}
+	return false;
+}
+
+static void check_thread(const struct walk *w, unsigned int thread)
+{
+	struct block found;
+
+	for (unsigned int i = 0; i < MINE; i++) {
+		assert_true(blocks_find(w->heap.blocks, (uintptr_t)kept[thread][i], &found));
+		assert_int_equal(found.address, (uintptr_t)kept[thread][i]);
+		assert_int_equal(found.bytes, malloc_usable_size(kept[thread][i]));
+		/* Unless another thread of the same arena has it now. */
+		if (blocks_find(w->heap.blocks, (uintptr_t)given[thread][i], &found) &&
+		    found.address == (uintptr_t)given[thread][i])
+			assert_true(is_kept(given[thread][i]));
+	}
+}
+
+static void finds_its_own_blocks(void **state)
+{
+	struct module_source source = { open_file, model_read_memory, NULL };
+	pthread_t threads[THREADS];
+	struct modules *modules;
+	struct picture picture;
+	struct walk w;
+	pid_t child;
+
+	(void)state;
+	/* Its malloc isn't glibc's. */
+	if (MEMATTACH_SANITIZED)
+		skip();
+	mallopt(M_ARENA_MAX, 5);
+	pthread_barrier_init(&meeting, NULL, THREADS + 1);
+	for (uintptr_t i = 0; i < THREADS; i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, allocate, (void *)i), 0);
+	pthread_barrier_wait(&meeting);
+	child = leak_picture_fork(&picture);
+	source.context = &picture;
+	assert_int_equal(modules_new(&source, &modules), 0);
+	assert_true(modules_update(modules, &picture.maps) >= 0);
+	walk(&w, &picture, modules);
+	if (w.result.why[0])
+		print_message("%s\n", w.result.why);
+	assert_int_equal(w.result.cover, HEAP_COVERED);
+	assert_int_equal(w.result.live_count, blocks_count(w.heap.blocks));
+	assert_int_equal(w.result.arenas, 5);
+	for (unsigned int i = 0; i < THREADS; i++)
+		check_thread(&w, i);
+	walk_done(&w);
+	modules_free(modules);
+	leak_picture_end(child, &picture);
+	pthread_barrier_wait(&meeting);
+	for (unsigned int i = 0; i < THREADS; i++)
+		pthread_join(threads[i], NULL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(finds_blocks_of_all_versions),
+		cmocka_unit_test(keeps_own_structures_apart),
+		cmocka_unit_test(tells_torn_heaps),
+		cmocka_unit_test(tells_broken_from_torn),
+		cmocka_unit_test(believes_locked_heaps_that_are_whole),
+		cmocka_unit_test(takes_a_list_that_is_one_ahead_of_its_count),
+		cmocka_unit_test(finds_the_tcache_of_nobody),
+		cmocka_unit_test(ends_in_cycles),
+		cmocka_unit_test(says_that_it_is_absent),
+		cmocka_unit_test(finds_its_own_blocks),
+	};
+
+	return cmocka_run_group_tests(tests, setup, teardown);
+}

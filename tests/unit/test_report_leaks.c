@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_report_leaks.c - a leak report made by hand, for people and as JSON: the figures, what is
+ * not known, what is not covered, names that attack a terminal, and reports with nothing in them.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <jansson.h>
+#include <math.h>
+#include <sys/wait.h>
+
+#include "tests/unit/sample_session.h"
+
+struct printed {
+	struct sample sample;
+	struct snapshot *snapshot;
+	struct leak_report *leaks;
+	char *text;
+};
+
+static char *copy(const char *text)
+{
+	char *made = text ? strdup(text) : NULL;
+
+	assert_true(!text || made);
+	return made;
+}
+
+/* Two heaps, one not covered; five groups, in disorder. */
+static struct leak_report *make_leaks(void)
+{
+	struct leak_report *leaks = NULL;
+	struct leak_group group[] = {
+		{ .verdict = LEAK_REACHABLE, .count = 7, .bytes = 700, .growth = NAN, .oldest = NAN,
+		  .type = copy("plain") },
+		{ .verdict = LEAK_GROWING, .site = 2, .count = 10, .bytes = 640, .size = 64,
+		  .growth = 2048, .oldest = 3, .held_by = copy("g_cache.buckets[17]->next") },
+		{ .verdict = LEAK_POSSIBLY_LOST, .count = 1, .bytes = 24, .size = 24, .growth = NAN,
+		  .oldest = NAN, .type = copy("evil\033[2J\xff"), .held_by = copy("\a\"x\"\n"),
+		  .address_count = 1, .address = { 0x10 } },
+		{ .verdict = LEAK_DEFINITELY_LOST, .count = 2, .bytes = 48, .size = 24,
+		  .growth = NAN, .oldest = NAN },
+		{ .verdict = LEAK_DEFINITELY_LOST, .site = 1, .count = 1024, .bytes = 3355443,
+		  .indirect_count = 4096, .indirect_bytes = 12582912, .growth = 1258291,
+		  .oldest = 14700, .type = copy("struct session"), .variable = copy("s->buf"),
+		  .address_count = 6,
+		  .address = { 0x1000, 0x2000, 0x3000, 0x4000, 0x5000, 0x6000 } },
+	};
+
+	assert_int_equal(leak_report_new(&leaks), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(group); i++)
+		assert_int_equal(leak_report_add(leaks, &group[i]), 0);
+	leak_report_sort(leaks);
+	leaks->pause_us = 3600;
+	leaks->scanned_bytes = 145752064;
+	leaks->seconds = 0.52;
+	leaks->kind[BLOCK_DEFINITELY_LOST] = (struct leak_sum){ 1026, 3355491 };
+	leaks->kind[BLOCK_INDIRECTLY_LOST] = (struct leak_sum){ 4096, 12582912 };
+	leaks->kind[BLOCK_POSSIBLY_LOST] = (struct leak_sum){ 1, 24 };
+	leaks->kind[BLOCK_REACHABLE] = (struct leak_sum){ 17, 1340 };
+	leaks->suppressed = (struct leak_sum){ 3, 96 };
+	leaks->heap_count = 2;
+	leaks->heap[0] = (struct leak_heap){ .allocator = "glibc", .version = "2.36",
+					     .covered = true, .live_count = 5140,
+					     .live_bytes = 15939767 };
+	leaks->heap[1] = (struct leak_heap){ .allocator = "jemalloc", .why = "no symbols\033[1m" };
+	return leaks;
+}
+
+static void print_as(struct printed *printed, const char *report, struct leak_report *leaks,
+		     uint32_t top)
+{
+	struct report_input input;
+
+	sample_init(&printed->sample, true);
+	sample_fill(&printed->sample, 0);
+	printed->snapshot = sample_take(&printed->sample, true, SNAPSHOT_PRISTINE);
+	printed->leaks = leaks;
+	input = sample_input(&printed->sample, printed->snapshot);
+	input.leaks = leaks;
+	input.options.top = top;
+	printed->text = sample_print(report, &input);
+}
+
+static void printed_done(struct printed *printed)
+{
+	free(printed->text);
+	leak_report_free(printed->leaks);
+	snapshot_free(printed->snapshot);
+	sample_done(&printed->sample);
+}
+
+static const char all_of_it[] =
+	"\nLeaks: what nothing in the process leads to any more\n"
+	"  searched  139 MiB in 520 ms; the process stood still for 3.60 ms\n"
+	"  heap      glibc 2.36: 15.2 MiB in 5,140 blocks, those from before the attach too\n"
+	"  heap      jemalloc: 0 B in 0 blocks; not covered from before the attach: "
+	"no symbols?[1m\n"
+	"  older     of blocks from before the attach, some or all are missing below\n"
+	"\n"
+	"  definitely lost         1,026 blocks     3.20 MiB\n"
+	"  indirectly lost         4,096 blocks     12.0 MiB\n"
+	"  possibly lost               1 block          24 B\n"
+	"  still reachable            17 blocks     1.31 KiB\n"
+	"  suppressed                  3 blocks         96 B\n"
+	"\n"
+	"Top 4 of 4 groups\n"
+	"\n"
+	"#1  definitely lost: 3.20 MiB in 1,024 blocks (+ 12.0 MiB indirectly in 4,096) "
+	"of type `struct session`, assigned to `s->buf`\n"
+	"    the oldest is 4 h 5 min old; +1.20 MiB/h\n"
+	"    at 0x1000 0x2000 0x3000 0x4000 ...\n"
+	"      inner<T>::\"f\"                                 src/inner.hpp:12:3 (inlined)\n"
+	"      outer?[2J                                     src/outer.cc:99\n"
+	"      lib\xc3\xa4.so+0x2fff\n"
+	"      0x3000\n"
+	"\n"
+	"#2  definitely lost: 48 B in 2 blocks of 24 B each\n"
+	"    of unknown age\n"
+	"      allocated before the attach\n"
+	"\n"
+	"#3  possibly lost: 24 B in 1 block of type `evil?[2J\xef\xbf\xbd`\n"
+	"    of unknown age\n"
+	"    at 0x10\n"
+	"    last held by `?\"x\"?`\n"
+	"      allocated before the attach\n"
+	"\n"
+	"#4  growing (still reachable): 640 B in 10 blocks of 64 B each\n"
+	"    the oldest is 3.00 s old; +2.00 KiB/h\n"
+	"    held by `g_cache.buckets[17]->next`\n"
+	"      inner<T>::\"f\"                                 src/inner.hpp:12:3 (inlined)\n"
+	"      outer?[2J                                     src/outer.cc:99\n"
+	"      lib\xc3\xa4.so+0x2fff\n"
+	"      (cut: could not be followed to the thread's start)\n"
+	"\n"
+	"LEAK SUMMARY definitely lost: 3.20 MiB in 1,026 blocks, indirectly lost: 12.0 MiB in "
+	"4,096 blocks, possibly lost: 24 B in 1 block, still reachable: 1.31 KiB in 17 blocks, "
+	"suppressed: 96 B in 3 blocks; older blocks not all covered\n";
+
+static void prints_exactly_this(void **state)
+{
+	struct printed printed;
+	const char *part;
+
+	(void)state;
+	print_as(&printed, "text", make_leaks(), 0);
+	part = strstr(printed.text, "\nLeaks: ");
+	assert_non_null(part);
+	assert_string_equal(part, all_of_it);
+	assert_null(strstr(printed.text, "Not proof of a leak"));
+	printed_done(&printed);
+}
+
+static void top_limits_and_reaches_the_rest(void **state)
+{
+	struct printed printed;
+
+	(void)state;
+	print_as(&printed, "text", make_leaks(), 1);
+	assert_non_null(strstr(printed.text, "Top 1 of 5 groups"));
+	assert_null(strstr(printed.text, "#2  definitely"));
+	printed_done(&printed);
+	print_as(&printed, "text", make_leaks(), 100);
+	assert_non_null(strstr(printed.text, "#5  still reachable: 700 B in 7 blocks of type"));
+	printed_done(&printed);
+}
+
+static void says_that_nothing_was_found_or_searched(void **state)
+{
+	struct leak_report *leaks = NULL;
+	struct printed printed;
+
+	(void)state;
+	assert_int_equal(leak_report_new(&leaks), 0);
+	print_as(&printed, "text", leaks, 0);
+	assert_non_null(strstr(printed.text, "no allocator was found"));
+	assert_non_null(strstr(printed.text, "Nothing lost, nothing suspect."));
+	assert_non_null(strstr(printed.text, "LEAK SUMMARY definitely lost: 0 B in 0 blocks"));
+	printed_done(&printed);
+	/* A site that is not among the snapshot's. */
+	leaks = make_leaks();
+	leaks->group[0].site = 12345;
+	print_as(&printed, "text", leaks, 1);
+	assert_non_null(strstr(printed.text, "(its stack is not known)"));
+	printed_done(&printed);
+}
+
+static json_t *load(const struct printed *printed)
+{
+	json_t *root = json_loads(printed->text, JSON_REJECT_DUPLICATES, NULL);
+
+	assert_non_null(root);
+	return root;
+}
+
+static json_int_t integer(json_t *object, const char *key)
+{
+	assert_true(json_is_integer(json_object_get(object, key)));
+	return json_integer_value(json_object_get(object, key));
+}
+
+static void document_has_every_figure(void **state)
+{
+	struct printed printed;
+	json_t *root, *leaks, *group;
+
+	(void)state;
+	print_as(&printed, "json", make_leaks(), 1);
+	root = load(&printed);
+	leaks = json_object_get(root, "leaks");
+	assert_true(json_is_false(json_object_get(leaks, "covers_older_blocks")));
+	assert_int_equal(integer(leaks, "pause_us"), 3600);
+	assert_int_equal(integer(leaks, "scanned_bytes"), 145752064);
+	assert_int_equal(integer(json_object_get(leaks, "definitely_lost"), "count"), 1026);
+	assert_int_equal(integer(json_object_get(leaks, "indirectly_lost"), "bytes"), 12582912);
+	assert_int_equal(integer(json_object_get(leaks, "possibly_lost"), "bytes"), 24);
+	assert_int_equal(integer(json_object_get(leaks, "still_reachable"), "count"), 17);
+	assert_int_equal(integer(json_object_get(leaks, "suppressed"), "bytes"), 96);
+	assert_int_equal(json_array_size(json_object_get(leaks, "heaps")), 2);
+	assert_int_equal(json_array_size(json_object_get(leaks, "groups")), 5);
+	group = json_array_get(json_object_get(leaks, "groups"), 0);
+	assert_string_equal(json_string_value(json_object_get(group, "verdict")),
+			    "definitely-lost");
+	assert_int_equal(integer(group, "indirect_count"), 4096);
+	assert_int_equal(integer(group, "size"), 0);
+	assert_int_equal(integer(group, "site"), 1);
+	assert_int_equal(json_array_size(json_object_get(group, "addresses")), 6);
+	assert_true(json_number_value(json_object_get(group, "growth_per_hour")) == 1258291);
+	assert_true(json_number_value(json_object_get(group, "oldest_seconds")) == 14700);
+	json_decref(root);
+	printed_done(&printed);
+}
+
+static void unknown_is_null(void **state)
+{
+	static const char *const unknown[] = { "site", "growth_per_hour", "oldest_seconds",
+					       "type", "variable", "held_by" };
+	struct printed printed;
+	json_t *root, *leaks, *group, *heap;
+
+	(void)state;
+	print_as(&printed, "json", make_leaks(), 0);
+	root = load(&printed);
+	leaks = json_object_get(root, "leaks");
+	group = json_array_get(json_object_get(leaks, "groups"), 1);
+	for (size_t i = 0; i < ARRAY_SIZE(unknown); i++)
+		assert_true(json_is_null(json_object_get(group, unknown[i])));
+	heap = json_array_get(json_object_get(leaks, "heaps"), 0);
+	assert_true(json_is_null(json_object_get(heap, "why")));
+	heap = json_array_get(json_object_get(leaks, "heaps"), 1);
+	assert_true(json_is_null(json_object_get(heap, "version")));
+	assert_string_equal(json_string_value(json_object_get(heap, "why")), "no symbols\033[1m");
+	group = json_array_get(json_object_get(leaks, "groups"), 2);
+	assert_string_equal(json_string_value(json_object_get(group, "type")),
+			    "evil\033[2J\xef\xbf\xbd");
+	assert_null(strchr(printed.text, '\033'));
+	json_decref(root);
+	printed_done(&printed);
+}
+
+/* Exit status of the validator over text: 0 valid, 1 not, 77 it is not installed. */
+static int validate(const char *text)
+{
+	const char *source = getenv("SRCDIR");
+	char *command = NULL;
+	FILE *pipe;
+
+	assert_true(asprintf(&command, "python3 -c 'import jsonschema' 2>/dev/null || exit 77; "
+			     "python3 %s/tests/e2e/check_schema.py %s/docs/snapshot.schema.json "
+			     "/dev/stdin 2>/dev/null", source ? source : ".",
+			     source ? source : ".") > 0);
+	pipe = popen(command, "w");
+	assert_non_null(pipe);
+	fputs(text, pipe);
+	free(command);
+	return WEXITSTATUS(pclose(pipe));
+}
+
+static void follows_the_schema(void **state)
+{
+	struct printed printed;
+	struct leak_report *empty = NULL;
+	json_t *root, *group;
+	char *text;
+	int status;
+
+	(void)state;
+	print_as(&printed, "json", make_leaks(), 0);
+	status = validate(printed.text);
+	if (status == 77) {
+		printed_done(&printed);
+		print_message("python3 or its jsonschema is missing\n");
+		skip();
+	}
+	assert_int_equal(status, 0);
+	/* The schema is strict: one key too many in a group is an error. */
+	root = load(&printed);
+	group = json_array_get(json_object_get(json_object_get(root, "leaks"), "groups"), 0);
+	json_object_set_new(group, "surplus", json_null());
+	text = json_dumps(root, JSON_COMPACT);
+	assert_int_equal(validate(text), 1);
+	free(text);
+	json_decref(root);
+	printed_done(&printed);
+	assert_int_equal(leak_report_new(&empty), 0);
+	print_as(&printed, "json", empty, 0);
+	assert_int_equal(validate(printed.text), 0);
+	printed_done(&printed);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(prints_exactly_this),
+		cmocka_unit_test(top_limits_and_reaches_the_rest),
+		cmocka_unit_test(says_that_nothing_was_found_or_searched),
+		cmocka_unit_test(document_has_every_figure),
+		cmocka_unit_test(unknown_is_null),
+		cmocka_unit_test(follows_the_schema),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
