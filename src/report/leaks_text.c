@@ -138,13 +138,15 @@ static void put_origin(FILE *out, const struct report_input *input, const struct
 {
 	const struct snapshot_site *site = text_site_by_id(input->snapshot, group->site);
 	const struct style *style = style_for(&input->options);
+	const char *origin = group->site		   ? "(its stack is not known)" :
+			     input->snapshot->every_alloc ? "allocated before the attach" :
+							    "allocated before the attach, or not "
+							    "among the samples (--exact sees all)";
 
 	if (group->site && site)
 		text_put_stack(out, input, site);
 	else
-		fprintf(out, "      %s%s%s\n", style->dim,
-			group->site ? "(its stack is not known)" : "allocated before the attach",
-			style->plain);
+		fprintf(out, "      %s%s%s\n", style->dim, origin, style->plain);
 }
 
 static void put_group(FILE *out, const struct report_input *input, size_t rank)

@@ -18,6 +18,8 @@ json '.sites[].frames[].function' | grep -q audit_trail_append ||
 
 # For people: a text that names the function, and what was watched.
 attach -p "$VICTIM" -d 1 --leaks
-expect "$STATUS" 0 "exit status of --leaks (suspects only)"
+expect "$STATUS" 1 "exit status of --leaks"
+grep -q 'definitely lost: .* of type `struct audit_record`, assigned to `record`' "$REPORT" ||
+	fail "--leaks does not name type and variable: $(grep 'lost:' "$REPORT")"
 grep -q audit_trail_append "$REPORT" || fail "--leaks does not name the function"
 pristine_check "$VICTIM"

@@ -79,6 +79,7 @@ static void print_as(struct printed *printed, const char *report, struct leak_re
 	sample_init(&printed->sample, true);
 	sample_fill(&printed->sample, 0);
 	printed->snapshot = sample_take(&printed->sample, true, SNAPSHOT_PRISTINE);
+	printed->snapshot->every_alloc = true;
 	printed->leaks = leaks;
 	input = sample_input(&printed->sample, printed->snapshot);
 	input.leaks = leaks;
