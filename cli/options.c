@@ -6,6 +6,7 @@
 #include "cli/options.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <getopt.h>
 #include <math.h>
 #include <stdlib.h>
@@ -15,11 +16,12 @@
 #include "inject/allocators.h"
 #include "src/base/log.h"
 #include "src/leak/roots.h"
+#include "src/leak/suppressions.h"
 
 enum {
 	OPT_LEAKS = 256, OPT_JSON, OPT_TOP, OPT_EXACT, OPT_SAMPLE, OPT_INTERVAL, OPT_LOADER,
 	OPT_TRACK, OPT_PLAIN, OPT_OVERFLOW, OPT_SEED, OPT_RING, OPT_SNAPSHOT, OPT_ROOTS,
-	OPT_TRACE_TO,
+	OPT_TRACE_TO, OPT_SUPPRESSIONS,
 };
 #define SAMPLED_RING (8ull << 20)
 #define EXACT_RING (32ull << 20)
@@ -43,6 +45,7 @@ static const struct option long_options[] = {
 	{ "snapshot", required_argument, NULL, OPT_SNAPSHOT },
 	{ "roots", required_argument, NULL, OPT_ROOTS },
 	{ "trace-to", required_argument, NULL, OPT_TRACE_TO },
+	{ "suppressions", required_argument, NULL, OPT_SUPPRESSIONS },
 	{ NULL, 0, NULL, 0 },
 };
 
@@ -193,6 +196,24 @@ static int set_trace(struct cli_options *o, const char *value)
 	return SESSION_OK;
 }
 
+static int add_suppressions(struct cli_options *o, const char *path)
+{
+	struct suppressions_error wrong = { .line = 0 };
+	_cleanup_fd_ int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int error = fd < 0 ? -errno : 0;
+
+	if (!error && !o->session.suppressions)
+		error = suppressions_new(&o->session.suppressions);
+	if (!error)
+		error = suppressions_read(o->session.suppressions, fd, &wrong);
+	if (error && wrong.line)
+		log_error("%s:%u: %s", path, wrong.line, wrong.text);
+	else if (error)
+		log_error("--suppressions: %s: %s", path,
+			  wrong.text[0] ? wrong.text : strerror(-error));
+	return error ? SESSION_USAGE : SESSION_OK;
+}
+
 static int set_top(struct cli_options *o, const char *value)
 {
 	uint64_t top;
@@ -222,6 +243,7 @@ static int set_value(struct cli_options *o, int option, const char *value)
 	case OPT_SNAPSHOT: return set_snapshot(o, value);
 	case OPT_ROOTS: return set_roots(o, value);
 	case OPT_TRACE_TO: return set_trace(o, value);
+	case OPT_SUPPRESSIONS: return add_suppressions(o, value);
 	case OPT_SEED: return read_size(value, &s->seed) ? bad("--seed", value, "a number") :
 			SESSION_OK;
 	case OPT_RING: return read_size(value, &s->ring_bytes) || s->ring_bytes < 1u << 20 ||

@@ -41,7 +41,9 @@
 #define STOP_BUDGET_NS 20000000ull	/* doubles every 3 tries, up to 160 ms */
 #define CHILD_LIMIT_NS 2000000000ull
 #define BETWEEN_TRIES_NS 30000000ull	/* at least; a long stop is followed by a longer run */
-enum { SHARED_TRIES = 10, MAX_LEFT = 64, QUIET_REAP_TRIES = 4, MAX_STOP_DOUBLINGS = 3 };
+#define WARM_LIMIT_NS 200000000ull	/* 10 us a megabyte; enormous empty mappings may wait */
+enum { SHARED_TRIES = 10, WARM_WORDS = 4096, MAX_LEFT = 64 };
+enum { QUIET_REAP_TRIES = 4, MAX_STOP_DOUBLINGS = 3 };
 
 /* One pass over the threads: there are pauses between ours. */
 static struct borrow_request request_for(const struct freeze_gadgets *gadgets)
@@ -187,6 +189,34 @@ int freeze_check(const struct target *target, char *reason, size_t room)
 	return 1;
 }
 
+/*
+ * Has the kernel look at every page that it is about to share, while all run: what it then
+ * does to each of them finds its words in the cache. A fifth of the pause of a large target.
+ */
+static void warm_up(const struct target *target)
+{
+	_cleanup_(procmaps_done) struct procmaps maps = { 0 };
+	uint64_t end = tracee_now_ns() + WARM_LIMIT_NS, word[WARM_WORDS];
+	const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+
+	if (target->pagemap < 0 || procmaps_read(target->maps, &maps))
+		return;
+	for (size_t i = 0; i < maps.count && tracee_now_ns() < end; i++) {
+		const struct procmap *map = &maps.map[i];
+		uint64_t at = map->start / page, last = map->end / page;
+
+		if (!(map->prot & PROCMAP_W) || (map->prot & PROCMAP_SHARED))
+			continue;
+		for (; at < last && tracee_now_ns() < end; at += WARM_WORDS) {
+			size_t count = last - at < WARM_WORDS ? last - at : WARM_WORDS;
+
+			if (pread(target->pagemap, word, count * sizeof(*word),
+				  (off_t)(at * sizeof(*word))) <= 0)
+				break;
+		}
+	}
+}
+
 /* All others stand still, too, for the clone and nothing else. */
 static int copy_on(const struct target *target, struct borrow *b, uint64_t budget_ns,
 		   struct freeze *f)
@@ -246,6 +276,7 @@ static int freeze_copies(const struct target *target, const struct freeze_gadget
 {
 	int error = -EAGAIN;
 
+	warm_up(target);
 	for (unsigned int try = 0; is_passing(error) && !f->child; try++) {
 		free(f->thread);
 		f->thread = NULL;
@@ -292,11 +323,13 @@ bool freeze_is_stale(const struct target *target, const struct freeze *f)
 {
 	pid_t tid;
 
-	if (!f->child || f->dead)
+	if ((!f->child || f->dead) && !f->stop)
 		return false;
 	tid = proc_live_thread(target->ref.pid);
+	if (tid <= 0 || f->stop)
+		return tid <= 0;
 	/* > 0: another table; where the kernel won't tell, the end of the target still shows */
-	return tid <= 0 || syscall(SYS_kcmp, tid, f->child, KCMP_FILES, 0, 0) > 0;
+	return syscall(SYS_kcmp, tid, f->child, KCMP_FILES, 0, 0) > 0;
 }
 
 /* Dead, but nobody has been told: a zombie that is traced is there for its tracer only. */

@@ -24,6 +24,7 @@ struct keeper {
 	struct freeze freeze;		/* the picture that the analyst reads; child 0: none */
 	struct freeze_gadgets gadgets;	/* it was made with */
 	bool picture_unwanted;		/* the user has asked to stop since it was made */
+	const char *picture_ended;	/* why, if it was before the analyst had done with it */
 	struct children children;
 	uint64_t deadline_ns;		/* of all its work, 0: none; for one of the children */
 	uint8_t payload[PROTO_MAX_PAYLOAD];

@@ -201,6 +201,7 @@ int keeper_on_freeze(struct keeper *k, const struct proto_message *request, stru
 	if (error)
 		return error;
 	k->picture_unwanted = false;
+	k->picture_ended = NULL;
 	error = freeze_begin(&k->in.at.target, &k->gadgets, way,
 			     tracee_now_ns() + FREEZE_LIMIT_NS, &k->freeze);
 	error = error ? explain_freeze(k, error) : reply_picture(k, reply);
@@ -218,13 +219,25 @@ int keeper_thaw(struct keeper *k)
 			  &k->freeze);
 }
 
+static bool has_picture(const struct keeper *k)
+{
+	return (k->freeze.child || k->freeze.stop) && !k->picture_ended;
+}
+
+static void note_end(struct keeper *k)
+{
+	if (has_picture(k) && (k->gone || freeze_is_stale(&k->in.at.target, &k->freeze)))
+		k->picture_ended = "the process, or the copy of it, ended while it was read";
+}
+
 void keeper_tend_picture(struct keeper *k)
 {
-	const struct freeze *f = &k->freeze;
-
-	if (!f->child && !f->stop)
+	if (!has_picture(k))
 		return;
-	if (k->gone || k->picture_unwanted || freeze_is_stale(&k->in.at.target, f))
+	note_end(k);
+	if (!k->picture_ended && k->picture_unwanted)
+		k->picture_ended = "stopped before its memory was read";
+	if (k->picture_ended)
 		(void)keeper_thaw(k);
 }
 
@@ -240,14 +253,21 @@ static void await_abandoned(void)
 /* Where nothing else was done to the target, this is the end: it is compared with before. */
 int keeper_on_thaw(struct keeper *k, const struct proto_message *request, struct reply *reply)
 {
-	int error = keeper_thaw(k);
+	int error;
 
 	(void)request;
-	(void)reply;
+	note_end(k);
+	error = keeper_thaw(k);
 	await_abandoned();
 	if (!error && k->in.done == INJECT_RECORD + 1)
 		error = inject_leave(&k->in, INJECT_RECORD);
-	return pidref_alive(&k->in.at.target.ref) ? error : 0;
+	error = pidref_alive(&k->in.at.target.ref) ? error : 0;
+	reply->message.value[0] = k->picture_ended != NULL;
+	if (!error && k->picture_ended) {
+		(void)snprintf(k->in.problem, sizeof(k->in.problem), "%s", k->picture_ended);
+		error = -ECANCELED;
+	}
+	return error;
 }
 
 int keeper_reap_left(struct keeper *k, const struct hook_plan *plan)

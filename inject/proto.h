@@ -39,7 +39,9 @@ enum proto_type {
 	PROTO_FREEZE,    /* value[0], value[1]: gadgets (syscall; ret and restorer), value[2]:
 			    1 = stop instead of copy; reply: value[0] pause in us, value[1] TSC,
 			    value[2] threads; fds: memory, maps, struct stop_thread[] */
-	PROTO_THAW,      /* the picture is no longer needed */
+	PROTO_THAW,      /* the picture is no longer needed; reply: value[0] 1 and, if nothing
+			    worse, -ECANCELED: it had ended before, what was read of it may be
+			    nothing (target ended, user asked to stop) */
 	PROTO_STATUS,    /* reply: struct proto_status */
 	PROTO_FINISH,    /* value[0]: exit status; the keeper ends */
 	PROTO_NOTE_STOP, /* note: the user wants to detach */

@@ -499,19 +499,25 @@ static void take_picture(struct session *s, struct watch *watch)
 
 static void search_picture(struct session *s)
 {
-	int error;
+	int error, thaw;
+	bool ended;
 
 	if (!s->leaks.taken)
 		return;
 	error = session_leaks_search(&s->leaks);
-	if (error == -EAGAIN)
+	thaw = session_leaks_thaw(&s->leaks);
+	/* memory that is not there any more looks like memory without a reference */
+	ended = error == -ECANCELED || (thaw && s->link.reply.value[0]);
+	if (ended)
+		(void)fail(s, s->link.target_gone ? SESSION_TARGET_ENDED : SESSION_FAILED,
+			   "no leak report", -ECANCELED);
+	else if (error == -EAGAIN)
 		log_error("its allocator is at work in every picture: no leak report; try again");
-	if (error)
+	if (error && !ended)
 		(void)fail(s, SESSION_FAILED, "searching for leaks", error);
-	error = session_leaks_thaw(&s->leaks);
-	if (error)
-		(void)fail(s, SESSION_DORMANT, "a dead child is left in the target", error);
-	if (s->leaks.report)
+	if (thaw && thaw != -ECANCELED)
+		(void)fail(s, SESSION_DORMANT, "a dead child is left in the target", thaw);
+	if (s->leaks.report && !ended)
 		s->report.leaks = &s->leaks;
 }
 
@@ -554,7 +560,7 @@ static int look_for_leaks(struct session *s)
 	if (s->link.target_gone && !s->exit)
 		s->exit = SESSION_TARGET_ENDED;
 	session_report_watched(&s->report);
-	if (s->leaks.report)
+	if (s->report.leaks)
 		session_report_end(&s->report, &s->watch, &s->exit);
 	return 0;
 }

@@ -46,6 +46,7 @@ struct session_options {
 	uint64_t seed;			/* of the sampler; 0: from the clock */
 	bool stop_for_picture;		/* --snapshot=stop: no copy is made */
 	uint32_t roots;			/* enum root_class; for leaks */
+	struct suppressions *suppressions;	/* of leaks; NULL: none */
 	uint64_t trace_to;		/* who holds the block at this address? 0: not asked */
 	bool quiet;			/* a cleanup that somebody else reports on */
 };

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "src/leak/assigned.h"
+#include "src/leak/suppressions.h"
 #include "src/leak/survival.h"
 
 /* What grows keeps some of what it got early: this share, 1 / N, is from the first half. */
@@ -158,6 +159,69 @@ static int name_group(struct assigned_finder *finder, const struct watch *watch,
 	return 0;
 }
 
+/* True when a rule of the user's suppresses leaks of this stack. */
+static bool is_suppressed(struct session_leaks *l, struct symbolizer *symbolizer,
+			  const struct watch *watch, const struct leak_group *group)
+{
+	const struct site *site = sites_peek(watch->sites, group->site);
+	struct suppressions *rules = l->options->suppressions;
+	struct stack stack;
+	size_t rule = 0;
+
+	if (!rules || !site || !site->stack ||
+	    (group->verdict != LEAK_DEFINITELY_LOST && group->verdict != LEAK_POSSIBLY_LOST))
+		return false;
+	stack = stacks_get(watch->stacks, site->stack);
+	for (uint32_t i = 0; !rule && i < stack.frame_count; i++) {
+		size_t count = 0;
+		const struct symbol_frame *frame = symbolizer_frame(symbolizer, &stack.frame[i],
+								    &count);
+
+		rule = frame ? suppressions_match(rules, frame, count) : 0;
+	}
+	suppressions_hit(rules, rule, group->count + group->indirect_count,
+			 group->bytes + group->indirect_bytes);
+	return rule != 0;
+}
+
+static void take_from(struct leak_sum *sum, uint64_t count, uint64_t bytes)
+{
+	sum->count -= count < sum->count ? count : sum->count;
+	sum->bytes -= bytes < sum->bytes ? bytes : sum->bytes;
+}
+
+/* Its blocks count as suppressed, and as nothing else. */
+static void suppress(struct leak_report *report, const struct leak_group *group)
+{
+	bool definite = group->verdict == LEAK_DEFINITELY_LOST;
+
+	take_from(&report->kind[definite ? BLOCK_DEFINITELY_LOST : BLOCK_POSSIBLY_LOST],
+		  group->count, group->bytes);
+	take_from(&report->kind[BLOCK_INDIRECTLY_LOST], group->indirect_count,
+		  group->indirect_bytes);
+	report->suppressed.count += group->count + group->indirect_count;
+	report->suppressed.bytes += group->bytes + group->indirect_bytes;
+}
+
+static void drop_suppressed(struct session_leaks *l, struct symbolizer *symbolizer,
+			    const struct watch *watch)
+{
+	struct leak_report *report = l->report;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < report->group_count; i++) {
+		struct leak_group *group = &report->group[i];
+
+		if (!group->site || !is_suppressed(l, symbolizer, watch, group)) {
+			report->group[kept++] = *group;
+			continue;
+		}
+		suppress(report, group);
+		leak_group_done(group);
+	}
+	report->group_count = kept;
+}
+
 static int name_groups(struct session_leaks *l, struct symbolizer *symbolizer,
 		       const struct watch *watch)
 {
@@ -183,6 +247,7 @@ int session_leaks_complete(struct session_leaks *l, struct symbolizer *symbolize
 					     .hz = watch->ticks.hz };
 	s.window.rule = survival_default_rule(ticks_span(&watch->ticks,
 							 l->moment - watch->ticks.tsc0));
+	drop_suppressed(l, symbolizer, watch);
 	error = add_suspects(&s);
 	if (!error)
 		error = name_groups(l, symbolizer, watch);

@@ -25,7 +25,7 @@ int leak_report_new(struct leak_report **ret)
 	return *ret ? 0 : -ENOMEM;
 }
 
-static void free_strings(const struct leak_group *group)
+void leak_group_done(const struct leak_group *group)
 {
 	free(group->type);
 	free(group->variable);
@@ -35,7 +35,7 @@ static void free_strings(const struct leak_group *group)
 void leak_report_free(struct leak_report *report)
 {
 	for (size_t i = 0; report && i < report->group_count; i++)
-		free_strings(&report->group[i]);
+		leak_group_done(&report->group[i]);
 	for (size_t i = 0; report && i < report->trace_count; i++)
 		free(report->trace[i]);
 	if (report) {
@@ -53,7 +53,7 @@ int leak_report_add(struct leak_report *report, const struct leak_group *group)
 	if ((count & (count - 1)) == 0)	/* full at every power of two */
 		grown = reallocarray(grown, count ? count * 2 : 1, sizeof(*grown));
 	if (!grown) {
-		free_strings(group);
+		leak_group_done(group);
 		return -ENOMEM;
 	}
 	report->group = grown;

@@ -261,6 +261,21 @@ static void meet(struct crowd *crowd, const struct procmap *stack)
 	qsort(crowd->tcb, crowd->count, sizeof(*crowd->tcb), by_value);
 }
 
+/* A bare clone may share another's control block: the first thread that has it is its owner. */
+static bool owns_data(const struct crowd *crowd, size_t index)
+{
+	uint64_t tcb = crowd->runner[index].thread->registers.fs_base;
+	const uint64_t *found = bsearch(&tcb, crowd->tcb, crowd->count, sizeof(*crowd->tcb),
+					by_value);
+	bool shared = found && ((found > crowd->tcb && found[-1] == tcb) ||
+				(found + 1 < crowd->tcb + crowd->count && found[1] == tcb));
+
+	for (size_t i = 0; shared && i < index; i++)
+		if (crowd->runner[i].thread->registers.fs_base == tcb)
+			return false;
+	return true;
+}
+
 static int claim_live(const struct crowd *crowd)
 {
 	int error = 0;
@@ -268,7 +283,7 @@ static int claim_live(const struct crowd *crowd)
 	for (size_t i = 0; !error && i < crowd->count; i++) {
 		const struct runner *runner = &crowd->runner[i];
 
-		if (runner->data.libc)
+		if (runner->data.libc && owns_data(crowd, i))
 			error = claim_data(crowd, runner);
 		if (!error)
 			error = claim_stacks(crowd, runner);
@@ -287,7 +302,12 @@ static int claim_one_ended(const struct crowd *crowd, const struct thread_ended 
 	const struct thread_data *data = &ended->data;
 	struct claim block = { data->tcb + GLIBC_LIST, data->data_high, CLAIM_DATA, 0 };
 	struct claim dead = { data->stack_low, data->stack_high, CLAIM_DEAD, 0 };
-	int error = ended->waited_for ? add_claim(crowd->claims, &block) : 0;
+	int error;
+
+	/* whoever stands on it is alive, whatever the list says */
+	if (is_stood_on(crowd, data->stack_low, data->stack_high - 1))
+		return 0;
+	error = ended->waited_for ? add_claim(crowd->claims, &block) : 0;
 
 	return error ?: add_claim(crowd->claims, &dead) ?: claim_dtv(crowd, data, 0);
 }

@@ -73,22 +73,36 @@ static enum thread_libc libc_of(uint64_t tcb, const struct tcb_words *words)
 }
 
 /* Where glibc gives a stack, its bounds and the size of its guard. */
+/* Three words that would do as block, size and guard; whole pages: as libc itself makes them. */
+static bool is_stack(const struct picture *picture, const struct tcb_words *words, uint64_t tcb,
+		     size_t i, bool whole_pages)
+{
+	uint64_t low = words->word[i], bytes = words->word[i + 1], guard = words->word[i + 2];
+
+	if (whole_pages && ((low | bytes | guard) % 4096 || guard >= bytes))
+		return false;
+	return low && low <= tcb && bytes <= ADDRESS_MAX && bytes >= 4096 &&
+	       low + bytes > tcb + i * 8 + 16 && mapped(picture, low, low + bytes);
+}
+
+/* A program may give a thread a stack that begins anywhere: looked for after all others. */
 static void find_glibc_stack(const struct picture *picture, const struct tcb_words *words,
 			     struct thread_data *data)
 {
-	for (size_t i = GLIBC_BODY / 8; i + 2 < ARRAY_SIZE(words->word); i++) {
-		uint64_t low = words->word[i], bytes = words->word[i + 1];
-		uint64_t guard = words->word[i + 2];
+	size_t end = ARRAY_SIZE(words->word) - 2, at = GLIBC_BODY / 8;
 
-		if (!low || low > data->tcb || bytes > ADDRESS_MAX || bytes < 4096 ||
-		    low + bytes <= data->tcb + i * 8 + 16 || !mapped(picture, low, low + bytes))
-			continue;
-		data->stack_low = data->stack_first = low;
-		data->stack_high = data->data_high = low + bytes;
-		if (guard < data->tcb - low)
-			data->stack_first += guard;
+	while (at < end && !is_stack(picture, words, data->tcb, at, true))
+		at++;
+	if (at == end)
+		for (at = GLIBC_BODY / 8; at < end; at++)
+			if (is_stack(picture, words, data->tcb, at, false))
+				break;
+	if (at == end)
 		return;
-	}
+	data->stack_low = data->stack_first = words->word[at];
+	data->stack_high = data->data_high = words->word[at] + words->word[at + 1];
+	if (words->word[at + 2] < data->tcb - data->stack_low)
+		data->stack_first += words->word[at + 2];
 }
 
 /*

@@ -97,5 +97,4 @@ for program in leaky leaky_cxx; do
 	done <"$WORK/kinds"
 done
 # All of the heap in huge pages, as far as there are any.
-before leaky --kind= GLIBC_TUNABLES=glibc.malloc.hugetlb=1
 expect "$wrong" 0 "comparisons that failed"

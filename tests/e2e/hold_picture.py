@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: MIT
+"""hold_picture.py TARGET COMMAND...: runs memattach, stops its analyst while it reads the picture.
+
+Prints "MEMATTACH KEEPER ANALYST PICTURE" (process ids) once the analyst is stopped, and waits for
+the end of memattach, whose exit status is its own. Status 99: no picture was seen.
+"""
+import os
+import signal
+import subprocess
+import sys
+import time
+
+PATIENCE = 60.0
+
+
+def read(path):
+    try:
+        with open(path, encoding="ascii", errors="replace") as file:
+            return file.read()
+    except OSError:
+        return ""
+
+
+def children(pid):
+    try:
+        threads = os.listdir(f"/proc/{pid}/task")
+    except OSError:
+        return []
+    return [int(child) for thread in threads
+            for child in read(f"/proc/{pid}/task/{thread}/children").split()]
+
+
+def traced_by(pid, tracer):
+    return f"TracerPid:\t{tracer}\n" in read(f"/proc/{pid}/status")
+
+
+def seek(target, command):
+    """Keeper, analyst and picture, as soon as it is there; None when memattach has ended before."""
+    end = time.monotonic() + PATIENCE
+    while command.poll() is None and time.monotonic() < end:
+        for keeper in children(command.pid):
+            for child in children(target):
+                if traced_by(child, keeper):
+                    return keeper, children(keeper)[0], child
+    return None
+
+
+def main(target, arguments):
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGQUIT):
+        signal.signal(number, signal.SIG_DFL)
+    command = subprocess.Popen(arguments, stdin=subprocess.DEVNULL)
+    seen = seek(int(target), command)
+    if seen:
+        keeper, analyst, picture = seen
+        os.kill(analyst, signal.SIGSTOP)
+        if traced_by(picture, keeper):
+            print(command.pid, *seen, file=sys.stderr, flush=True)
+        else:
+            os.kill(analyst, signal.SIGCONT)
+            seen = None
+    status = command.wait()
+    return 99 if seen is None else status if status >= 0 else 128 - status
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1], sys.argv[2:]))

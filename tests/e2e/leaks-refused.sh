@@ -1,0 +1,62 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Targets of which no copy may be made are refused before anything is done to them: one line that
+# says why and what to do, exit status 3. What it names, --snapshot=stop, then works.
+. "$(dirname "$0")/lib.sh"
+. "$E2E/leaks.sh"
+needs jq
+
+# words_for KIND: what the reason must speak of.
+words_for() {
+	case $1 in
+	userfaultfd)	echo 'userfaultfd.*--snapshot=stop' ;;
+	errno | kill)	echo 'seccomp.*--snapshot=stop' ;;
+	nproc)		echo 'process.*limit.*--snapshot=stop' ;;
+	pidns)		echo 'pid namespace.*--snapshot=stop' ;;
+	share)		echo 'shares its memory.*--snapshot=stop' ;;
+	memory)		echo 'memory' ;;
+	pids)		echo 'control group.*pids.max.*--snapshot=stop' ;;
+	esac
+}
+
+# refused KIND: $VICTIM, which is then read at a stop.
+refused() {
+	pristine_take "$VICTIM"
+	attach -p "$VICTIM" --leaks -d 0
+	expect "$STATUS" 3 "exit status for $1"
+	said_one_line "$(words_for "$1")"
+	note "$1: $(cat "$ERRORS")"
+	pristine_check "$VICTIM" --quiet
+	attach -p "$VICTIM" --leaks -d 0 --snapshot=stop --json
+	[ "$STATUS" -le 1 ] || fail "$1: exit status $STATUS with --snapshot=stop"
+	json_expect .session.detached pristine
+	pristine_check "$VICTIM" --quiet
+}
+
+for kind in userfaultfd errno kill nproc pidns share; do
+	victim "$kind" uncopyable --kind="$kind"
+	if [ "$VICTIM" = none ]; then
+		note "$kind can't be had here"
+		continue
+	fi
+	[ "$kind" != share ] || sharer=$(children_of "$VICTIM")
+	refused "$kind"
+	no_child_stays "$VICTIM" "${sharer:-none}"
+	finished "$kind"
+done
+
+# Control groups, where we may make some.
+group=/sys/fs/cgroup/memattach-e2e.$$
+if is_root && mkdir "$group" 2>/dev/null && [ -e "$group/pids.max" ]; then
+	trap 'tidy_up; rmdir "$group" 2>/dev/null' EXIT
+	victim pids waiter --kind=none
+	echo "$VICTIM" >"$group/cgroup.procs"
+	echo 8 >"$group/pids.max"
+	refused pids
+	finished pids
+	await 10 is_gone "$VICTIM"
+	rmdir "$group"
+else
+	rmdir "$group" 2>/dev/null
+	note "no pids controller here"
+fi
