@@ -96,5 +96,4 @@ for program in leaky leaky_cxx; do
 		after $program "--kind=$kind"
 	done <"$WORK/kinds"
 done
-# All of the heap in huge pages, as far as there are any.
 expect "$wrong" 0 "comparisons that failed"
