@@ -123,9 +123,9 @@ for end in INT TERM analyst KILL; do
 	analyst) kill -KILL "$ANALYST" ;;
 	KILL)	kill -KILL "$KEEPER" "$ANALYST" "$ATTACH" 2>/dev/null ;;
 	*)	kill -"$end" "$ATTACH"
-		await 5 is_gone "$PICTURE" || fail "SIG$end does not end the picture" ;;
+		await 30 is_gone "$PICTURE" || fail "SIG$end does not end the picture" ;;
 	esac
-	await 5 is_gone "$PICTURE" || fail "the picture outlives it ($end)"
+	await 30 is_gone "$PICTURE" || fail "the picture outlives it ($end)"
 	picture_release
 	note "$end: exit status $STATUS"
 	[ "$STATUS" -ge 4 ] || fail "a report from a picture that was not read"

@@ -70,7 +70,17 @@ for loader in $LOADERS; do
 	begin "$loader"
 	tell forkers s
 	attach_end
-	report_good
+	# by dlopen one that is never still may be left: then it is listed, and cleanup does it
+	case $loader$STATUS in
+	*0)	report_good ;;
+	dlopen5)
+		json_valid
+		for pid in $(json '.session.children_left[].pid'); do
+			timeout 60 "$MEMATTACH" cleanup -p "$pid" 2>"$ERRORS" ||
+				fail "cleanup of a child that was listed"
+		done ;;
+	*)	fail "exit status $STATUS" ;;
+	esac
 	pristine_check "$VICTIM"
 	tell forkers p
 	answer forkers storm

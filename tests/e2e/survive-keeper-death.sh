@@ -9,12 +9,16 @@ pristine_take "$VICTIM"
 attach_begin -p "$VICTIM" --sample=4096 --json
 attach_await "$VICTIM"
 # All of it at once, as the out-of-memory killer or a careless administrator would.
-for pid in $(attach_processes); do
+family=$(attach_processes)
+for pid in $family; do
 	kill -KILL "$pid" 2>/dev/null
 done
 "$TOOLS/ringwatch" "$VICTIM" inert 1000 || fail "hooks still record a second later"
 attach_wait
 checked check
+for pid in $family; do	# until it is gone it holds the lock
+	await 30 is_gone "$pid" || fail "process $pid does not end"
+done
 timeout 60 "$MEMATTACH" cleanup -p "$VICTIM" >"$WORK/cleanup" 2>"$ERRORS"
 expect "$?" 0 "exit status of cleanup"
 "$TOOLS/ringwatch" "$VICTIM" gone 0 || fail "something of ours is still mapped"
@@ -24,10 +28,14 @@ checked check
 # A second attach after a kill, without a cleanup in between, adopts what it finds or says so.
 attach_begin -p "$VICTIM" --sample=4096 --json
 attach_await "$VICTIM"
-for pid in $(attach_processes); do
+family=$(attach_processes)
+for pid in $family; do
 	kill -KILL "$pid" 2>/dev/null
 done
 attach_wait
+for pid in $family; do
+	await 30 is_gone "$pid" || fail "process $pid does not end"
+done
 attach -p "$VICTIM" -d 0.5 --json
 case $STATUS in
 0)	;;
