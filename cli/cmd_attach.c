@@ -25,16 +25,21 @@ static int run(int argc, char **argv, enum session_task task, bool leaks)
 			  leaks ? "leaks " : task_name[task]);
 		return SESSION_USAGE;
 	}
-	if (!ring_setup_tsc_is_trusted()) {
-		log_error("the kernel does not trust this machine's time stamp counter; "
-			  "memattach needs it to order events");
-		return SESSION_REFUSED;
-	}
 	options.session.task = task;
 	if (leaks) {	/* one look at what lies in memory, unless a time was given */
 		options.session.leaks = true;
 		if (options.session.duration < 0)
 			options.session.duration = 0;
+	}
+	if (options.session.stop_for_picture && options.session.duration != 0) {
+		log_error("--snapshot=stop goes with -d 0: what is watched can't stand still; "
+			  "see `memattach leaks -p PID`");
+		return SESSION_USAGE;
+	}
+	if (!ring_setup_tsc_is_trusted()) {
+		log_error("the kernel does not trust this machine's time stamp counter; "
+			  "memattach needs it to order events");
+		return SESSION_REFUSED;
 	}
 	status = front_open_target(options.pid, &options.session, &target);
 	return status == SESSION_OK ? front_run(&target, &options.session) : status;

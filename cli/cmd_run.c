@@ -17,6 +17,10 @@ int cmd_run(int argc, char **argv)
 			  options.pid ? "run takes a command, not -p" : "no command given");
 		return SESSION_USAGE;
 	}
+	if (options.session.stop_for_picture) {
+		log_error("--snapshot=stop is for a running process: memattach leaks -p PID");
+		return SESSION_USAGE;
+	}
 	options.session.task = SESSION_RUN;
 	return front_run_command(options.operands, &options.session);
 }

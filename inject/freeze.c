@@ -295,6 +295,7 @@ static int freeze_stop(const struct target *target, uint64_t deadline_ns, struct
 	int error = -ETIME;
 
 	for (unsigned int try = 0; error == -ETIME; try++) {
+		f->begin_ns = tracee_now_ns();
 		error = stop_all_begin(target, stop_budget(try), &f->stop);
 		if (error == -ETIME && tracee_now_ns() >= deadline_ns)
 			break;
@@ -357,9 +358,12 @@ void freeze_kill(struct freeze *f)
 	free(f->thread);
 	f->thread = NULL;
 	f->thread_count = 0;
-	stop_all_end(f->stop, NULL, NULL);
-	f->stop = NULL;
 	f->mem = f->maps = -1;
+	if (f->stop) {
+		stop_all_end(f->stop, NULL, NULL);
+		f->pause_us = (tracee_now_ns() - f->begin_ns) / 1000;
+	}
+	f->stop = NULL;
 	if (f->child && !f->dead)
 		(void)kill_child(f);
 }
@@ -399,6 +403,7 @@ static int wait_quietly(const struct target *target, struct borrow *b, uint64_t 
 {
 	struct target held = *target;
 	struct stop_all *stop = NULL;
+	uint64_t held_us;
 	int error = 0, end = 0;
 
 	held.held = b->request.tid;
@@ -409,6 +414,9 @@ static int wait_quietly(const struct target *target, struct borrow *b, uint64_t 
 	if (borrow_held(b))
 		end = borrow_end(b, NULL);
 	stop_all_end(stop, NULL, NULL);
+	held_us = (tracee_now_ns() - b->begin_ns) / 1000;
+	if (f && held_us > f->reap_us)
+		f->reap_us = held_us;
 	return error ? error : end;
 }
 

@@ -36,7 +36,9 @@ struct freeze {
 	struct stop_thread *thread;	/* as they stood, without the call that was made on one */
 	size_t thread_count;
 	uint64_t tsc;		/* while everything stood still */
+	uint64_t begin_ns;	/* FREEZE_STOP: CLOCK_MONOTONIC, when it began to stand still */
 	uint64_t pause_us;	/* from the first thread's stop to the last one's release */
+	uint64_t reap_us;	/* as that, of the longest stop in which the child was waited for */
 };
 
 /*

@@ -477,6 +477,8 @@ static void leave_alone(struct keeper *k, const struct keeper_options *options)
 		k->in.at.control->mode = RING_MODE_OFF;
 	if (options->end_analyst)
 		options->end_analyst(options->context);
+	keeper_drop_kept(k);	/* nothing stands still for an analyst that is gone */
+	freeze_kill(&k->freeze);
 	(void)launch_release(&k->in.at.target);
 	error = k->gone ? 0 : inject_leave(&k->in, INJECT_ARM);
 	if (k->gone || error == -ESRCH)

@@ -121,7 +121,6 @@ int keeper_on_sample(struct keeper *k, const struct proto_message *request, stru
 	return 0;
 }
 
-
 /* The target's own filter must let the calls pass that make and reap the child. */
 static int check_freeze(struct keeper *k, enum freeze_way way)
 {
@@ -215,8 +214,15 @@ int keeper_on_freeze(struct keeper *k, const struct proto_message *request, stru
 
 int keeper_thaw(struct keeper *k)
 {
-	return freeze_end(&k->in.at.target, &k->gadgets, tracee_now_ns() + FREEZE_LIMIT_NS,
-			  &k->freeze);
+	bool stood = k->freeze.stop != NULL;
+	int error = freeze_end(&k->in.at.target, &k->gadgets, tracee_now_ns() + FREEZE_LIMIT_NS,
+			       &k->freeze);
+
+	attachment_note_stop(&k->in.at, k->freeze.reap_us, 0);
+	k->freeze.reap_us = 0;
+	if (stood)
+		attachment_note_stop(&k->in.at, k->freeze.pause_us, 0);
+	return error;
 }
 
 static bool has_picture(const struct keeper *k)
@@ -263,6 +269,7 @@ int keeper_on_thaw(struct keeper *k, const struct proto_message *request, struct
 		error = inject_leave(&k->in, INJECT_RECORD);
 	error = pidref_alive(&k->in.at.target.ref) ? error : 0;
 	reply->message.value[0] = k->picture_ended != NULL;
+	reply->message.value[1] = k->freeze.pause_us;
 	if (!error && k->picture_ended) {
 		(void)snprintf(k->in.problem, sizeof(k->in.problem), "%s", k->picture_ended);
 		error = -ECANCELED;

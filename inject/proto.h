@@ -41,7 +41,7 @@ enum proto_type {
 			    value[2] threads; fds: memory, maps, struct stop_thread[] */
 	PROTO_THAW,      /* the picture is no longer needed; reply: value[0] 1 and, if nothing
 			    worse, -ECANCELED: it had ended before, what was read of it may be
-			    nothing (target ended, user asked to stop) */
+			    nothing (target ended, user asked to stop); value[1] pause in us */
 	PROTO_STATUS,    /* reply: struct proto_status */
 	PROTO_FINISH,    /* value[0]: exit status; the keeper ends */
 	PROTO_NOTE_STOP, /* note: the user wants to detach */

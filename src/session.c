@@ -491,10 +491,12 @@ static void take_picture(struct session *s, struct watch *watch)
 
 	if (error >= 0)
 		error = session_leaks_take(&s->leaks, watch);
-	if (error)
-		(void)fail(s, error == -ECANCELED || error == -EACCES ? SESSION_REFUSED :
-									 SESSION_FAILED,
-			   "no picture of its memory", error);
+	if (!error)
+		return;
+	(void)fail(s, error == -ECANCELED || error == -EACCES ? SESSION_REFUSED : SESSION_FAILED,
+		   "no picture of its memory", error);
+	if (session_leaks_thaw(&s->leaks))	/* half of one is none */
+		(void)fail(s, SESSION_DORMANT, "a dead child is left in the target", -EBUSY);
 }
 
 static void search_picture(struct session *s)
@@ -506,6 +508,8 @@ static void search_picture(struct session *s)
 		return;
 	error = session_leaks_search(&s->leaks);
 	thaw = session_leaks_thaw(&s->leaks);
+	if (s->leaks.report && !error && !thaw)	/* with --snapshot=stop it is known only now */
+		s->leaks.report->pause_us = s->link.reply.value[1];
 	/* memory that is not there any more looks like memory without a reference */
 	ended = error == -ECANCELED || (thaw && s->link.reply.value[0]);
 	if (ended)
@@ -541,7 +545,10 @@ static void attach_and_watch(struct session *s)
 out:
 	if (s->state >= STATE_LOADED || s->link.target_gone)
 		leave(s);
-	search_picture(s);
+	if (s->leaks.taken) {
+		search_picture(s);
+		note_status(s, false);	/* the child is waited for in a stop, too */
+	}
 }
 
 /* Only what lies in memory: nothing is hooked, nothing stays in the target for a moment. */

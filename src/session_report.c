@@ -60,10 +60,10 @@ void session_report_watched(struct session_report *r)
 
 void session_report_stops(struct session_report *r, bool attach, uint64_t us, uint32_t threads)
 {
-	if (attach)
-		r->attach_stop_us = us;
-	else
-		r->detach_stop_us = us;
+	uint64_t *longest = attach ? &r->attach_stop_us : &r->detach_stop_us;
+
+	if (us > *longest)
+		*longest = us;
 	r->threads_stopped += threads;
 }
 

@@ -29,6 +29,8 @@ refused() {
 	pristine_check "$VICTIM" --quiet
 	attach -p "$VICTIM" --leaks -d 0 --snapshot=stop --json
 	[ "$STATUS" -le 1 ] || fail "$1: exit status $STATUS with --snapshot=stop"
+	# it stood still for the whole search, and the report says so
+	json_expect '.leaks.pause_us > 0 and .session.attach_stop_us_max >= .leaks.pause_us' true
 	json_expect .session.detached pristine
 	pristine_check "$VICTIM" --quiet
 }

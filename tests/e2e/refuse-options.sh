@@ -27,6 +27,14 @@ wrong -p "$VICTIM" --exact --sample=4096
 wrong -p "$VICTIM" --loader=magic
 wrong -p "$VICTIM" --interval=0
 wrong -p "$VICTIM" --top=-1
+wrong -p "$VICTIM" --leaks -d 3 --snapshot=stop
+wrong -p "$VICTIM" --leaks --snapshot=maybe
+wrong -p "$VICTIM" --leaks --roots=everything
+wrong -p "$VICTIM" --leaks --suppressions=/no/such/file
+wrong leaks
+wrong leaks -p "$VICTIM" --trace-to=nowhere
+wrong run --leaks --snapshot=stop -- true
+wrong diff one.json
 wrong no-such-command
 wrong check
 wrong cleanup
