@@ -16,6 +16,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "inject/proc_status.h"
 #include "inject/remote_mem.h"
 #include "inject/tracee.h"
 
@@ -83,6 +84,13 @@ static int stop_running(pid_t tid)
 	return error ? error : tracee_wait(tid, tracee_now_ns() + START_LIMIT_NS, &stop);
 }
 
+/* Another signal may come where it stands already, which is where it stood the last time. */
+static bool stands_at_breakpoint(const struct tracee_stop *stop,
+				 const struct user_regs_struct *registers, uint64_t address)
+{
+	return stop->kind == TRACEE_SIGNAL && stop->signal == SIGTRAP && registers->rip == address;
+}
+
 int launch_run_to(struct target *target, uint64_t address)
 {
 	uint64_t end = tracee_now_ns() + START_LIMIT_NS;
@@ -93,7 +101,7 @@ int launch_run_to(struct target *target, uint64_t address)
 	if (!target->held)
 		return -EINVAL;
 	error = tracee_set_breakpoint(target->held, address);
-	while (!error && registers.rip != address) {
+	while (!error && !stands_at_breakpoint(&stop, &registers, address)) {
 		error = go_on(target->held, &stop, true);
 		if (!error)
 			error = tracee_wait(target->held, end, &stop);
@@ -106,16 +114,48 @@ int launch_run_to(struct target *target, uint64_t address)
 	return error ? error : clear;
 }
 
+static uint64_t bit_of(int signal)
+{
+	return 1ull << (signal - 1);
+}
+
+static uint64_t stopping(void)
+{
+	return bit_of(SIGSTOP) | bit_of(SIGTSTP) | bit_of(SIGTTIN) | bit_of(SIGTTOU);
+}
+
+void launch_owe(const struct target *target, int signal)
+{
+	if (signal <= 0 || signal > 64)
+		return;
+	if (signal == SIGCONT)
+		*target->owed &= ~stopping();
+	else if (bit_of(signal) & stopping())
+		*target->owed &= ~bit_of(SIGCONT);
+	*target->owed |= bit_of(signal);
+}
+
+/* A SIGCONT that is pending came after every stop that was taken: sent again, that would drop it. */
+static void forget_what_was_continued(const struct target *target)
+{
+	struct proc_thread_status status;
+
+	if (proc_read_thread_status(target->ref.pid, target->held, &status) == 0 &&
+	    ((status.sig_pending | status.shared_pending) & bit_of(SIGCONT)))
+		*target->owed &= ~stopping();
+}
+
 int launch_release(struct target *target)
 {
 	pid_t tid = target->held;
 
-	target->held = 0;
 	if (!tid)
 		return 0;
+	forget_what_was_continued(target);
+	target->held = 0;
 	/* they stay pending until it runs; what came with them (siginfo) is ours now */
 	for (int signal = 1; signal <= 64; signal++)
-		if (*target->owed >> (signal - 1) & 1)
+		if (*target->owed & bit_of(signal))
 			(void)syscall(SYS_tgkill, target->ref.pid, tid, signal);
 	*target->owed = 0;
 	return tracee_detach(tid, 0);

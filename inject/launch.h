@@ -13,6 +13,11 @@
 int launch_hold(pid_t pid, int gate, struct target *ret) _must_check_;
 /* Runs the held thread up to address. 0, -ESRCH it ended before, -ETIME, -errno. */
 int launch_run_to(struct target *target, uint64_t address) _must_check_;
+/*
+ * A signal that was taken from the held thread, for launch_release to give back. As in the
+ * kernel, one that continues takes back those that stop, and the other way round.
+ */
+void launch_owe(const struct target *target, int signal);
 /* Lets the held thread run for good. 0 (also when nothing is held) or -ESRCH. */
 int launch_release(struct target *target);
 

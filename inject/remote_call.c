@@ -28,6 +28,7 @@
 #include "inject/abandon.h"
 #include "inject/arch/x86_64/regs.h"
 #include "inject/eintr.h"
+#include "inject/launch.h"
 #include "inject/priority.h"
 #include "inject/remote_mem.h"
 #include "inject/rseq.h"
@@ -89,8 +90,7 @@ static int let_go(const struct borrow *b, int signal)
 {
 	if (!b->held)
 		return eintr_detach(b->request.tid, signal);
-	if (signal > 0 && signal <= 64)
-		*b->target->owed |= 1ull << (signal - 1);
+	launch_owe(b->target, signal);
 	return 0;
 }
 

@@ -17,10 +17,13 @@ for signal in INT TERM HUP; do
 	ended truth
 done
 
-# While it still attaches: whatever it had begun is undone.
+# While it still attaches: whatever it had begun is undone. Before it is memattach it is a shell's
+# child in the background, which ignores SIGINT.
+is_memattach() { [ "$(cat "/proc/$ATTACH/comm")" = memattach ]; }
 victim truth truth_c
 pristine_take "$VICTIM"
 attach_begin -p "$VICTIM" --exact --json
+await 10 is_memattach || fail "memattach does not start"
 kill -INT "$ATTACH"
 attach_wait
 case $STATUS in

@@ -9,7 +9,10 @@ cat >"$WORK/program.c" <<'END'
 #include <unistd.h>
 int main(void)
 {
-	for (int i = 0; i < 100; i++) free(malloc(100));
+	for (int i = 0; i < 100; i++) {
+		free(malloc(100));
+		usleep(1000);
+	}
 	return write(1, "worked\n", 7) == 7 ? 0 : 9;
 }
 END
@@ -25,31 +28,26 @@ command_pid() {
 	[ -n "$COMMAND" ] || is_gone "$ATTACH"
 }
 
-# Before its exec it is still a memattach, whose parent is the front.
-youngest_pid() { COMMAND=$(attach_processes | tail -n 1); }
-
 is_stopped() { grep -q '^State:.[Tt]' "/proc/$COMMAND/status"; }
 
-stop_it() { # when
-	if [ "$1" -lt 4 ]; then
-		await 10 command_pid || return 1
-	else
-		await 10 youngest_pid
-	fi
-	kill -STOP "$COMMAND" 2>/dev/null
+# Held by memattach or stopped by us: neither does any work before SIGCONT.
+stays_stopped() {
+	[ "$(wc -c <"$REPORT")" -eq 0 ] || return 0	# it was at its end already
+	sleep 0.2
+	[ "$(wc -c <"$REPORT")" -eq 0 ] ||
+		fail "it went on while it was stopped: $(cat "$REPORT" "/proc/$COMMAND/status")"
+	stopped=$((stopped + 1))
 }
 
 turn=0 stopped=0
 while [ "$turn" -lt 12 ]; do
 	rm -f "$WORK/recording"
 	attach_begin run --exact -o "$WORK/recording" -- "$WORK/program"
-	if stop_it $((turn % 4)) && await 2 is_stopped; then
-		stopped=$((stopped + 1))
-		if [ "$(wc -c <"$REPORT")" -eq 0 ]; then
-			sleep 0.2
-			[ "$(wc -c <"$REPORT")" -eq 0 ] || fail "it went on while it was stopped"
-		fi
-		kill -CONT "$COMMAND"
+	await 30 command_pid || fail "the command does not start"
+	sleep "0.0$((turn % 6))"
+	if kill -STOP "$COMMAND" 2>/dev/null; then
+		if await 5 is_stopped; then stays_stopped; fi
+		kill -CONT "$COMMAND" 2>/dev/null
 	fi
 	attach_wait
 	expect "$STATUS" 0 "exit status of run, turn $turn"
@@ -58,3 +56,16 @@ while [ "$turn" -lt 12 ]; do
 done
 [ "$stopped" -ge 3 ] || fail "only $stopped of $turn were caught before their end"
 note "$stopped of $turn stopped"
+
+# Stopped and continued at once, while it is held: the later one counts.
+turn=0
+while [ "$turn" -lt 12 ]; do
+	rm -f "$WORK/recording"
+	attach_begin run --exact -o "$WORK/recording" -- "$WORK/program"
+	await 30 command_pid || fail "the command does not start"
+	sleep "0.0$((turn % 6))"
+	kill -STOP "$COMMAND" 2>/dev/null && sleep "0.00$((turn % 4))" && kill -CONT "$COMMAND"
+	attach_wait
+	expect "$STATUS" 0 "exit status of run, stopped and continued, turn $turn"
+	turn=$((turn + 1))
+done
