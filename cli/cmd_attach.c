@@ -31,6 +31,9 @@ static int run(int argc, char **argv, enum session_task task, bool leaks)
 		if (options.session.duration < 0)
 			options.session.duration = 0;
 	}
+	status = options_check_show_bytes(&options, options.session.leaks);
+	if (status != SESSION_OK)
+		return status;
 	if (options.session.stop_for_picture && options.session.duration != 0) {
 		log_error("--snapshot=stop goes with -d 0: what is watched can't stand still; "
 			  "see `memattach leaks -p PID`");

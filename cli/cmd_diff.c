@@ -34,6 +34,8 @@ static int parse_request(int argc, char **argv, struct request *ret)
 	for (;;) {
 		int status = options_parse(argc, argv, &options);
 
+		if (status == SESSION_OK)
+			status = options_check_show_bytes(&options, false);
 		if (status != SESSION_OK)
 			return status;
 		ret->json |= options.session.json;

@@ -30,6 +30,8 @@ int cmd_report(int argc, char **argv)
 	struct cli_options options;
 	int status = options_parse(argc, argv, &options), error;
 
+	if (status == SESSION_OK)
+		status = options_check_show_bytes(&options, false);
 	if (status != SESSION_OK)
 		return status;
 	if (!options.operands[0] || options.operands[1]) {
@@ -42,6 +44,7 @@ int cmd_report(int argc, char **argv)
 	input = (struct report_input){
 		.snapshot = content.snapshot, .stacks = content.stacks, .names = content.names,
 		.options = { .top = options.session.top, .color = options.session.color },
+		.leaks = content.leaks,
 	};
 	error = report_find(options.session.json ? "json" : "text")->write(stdout, &input);
 	if (fflush(stdout) != 0 || error) {

@@ -21,6 +21,9 @@ int cmd_run(int argc, char **argv)
 		log_error("--snapshot=stop is for a running process: memattach leaks -p PID");
 		return SESSION_USAGE;
 	}
+	status = options_check_show_bytes(&options, options.session.leaks);
+	if (status != SESSION_OK)
+		return status;
 	options.session.task = SESSION_RUN;
 	return front_run_command(options.operands, &options.session);
 }

@@ -11,9 +11,10 @@
 static const char help_text[] =
 	"memattach -p PID [-d SECONDS] [--leaks] [-o FILE] [--json] [--top N]\n"
 	"          [--exact | --sample=BYTES] [--interval=S] [--loader=auto|dlopen|map]\n"
-	"          [--track=malloc|mmap|all] [--on-overflow=drop|block] [--plain]\n"
+	"          [--track=malloc|mmap|all] [--on-overflow=drop|block]\n"
+	"          [--frees=callers|stacks] [--plain]\n"
 	"                            watch a running process and leave it as it was\n"
-	"memattach leaks -p PID [--trace-to=ADDRESS]\n"
+	"memattach leaks -p PID [--trace-to=ADDRESS] [--show-bytes=N] [--access=SECONDS]\n"
 	"                            what is lost, from one look at its memory; who holds a block\n"
 	"memattach run [options] -- COMMAND [ARGS...]   the same from the first allocation on\n"
 	"memattach check -p PID      what would be done or refused, and why; touches nothing\n"

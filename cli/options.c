@@ -15,16 +15,18 @@
 
 #include "inject/allocators.h"
 #include "src/base/log.h"
+#include "src/leak/contents.h"
 #include "src/leak/roots.h"
 #include "src/leak/suppressions.h"
 
 enum {
 	OPT_LEAKS = 256, OPT_JSON, OPT_TOP, OPT_EXACT, OPT_SAMPLE, OPT_INTERVAL, OPT_LOADER,
 	OPT_TRACK, OPT_PLAIN, OPT_OVERFLOW, OPT_SEED, OPT_RING, OPT_SNAPSHOT, OPT_ROOTS,
-	OPT_TRACE_TO, OPT_SUPPRESSIONS,
+	OPT_TRACE_TO, OPT_SUPPRESSIONS, OPT_SHOW_BYTES, OPT_FREES, OPT_ACCESS,
 };
 #define SAMPLED_RING (8ull << 20)
 #define EXACT_RING (32ull << 20)
+#define ACCESS_MAX_SECONDS 3600
 
 static const struct option long_options[] = {
 	{ "pid", required_argument, NULL, 'p' },
@@ -40,12 +42,15 @@ static const struct option long_options[] = {
 	{ "track", required_argument, NULL, OPT_TRACK },
 	{ "plain", no_argument, NULL, OPT_PLAIN },
 	{ "on-overflow", required_argument, NULL, OPT_OVERFLOW },
+	{ "frees", required_argument, NULL, OPT_FREES },
 	{ "seed", required_argument, NULL, OPT_SEED },
 	{ "ring-size", required_argument, NULL, OPT_RING },
 	{ "snapshot", required_argument, NULL, OPT_SNAPSHOT },
 	{ "roots", required_argument, NULL, OPT_ROOTS },
 	{ "trace-to", required_argument, NULL, OPT_TRACE_TO },
 	{ "suppressions", required_argument, NULL, OPT_SUPPRESSIONS },
+	{ "show-bytes", required_argument, NULL, OPT_SHOW_BYTES },
+	{ "access", required_argument, NULL, OPT_ACCESS },
 	{ NULL, 0, NULL, 0 },
 };
 
@@ -164,6 +169,17 @@ static int set_overflow(struct cli_options *o, const char *value)
 	return SESSION_OK;
 }
 
+static int set_frees(struct cli_options *o, const char *value)
+{
+	static const char *const names[] = { "callers", "stacks" };
+	int choice = read_choice(value, names, ARRAY_SIZE(names));
+
+	if (choice < 0)
+		return bad("--frees", value, "callers or stacks");
+	o->session.free_stacks = choice == 1;
+	return SESSION_OK;
+}
+
 static int set_snapshot(struct cli_options *o, const char *value)
 {
 	static const char *const names[] = { "copy", "stop" };
@@ -193,6 +209,26 @@ static int set_trace(struct cli_options *o, const char *value)
 		return bad("--trace-to", value, "an address as in a report (0x...)");
 	o->session.trace_to = address;
 	o->session.leaks = true;
+	return SESSION_OK;
+}
+
+static int set_show_bytes(struct cli_options *o, const char *value)
+{
+	uint64_t bytes;
+
+	if (read_size(value, &bytes) || bytes == 0 || bytes > CONTENTS_MAX_BYTES)
+		return bad("--show-bytes", value, "a number of bytes from 1 to 4096");
+	o->session.show_bytes = (uint32_t)bytes;
+	return SESSION_OK;
+}
+
+static int set_access(struct cli_options *o, const char *value)
+{
+	double seconds;
+
+	if (read_seconds(value, &seconds) || seconds < 1 || seconds > ACCESS_MAX_SECONDS)
+		return bad("--access", value, "a number of seconds from 1 to 3600");
+	o->session.access_seconds = seconds;
 	return SESSION_OK;
 }
 
@@ -240,10 +276,13 @@ static int set_value(struct cli_options *o, int option, const char *value)
 	case OPT_LOADER: return set_loader(o, value);
 	case OPT_TRACK: return set_track(o, value);
 	case OPT_OVERFLOW: return set_overflow(o, value);
+	case OPT_FREES: return set_frees(o, value);
 	case OPT_SNAPSHOT: return set_snapshot(o, value);
 	case OPT_ROOTS: return set_roots(o, value);
 	case OPT_TRACE_TO: return set_trace(o, value);
 	case OPT_SUPPRESSIONS: return add_suppressions(o, value);
+	case OPT_SHOW_BYTES: return set_show_bytes(o, value);
+	case OPT_ACCESS: return set_access(o, value);
 	case OPT_SEED: return read_size(value, &s->seed) ? bad("--seed", value, "a number") :
 			SESSION_OK;
 	case OPT_RING: return read_size(value, &s->ring_bytes) || s->ring_bytes < 1u << 20 ||
@@ -279,6 +318,20 @@ static void complete(struct cli_options *o, bool overflow_given)
 	s->color = isatty(STDOUT_FILENO) && !getenv("NO_COLOR");
 }
 
+int options_check_show_bytes(const struct cli_options *options, bool leaks)
+{
+	if (options->session.access_seconds > 0 && (!leaks || options->session.trace_to)) {
+		log_error("--access watches what a leak report suspects: it goes with --leaks, or "
+			  "with `memattach leaks -p PID`, and without --trace-to");
+		return SESSION_USAGE;
+	}
+	if (!options->session.show_bytes || leaks)
+		return SESSION_OK;
+	log_error("--show-bytes shows what leaked blocks hold: it goes with --leaks, or with "
+		  "`memattach leaks -p PID`");
+	return SESSION_USAGE;
+}
+
 int options_parse(int argc, char **argv, struct cli_options *ret)
 {
 	bool overflow_given = false;
@@ -302,6 +355,11 @@ int options_parse(int argc, char **argv, struct cli_options *ret)
 		status = optarg ? set_value(ret, option, optarg) : set_flag(ret, option);
 	}
 	ret->operands = argv + optind;
+	if (status == SESSION_OK && ret->session.free_stacks &&
+	    ret->session.mode != SNAPSHOT_EXACT) {
+		log_error("--frees=stacks keeps the stack of every free: it goes with --exact");
+		return SESSION_USAGE;
+	}
 	if (status == SESSION_OK)
 		complete(ret, overflow_given);
 	return status;

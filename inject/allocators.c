@@ -40,7 +40,8 @@
 static const char *const marker_names[] = {
 	"gnu_get_libc_version", "__libc_malloc", "__libc_calloc", "__libc_realloc",
 	"__libc_free", "mi_version", "tc_version", "mallctl", "__malloc_donate",
-	"__libc_start_main", "__libc_stack_end", "_dl_debug_state", NULL
+	"__libc_start_main", "__libc_stack_end", "_dl_debug_state",
+	"__malloc_arena_thread_freeres", "__libc_malloc_impl", NULL
 };
 
 /* One module being searched. */
@@ -115,6 +116,9 @@ static const char *family_name(const struct allocator_module *module, const char
 		return "tcmalloc";
 	if (has_marker(module, "mallctl"))
 		return "jemalloc";
+	/* Where local names are known: musl has an __libc_malloc, too. */
+	if (has_marker(module, "__libc_malloc_impl"))
+		return "musl";
 	if (has_marker(module, "gnu_get_libc_version") ||
 	    (module->has_symtab && has_marker(module, "__libc_malloc")))
 		return "glibc";

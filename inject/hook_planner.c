@@ -28,6 +28,7 @@
 #include "inject/entry_gap.h"
 #include "inject/gadgets.h"
 #include "inject/hook_islands.h"
+#include "inject/own_calls.h"
 #include "inject/ring_publish.h"
 
 #define WORD		8u
@@ -535,6 +536,44 @@ static void add_helpers(struct planner *planner, const struct ring_range *range,
 	}
 }
 
+/* Leaves out what holds an entry: its calls are nested without that. */
+static uint32_t drop_entries(const struct hook_plan *plan, struct ring_range *range,
+			     uint32_t count)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < count; i++) {
+		bool entry = false;
+
+		for (uint32_t e = 0; e < plan->entry_count && !entry; e++)
+			entry = plan->entry[e].address >= range[i].low &&
+				plan->entry[e].address < range[i].high;
+		if (!entry)
+			range[kept++] = range[i];
+	}
+	return kept;
+}
+
+/* glibc's end of a thread frees what was freed already: nested, like a helper's calls. */
+static void add_own_calls(struct planner *planner, const struct allocator_module *module,
+			  const struct hook_entry *entry)
+{
+	struct hook_plan *plan = planner->plan;
+	struct ring_range range[OWN_CALLS_MAX];
+	uint32_t count = 0;
+
+	if (entry->shape != RING_SHAPE_FREE ||
+	    strcmp(plan->family[entry->family].name, "glibc") != 0)
+		return;
+	if (own_calls_find(module, entry->address, range, &count) == 0)
+		add_helpers(planner, range, drop_entries(plan, range, count));
+	else if (plan->skipped_count < HOOK_MAX_SKIPPED)
+		(void)snprintf(plan->skipped[plan->skipped_count++], HOOK_SKIPPED_BYTES,
+			       "the end of a thread (glibc): its own frees can't be told apart");
+	else
+		plan->left_out++;
+}
+
 /* What the entries of one module reach: helpers, and by jumps each other. */
 static int plan_reach(struct planner *planner, const struct allocator_module *module)
 {
@@ -552,6 +591,7 @@ static int plan_reach(struct planner *planner, const struct allocator_module *mo
 		    entry->address >= module->image.high)
 			continue;
 		reach.find_helpers = may_have_helpers(planner, entry, module);
+		add_own_calls(planner, module, entry);
 		index[reach.entry_count] = i;
 		reach.entry[reach.entry_count++] = entry->address;
 	}

@@ -14,7 +14,9 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <time.h>
 
+#include "inject/deadline.h"
 #include "inject/hooks.h"
 #include "inject/loader_locks.h"
 #include "inject/remote_mem.h"
@@ -24,14 +26,28 @@
 #include "inject/steps.h"
 #include "inject/tracee.h"
 
+#define LOCK_TRIES	50u
+#define LOCK_LIMIT_NS	1000000000l
 #define QUIESCE_LIMIT_NS 500000000ull	/* then the analyst looks at who is in the way */
-#define DEADLINE_MS 800		/* a keeper that is late by more than this is taken for dead */
 
 static int undo_lock(struct inject *in)
 {
 	cleanup_fd(&in->lock);
 	in->lock = -1;
 	return 0;
+}
+
+/* One that was killed a moment ago has it until its last thread is gone. */
+static bool bind_soon(int fd, const struct sockaddr_un *name, socklen_t bytes)
+{
+	const struct timespec pause = { 0, LOCK_LIMIT_NS / LOCK_TRIES };
+
+	for (unsigned int i = 0; bind(fd, (const struct sockaddr *)name, bytes) < 0; i++) {
+		if (i == LOCK_TRIES)
+			return false;
+		(void)nanosleep(&pause, NULL);
+	}
+	return true;
 }
 
 /* An abstract socket name is a lock that the kernel drops when we die; nothing is left on disk. */
@@ -45,8 +61,8 @@ static int do_lock(struct inject *in)
 	in->lock = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	if (in->lock < 0)
 		return -errno;
-	if (bind(in->lock, (struct sockaddr *)&name,
-		 (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length)) < 0) {
+	if (!bind_soon(in->lock, &name,
+		       (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length))) {
 		(void)snprintf(in->problem, sizeof(in->problem),
 			       "another memattach is attached to process %d; detach that one first",
 			       in->at.target.ref.pid);
@@ -143,13 +159,20 @@ static int write_root(struct inject *in, bool armed)
 
 static int do_arm(struct inject *in)
 {
-	inject_refresh_deadline(in);
-	return write_root(in, true);
+	int error = in->at.control ? deadline_start(in->at.control, &in->at.clock) : 0;
+
+	return error ? error : write_root(in, true);
 }
 
 static int undo_arm(struct inject *in)
 {
-	return write_root(in, false);
+	int error = write_root(in, false);
+
+	if (!error) {
+		deadline_stop(in->at.clock);
+		in->at.clock = NULL;
+	}
+	return error;
 }
 
 static int do_gaps(struct inject *in) { return hooks_apply_gaps(&in->at); }
@@ -290,12 +313,4 @@ int inject_leave(struct inject *in, enum inject_step first)
 		in->done = i;
 	}
 	return error;
-}
-
-void inject_refresh_deadline(struct inject *in)
-{
-	if (in->at.control)
-		__atomic_store_n(&in->at.control->deadline,
-				 ring_setup_tsc() + ring_setup_tsc_hz() / 1000 * DEADLINE_MS,
-				 __ATOMIC_RELEASE);
 }

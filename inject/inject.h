@@ -57,7 +57,5 @@ int inject_enter(struct inject *inject, enum inject_step last) _must_check_;
  * again to go on from there. After others the way goes on. The first error.
  */
 int inject_leave(struct inject *inject, enum inject_step first);
-/* Lets the shim record for another second from now on. */
-void inject_refresh_deadline(struct inject *inject);
 
 #endif

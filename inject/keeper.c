@@ -3,9 +3,8 @@
  * keeper.c - the only process that can change the target, and small on purpose.
  *
  * It parses no ELF, no DWARF and no link map of the target. It waits for the
- * analyst's requests, signals, the end of the target, and a clock that keeps
- * the shim's deadline ahead. While it works on a request that stops threads it
- * writes to no descriptor that a stopped terminal could block.
+ * analyst's requests, signals, the end of the target, and its clock. While it works on a
+ * request that stops threads it writes to no descriptor that a stopped terminal could block.
  */
 #include "inject/keeper_private.h"
 
@@ -18,6 +17,7 @@
 #include <sys/timerfd.h>
 
 #include "inject/abandon.h"
+#include "inject/deadline.h"
 #include "inject/launch.h"
 #include "inject/loader_locks.h"
 #include "inject/remote_mem.h"
@@ -222,6 +222,8 @@ static int (*const handler[PROTO_TYPE_COUNT])(struct keeper *k, const struct pro
 	[PROTO_CHILDREN] = on_children,
 	[PROTO_FREEZE] = keeper_on_freeze,
 	[PROTO_THAW] = keeper_on_thaw,
+	[PROTO_ACCESS_BEGIN] = keeper_on_access_begin,
+	[PROTO_ACCESS_END] = keeper_on_access_end,
 	[PROTO_STATUS] = on_status,
 	[PROTO_FINISH] = on_finish,
 };
@@ -272,7 +274,7 @@ static void read_signals(struct keeper *k)
 	struct signalfd_siginfo info;
 
 	while (read(k->signals, &info, sizeof(info)) == (ssize_t)sizeof(info))
-		k->stop_wanted = k->picture_unwanted = true;
+		k->stop_wanted = k->picture_unwanted = k->access_unwanted = true;
 }
 
 /* After exec the old address space is gone: what we had in there went with it. */
@@ -310,8 +312,7 @@ static int tick(struct keeper *k)
 
 	if (analyst_hangs(k, ticked) || (k->deadline_ns && tracee_now_ns() > k->deadline_ns))
 		return -ETIME;
-	if (k->in.done > INJECT_ARM)
-		inject_refresh_deadline(&k->in);
+	deadline_alive(k->in.at.clock);
 	(void)abandon_release();
 	k->gone = k->gone || !pidref_alive(&k->in.at.target.ref) || address_space_gone(k);
 	keeper_tend_picture(k);
@@ -520,6 +521,7 @@ int keeper_run(struct target *target, const struct keeper_options *options,
 	k->seccomp = seccomp_check(&k->in.at.target);
 	attachment_note_stop(&k->in.at, k->seccomp.held_us, k->seccomp.filtered);
 	error = k->signals < 0 || k->timer < 0 ? -EMFILE : loop(k);
+	access_watch_done(&k->access);
 	ret->analyst_died = !k->finished;
 	if (!k->finished)
 		leave_alone(k, options);

@@ -3,6 +3,7 @@
 #ifndef MEMATTACH_KEEPER_PRIVATE_H
 #define MEMATTACH_KEEPER_PRIVATE_H
 
+#include "inject/access_watch.h"
 #include "inject/freeze.h"
 #include "inject/inject.h"
 #include "inject/keeper.h"
@@ -25,6 +26,8 @@ struct keeper {
 	struct freeze_gadgets gadgets;	/* it was made with */
 	bool picture_unwanted;		/* the user has asked to stop since it was made */
 	const char *picture_ended;	/* why, if it was before the analyst had done with it */
+	struct access_watch access;	/* the words that are being watched */
+	bool access_unwanted;		/* the user has asked to stop since the first of them */
 	struct children children;
 	uint64_t deadline_ns;		/* of all its work, 0: none; for one of the children */
 	uint8_t payload[PROTO_MAX_PAYLOAD];
@@ -64,5 +67,9 @@ int keeper_on_list_threads(struct keeper *k, const struct proto_message *request
 int keeper_on_sample(struct keeper *k, const struct proto_message *request, struct reply *reply);
 int keeper_on_freeze(struct keeper *k, const struct proto_message *request, struct reply *reply);
 int keeper_on_thaw(struct keeper *k, const struct proto_message *request, struct reply *reply);
+int keeper_on_access_begin(struct keeper *k, const struct proto_message *request,
+			   struct reply *reply);
+int keeper_on_access_end(struct keeper *k, const struct proto_message *request,
+			 struct reply *reply);
 
 #endif

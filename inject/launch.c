@@ -135,7 +135,7 @@ void launch_owe(const struct target *target, int signal)
 	*target->owed |= bit_of(signal);
 }
 
-/* A SIGCONT that is pending came after every stop that was taken: sent again, that would drop it. */
+/* A SIGCONT that is pending came after every stop that was taken, which would drop it. */
 static void forget_what_was_continued(const struct target *target)
 {
 	struct proc_thread_status status;

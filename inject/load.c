@@ -22,6 +22,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "inject/deadline.h"
 #include "inject/journal.h"
 #include "inject/loader_locks.h"
 #include "inject/proc_status.h"
@@ -437,6 +438,8 @@ static int close_remote_fds(struct attachment *a, struct borrow *b)
 
 static void forget(struct attachment *a)
 {
+	deadline_stop(a->clock);
+	a->clock = NULL;
 	if (a->control)
 		(void)munmap(a->control, a->control_bytes);
 	a->control = NULL;

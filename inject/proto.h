@@ -42,6 +42,9 @@ enum proto_type {
 	PROTO_THAW,      /* the picture is no longer needed; reply: value[0] 1 and, if nothing
 			    worse, -ECANCELED: it had ended before, what was read of it may be
 			    nothing (target ended, user asked to stop); value[1] pause in us */
+	PROTO_ACCESS_BEGIN, /* struct access_begin (access_watch.h); reply: struct access_began */
+	PROTO_ACCESS_END, /* reply: struct access_thread[]; value[0] 1: the user asked to stop since
+			     the first; fds: what the kernel wrote about the hits */
 	PROTO_STATUS,    /* reply: struct proto_status */
 	PROTO_FINISH,    /* value[0]: exit status; the keeper ends */
 	PROTO_NOTE_STOP, /* note: the user wants to detach */
@@ -75,7 +78,7 @@ struct proto_sample {
 };
 struct proto_load {
 	uint32_t loader;		/* LOADER_DLOPEN or LOADER_MAP */
-	uint32_t sampled;		/* an address table is needed */
+	uint32_t sampled;		/* a table of addresses is needed, else one of bits */
 	uint64_t ring_total_bytes;
 	uint64_t seed;
 	struct hook_plan plan;

@@ -10,7 +10,8 @@
  *
  *	offset 0             struct ring_control (RING_CONTROL_BYTES)
  *	control.threads_offset  thread table (control.thread_slots * RING_THREAD_SLOT_BYTES)
- *	control.table_offset sampled-address table (control.table_slots * 8 bytes)
+ *	control.table_offset sampled-address table, or (exact) a bit for each 16 bytes of
+ *	                     memory, folded (control.table_slots * 8 bytes)
  *	control.rings_offset control.ring_count rings of control.ring_bytes each
  *
  * A ring is an array of 64-byte lines. A position is a line number that only
@@ -113,7 +114,8 @@ struct ring_record {
 
 /*
  * Second line of records with RING_F_STACK (every RING_ALLOC, RING_MAP and
- * RING_BRK has it, also with RING_F_CALLER_ONLY); stack bytes follow, from rsp up.
+ * RING_BRK has it, also with RING_F_CALLER_ONLY; a RING_FREE that is suspect may);
+ * stack bytes follow, from rsp up.
  */
 struct ring_stack {
 	uint64_t rsp;		/* address of the return address (as at function entry) */
@@ -248,6 +250,9 @@ struct ring_control {
 	uint64_t main_stack_low, main_stack_high;	/* [stack]: low may still go down */
 	uint64_t pid;		/* the target's pid in its own pid namespace */
 	uint64_t module_ack;	/* last generation whose maps the reader has read (reader) */
+	uint64_t free_stacks;	/* RING_MODE_ALL: 1: every free with its stack (analyst) */
+	uint64_t resumed;	/* TSC at which the epoch began, from the second on (keeper) */
+	uint64_t gap_cycles;	/* between epochs, all together: nothing was recorded (keeper) */
 
 	/* Set by the shim. */
 	uint64_t lapsed RING_OWN_LINE;	/* last epoch whose deadline passed: ended; 0: none */

@@ -3,7 +3,8 @@
  * ring_setup.c - see ring_setup.h and docs/RING.md.
  *
  * One ring per CPU, all in one file, each a power of two: what is left of the
- * total after control block, thread table and address table is shared out.
+ * total after control block, thread table and address table (exact mode: the bits of
+ * live blocks) is shared out.
  */
 #include "inject/ring_setup.h"
 
@@ -18,6 +19,7 @@ enum {
 	MIN_RING = 64 * 1024,
 	THREAD_SLOTS = 2048,
 	TABLE_SHARE = 4,	/* one quarter of the total for the address table */
+	BITS_SHARE = 16,	/* exact: for the bits of live blocks (live_bits.c) */
 };
 
 static uint64_t power_of_two_below(uint64_t v)
@@ -36,8 +38,8 @@ struct ring_geometry ring_setup_geometry(uint64_t total_bytes, unsigned int cpus
 
 	if (g.ring_count > RING_MAX_RINGS)
 		g.ring_count = RING_MAX_RINGS;
-	if (sampled)
-		g.table_slots = power_of_two_below(total_bytes / TABLE_SHARE / sizeof(uint64_t));
+	g.table_slots = power_of_two_below(total_bytes / (sampled ? TABLE_SHARE : BITS_SHARE) /
+					   sizeof(uint64_t));
 	fixed = RING_CONTROL_BYTES + g.thread_slots * RING_THREAD_SLOT_BYTES +
 		g.table_slots * sizeof(uint64_t);
 	left = total_bytes > fixed ? total_bytes - fixed : 0;

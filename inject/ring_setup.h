@@ -5,8 +5,10 @@
 
 #include "inject/attachment.h"
 
-/* Geometry for total_bytes (rounded down to fit) on a machine of cpus; sampled: with an address
- * table. */
+/*
+ * Geometry for total_bytes (rounded down to fit) on a machine of cpus; sampled: the table is
+ * of addresses, else of bits.
+ */
 struct ring_geometry ring_setup_geometry(uint64_t total_bytes, unsigned int cpus, bool sampled);
 /* Fills a zeroed control block. The mode stays RING_MODE_OFF and the deadline 0. */
 void ring_setup_control(struct ring_control *control, const struct ring_geometry *geometry);

@@ -10,9 +10,9 @@
  * Booking the free at once and taking it back was rejected: peaks would be wrong.
  *
  * A freed address is remembered by a mark in its own place of the table, so that
- * the next allocation there finds its place ready; marks are swept when they
- * outnumber the live. A free of a marked address is a double free only if
- * nothing can have been missed: every entry hooked, no record ever lost.
+ * the next allocation there finds its place ready; the mark leads to what is known of
+ * the block that was (freed.h), which bounds their number. What is freed and does
+ * not live is judged in live_wrong.c, a realloc when it is announced.
  *
  * It refuses to guess: what can't be known is counted as unknown.
  */
@@ -24,10 +24,8 @@
 
 #define FIRST_CAPACITY	1024u
 #define MAX_THREADS	65536u		/* more share the last number: a target may forge them */
-#define MIN_MARKS	65536u
-#define MARK		1u		/* in the table; blocks are index << 1 */
-#define ILLEGAL_REACH	256u		/* how far below an address its block is looked for */
-#define BLOCK_ALIGNMENT	16u
+#define FIRST_CREDIT	(1ull << 24)	/* see live_wrong.c: some 50 ms, once */
+#define EVENT_CREDIT	4u
 #define GLIBC_HEADER	8u
 #define GLIBC_MIN_CHUNK	32u
 
@@ -42,8 +40,10 @@ int live_new(const struct live_options *options, struct sites *sites, struct liv
 	live->exact = options->exact;
 	live->every_alloc = true;
 	live->complete = options->exact && options->complete;
+	live->credit = FIRST_CREDIT;
 	live->free_block = NO_BLOCK;
-	if (mappings_new(&live->mappings) < 0) {
+	if (mappings_new(&live->mappings) < 0 || freed_new(&live->freed) < 0 ||
+	    wrong_frees_new(&live->wrong) < 0) {
 		live_free(live);
 		return -ENOMEM;
 	}
@@ -58,6 +58,8 @@ void live_free(struct live *live)
 	for (uint32_t i = 0; i < live->thread_count; i++)
 		free(live->thread[i].cut);
 	mappings_free(live->mappings);
+	freed_free(live->freed);
+	wrong_frees_free(live->wrong);
 	hashmap_done(&live->addresses);
 	hashmap_done(&live->thread_index);
 	free(live->block);
@@ -127,7 +129,7 @@ static uint32_t block_take(struct live *live)
 	return at;
 }
 
-static void block_release(struct live *live, uint32_t at)
+void live_release(struct live *live, uint32_t at)
 {
 	live->block[at].address = 0;
 	live->block[at].size = live->free_block;
@@ -137,12 +139,12 @@ static void block_release(struct live *live, uint32_t at)
 /* What glibc's chunk takes beyond size; a chunk of its own mapping may take up to a page more. */
 static uint64_t glibc_overhead(uint64_t size)
 {
-	uint64_t chunk = (size + GLIBC_HEADER + BLOCK_ALIGNMENT - 1u) & ~(BLOCK_ALIGNMENT - 1ull);
+	uint64_t chunk = (size + GLIBC_HEADER + LIVE_ALIGNMENT - 1u) & ~(LIVE_ALIGNMENT - 1ull);
 
 	return (chunk < GLIBC_MIN_CHUNK ? GLIBC_MIN_CHUNK : chunk) - size;
 }
 
-static struct site_change block_change(const struct block *block)
+struct site_change live_change(const struct block *block)
 {
 	return (struct site_change){
 		.term = estimate_term(block->size, block->interval),
@@ -156,7 +158,7 @@ static void block_end(struct live *live, uint32_t at, uint64_t time,
 		      const struct live_thread *thread)
 {
 	struct block *block = &live->block[at];
-	struct site_change change = block_change(block);
+	struct site_change change = live_change(block);
 
 	change.time = time;
 	change.temporary = live->every_alloc && thread &&
@@ -164,109 +166,76 @@ static void block_end(struct live *live, uint32_t at, uint64_t time,
 			   thread->serial == block->serial;
 	sites_release(live->sites, sites_find(live->sites, block->site), &change);
 	live->live_count--;
-	block_release(live, at);
+	live_release(live, at);
 }
 
-/* Was anything missed? Then what is left of the marks means nothing, now and for good. */
-static bool live_saw_all(struct live *live)
+/* The address is in use again, or its history means nothing any more. */
+static void live_unmark(struct live *live, uint64_t value)
 {
-	if (live->complete && live->options.lost && live->options.lost(live->options.context) > 0)
-		live->complete = false;
-	return live->complete;
+	freed_remove(live->freed, (uint32_t)(value >> 1));
 }
 
-struct sweep {
-	struct hashmap kept;
-	bool failed;
-};
-
-static void sweep_keep(void *context, uint64_t key, uint64_t value)
+/* pre: address has no mark. Takes what else stands at its place off the table. */
+static void live_mark(struct live *live, const struct freed_block *block)
 {
-	struct sweep *sweep = context;
+	uint64_t evicted = 0;
+	uint32_t index = FREED_NONE;
 
-	if (value != MARK && hashmap_put(&sweep->kept, key, value) < 0)
-		sweep->failed = true;
-}
-
-/* Forgets all marks. Out of memory: they stay. */
-static void live_sweep(struct live *live)
-{
-	struct sweep sweep = { 0 };
-
-	hashmap_each(&live->addresses, sweep_keep, &sweep);
-	if (sweep.failed) {
-		hashmap_done(&sweep.kept);
+	if (live->complete && block->address != 0)
+		index = freed_add(live->freed, block, &evicted);
+	if (evicted != 0)
+		hashmap_remove(&live->addresses, evicted, NULL);
+	if (index != FREED_NONE &&
+	    hashmap_put(&live->addresses, block->address, (uint64_t)index << 1 | MARK) == 0)
 		return;
-	}
-	hashmap_done(&live->addresses);
-	live->addresses = sweep.kept;
-	live->mark_count = 0;
+	/* Out of memory: forgotten, and only less is known. */
+	if (index != FREED_NONE)
+		freed_remove(live->freed, index);
+	hashmap_remove(&live->addresses, block->address, NULL);
 }
 
-/* Remembers that address was freed. Out of memory: forgotten, and only less is known. */
-static void live_mark(struct live *live, uint64_t address)
+/* The end of a block that is off its address, or about to be marked there. */
+static void block_free(struct live *live, uint32_t at, const struct freed_event *by, bool mark,
+		       const struct live_thread *thread)
 {
-	if (!live->complete) {
-		hashmap_remove(&live->addresses, address, NULL);
-		return;
-	}
-	if (hashmap_put(&live->addresses, address, MARK) < 0) {
-		hashmap_remove(&live->addresses, address, NULL);
-		return;
-	}
-	live->mark_count++;
-	if (live->mark_count > MIN_MARKS && live->mark_count > live->live_count)
-		live_sweep(live);
+	const struct block *block = &live->block[at];
+	struct freed_block freed = {
+		.address = block->address, .size = block->size, .born = block->time,
+		.site = block->site, .thread = block->thread, .freed = *by,
+	};
+
+	block_end(live, at, by->time, thread);
+	if (mark)
+		live_mark(live, &freed);
 }
 
-/* Is address misaligned, or inside a block that is known to live? */
-static bool address_illegal(const struct live *live, uint64_t address)
+/* A free of an address where nothing lives as far as we know, and that is not wrong. */
+static void free_unknown(struct live *live, uint64_t address, const struct freed_event *by)
 {
-	uint64_t value, start = address & ~(BLOCK_ALIGNMENT - 1ull);
+	uint64_t value;
 
-	if (address % 8u)
-		return true;
-	for (uint64_t back = 0; back < ILLEGAL_REACH && back < start; back += BLOCK_ALIGNMENT) {
-		if (hashmap_get(&live->addresses, start - back, &value) && value != MARK)
-			return live->block[value >> 1].size > address - (start - back);
-	}
-	return false;
-}
-
-/* A free of an address where nothing lives as far as we know. */
-static void free_unknown(struct live *live, uint64_t address, bool marked)
-{
-	struct site_oddities *oddities = sites_oddities(live->sites);
-
-	if (marked && live_saw_all(live)) {
-		oddities->double_free++;
-		return;
-	}
-	if (live->complete && address_illegal(live, address) && live_saw_all(live)) {
-		oddities->illegal_free++;
-		return;
-	}
-	oddities->free_unknown++;
-	if (!marked)
-		live_mark(live, address);
+	sites_oddities(live->sites)->free_unknown++;
+	if (!hashmap_get(&live->addresses, address, &value))
+		live_mark(live, &(struct freed_block){ .address = address, .freed = *by });
 }
 
 /* The realloc that thread announced did not fail: its old block is gone. */
 static void pending_free(struct live *live, struct live_thread *thread, uint64_t time)
 {
+	struct freed_event by = thread->pending_by;
 	uint64_t value;
 
 	if (!thread->pending)
 		return;
 	thread->pending = false;
 	live->pending_count--;
-	if (thread->pending_block == NO_BLOCK) {
-		free_unknown(live, thread->pending_address, thread->pending_marked);
-		return;
-	}
-	block_end(live, thread->pending_block, time, thread);
-	if (!hashmap_get(&live->addresses, thread->pending_address, &value))
-		live_mark(live, thread->pending_address);
+	by.time = time;
+	if (thread->pending_block == NO_BLOCK)
+		free_unknown(live, thread->pending_address, &by);
+	else	/* another thread may have got the address meanwhile */
+		block_free(live, thread->pending_block, &by,
+			   !hashmap_get(&live->addresses, thread->pending_address, &value),
+			   thread);
 }
 
 /* A block at an address where one lived: that one's free was missed. */
@@ -303,25 +272,25 @@ static int apply_alloc(struct live *live, struct live_thread *thread, const stru
 	at = block_take(live);
 	if (!(event->flags & RING_F_UNTRACKED) &&
 	    hashmap_put(&live->addresses, event->address, (uint64_t)at << 1) < 0) {
-		block_release(live, at);
+		live_release(live, at);
 		return -ENOMEM;
 	}
-	if (present && value == MARK)
-		live->mark_count--;
+	if (present && (value & MARK))
+		live_unmark(live, value);
 	else if (present)
 		block_missed(live, value, event->time);
 	thread->serial++;
 	if (event->interval > 0)
 		live->every_alloc = false;
 	block_set(live, at, event, site, thread);
-	change = block_change(&live->block[at]);
+	change = live_change(&live->block[at]);
 	change.time = event->time;
 	change.thread = (uint32_t)(thread - live->thread);
 	change.untracked = event->flags & RING_F_UNTRACKED;
 	sites_alloc(live->sites, site, &change);
 	live->events.alloc++;
 	if (change.untracked) {
-		block_release(live, at);
+		live_release(live, at);
 		if (present)
 			hashmap_remove(&live->addresses, event->address, NULL);
 		return 0;
@@ -331,37 +300,39 @@ static int apply_alloc(struct live *live, struct live_thread *thread, const stru
 }
 
 /* Sets the old block aside until the thread tells how its realloc went. */
-static void apply_realloc_begin(struct live *live, struct live_thread *thread,
-				const struct event *event, bool present, uint64_t value)
+static void apply_realloc_begin(struct live *live, struct live_thread *thread, uint64_t address,
+				const struct freed_event *by, uint32_t block)
 {
 	thread->pending = true;
 	live->pending_count++;
-	thread->pending_address = event->address;
-	thread->pending_time = event->time;
-	thread->pending_marked = present && value == MARK;
-	thread->pending_block = NO_BLOCK;
-	if (present && value != MARK) {
-		thread->pending_block = (uint32_t)(value >> 1);
-		hashmap_remove(&live->addresses, event->address, NULL);
-	}
+	thread->pending_address = address;
+	thread->pending_by = *by;
+	thread->pending_block = block;
+	if (block != NO_BLOCK)
+		hashmap_remove(&live->addresses, address, NULL);
 }
 
-static int apply_free(struct live *live, struct live_thread *thread, const struct event *event)
+static int apply_free(struct live *live, struct live_thread *thread, const struct event *event,
+		      uint32_t stack)
 {
-	uint64_t value = MARK;
-	bool present;
+	struct freed_event by = { .time = event->time, .stack = stack,
+				  .thread = (uint32_t)(thread - live->thread) & THREAD_MASK };
+	uint64_t value = 0;
+	bool present, known;
 
 	pending_free(live, thread, event->time);
 	live->events.free++;
 	present = hashmap_get(&live->addresses, event->address, &value);
-	if (event->flags & RING_F_REALLOC) {
-		apply_realloc_begin(live, thread, event, present, value);
-	} else if (present && value != MARK) {
-		block_end(live, (uint32_t)(value >> 1), event->time, thread);
-		live_mark(live, event->address);
-	} else {
-		free_unknown(live, event->address, present);
-	}
+	known = present && !(value & MARK);
+	if (!known && live_is_wrong(live, event, &by, present ? &value : NULL))
+		return 0;
+	if (event->flags & RING_F_REALLOC)
+		apply_realloc_begin(live, thread, event->address, &by,
+				    known ? (uint32_t)(value >> 1) : NO_BLOCK);
+	else if (known)
+		block_free(live, (uint32_t)(value >> 1), &by, true, thread);
+	else
+		free_unknown(live, event->address, &by);
 	return 0;
 }
 
@@ -390,8 +361,8 @@ static int apply_undo(struct live *live, struct live_thread *thread, const struc
 		block_end(live, thread->pending_block, event->time, NULL);
 		return -ENOMEM;
 	}
-	if (present && value == MARK)
-		live->mark_count--;
+	if (present && (value & MARK))
+		live_unmark(live, value);
 	else if (present)
 		block_missed(live, value, event->time);
 	return 0;
@@ -403,13 +374,14 @@ int live_apply(struct live *live, const struct event *event, uint32_t stack)
 
 	if (!thread)
 		return -ENOMEM;
+	live->credit += EVENT_CREDIT;
 	if (event->kind != RING_UNMAP_UNDO)
 		live_forget_cut(live, thread);
 	switch (event->kind) {
 	case RING_ALLOC:
 		return apply_alloc(live, thread, event, stack);
 	case RING_FREE:
-		return apply_free(live, thread, event);
+		return apply_free(live, thread, event, stack);
 	case RING_UNDO:
 		return apply_undo(live, thread, event);
 	default:
@@ -428,8 +400,6 @@ bool live_wants_stack(const struct event *event)
 void live_set_sampled(struct live *live)
 {
 	live->exact = live->complete = live->every_alloc = false;
-	if (live->mark_count > 0)
-		live_sweep(live);
 }
 
 bool live_exact(const struct live *live)
@@ -461,16 +431,16 @@ void live_settle(struct live *live, uint64_t now)
 	for (uint32_t i = 0; i < live->thread_count; i++) {
 		struct live_thread *thread = &live->thread[i];
 
-		if (thread->pending && now > thread->pending_time &&
-		    now - thread->pending_time >= live->options.settle_ticks)
-			pending_free(live, thread, thread->pending_time);
+		if (thread->pending && now > thread->pending_by.time &&
+		    now - thread->pending_by.time >= live->options.settle_ticks)
+			pending_free(live, thread, thread->pending_by.time);
 	}
 }
 
 void live_finish(struct live *live)
 {
 	for (uint32_t i = 0; i < live->thread_count; i++) {
-		pending_free(live, &live->thread[i], live->thread[i].pending_time);
+		pending_free(live, &live->thread[i], live->thread[i].pending_by.time);
 		live_forget_cut(live, &live->thread[i]);
 	}
 }

@@ -4,13 +4,16 @@
  *
  * The rules (docs/NUMBERS.md): realloc is a free of the old block and an
  * allocation of the new one, at the moment it succeeds; one that fails changes
- * nothing. An allocation at a live address means that a free was missed.
+ * nothing. An allocation at a live address means that a free was missed. A free of
+ * what was freed already, or is no block, changes nothing and is kept apart
+ * (wrong_frees.h).
  */
 #ifndef MEMATTACH_LIVE_H
 #define MEMATTACH_LIVE_H
 
 #include "src/event.h"
 #include "src/sites.h"
+#include "src/wrong_frees.h"
 
 struct live_options {
 	/*
@@ -26,6 +29,14 @@ struct live_options {
 	/* Records lost so far (reader_lost_records); NULL: none ever. */
 	uint64_t (*lost)(void *context);
 	void *context;
+	/*
+	 * Complete: why event's address, never seen allocated since the attach, can't be a
+	 * block from before it; WRONG_FREE_NOT: it may be. Asked for glibc only; NULL: it
+	 * always may.
+	 */
+	enum wrong_free_reason (*place)(void *context, const struct event *event);
+	void *place_context;
+	bool free_stacks;	/* every free's stack is wanted, not only those of wrong ones */
 	/* Entries of glibc's malloc family: overhead by its chunk formula. */
 	bool glibc_entry[RING_MAX_ENTRIES];
 	/* Sampled modes: ticks after which a realloc whose new block was not drawn is a free. */
@@ -50,12 +61,18 @@ int live_new(const struct live_options *options, struct sites *sites,
 	     struct live **ret) _must_check_;
 void live_free(struct live *live);
 /*
- * Books one event. stack: id of its stack (RING_ALLOC, RING_MAP, RING_BRK), else
- * ignored. 0 or -ENOMEM (the event is not booked, or not wholly).
+ * Books one event. stack: id of its stack (RING_ALLOC, RING_MAP, RING_BRK; RING_FREE while
+ * live_tells_frees, 0 unknown), else ignored. 0 or -ENOMEM (it is not booked, or not wholly).
  */
 int live_apply(struct live *live, const struct event *event, uint32_t stack) _must_check_;
 /* True when this kind of event needs a stack id. */
 bool live_wants_stack(const struct event *event);
+/* True when a free's whole stack would be kept, and not only its caller. */
+bool live_wants_free_stack(const struct live *live, const struct event *event);
+/* True while wrong frees are looked for: false for good once a record was lost. */
+bool live_tells_frees(const struct live *live);
+/* Those found so far. Borrowed until the next live_apply. */
+const struct wrong_frees *live_wrong_frees(const struct live *live);
 /* From now on not every event is recorded (the adaptive mode began to sample). */
 void live_set_sampled(struct live *live);
 bool live_exact(const struct live *live);
@@ -64,6 +81,11 @@ bool live_every_alloc(const struct live *live);
 /* False: double and illegal frees can't be told (not complete, or records were lost). */
 bool live_complete(const struct live *live);
 struct live_events live_events(const struct live *live);
+/*
+ * Nothing was recorded for a while, until TSC now: what was freed meanwhile is not known, so
+ * no block from before counts as live any more (nor as freed: as untracked).
+ */
+void live_lose_track(struct live *live, uint64_t now);
 /* Settles sampled reallocs begun before TSC now - settle_ticks. After each drain. */
 void live_settle(struct live *live, uint64_t now);
 /* After reader_finish: what is still unsettled was freed (realloc(p, 0)). */

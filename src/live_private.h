@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* live_private.h - what live.c (blocks) and live_maps.c (mappings) share. */
+/* live_private.h - what live.c (blocks), live_wrong.c and live_maps.c (mappings) share. */
 #ifndef MEMATTACH_LIVE_PRIVATE_H
 #define MEMATTACH_LIVE_PRIVATE_H
 
 #include "src/base/hashmap.h"
+#include "src/freed.h"
 #include "src/live.h"
 #include "src/mappings.h"
 
 #define NO_BLOCK	UINT32_MAX
 #define THREAD_MASK	0x7fffffffu
+/* Values of the table of addresses: a block is its index << 1, a freed one that << 1 | MARK. */
+#define MARK		1u
+#define LIVE_ALIGNMENT	16u	/* of glibc's blocks */
 
 struct block {
 	uint64_t address;	/* 0: unused, size is then the next unused one */
@@ -22,9 +26,9 @@ struct block {
 struct live_thread {
 	uint64_t serial;		/* allocations so far */
 	bool pending;			/* a realloc was announced */
-	bool pending_marked;		/* its address had been freed before */
 	uint32_t pending_block;		/* NO_BLOCK: not one we know */
-	uint64_t pending_address, pending_time;
+	uint64_t pending_address;
+	struct freed_event pending_by;	/* the announcement */
 	struct mapping_piece *cut;	/* by the last munmap, which may yet fail */
 	uint32_t cut_count, cut_capacity;
 	uint64_t cut_time, cut_unknown;	/* cut_unknown: bytes we did not know of */
@@ -34,8 +38,11 @@ struct live {
 	struct live_options options;
 	struct sites *sites;
 	bool exact, complete, every_alloc;
-	struct hashmap addresses;	/* block index << 1, or a mark */
-	uint64_t mark_count, live_count, pending_count;
+	struct hashmap addresses;	/* block index << 1, or index in freed << 1 | MARK */
+	struct freed *freed;
+	struct wrong_frees *wrong;
+	uint64_t credit;		/* blocks that searches may look at: live_wrong.c */
+	uint64_t live_count, pending_count;
 	struct block *block;
 	uint32_t block_count, block_capacity, free_block;
 	struct hashmap thread_index;	/* thread pointer -> index */
@@ -49,6 +56,16 @@ struct live {
 
 /* The state of the thread with this thread pointer. NULL: out of memory. Valid until the next. */
 struct live_thread *live_thread(struct live *live, uint64_t name);
+/*
+ * Books the free of an address where nothing is known to live if it is a wrong one. mark:
+ * the table's value where it was freed before, else NULL. False: not wrong, or not known.
+ */
+bool live_is_wrong(struct live *live, const struct event *event, const struct freed_event *by,
+		   const uint64_t *mark);
+/* What the block is to the sites; .time is 0. */
+struct site_change live_change(const struct block *block);
+/* The place of a block that is booked out and off the table is free for another. */
+void live_release(struct live *live, uint32_t at);
 /* RING_MAP, RING_UNMAP, RING_UNMAP_UNDO, RING_BRK; others are ignored. 0 or -ENOMEM. */
 int live_apply_map(struct live *live, struct live_thread *thread, const struct event *event,
 		   uint32_t stack) _must_check_;

@@ -104,6 +104,23 @@ static void node_release(struct mappings *mappings, uint32_t at)
 	mappings->node_free_count++;
 }
 
+bool mappings_find(const struct mappings *mappings, uint64_t address,
+		   struct mapping_piece *ret_piece)
+{
+	uint32_t at = mappings->root;
+
+	while (at != NONE) {
+		const struct node *node = &mappings->node[at];
+
+		if (address >= node->low && address < node->high) {
+			*ret_piece = (struct mapping_piece){ node->low, node->high, node->origin };
+			return true;
+		}
+		at = address < node->low ? node->left : node->right;
+	}
+	return false;
+}
+
 /* Divides tree into nodes that begin below key and the others. */
 static void tree_split(struct mappings *mappings, uint32_t tree, uint64_t key, uint32_t *ret_below,
 		       uint32_t *ret_above)

@@ -35,6 +35,9 @@ void mappings_free(struct mappings *mappings);
  */
 int mappings_cut(struct mappings *mappings, uint64_t low, uint64_t high,
 		 void (*each)(void *context, const struct mapping_piece *piece), void *context);
+/* True and *ret_piece set when address is in one. */
+bool mappings_find(const struct mappings *mappings, uint64_t address,
+		   struct mapping_piece *ret_piece);
 /* A new origin without bytes, held once. 0 or -ENOMEM. */
 int mappings_add_origin(struct mappings *mappings, uint64_t time, uint32_t site,
 			uint32_t *ret_origin) _must_check_;

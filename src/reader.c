@@ -87,6 +87,7 @@ struct reader {
 	uint64_t now, last;		/* T of this drain and of the one before */
 	uint64_t complete;		/* the T that records were really held against */
 	uint64_t corrupt, abandoned;
+	uint64_t unreachable;		/* at the end: rings not parsed to their heads */
 	struct reader_losses base;
 	uint32_t heap_count;
 	uint16_t heap[RING_MAX_RINGS];	/* rings with a next record, earliest first */
@@ -235,6 +236,7 @@ static uint64_t reader_look(struct reader *reader)
 		ring->hole_cursor = 0;
 		if (ring->limit != head[i] && ring->bound < bound && !reader->finishing)
 			bound = ring->bound;
+		reader->unreachable += ring->limit != head[i] && reader->finishing;
 		ring->head = head[i];
 	}
 	return bound;
@@ -247,7 +249,9 @@ static bool record_valid(const struct ring_record *record, uint32_t lines)
 
 	if (record->kind >= RING_KIND_COUNT || record->entry >= RING_MAX_ENTRIES)
 		return false;
-	if (record->address >= USER_LIMIT || record->size >= USER_LIMIT)
+	/* Programs hand anything to free. */
+	if ((record->address >= USER_LIMIT && record->kind != RING_FREE) ||
+	    record->size >= USER_LIMIT)
 		return false;
 	if (!(record->flags & RING_F_STACK))
 		return true;
@@ -598,10 +602,11 @@ void reader_losses(const struct reader *reader, struct reader_losses *ret)
 
 uint64_t reader_lost_records(void *context)
 {
+	const struct reader *reader = context;
 	struct reader_losses losses;
 
-	reader_losses(context, &losses);
-	return losses.alloc + losses.free + losses.map + losses.corrupt + losses.abandoned;
+	reader_losses(reader, &losses);
+	return losses.alloc + losses.free + losses.map + losses.corrupt + reader->unreachable;
 }
 
 uint64_t reader_time(const struct reader *reader)

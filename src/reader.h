@@ -66,7 +66,11 @@ void reader_wait(const struct reader *reader, uint64_t nanoseconds);
 double reader_backlog(const struct reader *reader);
 /* Losses so far. Any time, also from inside the callback. */
 void reader_losses(const struct reader *reader, struct reader_losses *ret);
-/* How many records are missing, whatever the reason (live_options.lost). context: the reader. */
+/*
+ * How many records are missing that others may depend on (live_options.lost). Abandoned ones
+ * are not: their writers ended with the target, before anybody could know of what they did.
+ * context: the reader.
+ */
 uint64_t reader_lost_records(void *context);
 /* The TSC before which the last drain was complete (0: none yet). */
 uint64_t reader_time(const struct reader *reader);

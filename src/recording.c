@@ -23,6 +23,8 @@
 #include <uthash.h>
 
 #include "src/recording_db.h"
+#include "src/recording_leaks.h"
+#include "src/recording_wrong_frees.h"
 #include "src/recording_schema.h"
 
 #define HEADER_BYTES	100u	/* of an SQLite file */
@@ -265,7 +267,8 @@ static int put_session(struct recording *recording, const struct snapshot *snaps
 		   CELL_I(session->lost.alloc_bytes), CELL_I(session->stacks.distinct),
 		   CELL_I(session->stacks.unwound), CELL_I(session->stacks.truncated),
 		   CELL_I(session->stacks.recognised), CELL_R(session->blocked_seconds),
-		   CELL_I(session->corrupt), CELL_I(snapshot->exact),
+		   CELL_I(session->corrupt), CELL_I(session->gaps),
+		   CELL_R(session->gap_seconds), CELL_I(snapshot->exact),
 		   CELL_I(snapshot->every_alloc), CELL_I(snapshot->complete),
 		   CELL_I(snapshot->has_leaks));
 }
@@ -467,6 +470,8 @@ int recording_add(struct recording *recording, const struct snapshot *snapshot,
 		err = put_sites(recording, snapshot);
 	if (err == 0 && snapshot->has_leaks)
 		err = put_leaks(recording, snapshot);
+	if (err == 0)
+		err = recording_wrong_frees_put(recording->db, snapshot);
 	err = recording_commit(recording, err);
 	if (err < 0)
 		return err;
@@ -507,6 +512,18 @@ int recording_symbolize(struct recording *recording, const struct report_names *
 		if (err == 0)
 			err = put_symbols(recording, known, names);
 	}
+	return recording_commit(recording, err);
+}
+
+int recording_add_leaks(struct recording *recording, const struct leak_report *leaks)
+{
+	int err = recording->error;
+
+	if (err < 0)
+		return err;
+	err = recording_db_run(recording->db, "BEGIN IMMEDIATE");
+	if (err == 0)
+		err = recording_leaks_put(recording->db, leaks);
 	return recording_commit(recording, err);
 }
 

@@ -28,6 +28,9 @@ int recording_add(struct recording *recording, const struct snapshot *snapshot,
 		  const struct stacks *stacks, const struct modules *modules) _must_check_;
 /* Names every recorded frame (function, file, line). Once, at the end. As recording_add. */
 int recording_symbolize(struct recording *recording, const struct report_names *names) _must_check_;
+/* The report of a search for leaks, after the last interval. As recording_add. */
+int recording_add_leaks(struct recording *recording, const struct leak_report *leaks)
+	_must_check_;
 /* Folds everything into the one file and closes it. NULL is fine. 0 or -errno. */
 int recording_close(struct recording *recording);
 /* "FILE: no space left on device; what was recorded until 12.0 s is kept". "" when all is well. */
@@ -38,6 +41,7 @@ struct recording_content {
 	struct snapshot *snapshot;	/* the last one */
 	struct stacks *stacks;
 	struct report_names names;
+	struct leak_report *leaks;	/* NULL: memory was not searched */
 	struct recording_names *own;	/* what names refers to */
 };
 /*

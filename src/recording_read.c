@@ -17,6 +17,8 @@
 #include <uthash.h>
 
 #include "src/recording_db.h"
+#include "src/recording_leaks.h"
+#include "src/recording_wrong_frees.h"
 #include "src/recording_schema.h"
 
 #define MAX_ID (1u << 28)
@@ -177,6 +179,8 @@ static int read_session(struct reading *reading, struct row *row)
 	session->stacks.recognised = row_uint(row);
 	session->blocked_seconds = row_real(row);
 	session->corrupt = row_uint(row);
+	session->gaps = row_uint(row);
+	session->gap_seconds = row_real(row);
 	snapshot->exact = row_bool(row);
 	snapshot->every_alloc = row_bool(row);
 	snapshot->complete = row_bool(row);
@@ -627,6 +631,11 @@ int recording_read(const char *path, struct recording_content *ret)
 	reading->names = content.own;
 	if (err == 0)
 		err = read_all(reading);
+	if (err == 0)
+		err = recording_wrong_frees_read(db, content.own->stack_id,
+						 content.own->stack_count, content.snapshot);
+	if (err == 0)
+		err = recording_leaks_read(db, &content.leaks);
 	if (err < 0)
 		return err;
 	content.names = (struct report_names){ frame_by_names, content.own };
@@ -665,6 +674,7 @@ void recording_content_done(struct recording_content *content)
 {
 	snapshot_free(content->snapshot);
 	stacks_free(content->stacks);
+	leak_report_free(content->leaks);
 	names_free(content->own);
 	*content = (struct recording_content){ 0 };
 }

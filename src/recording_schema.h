@@ -21,7 +21,8 @@
 	" events_unmap INTEGER, lost_alloc INTEGER, lost_free INTEGER, lost_stack INTEGER," \
 	" lost_map INTEGER, lost_alloc_bytes INTEGER, stacks_distinct INTEGER," \
 	" stacks_unwound INTEGER, stacks_truncated INTEGER, stacks_recognised INTEGER," \
-	" blocked_seconds REAL, corrupt INTEGER, exact INTEGER, every_alloc INTEGER," \
+	" blocked_seconds REAL, corrupt INTEGER, gaps INTEGER," \
+	" gap_seconds REAL, exact INTEGER, every_alloc INTEGER," \
 	" complete INTEGER, leaks INTEGER);" \
 	"CREATE TABLE snapshots(id INTEGER PRIMARY KEY, time REAL, alloc_count INTEGER," \
 	" alloc_bytes INTEGER, free_count INTEGER, free_bytes INTEGER," \

@@ -272,6 +272,7 @@ static int hook(struct session *s)
 	struct watch_options options = {
 		.mode = s->options->mode, .sample_bytes = s->options->sample_bytes,
 		.block = s->options->block, .leaks = s->options->leaks,
+		.free_stacks = s->options->free_stacks,
 	};
 	uint64_t value[4] = { 0 };
 	int error = target_view_refresh(&s->view);
@@ -493,8 +494,10 @@ static void take_picture(struct session *s, struct watch *watch)
 		error = session_leaks_take(&s->leaks, watch);
 	if (!error)
 		return;
+	s->link.reply.text[0] = s->leaks.torn ? '\0' : s->link.reply.text[0];
 	(void)fail(s, error == -ECANCELED || error == -EACCES ? SESSION_REFUSED : SESSION_FAILED,
-		   "no picture of its memory", error);
+		   s->leaks.torn ? "its allocator is at work in every picture: no leak report" :
+				   "no picture of its memory", error);
 	if (session_leaks_thaw(&s->leaks))	/* half of one is none */
 		(void)fail(s, SESSION_DORMANT, "a dead child is left in the target", -EBUSY);
 }
@@ -515,8 +518,6 @@ static void search_picture(struct session *s)
 	if (ended)
 		(void)fail(s, s->link.target_gone ? SESSION_TARGET_ENDED : SESSION_FAILED,
 			   "no leak report", -ECANCELED);
-	else if (error == -EAGAIN)
-		log_error("its allocator is at work in every picture: no leak report; try again");
 	if (error && !ended)
 		(void)fail(s, SESSION_FAILED, "searching for leaks", error);
 	if (thaw && thaw != -ECANCELED)

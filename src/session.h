@@ -39,6 +39,7 @@ struct session_options {
 	bool plain;			/* reprint the top sites each interval */
 	bool color;
 	bool block;			/* --on-overflow=block */
+	bool free_stacks;		/* --frees=stacks */
 	const char *output;		/* recording, NULL: none */
 	enum attachment_loader loader;
 	uint32_t track;			/* enum allocator_track */
@@ -48,6 +49,8 @@ struct session_options {
 	uint32_t roots;			/* enum root_class; for leaks */
 	struct suppressions *suppressions;	/* of leaks; NULL: none */
 	uint64_t trace_to;		/* who holds the block at this address? 0: not asked */
+	uint32_t show_bytes;		/* of lost and suspect blocks' contents; 0: none */
+	double access_seconds;		/* watch whether suspects are used; 0: not */
 	bool quiet;			/* a cleanup that somebody else reports on */
 };
 

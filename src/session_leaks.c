@@ -3,7 +3,9 @@
  * session_leaks.c - see session_leaks.h.
  *
  * The books are copied as they stood at the moment of the picture: from then on the target
- * runs, frees and allocates, and is left before the search begins.
+ * runs, frees and allocates, and is left before the search begins. Only the walk of the heaps
+ * comes before that: should an allocator have been at work in the picture, the next one needs
+ * books of its own (with those of an older moment, blocks get the sites of others before them).
  */
 #include "src/session_leaks.h"
 
@@ -18,9 +20,24 @@
 #include "src/base/log.h"
 #include "src/leak/mark.h"
 #include "src/leak/roots.h"
+#include "src/session_contents.h"
 
 enum { MAX_PICTURES = 30 };
 #define BETWEEN_PICTURES_NS 10000000l	/* for an allocator to finish what it was at */
+#define DRAIN_EVERY_NS	1000000ull
+
+struct draining {
+	struct watch *watch;
+	uint64_t next_ns;
+};
+
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
 
 void session_leaks_init(struct session_leaks *l, const struct session_options *options,
 			struct target_view *view, const struct hook_plan *plan)
@@ -30,6 +47,18 @@ void session_leaks_init(struct session_leaks *l, const struct session_options *o
 	l->view = view;
 	l->plan = plan;
 	l->picture.mem = -1;
+}
+
+/* What the picture has no copy of. */
+static int add_live(struct session_leaks *l)
+{
+	_cleanup_(procmaps_done) struct procmaps maps = { 0 };
+	int error = procmaps_read(l->view->maps_fd, &maps);
+
+	/* an ended target keeps nothing */
+	if (error)
+		return error == -ENOMEM ? error : 0;
+	return picture_add_live(&l->picture, fcntl(l->view->mem, F_DUPFD_CLOEXEC, 0), &maps);
 }
 
 static int open_picture(struct session_leaks *l, struct keeper_link *link)
@@ -50,8 +79,7 @@ static int open_picture(struct session_leaks *l, struct keeper_link *link)
 	(void)munmap(list, bytes);
 	l->picture.pause_us = pause_us;
 	if (!error && !l->options->stop_for_picture)
-		error = picture_add_live(&l->picture, fcntl(l->view->mem, F_DUPFD_CLOEXEC, 0),
-					 &l->view->maps);
+		error = add_live(l);
 	return error;
 }
 
@@ -63,10 +91,26 @@ _Static_assert(sizeof(struct picture_thread) == sizeof(struct stop_thread) &&
 
 struct copying {
 	struct session_leaks *l;
+	const struct watch *watch;
 	const struct ticks *ticks;
 	double now;
 	int error;
 };
+
+/* What is told apart by the innermost call alone: (module, offset), or the site's stack. */
+static uint64_t place_of(const struct watch *watch, uint32_t id)
+{
+	const struct site *site = sites_peek(watch->sites, id);
+	struct stack stack;
+
+	if (!site || !site->stack)
+		return id;
+	stack = stacks_get(watch->stacks, site->stack);
+	if (stack.frame_count <= site->skip_frames)
+		return id;
+	return (uint64_t)stack.frame[site->skip_frames].module << 48 ^
+	       stack.frame[site->skip_frames].offset;
+}
 
 static void copy_block(void *context, const struct live_block *block)
 {
@@ -77,7 +121,7 @@ static void copy_block(void *context, const struct live_block *block)
 		return;
 	l->known[l->known_count] = (struct session_block){
 		.known = { .address = block->address, .bytes = block->size,
-			   .site = block->site,
+			   .site = block->site, .place = place_of(c->watch, block->site),
 			   .age = c->now - ticks_seconds(c->ticks, block->time) },
 		.time = block->time, .weight = block->weight,
 	};
@@ -87,7 +131,7 @@ static void copy_block(void *context, const struct live_block *block)
 
 static int copy_books(struct session_leaks *l, struct watch *watch, uint64_t moment)
 {
-	struct copying c = { .l = l, .ticks = &watch->ticks,
+	struct copying c = { .l = l, .watch = watch, .ticks = &watch->ticks,
 			     .now = ticks_seconds(&watch->ticks, moment) };
 
 	hashmap_done(&l->by_address);
@@ -99,30 +143,6 @@ static int copy_books(struct session_leaks *l, struct watch *watch, uint64_t mom
 		return -ENOMEM;
 	live_each(watch->live, copy_block, &c);
 	return c.error;
-}
-
-int session_leaks_take(struct session_leaks *l, struct watch *watch)
-{
-	struct keeper_link *link = l->view->link;
-	uint64_t value[4] = { l->plan->gadget_syscall_ret, l->plan->gadget_restorer,
-			      l->options->stop_for_picture, 0 }, moment;
-	int error, held;
-
-	link->idle = NULL;	/* what comes after the picture stays in the rings */
-	error = keeper_link_call(link, PROTO_FREEZE, value, NULL, 0);
-	if (error)
-		return error;
-	l->taken = true;
-	moment = l->moment = link->reply.value[1];
-	error = open_picture(l, link);
-	if (error || !watch)
-		return error;
-	held = watch_hold_at(watch, moment);
-	if (held)
-		log_debug("a record from before the picture is missing");
-	error = copy_books(l, watch, moment);
-	watch_go_on(watch);
-	return error;
 }
 
 static bool known(void *context, uint64_t address, struct analysis_known *ret)
@@ -155,18 +175,100 @@ static void note_reachable(void *context, const struct analysis_known *block)
 		l->known[at].reachable = true;
 }
 
-static int search_once(struct session_leaks *l)
+/* The rings are emptied while heaps are walked: nobody waits for room. */
+static void keep_draining(void *context)
 {
-	struct analysis_input input = {
+	struct draining *d = context;
+	uint64_t t = now_ns();
+
+	if (t < d->next_ns)
+		return;
+	d->next_ns = t + DRAIN_EVERY_NS;
+	(void)watch_drain(d->watch);
+}
+
+static int walk(struct session_leaks *l, struct watch *watch)
+{
+	const struct analysis_input input = {
 		.picture = &l->picture, .modules = l->view->modules,
 		.known = l->known ? known : NULL, .each_known = l->known ? each_known : NULL,
 		.reachable = l->known ? note_reachable : NULL,
 		.trace_to = l->options->trace_to,
 		.context = l, .roots = l->options->roots,
 		.heuristics = MARK_ALL_HEURISTICS, .workers = 2,
+		.show_bytes = l->options->show_bytes,
 	};
+	struct draining draining = { .watch = watch };
+	int error;
 
-	return analysis_run(&input, &l->report);
+	if (watch) {
+		l->picture.idle = keep_draining;
+		l->picture.idle_context = &draining;
+	}
+	error = analysis_begin(&input, &l->analysis);
+	l->picture.idle = NULL;
+	return error;
+}
+
+/* All that was recorded up to the picture, and nothing after it. */
+static int note_books(struct session_leaks *l, struct watch *watch)
+{
+	int error = watch_hold_at(watch, l->moment);
+
+	if (!error)
+		error = copy_books(l, watch, l->moment);
+	watch_go_on(watch);
+	return error == -ETIME ? -EAGAIN : error;
+}
+
+/* torn: another moment is a better one. */
+static int take_once(struct session_leaks *l, struct watch *watch)
+{
+	struct keeper_link *link = l->view->link;
+	uint64_t value[4] = { l->plan->gadget_syscall_ret, l->plan->gadget_restorer,
+			      l->options->stop_for_picture, 0 };
+	int error;
+
+	l->torn = false;
+	link->idle = NULL;	/* what comes after the picture stays in the rings */
+	error = keeper_link_call(link, PROTO_FREEZE, value, NULL, 0);
+	if (error)
+		return error;
+	l->taken = true;
+	l->moment = link->reply.value[1];
+	error = open_picture(l, link);
+	if (error)
+		return error;
+	error = watch ? note_books(l, watch) : 0;
+	if (!error)
+		error = walk(l, watch);
+	l->torn = error == -EAGAIN;
+	return error;
+}
+
+int session_leaks_take(struct session_leaks *l, struct watch *watch)
+{
+	int error = take_once(l, watch);
+
+	for (int i = 1; l->torn && i < MAX_PICTURES; i++) {
+		error = session_leaks_thaw(l);
+		if (watch)
+			(void)watch_drain(watch);
+		(void)nanosleep(&(struct timespec){ 0, BETWEEN_PICTURES_NS }, NULL);
+		if (error)
+			return error;
+		error = take_once(l, watch);
+	}
+	return error;
+}
+
+/* glibc's malloc begins with the heap behind the program's data. */
+static bool has_program_heap(const struct picture *picture)
+{
+	for (size_t i = 0; i < picture->maps.count; i++)
+		if (strcmp(picture->maps.map[i].path, "[heap]") == 0)
+			return true;
+	return false;
 }
 
 /* An allocator that nobody can walk is named: "0 lost" says nothing about its older blocks. */
@@ -177,7 +279,9 @@ static void name_uncovered(struct session_leaks *l)
 	for (uint32_t i = 0; i < l->plan->family_count; i++) {
 		const struct hook_family *f = &l->plan->family[i];
 		struct leak_heap *heap = &report->heap[report->heap_count];
-		bool named = f->kind != HOOK_FAMILY_MALLOC;
+		/* another allocator stands before it, and it was never used */
+		bool idle = strcmp(f->name, "glibc") == 0 && !has_program_heap(&l->picture);
+		bool named = f->kind != HOOK_FAMILY_MALLOC || idle;
 
 		for (uint32_t k = 0; k < report->heap_count; k++)
 			named = named || strcmp(report->heap[k].allocator, f->name) == 0;
@@ -194,19 +298,12 @@ static void name_uncovered(struct session_leaks *l)
 
 int session_leaks_search(struct session_leaks *l)
 {
-	int error = search_once(l);
+	int error = analysis_search(l->analysis, &l->report);
 
-	/* the books stay as they were at the first one: sites of newer blocks are not known */
-	for (int i = 1; error == -EAGAIN && i < MAX_PICTURES; i++) {
-		error = session_leaks_thaw(l);
-		(void)nanosleep(&(struct timespec){ 0, BETWEEN_PICTURES_NS }, NULL);
-		if (!error)
-			error = session_leaks_take(l, NULL);
-		if (!error)
-			error = search_once(l);
-	}
 	if (!error)
 		name_uncovered(l);
+	if (!error && l->options->show_bytes)
+		error = session_contents_keep(l);
 	return error;
 }
 
@@ -214,6 +311,8 @@ int session_leaks_thaw(struct session_leaks *l)
 {
 	if (!l->taken)
 		return 0;
+	analysis_free(l->analysis);
+	l->analysis = NULL;
 	picture_done(&l->picture);
 	l->taken = false;
 	return keeper_link_call(l->view->link, PROTO_THAW, NULL, NULL, 0);
@@ -221,10 +320,13 @@ int session_leaks_thaw(struct session_leaks *l)
 
 void session_leaks_done(struct session_leaks *l)
 {
+	analysis_free(l->analysis);
+	l->analysis = NULL;
 	picture_done(&l->picture);
 	hashmap_done(&l->by_address);
 	free(l->known);
 	leak_report_free(l->report);
+	session_contents_done(l);
 	l->known = NULL;
 	l->report = NULL;
 }

@@ -27,21 +27,27 @@ struct session_leaks {
 	const struct hook_plan *plan;
 	struct picture picture;
 	bool taken;
+	bool torn;			/* an allocator was at work in the picture */
 	struct hashmap by_address;	/* block -> index in known */
 	struct session_block *known;	/* as the books stood at the picture */
 	size_t known_count, known_room;
 	uint64_t moment;		/* TSC of the picture */
+	struct analysis *analysis;	/* of it, begun; NULL: not taken */
 	struct leak_report *report;	/* after session_leaks_search */
+	struct leak_content *kept;	/* of blocks that may be suspect, see session_contents.h */
+	size_t kept_count;
 };
 
 void session_leaks_init(struct session_leaks *leaks, const struct session_options *options,
 			struct target_view *view, const struct hook_plan *plan);
 /*
- * Takes the picture, and from watch (NULL: nothing was watched) what is known of the blocks. 0;
- * -ECANCELED, -EACCES it may not be taken (the keeper's text says why); -errno.
+ * Takes the picture, walks its heaps, and from watch (NULL: nothing was watched) has what is
+ * known of the blocks at that moment; takes another one when an allocator was at work in it. 0;
+ * -EAGAIN and torn: it was in all of them; -ECANCELED, -EACCES it may not be taken (the
+ * keeper's text says why); -errno.
  */
 int session_leaks_take(struct session_leaks *leaks, struct watch *watch) _must_check_;
-/* Searches it, taking another one when an allocator was at work in it. 0 or -errno. */
+/* Searches it. 0 or -errno. */
 int session_leaks_search(struct session_leaks *leaks) _must_check_;
 /*
  * Completes the report: sites whose blocks are reachable and yet suspect (stuck, growing,

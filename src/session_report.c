@@ -12,6 +12,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "src/access.h"
 #include "src/base/log.h"
 #include "src/report/human.h"
 #include "src/report/trace.h"
@@ -228,6 +229,11 @@ static void close_recording(struct session_report *r, const struct snapshot *sna
 	if (!r->recording)
 		return;
 	record(r, snapshot, watch);
+	if (!r->recording_failed && r->leaks &&
+	    recording_add_leaks(r->recording, r->leaks->report)) {
+		r->recording_failed = true;
+		log_error("%s", recording_error(r->recording));
+	}
 	if (!r->recording_failed && recording_symbolize(r->recording, &names)) {
 		r->recording_failed = true;
 		log_error("%s", recording_error(r->recording));
@@ -236,6 +242,21 @@ static void close_recording(struct session_report *r, const struct snapshot *sna
 	r->recording = NULL;
 	if ((error || r->recording_failed) && *exit == SESSION_OK)
 		*exit = SESSION_FAILED;
+}
+
+/* Are the suspects still used? What can't be found out is said in the report. */
+static void watch_accesses(const struct session_report *r, int *exit)
+{
+	struct access_input input = {
+		.view = r->leaks->view, .plan = r->plan, .symbolizer = r->symbolizer,
+		.seconds = r->options->access_seconds, .progress = isatty(STDERR_FILENO),
+	};
+	int error = access_run(&input, r->leaks->report);
+
+	if (error)
+		log_error("watching accesses: %s", strerror(-error));
+	if (r->leaks->report->access.ended && *exit == SESSION_OK)
+		*exit = SESSION_TARGET_ENDED;
 }
 
 void session_report_end(struct session_report *r, struct watch *watch, int *exit)
@@ -256,6 +277,8 @@ void session_report_end(struct session_report *r, struct watch *watch, int *exit
 	}
 	if (r->leaks && session_leaks_complete(r->leaks, r->symbolizer, watch, snapshot))
 		log_error("out of memory: suspects are missing from the leak report");
+	if (r->leaks && r->options->access_seconds > 0)
+		watch_accesses(r, exit);
 	if (r->leaks && r->leaks->report->kind[BLOCK_DEFINITELY_LOST].count &&
 	    *exit == SESSION_OK)
 		*exit = SESSION_LEAKS;

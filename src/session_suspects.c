@@ -14,9 +14,10 @@
 #include "src/leak/assigned.h"
 #include "src/leak/suppressions.h"
 #include "src/leak/survival.h"
+#include "src/session_contents.h"
 
 /* What grows keeps some of what it got early: this share, 1 / N, is from the first half. */
-enum { GROWING_OLD = 5 };
+enum { GROWING_OLD = 3 };
 
 struct suspects {
 	struct session_leaks *l;
@@ -89,8 +90,10 @@ static int judge_site(struct suspects *s, struct session_block *const *block, si
 		bytes += block[i]->weight * (double)block[i]->known.bytes;
 		if (group.size != block[i]->known.bytes)
 			group.size = 0;
-		if (group.address_count < LEAK_MAX_ADDRESSES)
+		if (group.address_count < LEAK_MAX_ADDRESSES) {
+			group.example[group.address_count].bytes = block[i]->known.bytes;
 			group.address[group.address_count++] = block[i]->known.address;
+		}
 	}
 	group.verdict = verdict_of(survival_judge(&survival, shown->verdict == SNAPSHOT_GROWING &&
 							     old * GROWING_OLD >= count));
@@ -235,12 +238,34 @@ static int name_groups(struct session_leaks *l, struct symbolizer *symbolizer,
 	return error;
 }
 
+/* Traces in stacks: which function's call stood next to them. Without memory, they stay. */
+static void name_traces(struct leak_report *report, struct symbolizer *symbolizer)
+{
+	for (size_t i = 0; i < report->group_count; i++) {
+		struct leak_group *group = &report->group[i];
+		const struct symbol_frame *frame = NULL;
+		char *text = NULL;
+		size_t count = 0;
+
+		if (group->last_held_by && group->last_frame.module)
+			frame = symbolizer_frame(symbolizer, &group->last_frame, &count);
+		if (!frame || !count || !frame->function ||
+		    asprintf(&text, "%s, next to a call from %s", group->last_held_by,
+			     frame->function) < 0)
+			continue;
+		free(group->last_held_by);
+		group->last_held_by = text;
+	}
+}
+
 int session_leaks_complete(struct session_leaks *l, struct symbolizer *symbolizer,
 			   const struct watch *watch, const struct snapshot *snapshot)
 {
 	struct suspects s = { .l = l, .watch = watch, .snapshot = snapshot };
 	int error = 0;
 
+	if (l->report)
+		name_traces(l->report, symbolizer);
 	if (!l->report || !l->known)
 		return 0;
 	s.window = (struct survival_window){ .begin = watch->ticks.tsc0, .now = l->moment,
@@ -249,6 +274,8 @@ int session_leaks_complete(struct session_leaks *l, struct symbolizer *symbolize
 							 l->moment - watch->ticks.tsc0));
 	drop_suppressed(l, symbolizer, watch);
 	error = add_suspects(&s);
+	if (!error)
+		error = session_contents_put(l);
 	if (!error)
 		error = name_groups(l, symbolizer, watch);
 	leak_report_sort(l->report);

@@ -96,6 +96,16 @@ static bool frame_is_allocator(const struct sites *sites, const struct frame *fr
 	return false;
 }
 
+uint16_t sites_skip_frames(const struct sites *sites, uint32_t stack_id)
+{
+	struct stack stack = stacks_get(sites->stacks, stack_id);
+	uint32_t i = 0;
+
+	while (i < stack.frame_count && frame_is_allocator(sites, &stack.frame[i]))
+		i++;
+	return (uint16_t)i;
+}
+
 /* Blocks: leave out the allocator's innermost frames. Mappings: is there one at all? */
 static void site_look_at_stack(const struct sites *sites, struct site *site)
 {
@@ -107,9 +117,7 @@ static void site_look_at_stack(const struct sites *sites, struct site *site)
 			site->allocator = frame_is_allocator(sites, &stack.frame[i++]);
 		return;
 	}
-	while (i < stack.frame_count && frame_is_allocator(sites, &stack.frame[i]))
-		i++;
-	site->skip_frames = (uint16_t)i;
+	site->skip_frames = sites_skip_frames(sites, site->stack);
 }
 
 static int sites_reserve(struct sites *sites)
@@ -288,6 +296,20 @@ void sites_release(struct sites *sites, struct site *site, const struct site_cha
 	site->last_time = change->time;
 	lifetimes_add(&site->lifetimes, change_age(change),
 		      (double)term_count(&change->term) / ESTIMATE_COUNT_ONE);
+}
+
+void sites_lose(struct sites *sites, struct site *site, const struct site_change *change)
+{
+	struct site_totals *totals = site_group(sites, site);
+
+	totals_go(totals, change);
+	estimate_add(&totals->untracked, &change->term);
+	estimate_remove(&site->live, &change->term);
+	estimate_add(&site->untracked, &change->term);
+	if (change->term.weighted_count && change->born >= sites->window_begin)
+		estimate_remove(&site->window.in, &change->term);
+	else if (change->term.weighted_count)
+		estimate_add(&site->window.out, &change->term);
 }
 
 void sites_shrink(struct sites *sites, struct site *site, const struct site_change *change,

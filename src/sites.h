@@ -77,6 +77,8 @@ void sites_free(struct sites *sites);
  */
 int sites_set_allocator_frames(struct sites *sites, const struct frame_range *range,
 			       size_t count) _must_check_;
+/* How many innermost frames of stack are the allocator's own. */
+uint16_t sites_skip_frames(const struct sites *sites, uint32_t stack);
 /* The site of (stack, kind), made if new. NULL: out of memory. Valid until the next call. */
 struct site *sites_get(struct sites *sites, uint32_t stack, enum site_kind kind);
 /* By id, NULL when there is none. Valid until the next sites_get. */
@@ -97,6 +99,8 @@ struct site_change {
 void sites_alloc(struct sites *sites, struct site *site, const struct site_change *change);
 /* Books the end of a block: lifetimes, temporary, totals. pre: it was booked by sites_alloc. */
 void sites_release(struct sites *sites, struct site *site, const struct site_change *change);
+/* It is no longer known whether a block lives: it counts as untracked, as of now. pre: as above. */
+void sites_lose(struct sites *sites, struct site *site, const struct site_change *change);
 /*
  * Part of a mapping goes: change->term.size bytes leave; its count only if whole.
  * sites_regrow takes that back (the munmap failed). pre: the term is certain.

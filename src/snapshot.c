@@ -82,6 +82,7 @@ void snapshot_free(struct snapshot *snapshot)
 	free(snapshot->histogram);
 	free(snapshot->site);
 	free(snapshot->leak);
+	free(snapshot->wrong_free);
 	free(snapshot);
 }
 
@@ -384,6 +385,51 @@ static int take_leaks(const struct snapshot_input *input, struct snapshot *to)
 	return 0;
 }
 
+static struct snapshot_call call_of(const struct snapshot_input *input,
+				    const struct freed_event *from)
+{
+	return (struct snapshot_call){
+		.stack = from->stack, .thread = from->thread,
+		.skip_frames = sites_skip_frames(input->sites, from->stack),
+		.time = ticks_seconds(input->ticks, from->time),
+	};
+}
+
+static void take_wrong_free(const struct snapshot_input *input, const struct wrong_free *from,
+			    struct snapshot_wrong_free *to)
+{
+	const struct freed_block *block = &from->block;
+	const struct site *site = sites_peek(input->sites, block->site);
+
+	*to = (struct snapshot_wrong_free){
+		.reason = from->reason, .entry = from->entry, .realloc = from->realloc,
+		.count = from->count, .address = from->address,
+		.block_address = block->address, .block_size = block->size,
+		.freed = call_of(input, &from->by),
+	};
+	if (site)
+		to->allocated = call_of(input, &(struct freed_event){
+			.time = block->born, .stack = site->stack, .thread = block->thread });
+	if (block->freed.time)
+		to->freed_first = call_of(input, &block->freed);
+}
+
+static int take_wrong_frees(const struct snapshot_input *input, struct snapshot *to)
+{
+	const struct wrong_frees *wrong = live_wrong_frees(input->live);
+	size_t count;
+	const struct wrong_free *found = wrong_frees_all(wrong, &count);
+
+	to->wrong_free = calloc(count + 1, sizeof(*to->wrong_free));
+	if (!to->wrong_free)
+		return -ENOMEM;
+	for (; to->wrong_free_count < count; to->wrong_free_count++)
+		take_wrong_free(input, &found[to->wrong_free_count],
+				&to->wrong_free[to->wrong_free_count]);
+	to->wrong_free_left_out = wrong_frees_left_out(wrong);
+	return 0;
+}
+
 int snapshot_take(const struct snapshot_input *input, struct snapshot **ret)
 {
 	_cleanup_(snapshot_cleanup) struct snapshot *snapshot = NULL;
@@ -391,7 +437,8 @@ int snapshot_take(const struct snapshot_input *input, struct snapshot **ret)
 	if (snapshot_new(&snapshot) < 0 || copy_target(input->target, &snapshot->target) < 0 ||
 	    copy_session(input, &snapshot->session) < 0 ||
 	    copy_timeline(input->timeline, snapshot) < 0 ||
-	    copy_histogram(input->sites, snapshot) < 0 || take_sites(input, snapshot) < 0)
+	    copy_histogram(input->sites, snapshot) < 0 || take_sites(input, snapshot) < 0 ||
+	    take_wrong_frees(input, snapshot) < 0)
 		return -ENOMEM;
 	snapshot->exact = live_exact(input->live);
 	snapshot->every_alloc = live_every_alloc(input->live);

@@ -64,6 +64,8 @@ struct snapshot_session {
 	struct { uint64_t distinct, unwound, truncated, recognised; } stacks;
 	double blocked_seconds;		/* the target's threads waited for the reader, summed */
 	uint64_t corrupt;		/* rings that made no sense */
+	uint64_t gaps;			/* times at which recording was interrupted */
+	double gap_seconds;		/* and for how long, all together */
 	uint32_t children_left;		/* the first SNAPSHOT_MAX_CHILDREN are named; unrecorded */
 	struct snapshot_child child[SNAPSHOT_MAX_CHILDREN];
 };
@@ -123,6 +125,25 @@ struct snapshot_leak {
 	double oldest;			/* seconds since the session began */
 };
 
+/* Who did something to a block, and when. */
+struct snapshot_call {
+	uint32_t stack;			/* 0: not seen */
+	uint16_t skip_frames;
+	uint32_t thread;		/* as they were first seen; or FREED_NO_THREAD */
+	double time;			/* seconds since the session began */
+};
+#define SNAPSHOT_CALL_BYTES 48u
+/* A free or realloc of what was freed already or is no block; alike ones are one. */
+struct snapshot_wrong_free {
+	enum wrong_free_reason reason;
+	char call[SNAPSHOT_CALL_BYTES];	/* "free", "realloc", ...; set by watch_snapshot */
+	uint16_t entry;			/* the same, as an index in the hook plan */
+	bool realloc;
+	uint64_t count, address;	/* address and the rest: of the first */
+	uint64_t block_address, block_size;	/* 0: no block is known; size 0: not known */
+	struct snapshot_call allocated, freed_first, freed;
+};
+
 struct snapshot {
 	bool exact;			/* every event was to be seen: unknown frees are known */
 	bool every_alloc;		/* no allocation was drawn: temporary blocks are known */
@@ -132,11 +153,13 @@ struct snapshot {
 	struct snapshot_session session;
 	struct snapshot_totals totals;
 	struct snapshot_map_totals map_totals;
-	size_t timeline_count, histogram_count, site_count, leak_count;
+	size_t timeline_count, histogram_count, site_count, leak_count, wrong_free_count;
+	uint64_t wrong_free_left_out;	/* kinds of them beyond WRONG_FREES_MAX: how many frees */
 	struct timeline_point *timeline;
 	struct snapshot_bar *histogram;	/* ascending */
 	struct snapshot_site *site;	/* by live_bytes, descending; then alloc_bytes, id */
 	struct snapshot_leak *leak;	/* by bytes, descending */
+	struct snapshot_wrong_free *wrong_free;	/* as first seen; exact only */
 };
 
 /* Everything is borrowed for the call; strings in target and session are copied. */

@@ -10,17 +10,20 @@
 #include "src/watch.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <time.h>
 
 #include "inject/ring_publish.h"
+#include "src/base/hashmap.h"
 
 #define PUBLISH_NS 200000000ull
 #define FIRST_INTERVAL 512u	/* bytes; what the adaptive mode begins to sample with */
 #define BACKLOG_LIMIT 0.5
-enum { HOLD_DRAINS = 200 };
+#define CALLS_END_NS 300000000ull /* calls from before the attach have returned: free_places */
+enum { HOLD_DRAINS = 1000 };
 #define HOLD_PAUSE_NS 5000000ull
 
 static uint64_t now_ns(void)
@@ -81,10 +84,16 @@ static int make_books(struct watch *w)
 			    w->plan->left_out == 0,
 		.lost = w->reader ? reader_lost_records : NULL,
 		.settle_ticks = (uint64_t)w->ticks.hz,
+		.place = free_places_judge,
+		.free_stacks = w->options.free_stacks,
 	};
 	int error = stacks_new(&w->stacks);
 
+	if (!error)
+		error = free_places_new(w->view, &w->places);
+
 	options.context = w->reader;
+	options.place_context = w->places;
 	for (uint32_t i = 0; i < w->plan->entry_count; i++)
 		options.glibc_entry[i] = strcmp(w->plan->family[w->plan->entry[i].family].name,
 						"glibc") == 0;
@@ -133,6 +142,7 @@ int watch_open_empty(struct watch *w, struct target_view *view, const struct hoo
 void watch_close(struct watch *w)
 {
 	live_free(w->live);
+	free_places_free(w->places);
 	sites_free(w->sites);
 	stacks_free(w->stacks);
 	reader_free(w->reader);
@@ -150,6 +160,8 @@ static void publish(struct watch *w)
 	w->next_publish_ns = w->view->link->busy ? 0 : now_ns() + PUBLISH_NS;
 	if (!w->view->link->busy)
 		(void)target_view_publish_stacks(w->view, w->control, w->plan->main_stack_end);
+	if (w->begin_ns && now_ns() - w->begin_ns < CALLS_END_NS)
+		free_places_note(w->places);
 	__atomic_store_n(&w->control->module_ack, generation, __ATOMIC_RELEASE);
 }
 
@@ -162,11 +174,15 @@ void watch_begin(struct watch *w)
 	c->may_wait = w->view->hello.may_wait;
 	c->overflow = w->options.block ? RING_OVERFLOW_BLOCK : RING_OVERFLOW_DROP;
 	c->interval = w->options.mode == SNAPSHOT_SAMPLED ? w->options.sample_bytes : 0;
+	c->free_stacks = w->options.free_stacks;
+	w->epoch = __atomic_load_n(&c->epoch, __ATOMIC_RELAXED);
 	ticks_restart(&w->ticks);
 	w->begin_ns = now_ns();
 	__atomic_store_n(&c->mode,
 			 w->options.mode == SNAPSHOT_EXACT ? RING_MODE_ALL : RING_MODE_SAMPLE,
 			 __ATOMIC_RELEASE);
+	if (live_tells_frees(w->live) && target_view_refresh(w->view) >= 0)
+		free_places_note(w->places);
 }
 
 void watch_end(struct watch *w)
@@ -202,6 +218,28 @@ static int stack_of(struct watch *w, const struct event *event, uint32_t *ret_st
 	return error;
 }
 
+/* The stack of a free: mostly its caller is all that is kept. 0: nothing is. */
+static int free_stack_of(struct watch *w, const struct event *event, uint32_t *ret_stack)
+{
+	struct watch_caller *memo = &w->caller[hashmap_hash(event->caller) % WATCH_CALLERS];
+	uint64_t generation = modules_generation(w->view->modules);
+	int error;
+
+	if (!live_tells_frees(w->live))
+		return 0;
+	if (live_wants_free_stack(w->live, event))
+		return stack_of(w, event, ret_stack);
+	if (!memo->stack || memo->caller != event->caller || memo->generation != generation) {
+		error = caller_stack(w, event->caller, &memo->stack);
+		if (error)
+			return error;
+		memo->caller = event->caller;
+		memo->generation = generation;
+	}
+	*ret_stack = memo->stack;
+	return 0;
+}
+
 static void count(struct watch *w, enum ring_kind kind)
 {
 	w->events.alloc += kind == RING_ALLOC;
@@ -210,12 +248,33 @@ static void count(struct watch *w, enum ring_kind kind)
 	w->events.unmap += kind == RING_UNMAP;
 }
 
+/* Records of a new epoch are seen after it is. */
+static void look_for_gap(struct watch *w)
+{
+	uint64_t epoch = __atomic_load_n(&w->control->epoch, __ATOMIC_ACQUIRE);
+
+	if (epoch == w->epoch)
+		return;
+	w->epoch = epoch;
+	w->resumed = __atomic_load_n(&w->control->resumed, __ATOMIC_RELAXED);
+}
+
+static void pass_gap(struct watch *w, uint64_t now)
+{
+	if (!w->resumed || now < w->resumed)
+		return;
+	live_lose_track(w->live, w->resumed);
+	w->resumed = 0;
+}
+
 static void book(void *context, const struct event *event)
 {
 	struct watch *w = context;
 	uint32_t stack = 0;
 	int error = 0;
 
+	look_for_gap(w);
+	pass_gap(w, event->time);
 	count(w, event->kind);
 	if (event->kind == RING_MODULE) {
 		publish(w);
@@ -223,6 +282,8 @@ static void book(void *context, const struct event *event)
 	}
 	if (live_wants_stack(event))
 		error = stack_of(w, event, &stack);
+	else if (event->kind == RING_FREE)
+		error = free_stack_of(w, event, &stack);
 	if (!error)
 		error = live_apply(w->live, event, stack);
 	if (error && !w->error)
@@ -248,6 +309,8 @@ int watch_drain(struct watch *w)
 	widen_interval(w);
 	(void)__atomic_add_fetch(&w->control->beat, 1, __ATOMIC_RELAXED);
 	events = reader_drain(w->reader, book, w);
+	look_for_gap(w);
+	pass_gap(w, reader_time(w->reader));
 	live_settle(w->live, reader_time(w->reader));
 	if (now_ns() >= w->next_publish_ns && !w->view->link->target_gone && !w->view->link->busy)
 		publish(w);
@@ -290,6 +353,20 @@ int watch_tick(struct watch *w)
 	return timeline_add(&w->timeline, &point);
 }
 
+/* The snapshot's wrong frees get the names of their entry points. */
+static void name_calls(const struct watch *w, struct snapshot *snapshot)
+{
+	for (size_t i = 0; i < snapshot->wrong_free_count; i++) {
+		struct snapshot_wrong_free *wrong = &snapshot->wrong_free[i];
+		const char *name = wrong->realloc ? "realloc" : "free";
+
+		if (wrong->entry < w->plan->entry_count)
+			name = w->plan->entry[wrong->entry].name;
+		(void)snprintf(wrong->call, sizeof(wrong->call), "%.*s",
+			       (int)sizeof(wrong->call) - 1, name);
+	}
+}
+
 int watch_snapshot(struct watch *w, struct snapshot_target *target,
 		   struct snapshot_session *session, struct snapshot **ret)
 {
@@ -301,6 +378,7 @@ int watch_snapshot(struct watch *w, struct snapshot_target *target,
 		.leaks = w->options.leaks,
 	};
 	uint64_t rss, vsz;
+	int error;
 
 	target_view_sizes(w->view, &rss, &vsz);
 	if (rss) {
@@ -310,6 +388,8 @@ int watch_snapshot(struct watch *w, struct snapshot_target *target,
 	if (w->reader) {
 		reader_losses(w->reader, &losses);
 		snapshot_session_losses(session, &losses, &w->ticks);
+		session->gaps = w->control->epoch - 1;
+		session->gap_seconds = ticks_span(&w->ticks, w->control->gap_cycles);
 		session->sample_interval_bytes = w->control->interval;
 	}
 	session->events.alloc = w->events.alloc;
@@ -319,5 +399,8 @@ int watch_snapshot(struct watch *w, struct snapshot_target *target,
 	session->stacks.distinct = stacks_count(w->stacks);
 	session->stacks.unwound = w->events.unwound;
 	session->stacks.truncated = w->events.truncated;
-	return snapshot_take(&input, ret);
+	error = snapshot_take(&input, ret);
+	if (!error)
+		name_calls(w, *ret);
+	return error;
 }

@@ -7,6 +7,7 @@
 #define MEMATTACH_WATCH_H
 
 #include "inject/hook_plan.h"
+#include "src/free_places.h"
 #include "src/live.h"
 #include "src/reader.h"
 #include "src/sites.h"
@@ -16,11 +17,20 @@
 #include "src/timeline.h"
 #include "src/unwind.h"
 
+#define WATCH_CALLERS 1024u
+
 struct watch_options {
 	enum snapshot_mode mode;	/* adaptive, sampled or exact */
 	uint64_t sample_bytes;		/* sampled: mean interval */
 	bool block;			/* a full ring makes the target wait */
 	bool leaks;
+	bool free_stacks;		/* exact: each free with its stack */
+};
+
+/* The stack that consists of one caller alone. */
+struct watch_caller {
+	uint64_t caller, generation;	/* modules_generation */
+	uint32_t stack;			/* 0: unused */
 };
 
 struct watch {
@@ -34,12 +44,16 @@ struct watch {
 	struct stacks *stacks;
 	struct sites *sites;
 	struct live *live;
+	struct free_places *places;
 	struct ticks ticks;
 	struct timeline timeline;
 	struct { uint64_t alloc, free, map, unmap, unwound, truncated; } events;
 	uint64_t next_publish_ns;	/* CLOCK_MONOTONIC */
 	uint64_t begin_ns;
+	uint64_t epoch;			/* of the records, as far as it was seen */
+	uint64_t resumed;		/* TSC: what is older is not live any more; 0: done */
 	int error;			/* first failure while booking: -ENOMEM */
+	struct watch_caller caller[WATCH_CALLERS];
 	uint8_t stack_copy[RING_MAX_STACK_BYTES];
 };
 

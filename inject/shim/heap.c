@@ -103,10 +103,21 @@ static void record_sampled(struct ring_control *control, const struct shim_call 
 static void record_block(struct ring_control *control, const struct shim_call *call,
 			 struct shim_event *event)
 {
-	if (call->state & SHIM_SAMPLED)
+	if (call->state & SHIM_SAMPLED) {
 		record_sampled(control, call, event);
-	else
-		shim_record(control, call, event);
+		return;
+	}
+	shim_live_set(control, event->address);
+	shim_record(control, call, event);
+}
+
+/* A free in exact mode, or the one that is part of a realloc. */
+static bool record_free(struct ring_control *control, const struct shim_call *call,
+			struct shim_event *event)
+{
+	event->with_stack = !shim_live_clear(control, event->address) ||
+			    shim_load(&control->free_stacks);
+	return shim_record(control, call, event);
 }
 
 bool shim_alloc_begin(struct shim_call *call, enum ring_shape shape)
@@ -154,7 +165,7 @@ bool shim_free_begin(struct shim_call *call, enum ring_shape shape)
 	if (mode == RING_MODE_SAMPLE && shim_table_remove(control, event.address))
 		shim_record(control, call, &event);
 	if (mode == RING_MODE_ALL && !shim_is_nested(control, call, RING_CLASS_HEAP))
-		shim_record(control, call, &event);
+		record_free(control, call, &event);
 	return call->span;
 }
 
@@ -178,7 +189,8 @@ static void realloc_announce(struct ring_control *control, struct shim_call *cal
 	if (mode == RING_MODE_SAMPLE && !shim_table_remove(control, event.address))
 		return;
 	call->state |= SHIM_FREED;
-	if (shim_record(control, call, &event))
+	if (mode == RING_MODE_SAMPLE ? shim_record(control, call, &event) :
+				       record_free(control, call, &event))
 		call->state |= SHIM_ANNOUNCED;
 }
 
@@ -220,6 +232,8 @@ static void realloc_undo(struct ring_control *control, const struct shim_call *c
 	}
 	if (!(call->state & SHIM_ANNOUNCED))
 		return;
+	if (mode == RING_MODE_ALL)
+		shim_live_set(control, event.address);
 	if (!shim_record(control, call, &event) && result != SHIM_TABLE_FULL &&
 	    shim_control() == control)
 		shim_table_remove(control, event.address);

@@ -61,10 +61,12 @@ static uint64_t *commit_word(const struct place *place, uint64_t position)
 	return (uint64_t *)(place->ring + (position & place->mask) * RING_LINE);
 }
 
-/* Lines that event must leave free for others. */
-static uint64_t lines_kept(const struct ring_control *control, enum ring_kind kind)
+/* Lines that event must leave free for others. What a free copies of its stack is a luxury. */
+static uint64_t lines_kept(const struct ring_control *control, const struct shim_event *event)
 {
-	return kind == RING_ALLOC || kind == RING_MAP ? control->ring_lines / 8 : 0;
+	bool may_go = event->kind == RING_ALLOC || event->kind == RING_MAP || event->with_stack;
+
+	return may_go ? control->ring_lines / 8 : 0;
 }
 
 /* A RING_PAD record: its kind and its commit word, nothing else. */
@@ -184,14 +186,24 @@ static bool still_on(struct ring_control *control, uint64_t time)
 	return shim_control() == control && shim_epoch_open(control, time);
 }
 
+/* A free without the stack that it could do without: as any other. */
+static bool find_room_plain(struct place *place, struct shim_stack_plan *plan)
+{
+	*plan = (struct shim_stack_plan){ 0 };
+	place->lines = lines_for(plan);
+	return reserve(place, 0) == RESERVED;
+}
+
 /* Room for the whole record; failing that, for the record without its stack bytes. */
 static bool find_room(struct ring_control *control, struct place *place,
 		      const struct shim_event *event, struct shim_stack_plan *plan)
 {
-	uint64_t kept = lines_kept(control, event->kind);
+	uint64_t kept = lines_kept(control, event);
 
 	if (reserve_or_wait(control, place, kept))
 		return true;
+	if (event->with_stack)
+		return still_on(control, place->time) && find_room_plain(place, plan);
 	if (plan->bytes == 0 || !still_on(control, place->time))
 		return false;
 	plan->bytes = 0;
@@ -229,9 +241,10 @@ static void fill(const struct ring_control *control, const struct shim_call *cal
 	record->stack_bytes = (uint16_t)(plan->bytes / 8);
 }
 
-static bool wants_stack(enum ring_kind kind)
+static bool wants_stack(const struct shim_event *event)
 {
-	return kind == RING_ALLOC || kind == RING_MAP || kind == RING_BRK;
+	return event->kind == RING_ALLOC || event->kind == RING_MAP || event->kind == RING_BRK ||
+	       event->with_stack;
 }
 
 bool shim_record(struct ring_control *control, const struct shim_call *call,
@@ -244,7 +257,7 @@ bool shim_record(struct ring_control *control, const struct shim_call *call,
 
 	if (!shim_epoch_open(control, now))
 		return false;
-	if (wants_stack(event->kind))
+	if (wants_stack(event))
 		plan = shim_stack_plan(control, call);
 	place = place_for(control, cpu, lines_for(&plan));
 	place.time = now;

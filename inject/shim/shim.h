@@ -14,6 +14,7 @@
  *	threads.c	a slot of memory per thread, without thread-local storage
  *	sample.c	Poisson sampling by bytes; exponential.c: its logarithm
  *	table.c		addresses of live sampled blocks
+ *	live_bits.c	exact mode: which frees are suspect
  *	stack_copy.c	how much stack may be read, and reading it
  *	record.c	room in a ring, and the record in it
  *	wait.c		the reader is asleep; a ring is full
@@ -105,6 +106,13 @@ enum shim_table_result shim_table_insert(struct ring_control *control, uint64_t 
 /* True if address was in the table; it no longer is, and only one caller is told so. */
 bool shim_table_remove(struct ring_control *control, uint64_t address);
 
+/*
+ * Exact mode, where the table is one bit for 16 bytes of memory: a block begins to live
+ * at address; ends: false if none was known to live there (a suspect free).
+ */
+void shim_live_set(struct ring_control *control, uint64_t address);
+bool shim_live_clear(struct ring_control *control, uint64_t address);
+
 /* How the stack of one call is to be read. */
 struct shim_stack_plan {
 	uint32_t bytes;		/* multiple of 8 */
@@ -124,6 +132,7 @@ struct shim_event {
 	uint64_t address, size, old_address;
 	uint64_t interval;	/* RING_ALLOC */
 	uint32_t align_log2;
+	bool with_stack;	/* RING_FREE: with its stack, if there is room to spare */
 };
 /*
  * Records event if this is an epoch's time and a ring has room (or gets some,

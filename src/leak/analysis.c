@@ -24,7 +24,8 @@
 #define LOADER_DATA (256u * 1024)	/* it has some 20 KiB */
 
 struct analysis {
-	const struct analysis_input *input;
+	struct analysis_input input;
+	double seconds;		/* that the walks took */
 	struct heap heap;
 	struct ranges known;	/* pages that hold blocks of allocators that can't be walked */
 	struct ranges excluded;
@@ -54,13 +55,18 @@ static void note_heap(struct leak_report *report, const struct heap_result *resu
 
 static int walk_heaps(struct analysis *a)
 {
-	static heap_walker *const walkers[] = { heap_walk_glibc };
+	static heap_walker *const walkers[] = {
+		heap_walk_glibc,
+		heap_walk_musl,
+		heap_walk_mimalloc,
+		heap_walk_jemalloc,
+	};
 	struct leak_report *report = a->report;
 
 	report->covers_older_blocks = true;
 	for (size_t i = 0; i < ARRAY_SIZE(walkers); i++) {
 		struct heap_result result = { .cover = HEAP_ABSENT };
-		int error = walkers[i](a->input->picture, a->input->modules, &a->heap, &result);
+		int error = walkers[i](a->input.picture, a->input.modules, &a->heap, &result);
 
 		if (!error && result.cover == HEAP_TORN)
 			error = -EAGAIN;
@@ -104,15 +110,26 @@ static int add_piece(void *context, uint64_t low, uint64_t high)
 	return blocks_add_segment(a->heap.blocks, low, high, 8);
 }
 
+/* A walk does not see where in its block the program's own pointer is; the session does. */
+static void note_start(void *context, const struct analysis_known *block)
+{
+	struct analysis *a = context;
+	int error = blocks_set_start(a->heap.blocks, block->address);
+
+	if (error == -ENOMEM)
+		a->error = error;
+}
+
 static int add_known(struct analysis *a)
 {
 	_cleanup_(ranges_done) struct ranges walked = { 0, 0, NULL };
 	const struct ranges *segments = blocks_segments(a->heap.blocks);
 	int error = 0;
 
-	if (!a->input->each_known)
+	if (!a->input.each_known)
 		return 0;
-	a->input->each_known(a->input->context, note_place, a);
+	a->input.each_known(a->input.context, note_place, a);
+	a->input.each_known(a->input.context, note_start, a);
 	if (a->error)
 		return a->error;
 	ranges_normalize(&a->known);
@@ -124,7 +141,7 @@ static int add_known(struct analysis *a)
 				       add_piece, a);
 	if (error)
 		return error;
-	a->input->each_known(a->input->context, note_block, a);
+	a->input.each_known(a->input.context, note_block, a);
 	return a->error;
 }
 
@@ -185,7 +202,7 @@ static int hold_from(struct analysis *a, const struct procmap *map)
 
 	for (uint64_t at = map->start; at < map->end && at - map->start < LOADER_DATA;
 	     at += sizeof(word)) {
-		size_t got = picture_read_some(a->input->picture, at, word, sizeof(word));
+		size_t got = picture_read_some(a->input.picture, at, word, sizeof(word));
 
 		for (size_t i = 0; !error && i < got / sizeof(word[0]); i++)
 			if (blocks_find(a->heap.blocks, word[i], &block) &&
@@ -198,7 +215,7 @@ static int hold_from(struct analysis *a, const struct procmap *map)
 /* ld.so's writable segment, and the anonymous rest of it. */
 static int hold_by_loader(struct analysis *a)
 {
-	const struct procmaps *maps = &a->input->picture->maps;
+	const struct procmaps *maps = &a->input.picture->maps;
 	uint64_t end = 0;
 	int error = 0;
 
@@ -219,13 +236,13 @@ static int hold_by_loader(struct analysis *a)
 
 static int mark(struct analysis *a, struct mark_sums *sums)
 {
-	struct roots_input roots = { .picture = a->input->picture,
+	struct roots_input roots = { .picture = a->input.picture,
 				     .heap = blocks_segments(a->heap.blocks),
 				     .excluded = &a->excluded, .blocks = a->heap.blocks,
-				     .classes = a->input->roots };
-	struct mark_input input = { .picture = a->input->picture, .blocks = a->heap.blocks,
-				    .roots = &a->roots, .heuristics = a->input->heuristics,
-				    .workers = a->input->workers };
+				     .classes = a->input.roots };
+	struct mark_input input = { .picture = a->input.picture, .blocks = a->heap.blocks,
+				    .roots = &a->roots, .heuristics = a->input.heuristics,
+				    .workers = a->input.workers };
 	int error = exclude(a);
 
 	if (!error)
@@ -233,7 +250,7 @@ static int mark(struct analysis *a, struct mark_sums *sums)
 	if (error)
 		return error;
 	drop_shared(a);
-	error = a->input->roots & ROOT_GLOBALS ? hold_by_loader(a) : 0;
+	error = a->input.roots & ROOT_GLOBALS ? hold_by_loader(a) : 0;
 	return error ? error : mark_run(&input, sums);
 }
 
@@ -245,23 +262,23 @@ static void tell_reachable(void *context, const struct analysis_known *block)
 	if (blocks_find(a->heap.blocks, block->address, &found) &&
 	    found.address == block->address &&
 	    mark_kind(a->heap.blocks, found.address) == BLOCK_REACHABLE)
-		a->input->reachable(a->input->context, block);
+		a->input.reachable(a->input.context, block);
 }
 
 static int trace(struct analysis *a)
 {
 	struct leak_report *report = a->report;
-	struct holders_input input = { .picture = a->input->picture,
-				       .modules = a->input->modules,
+	struct holders_input input = { .picture = a->input.picture,
+				       .modules = a->input.modules,
 				       .blocks = a->heap.blocks, .roots = &a->roots };
 	struct holder_chains chains = { .count = 0 };
 	struct holders *holders = NULL;
 	int error = holders_new(&input, &holders);
 
 	report->traced = true;
-	if (!error && blocks_find(a->heap.blocks, a->input->trace_to, &report->trace_block)) {
+	if (!error && blocks_find(a->heap.blocks, a->input.trace_to, &report->trace_block)) {
 		report->trace_kind = mark_kind(a->heap.blocks, report->trace_block.address);
-		error = holders_trace(holders, a->input->trace_to, 0, 0, &chains);
+		error = holders_trace(holders, a->input.trace_to, 0, 0, &chains);
 	}
 	report->trace = calloc(chains.count + 1, sizeof(*report->trace));
 	for (size_t i = 0; report->trace && i < chains.count; i++) {
@@ -279,21 +296,21 @@ static int trace(struct analysis *a)
 static int make_groups(struct analysis *a)
 {
 	struct groups_input input = {
-		.picture = a->input->picture, .modules = a->input->modules,
-		.blocks = a->heap.blocks, .roots = &a->roots, .known = a->input->known,
-		.context = a->input->context, .heuristics = a->input->heuristics,
+		.picture = a->input.picture, .modules = a->input.modules,
+		.blocks = a->heap.blocks, .roots = &a->roots, .excluded = &a->excluded,
+		.classes = a->input.roots, .known = a->input.known,
+		.each_known = a->input.each_known, .context = a->input.context,
+		.heuristics = a->input.heuristics, .show_bytes = a->input.show_bytes,
 	};
 
 	return groups_make(&input, a->report);
 }
 
-static int run(struct analysis *a)
+static int search(struct analysis *a)
 {
 	struct mark_sums sums = { .seconds = 0 };
-	int error = walk_heaps(a);
+	int error = add_known(a);
 
-	if (!error)
-		error = add_known(a);
 	if (!error)
 		error = mark(a, &sums);
 	if (error)
@@ -301,10 +318,10 @@ static int run(struct analysis *a)
 	for (int i = 0; i < BLOCK_KINDS; i++)
 		a->report->kind[i] = (struct leak_sum){ sums.count[i], sums.bytes[i] };
 	a->report->scanned_bytes = sums.scanned_bytes;
-	a->report->pause_us = a->input->picture->pause_us;
-	if (a->input->each_known && a->input->reachable)
-		a->input->each_known(a->input->context, tell_reachable, a);
-	if (a->input->trace_to)
+	a->report->pause_us = a->input.picture->pause_us;
+	if (a->input.each_known && a->input.reachable)
+		a->input.each_known(a->input.context, tell_reachable, a);
+	if (a->input.trace_to)
 		error = trace(a);
 	return error ? error : make_groups(a);
 }
@@ -317,27 +334,52 @@ static double now(void)
 	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-int analysis_run(const struct analysis_input *input, struct leak_report **ret)
+int analysis_begin(const struct analysis_input *input, struct analysis **ret)
 {
-	struct analysis a = { .input = input };
+	struct analysis *a = calloc(1, sizeof(*a));
 	double begin = now();
-	int error = leak_report_new(&a.report);
+	int error;
 
+	if (!a)
+		return -ENOMEM;
+	a->input = *input;
+	error = leak_report_new(&a->report);
 	if (!error)
-		error = blocks_new(&a.heap.blocks);
+		error = blocks_new(&a->heap.blocks);
 	if (!error)
-		error = run(&a);
-	roots_done(&a.roots);
-	ranges_done(&a.known);
-	ranges_done(&a.excluded);
-	blocks_free(a.heap.blocks);
-	heap_done(&a.heap);
+		error = walk_heaps(a);
+	a->seconds = now() - begin;
 	if (error) {
-		leak_report_free(a.report);
+		analysis_free(a);
 		return error;
 	}
-	a.report->seconds = now() - begin;
-	leak_report_sort(a.report);
-	*ret = a.report;
+	*ret = a;
 	return 0;
+}
+
+int analysis_search(struct analysis *a, struct leak_report **ret)
+{
+	double begin = now();
+	int error = search(a);
+
+	if (error)
+		return error;
+	a->report->seconds = a->seconds + now() - begin;
+	leak_report_sort(a->report);
+	*ret = a->report;
+	a->report = NULL;
+	return 0;
+}
+
+void analysis_free(struct analysis *a)
+{
+	if (!a)
+		return;
+	roots_done(&a->roots);
+	ranges_done(&a->known);
+	ranges_done(&a->excluded);
+	blocks_free(a->heap.blocks);
+	heap_done(&a->heap);
+	leak_report_free(a->report);
+	free(a);
 }

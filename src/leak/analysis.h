@@ -16,6 +16,7 @@
 struct analysis_known {
 	uint64_t address, bytes;
 	uint32_t site;
+	uint64_t place;		/* the same for all sites whose innermost call is the same */
 	double age;		/* seconds at the picture */
 };
 struct analysis_input {
@@ -34,9 +35,19 @@ struct analysis_input {
 	unsigned int roots;		/* enum root_class */
 	unsigned int heuristics;	/* enum mark_heuristic */
 	unsigned int workers;
+	uint32_t show_bytes;		/* of each example; 0: contents are nobody's business */
 };
 
-/* 0; -EAGAIN a thread was inside an allocator: take another picture; -ENOMEM; -errno. */
-int analysis_run(const struct analysis_input *input, struct leak_report **ret) _must_check_;
+struct analysis;
+/*
+ * Walks the heaps of the picture; input is copied, what it points to is borrowed until
+ * analysis_free. 0; -EAGAIN a thread was inside an allocator: take another picture; -ENOMEM;
+ * -errno.
+ */
+int analysis_begin(const struct analysis_input *input, struct analysis **ret) _must_check_;
+/* The rest, once: *ret is the caller's. What the session knows must be of the picture's moment. */
+int analysis_search(struct analysis *analysis, struct leak_report **ret) _must_check_;
+/* NULL is ignored. */
+void analysis_free(struct analysis *analysis);
 
 #endif

@@ -36,6 +36,7 @@ struct segment {
 	uint32_t tail;		/* bytes of most blocks' last granule; 0: no block yet */
 	uint8_t *tails;		/* (bytes - tail) & 15, four bits a granule; NULL: all are tail */
 	uint64_t tails_bytes;
+	bool aligned;		/* see blocks_set_aligned */
 };
 struct cliques;
 struct blocks {
@@ -49,6 +50,7 @@ struct blocks {
 	size_t last;			/* position of the segment of the last add */
 	struct ranges ranges;
 	bool ranges_stale;
+	bool aligned;		/* any segment is */
 	uint64_t count, bytes;
 	size_t tails_memory;
 	struct cliques *cliques;	/* of the last mark_run, see mark_cliques.h */

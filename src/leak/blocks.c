@@ -238,6 +238,16 @@ int blocks_add_segment(struct blocks *blocks, uint64_t low, uint64_t high, unsig
 	return 0;
 }
 
+int blocks_set_aligned(struct blocks *blocks, uint64_t address)
+{
+	const struct segment *segment = map_segment(blocks, address);
+
+	if (!segment)
+		return -ENOENT;
+	blocks->segment[segment - blocks->segment].aligned = blocks->aligned = true;
+	return 0;
+}
+
 const struct ranges *blocks_segments(struct blocks *blocks)
 {
 	if (!blocks->ranges_stale)
@@ -448,6 +458,18 @@ int blocks_remove(struct blocks *blocks, uint64_t address)
 		return -ENOENT;
 	displace(blocks, segment, start);
 	return 0;
+}
+
+int blocks_set_start(struct blocks *blocks, uint64_t address)
+{
+	const struct segment *segment = map_segment(blocks, address);
+	struct block block;
+
+	if (!segment || !segment->aligned || (address & ((1u << segment->shift) - 1)) ||
+	    !blocks_find(blocks, address, &block))
+		return -ENOENT;
+	(void)blocks_remove(blocks, block.address);
+	return blocks_add(blocks, address, block.address + block.bytes - address);
 }
 
 bool blocks_find(const struct blocks *blocks, uint64_t pointer, struct block *ret)

@@ -43,6 +43,14 @@ void blocks_free(struct blocks *blocks);
  */
 int blocks_add_segment(struct blocks *blocks, uint64_t low, uint64_t high,
 		       unsigned int granule) _must_check_;
+/*
+ * The program's pointers to blocks of the segment with address may lie behind their begin, at
+ * the next multiple of some power of two (memalign in an allocator that rounds up inside a
+ * larger block, and keeps no note of it): any such place counts as a start. 0 or -ENOENT.
+ */
+int blocks_set_aligned(struct blocks *blocks, uint64_t address) _must_check_;
+/* address is the program's pointer to such a block: it begins there from now on. 0, -ENOENT. */
+int blocks_set_start(struct blocks *blocks, uint64_t address);
 /* All segments, normalized. Valid until the next blocks_add_segment. NULL: no memory. */
 const struct ranges *blocks_segments(struct blocks *blocks);
 /*

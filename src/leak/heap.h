@@ -46,5 +46,11 @@ void heap_done(struct heap *heap);
  */
 int heap_walk_glibc(const struct picture *picture, const struct modules *modules,
 		    struct heap *heap, struct heap_result *ret) _must_check_;
+int heap_walk_musl(const struct picture *picture, const struct modules *modules,
+		   struct heap *heap, struct heap_result *ret) _must_check_;
+int heap_walk_mimalloc(const struct picture *picture, const struct modules *modules,
+		       struct heap *heap, struct heap_result *ret) _must_check_;
+int heap_walk_jemalloc(const struct picture *picture, const struct modules *modules,
+		       struct heap *heap, struct heap_result *ret) _must_check_;
 
 #endif

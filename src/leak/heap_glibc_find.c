@@ -154,7 +154,8 @@ static bool is_libc(const struct module *module)
 	const char *name = strrchr(module->path, '/');
 
 	name = name ? name + 1 : module->path;
-	return strncmp(name, "libc.so", 7) == 0 || strncmp(name, "libc-2.", 7) == 0;
+	/* libc.so is musl's */
+	return strncmp(name, "libc.so.", 8) == 0 || strncmp(name, "libc-2.", 7) == 0;
 }
 
 static int search_modules(struct find *find, const struct modules *modules, bool libcs,

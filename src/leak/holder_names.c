@@ -307,35 +307,6 @@ enum holder_naming holder_names_rate(struct holder_names *names, const struct ho
 
 /* ---- blocks ---- */
 
-/* "struct node *" and the like: the name as debug information has it. */
-static void bare_name(const char *type, char ret[128])
-{
-	static const char *const words[] = { "const ", "struct ", "class ", "union " };
-
-	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
-		if (strncmp(type, words[i], strlen(words[i])) == 0)
-			type += strlen(words[i]);
-	snprintf(ret, 128, "%s", type);
-	ret[strcspn(ret, "*")] = '\0';
-}
-
-/* By what the caller knows of the block's allocation. */
-static bool view_as_known(struct writing *w, const struct block *block, struct holder_link *link,
-			  struct field_view *ret)
-{
-	const struct holders_input *input = w->names->input;
-	struct holder_known known = { 0 };
-	char name[128];
-
-	if (!input->known || !input->known(input->context, block, &known))
-		return false;
-	if (link)
-		link->site = known.site;
-	bare_name(known.type, name);
-	*ret = (struct field_view){ .base = 0 };
-	return name[0] && fields_type_named(w->names->fields, 0, name, &ret->type);
-}
-
 /* By its own class. */
 static bool view_as_class(struct writing *w, const struct block *block, const char *class,
 			  struct field_view *ret)
@@ -376,18 +347,15 @@ static bool try_view(struct writing *w, const struct holder_step *step,
 }
 
 /* The first of all ways to see the block that has a name for the pointer. */
-static bool find_path(struct writing *w, const struct holder_step *step, const char *class,
-		      struct holder_link *link)
+static bool find_path(struct writing *w, const struct holder_step *step, const char *class)
 {
-	struct field_view declared = w->view, own, known;
+	struct field_view declared = w->view, own;
 	bool has_declared = w->has_view, has_own = view_as_class(w, &step->holder, class, &own);
-	bool has_known = view_as_known(w, &step->holder, link, &known);
 	bool is_part = has_declared && (declared.array || declared.node);
 
 	w->has_view = false;
 	return (is_part && try_view(w, step, &declared)) || (has_own && try_view(w, step, &own)) ||
-	       (has_declared && try_view(w, step, &declared)) ||
-	       (has_known && try_view(w, step, &known));
+	       (has_declared && try_view(w, step, &declared));
 }
 
 static const char *class_of(const struct writing *w, const struct block *block)
@@ -404,7 +372,7 @@ static void write_block(struct writing *w, const struct holder_step *step, struc
 	const char *class = class_of(w, &step->holder), *piece;
 
 	w->path = (struct field_path){ .fit = FIELD_NONE };
-	if (find_path(w, step, class, link))
+	if (find_path(w, step, class))
 		chain_text_path(&w->text, &w->path, &piece);
 	else
 		chain_text_offset(&w->text, class, (int64_t)offset, &piece);

@@ -33,7 +33,6 @@ struct holder_link {
 	char *name;			/* variable or register; of a block, its C++ class */
 	char *function;			/* of a stack: whose frame that is */
 	char *field;			/* in the variable or block: "buckets[17]", "+24" */
-	uint32_t site;			/* where the block was allocated, 0 unknown */
 };
 enum holder_end {
 	HOLDER_ROOTED,		/* a root holds it */
@@ -52,19 +51,12 @@ struct holder_chain {
 #define HOLDERS_HEAD 48u
 #define HOLDERS_TAIL 16u
 
-/* What the caller knows of a block. */
-struct holder_known {
-	uint32_t site;		/* 0 unknown */
-	char type[128];		/* of what was allocated ("struct node"), "" unknown */
-};
 struct holders_input {
 	const struct picture *picture;
 	const struct modules *modules;
 	struct blocks *blocks;
 	const struct roots *roots;
 	struct types *types;		/* NULL: C++ classes are not looked at */
-	/* False: nothing is known. May be NULL. */
-	bool (*known)(void *context, const struct block *block, struct holder_known *ret);
 	/* Whether a block may be a holder, as reachable ones alone in the end are. May be NULL. */
 	bool (*usable)(void *context, const struct block *block);
 	void *context;

@@ -8,6 +8,7 @@
 #define MEMATTACH_LEAK_REPORT_H
 
 #include "src/leak/blocks.h"
+#include "src/leak/leak_access.h"
 
 /* Strongest first: the order of groups. */
 enum leak_verdict {
@@ -22,20 +23,51 @@ enum leak_verdict {
 /* As in the JSON document: "definitely-lost", ... */
 const char *leak_verdict_name(enum leak_verdict verdict);
 
+/* What a block holds at its begin; read only where the user asks for it (--show-bytes). */
+enum leak_text {
+	LEAK_TEXT_NONE = 0,
+	LEAK_TEXT_C,		/* the block begins with a string of C */
+	LEAK_TEXT_STD,		/* the block begins with a std::string */
+};
+struct leak_content {
+	uint64_t address, size;		/* of the block, in bytes */
+	uint32_t count;			/* of byte; fewer than asked for where there are no more */
+	uint8_t *byte;
+	enum leak_text kind;
+	bool text_cut;			/* the string is longer */
+	char *text;			/* valid UTF-8, control characters in it; NULL: none */
+};
+void leak_content_done(const struct leak_content *content);
+
 #define LEAK_MAX_ADDRESSES 16u
+/* What is known of an example; all 0: nothing. */
+struct leak_example {
+	uint64_t bytes;
+	uint64_t indirect_count, indirect_bytes;	/* lost because it is; it counts for them */
+};
 struct leak_group {
 	enum leak_verdict verdict;
 	uint32_t site;			/* of the session's sites; 0: allocated before the attach */
 	uint64_t count, bytes;
 	uint64_t indirect_count, indirect_bytes;	/* lost because these are */
 	uint64_t size;			/* of each block; 0: they differ */
+	uint64_t size_class;		/* none is larger; 0: not grouped by size */
 	double growth;			/* bytes an hour; NAN unknown */
 	double oldest;			/* seconds ago; NAN unknown: before the attach */
 	char *type;			/* "struct node", "Session"; NULL unknown */
 	char *variable;			/* assigned at the allocation site; NULL unknown */
 	char *held_by;			/* what leads to the first example; NULL unknown */
+	/* Memory that is not live and still names so many of them: a hint; NULL: none was found. */
+	char *last_held_by;		/* "a freed block of 24 bytes, at +16" */
+	uint64_t last_held_count;
+	struct frame last_frame;	/* a call next to it in a stack; module 0: none */
+	uint32_t likely_site;		/* the only one seen that allocates such blocks; 0: none */
 	uint32_t address_count;
 	uint64_t address[LEAK_MAX_ADDRESSES];	/* examples, ascending */
+	uint32_t content_count;
+	struct leak_content *content;	/* of examples, in their order; NULL: not asked for */
+	struct leak_example example[LEAK_MAX_ADDRESSES];	/* as address */
+	struct leak_access *access;	/* owned; NULL: not watched */
 };
 struct leak_sum {
 	uint64_t count, bytes;
@@ -64,7 +96,8 @@ struct leak_report {
 	size_t trace_count;
 	char **trace;			/* a chain each, shortest first */
 	size_t group_count;
-	struct leak_group *group;	/* by verdict, then bytes + indirect_bytes, descending */
+	struct leak_group *group;	/* see leak_report_sort; bytes are with indirect_bytes */
+	struct leak_access_run access;	/* --access */
 };
 int leak_report_new(struct leak_report **ret) _must_check_;
 void leak_report_free(struct leak_report *report);
@@ -72,7 +105,10 @@ void leak_report_free(struct leak_report *report);
 void leak_group_done(const struct leak_group *group);
 /* Adds a group; its strings become the report's. 0 or -ENOMEM (they are freed). */
 int leak_report_add(struct leak_report *report, const struct leak_group *group) _must_check_;
-/* Puts the groups in order. */
+/*
+ * Puts the groups in order: by verdict, then by bytes, a site's together with those of older blocks
+ * that are probably its, which follow it. Without memory for that they stay as they are.
+ */
 void leak_report_sort(struct leak_report *report);
 
 #endif

@@ -276,6 +276,33 @@ enum block_kind mark_kind(const struct blocks *blocks, uint64_t address)
 	return index == BLOCK_NONE ? BLOCK_REACHABLE : kind_at(blocks, index);
 }
 
+int mark_each_unreached(const struct blocks *blocks,
+			int (*each)(void *context, const struct block *block), void *context)
+{
+	int result = 0;
+
+	for (size_t i = 0; !result && i < blocks->segment_count; i++) {
+		const struct segment *segment = &blocks->segment[blocks->sorted[i]];
+		uint64_t granules = (segment->high - 1 - segment->base) >> segment->shift;
+		uint64_t last = (segment->first + granules) / LINE_GRANULES;
+		uint64_t line = map_line_from(blocks, segment->first / LINE_GRANULES, last);
+
+		while (!result && line != BLOCK_NONE) {
+			const struct line *l = &blocks->line[line];
+
+			for (uint64_t left = l->start & ~l->reach; !result && left;
+			     left &= left - 1) {
+				struct block block = map_block(blocks, segment, line *
+							       LINE_GRANULES + bit_lowest(left));
+
+				result = each(context, &block);
+			}
+			line = line < last ? map_line_from(blocks, line + 1, last) : BLOCK_NONE;
+		}
+	}
+	return result;
+}
+
 /* Listing: leaders that were claimed themselves, whose claims are still to be listed. */
 struct listing {
 	const struct blocks *map;

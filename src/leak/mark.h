@@ -23,7 +23,8 @@ enum mark_heuristic {
 	MARK_LENGTH64 = 2,	/* the block begins with its length minus 8 (sqlite3's) */
 	MARK_NEWARRAY = 4,	/* new T[n]: the number of elements stands first */
 	MARK_MULTIPLE_INHERITANCE = 8,	/* points to another vtable pointer of the same object */
-	MARK_ALL_HEURISTICS = 15,
+	MARK_SDS = 16,		/* a header of 1, 3 or 5 bytes stands before the text (redis's) */
+	MARK_ALL_HEURISTICS = 31,
 };
 struct mark_input {
 	const struct picture *picture;
@@ -47,6 +48,9 @@ struct mark_sums {
 int mark_run(const struct mark_input *input, struct mark_sums *ret) _must_check_;
 /* After mark_run. pre: address is a block's start. */
 enum block_kind mark_kind(const struct blocks *blocks, uint64_t address);
+/* After mark_run: as blocks_each, for all that are not BLOCK_REACHABLE: mostly few. */
+int mark_each_unreached(const struct blocks *blocks,
+			int (*each)(void *context, const struct block *block), void *context);
 /*
  * After mark_run: what is lost because the definitely lost block at leader is: calls each for
  * it first and then, in no order, for every block that only it leads to. The sum of their bytes is

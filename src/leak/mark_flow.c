@@ -67,7 +67,8 @@ static void place_reachable(struct worker *worker, uint64_t start, uint64_t plac
 		return;
 	}
 	bits_set(&line->loose, map_bit(start));
-	if (!(place & 7) && worker->marker->input->heuristics)
+	place = mark_idiom_place(worker->marker, start, place);
+	if (!(place & 7) && (worker->marker->input->heuristics || worker->marker->map->aligned))
 		mark_hit(worker, place);
 }
 
@@ -138,7 +139,7 @@ static void take_target(struct worker *worker, struct targets *targets)
 
 static void add_target(struct worker *worker, struct targets *targets, struct link link)
 {
-	unsigned int byte = link.kind == LINK_LOOSE ? 1 : link.half ? 8 : 0;
+	unsigned int byte = link.kind == LINK_LOOSE ? 2 : link.half ? 8 : 0;	/* 2: no idiom */
 
 	__builtin_prefetch(map_line(worker->marker->map, link.index), 1);
 	if (targets->count == TARGETS)

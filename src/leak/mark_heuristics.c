@@ -5,8 +5,8 @@
  * Judging one needs memory of the block pointed into, so it is put off: the place is a bit, and
  * bits are judged chunk by chunk when nothing else is to be done, for blocks that have
  * not become reachable by themselves, which is most of them. A place that is not 8-aligned fits
- * no idiom and gets no bit. The four tests are those of memcheck, but for sizes:
- * a program may have asked for up to slack bytes less than are usable.
+ * no idiom but redis's strings, and gets no bit elsewhere. The other four tests are those of
+ * memcheck, but for sizes: a program may have asked for up to slack bytes less than are usable.
  */
 #include "src/leak/mark_work.h"
 
@@ -36,6 +36,7 @@ struct suspect {
 	struct worker *worker;
 	bool many;
 	uint64_t start;		/* index of block */
+	bool aligned;		/* see blocks_set_aligned */
 	struct block block;
 	uint64_t head[3];	/* zeros beyond its end */
 };
@@ -150,12 +151,43 @@ static bool is_inheritance(const struct suspect *s, uint64_t pointer)
 	return is_vtable(s->worker, s->head[0]) && is_vtable(s->worker, word_at(s, pointer));
 }
 
+/* The text begins behind a header of so many bytes, whose last one names its kind. */
+static bool is_sds_with(const struct suspect *s, unsigned int header, uint64_t length,
+			uint64_t room)
+{
+	const uint8_t *head = (const uint8_t *)s->head;
+	uint64_t usable = s->block.bytes;
+
+	return (head[header - 1] & 7u) == header / 2 && length <= room && room < usable &&
+	       is_asked(header + room + 1, usable, slack_coarse(usable)) &&
+	       (word_at(s, s->block.address + header + length) & 0xff) == 0;
+}
+
+/* Redis's strings (sds.h, 3.2): length and room in a byte or two each, or 5 bits, then kind. */
+static bool is_sds(const struct suspect *s)
+{
+	const uint8_t *head = (const uint8_t *)s->head;
+	uint16_t two[2];
+
+	memcpy(two, head, sizeof(two));
+	return is_sds_with(s, 3, head[0], head[1]) || is_sds_with(s, 5, two[0], two[1]) ||
+	       is_sds_with(s, 1, head[0] >> 3, head[0] >> 3);
+}
+
+/* The first multiple in the block of some power of two: no idiom, memalign's own pointer. */
+static bool is_aligned_start(const struct suspect *s, uint64_t pointer)
+{
+	return pointer - s->block.address < (pointer & -pointer);
+}
+
 static bool is_idiom(const struct suspect *s, uint64_t pointer)
 {
 	unsigned int enabled = s->worker->marker->input->heuristics;
 
-	return ((enabled & MARK_STDSTRING) && is_string(s, pointer)) ||
+	return (s->aligned && is_aligned_start(s, pointer)) ||
+	       ((enabled & MARK_STDSTRING) && is_string(s, pointer)) ||
 	       ((enabled & MARK_LENGTH64) && is_length64(s, pointer)) ||
+	       ((enabled & MARK_SDS) && pointer == s->block.address + 8 && is_sds(s)) ||
 	       ((enabled & MARK_NEWARRAY) && is_new_array(s, pointer)) ||
 	       ((enabled & MARK_MULTIPLE_INHERITANCE) && is_inheritance(s, pointer));
 }
@@ -168,6 +200,7 @@ static void look_at_block(struct suspect *s, const struct segment *segment, uint
 	if (s->start == start)
 		return;
 	s->start = start;
+	s->aligned = segment->aligned;
 	s->block = map_block(worker->marker->map, segment, start);
 	bytes = s->block.bytes < sizeof(s->head) ? s->block.bytes : sizeof(s->head);
 	memset(s->head, 0, sizeof(s->head));

@@ -23,6 +23,14 @@ static inline bool bits_set(uint64_t *word, uint64_t bit)
 {
 	return !(bits_load(word) & bit) && !(__atomic_fetch_or(word, bit, __ATOMIC_SEQ_CST) & bit);
 }
+/* The text of an sds begins at an odd place: taken for byte 8, which is judged (is_sds). */
+static inline uint64_t mark_idiom_place(const struct marker *marker, uint64_t start, uint64_t place)
+{
+	bool may_be_sds = (place & 9) == 1 && place >> 4 == start &&
+			  (marker->input->heuristics & MARK_SDS);
+
+	return may_be_sds ? start << 4 | 8 : place;
+}
 /* Blocks of a line that no mark of the first two phases is on. */
 static inline uint64_t line_lost(const struct line *line)
 {

@@ -90,8 +90,9 @@ static bool is_settled(const struct worker *worker, uint64_t start)
 	return bits_load(&line->reach) & map_bit(start);
 }
 
-static struct link link_to(uint64_t start, uint64_t place)
+static struct link link_to(const struct marker *marker, uint64_t start, uint64_t place)
 {
+	place = mark_idiom_place(marker, start, place);
 	if (place == start << 4)
 		return (struct link){ LINK_START, false, start };
 	if (place & 7)
@@ -126,7 +127,7 @@ void mark_records_add(struct worker *worker, struct candidate candidate)
 	if (b->direct)
 		mark_place(worker, start, candidate.place);
 	else if (!is_settled(worker, start))
-		add_link(b, link_to(start, candidate.place));
+		add_link(b, link_to(worker->marker, start, candidate.place));
 }
 
 void mark_records_init(struct marker *marker, size_t bytes)

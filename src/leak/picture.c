@@ -41,12 +41,30 @@ void picture_done(struct picture *picture)
 	*picture = (struct picture){ .mem = -1, .live = -1 };
 }
 
+/* Is any of it in the picture? */
+static bool is_copied(const struct picture *picture, const struct procmap *map)
+{
+	const struct procmap *in = picture->maps.map;
+	size_t low = 0, high = picture->maps.count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (in[middle].end > map->start)
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	return low < picture->maps.count && in[low].start < map->end;
+}
+
+/* Mappings have other bounds a moment later; a kept one never touches one that was copied. */
 static bool is_kept_from_children(const struct picture *picture, const struct procmap *map)
 {
 	uint32_t wanted = PROCMAP_R | PROCMAP_W;
 
 	return (map->prot & (wanted | PROCMAP_SHARED)) == wanted && map->path[0] != '[' &&
-	       !procmaps_find(&picture->maps, map->start);
+	       !is_copied(picture, map);
 }
 
 static int by_start(const void *a, const void *b)
@@ -100,6 +118,8 @@ size_t picture_read_some(const struct picture *picture, uint64_t address, void *
 {
 	size_t done = 0;
 
+	if (picture->idle)
+		picture->idle(picture->idle_context);
 	while (done < bytes) {
 		size_t part = bytes - done;
 		int fd = source_of(picture, address + done, &part);

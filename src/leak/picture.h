@@ -28,6 +28,9 @@ struct picture {
 	uint64_t pause_us;		/* how long the target stood still for it */
 	int live;			/* owned; the running target's memory, -1: none */
 	struct ranges live_ranges;	/* what is read there: the picture has no copy of it */
+	/* Called between reads while it is not NULL, on the reading thread: other work goes on. */
+	void (*idle)(void *context);
+	void *idle_context;
 	struct elf_reader reader;	/* over mem; points into this struct: never copy it */
 };
 
@@ -39,7 +42,8 @@ int picture_open(int mem, int maps_fd, const struct picture_thread *threads, siz
 		 struct picture *ret) _must_check_;
 /*
  * Memory that the target keeps from its children (MADV_DONTFORK; V8's heaps): what is
- * private and writable in maps, and not in the picture, is read from live (a
+ * private and writable in maps (read after the picture: older ones name what is gone, and may be
+ * something else by now), and not in the picture, is read from live (a
  * descriptor, taken) when it is looked at, and stands in picture->maps. It is younger than the
  * rest, and may be torn. 0, -ENOMEM (live is closed).
  */

@@ -28,8 +28,8 @@ struct root {
 };
 /*
  * A pointer that stands in no root range; counts like any word of a range of its class. ROOT_TLS:
- * the heap block with a thread's dtv; ROOT_STACKS: the heap block on which it runs (of
- * both the thread itself knows interior pointers only).
+ * the heap block with a thread's dtv, or its data; ROOT_STACKS: the heap block on which it runs (of
+ * all the thread itself knows interior pointers only).
  */
 struct root_word {
 	uint64_t value;

@@ -108,6 +108,25 @@ static int claim_dtv(const struct crowd *crowd, const struct thread_data *data, 
 	return add_claim(crowd->claims, &claim);
 }
 
+/*
+ * Thread data in a heap block: musl's first thread has them there when they are many, and
+ * knows but their middle. What lies behind the block is not the thread's.
+ */
+static int claim_data_block(const struct crowd *crowd, struct claim *claim, uint64_t tcb)
+{
+	struct root_word word = { .class = ROOT_TLS, .tid = claim->tid };
+	struct block block;
+
+	if (!crowd->input->blocks || !blocks_find(crowd->input->blocks, tcb, &block))
+		return 0;
+	if (claim->low < block.address)
+		claim->low = block.address;
+	if (claim->high > block.address + block.bytes)
+		claim->high = block.address + block.bytes;
+	word.value = block.address;
+	return add_word(crowd->claims, &word);
+}
+
 static int claim_data(const struct crowd *crowd, const struct runner *runner)
 {
 	struct claim claim = { runner->data.data_low, runner->data.data_high, CLAIM_DATA,
@@ -115,7 +134,8 @@ static int claim_data(const struct crowd *crowd, const struct runner *runner)
 	/* Not a mapping of its own everywhere: glibc 2.42 makes guards by madvise. */
 	struct claim guard = { runner->data.stack_low, runner->data.stack_first, CLAIM_DEAD, 0 };
 
-	return add_claim(crowd->claims, &claim) ?: add_claim(crowd->claims, &guard) ?:
+	return claim_data_block(crowd, &claim, runner->data.tcb) ?:
+	       add_claim(crowd->claims, &claim) ?: add_claim(crowd->claims, &guard) ?:
 	       claim_dtv(crowd, &runner->data, runner->thread->tid);
 }
 

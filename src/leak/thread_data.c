@@ -59,17 +59,23 @@ static bool mapped(const struct picture *picture, uint64_t low, uint64_t high)
 	return true;
 }
 
-static enum thread_libc libc_of(uint64_t tcb, const struct tcb_words *words)
+static enum thread_libc libc_of(uint64_t tcb, const uint64_t *word)
 {
-	if (words->word[0] != tcb)
+	if (word[0] != tcb)
 		return 0;
 	/* glibc has two small int (multiple_threads) where musl has the next thread of its ring. */
-	if (words->word[2] == tcb && (uint32_t)words->word[3] < 0x100 &&
-	    words->word[3] >> 32 < 0x100)
+	if (word[2] == tcb && (uint32_t)word[3] < 0x100 && word[3] >> 32 < 0x100)
 		return THREAD_GLIBC;
-	if (words->word[2] >= 0x10000 && words->word[3] >= 0x10000)
+	if (word[2] >= 0x10000 && word[3] >= 0x10000)
 		return THREAD_MUSL;
 	return 0;
+}
+
+enum thread_libc thread_data_libc(const struct picture *picture, uint64_t tcb)
+{
+	uint64_t word[4];
+
+	return picture_read(picture, tcb, word, sizeof(word)) < 0 ? 0 : libc_of(tcb, word);
 }
 
 /* Where glibc gives a stack, its bounds and the size of its guard. */
@@ -206,7 +212,7 @@ int thread_data_read(const struct picture *picture, uint64_t tcb, struct thread_
 	if (tcb < 0x10000 || tcb > ADDRESS_MAX || tcb % 8)
 		return -ENOENT;
 	read_words(picture, tcb, &words);
-	data.libc = libc_of(tcb, &words);
+	data.libc = libc_of(tcb, words.word);
 	if (!data.libc)
 		return -ENOENT;
 	data.data_high = tcb + MAIN_BYTES;

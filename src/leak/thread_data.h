@@ -27,6 +27,8 @@ struct thread_data {
 	uint64_t data_low, data_high;	/* static thread-local storage and control block */
 	uint64_t dtv_low, dtv_high;	/* the vector of TLS blocks; both 0: none that is sane */
 };
+/* Whose thread has its fs_base at tcb; 0: neither's. */
+enum thread_libc thread_data_libc(const struct picture *picture, uint64_t tcb);
 /* The thread whose fs_base is tcb. 0; -ENOENT: no control block of glibc or musl there. */
 int thread_data_read(const struct picture *picture, uint64_t tcb,
 		     struct thread_data *ret) _must_check_;

@@ -6,7 +6,7 @@
  * thread pointer (x86-64 ABI, variant II); a relocation R_X86_64_TPOFF64 or a static
  * TLS descriptor holds the distance to the thread pointer; R_X86_64_DTPMOD64 holds the
  * module's number, under which the thread's dtv (second word of its control block) has
- * the block. A dtv entry is two words in glibc: address, and what to free.
+ * the block. A dtv entry is two words in glibc, address and what to free; in musl one.
  * Everything is checked against nothing but sense: distances below 64 MiB, numbers below
  * 4096. A forged one gives a wrong name to a word of a stack or heap, nothing more.
  * Rejected: link_map.l_tls_modid, whose place differs by the version of glibc.
@@ -17,11 +17,14 @@
 #include <errno.h>
 #include <string.h>
 
+#include "src/leak/thread_data.h"
+
 #define MAX_DISTANCE	(64u << 20)
 #define MAX_NUMBER	4096u
 #define MAX_RELOCATIONS	(1u << 22)
 #define MAX_BLOCKS	(1u << 20)
 #define DTV_ENTRY	16u
+#define MUSL_DTV_ENTRY	8u
 
 struct tls_map {
 	struct tls_block *block;	/* ascending */
@@ -184,12 +187,13 @@ static bool read_image(const struct picture *picture, const struct module *modul
 static uint64_t find_block(const struct picture *picture, uint64_t pointer,
 			   const struct image *image)
 {
-	uint64_t table, block;
+	uint64_t table, entry, block;
 
 	if (image->distance)
 		return pointer - image->distance;
 	table = picture_word(picture, pointer + 8);
-	block = table ? picture_word(picture, table + image->number * DTV_ENTRY) : 0;
+	entry = thread_data_libc(picture, pointer) == THREAD_MUSL ? MUSL_DTV_ENTRY : DTV_ENTRY;
+	block = table ? picture_word(picture, table + image->number * entry) : 0;
 	return block == UINT64_MAX ? 0 : block;
 }
 

@@ -20,6 +20,7 @@
 #include <uthash.h>
 
 #include "src/leak/leak_report.h"
+#include "src/leak/types.h"
 
 #define START_TOLERANCE 2.0	/* seconds; the kernel's boot time moves with the clock */
 
@@ -162,7 +163,7 @@ static void *make_key(struct diff *diff, const struct diff_entry *like, size_t *
 	head->kind = kind_of(diff, like->verdict);
 	if (like->frame_count == 0) {
 		head->type = like->type;
-		head->size = like->type ? 0 : like->size;
+		head->size = like->type ? 0 : types_size_class(like->size);
 	}
 	for (uint32_t i = 0; i < like->frame_count; i++)
 		frame[i] = (struct key_frame){ like->frame[i].function, like->frame[i].module,

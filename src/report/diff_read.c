@@ -255,6 +255,8 @@ static int read_group(struct reading *r, struct json_piece piece)
 			json_array_get(json_object_get(object, "addresses"), 0))),
 	};
 	id = number_of(&fields, "site", UINT32_MAX);
+	if (!like.size)		/* they differ: what they have in common */
+		like.size = number_of(&fields, "size_class", UINT64_MAX);
 	if (!like.verdict)
 		fields.wrong = "verdict";
 	error = fields_verdict(&fields, piece);

@@ -9,7 +9,9 @@
 #include "src/report/json.h"
 
 #include "src/report/emit.h"
+#include "src/report/frame_json.h"
 #include "src/report/leaks_json.h"
+#include "src/report/wrong_frees_json.h"
 
 static void put_allocator(struct emit *emit, const struct snapshot_allocator *allocator)
 {
@@ -59,6 +61,8 @@ static void put_counts(struct emit *emit, const struct snapshot *snapshot)
 	emit_uint(emit, "stack", session->lost.stack);
 	emit_uint(emit, "untracked", snapshot->totals.untracked_count);
 	emit_uint(emit, "corrupt", session->corrupt);
+	emit_uint(emit, "gaps", session->gaps);
+	emit_real(emit, "gap_seconds", session->gap_seconds);
 	emit_end(emit, '}');
 	emit_begin(emit, "stacks", '{');
 	emit_uint(emit, "distinct", session->stacks.distinct);
@@ -181,35 +185,15 @@ static void put_histogram(struct emit *emit, const struct snapshot *snapshot)
 	emit_end(emit, ']');
 }
 
-static void put_frame(struct emit *emit, const struct symbol_frame *frame)
-{
-	emit_begin(emit, NULL, '{');
-	emit_text(emit, "function", frame->function);
-	emit_uint_if(emit, "function_offset", frame->function_offset, frame->function);
-	emit_text(emit, "file", frame->file);
-	emit_uint_if(emit, "line", frame->line, frame->line);
-	emit_uint_if(emit, "column", frame->column, frame->column);
-	emit_text(emit, "module", frame->module);
-	emit_text(emit, "build_id", frame->build_id[0] ? frame->build_id : NULL);
-	emit_uint(emit, "offset", frame->offset);
-	emit_bool(emit, "inlined", frame->inlined);
-	emit_end(emit, '}');
-}
-
 static void put_frames(struct emit *emit, const struct report_input *input,
 		       const struct snapshot_site *site)
 {
 	struct stack stack = stacks_get(input->stacks, site->stack);
 
 	emit_begin(emit, "frames", '[');
-	for (uint32_t i = site->skip_frames; i < stack.frame_count; i++) {
-		size_t count = 0;
-		const struct symbol_frame *frame =
-			input->names.frame(input->names.context, &stack.frame[i], &count);
-
-		for (size_t inner = 0; inner < count; inner++)
-			put_frame(emit, &frame[inner]);
-	}
+	if (stack.frame_count > site->skip_frames)
+		frame_json_put(emit, &input->names, stack.frame + site->skip_frames,
+			       stack.frame_count - site->skip_frames);
 	emit_end(emit, ']');
 }
 
@@ -276,6 +260,7 @@ int json_write(FILE *out, const struct report_input *input)
 	put_timeline(&emit, input->snapshot);
 	put_histogram(&emit, input->snapshot);
 	put_sites(&emit, input);
+	wrong_frees_json_put(&emit, input);
 	leaks_json_put(&emit, input);
 	emit_end(&emit, '}');
 	return emit_finish(&emit);

@@ -9,6 +9,9 @@
  */
 #include "src/report/leaks_json.h"
 
+#include "src/leak/contents.h"
+#include "src/report/access_json.h"
+
 static void put_addresses(struct emit *emit, const uint64_t *address, uint32_t count)
 {
 	emit_begin(emit, "addresses", '[');
@@ -85,7 +88,39 @@ static void put_heaps(struct emit *emit, const struct leak_report *leaks)
 	emit_end(emit, ']');
 }
 
-static void put_group(struct emit *emit, const struct leak_group *group)
+static void put_content(struct emit *emit, const struct leak_content *content)
+{
+	char address[24], hex[2 * CONTENTS_MAX_BYTES + 1];
+	uint32_t count = content->count < CONTENTS_MAX_BYTES ? content->count : CONTENTS_MAX_BYTES;
+
+	snprintf(address, sizeof(address), "0x%llx", (unsigned long long)content->address);
+	for (uint32_t i = 0; i < count; i++)
+		snprintf(hex + (size_t)i * 2, 3, "%02x", (unsigned int)content->byte[i]);
+	hex[(size_t)count * 2] = '\0';
+	emit_begin(emit, NULL, '{');
+	emit_text(emit, "address", address);
+	emit_uint(emit, "size", content->size);
+	emit_text(emit, "bytes", hex);
+	emit_text(emit, "text", content->text);
+	emit_text(emit, "text_kind", content->kind == LEAK_TEXT_STD ? "std::string" :
+				     content->kind == LEAK_TEXT_C ? "c-string" : NULL);
+	emit_bool(emit, "text_cut", content->text_cut);
+	emit_end(emit, '}');
+}
+
+/* Private: the key is there only where somebody asked for it. */
+static void put_contents(struct emit *emit, const struct leak_group *group)
+{
+	if (!group->content)
+		return;
+	emit_begin(emit, "contents", '[');
+	for (uint32_t i = 0; i < group->content_count; i++)
+		put_content(emit, &group->content[i]);
+	emit_end(emit, ']');
+}
+
+static void put_group(struct emit *emit, const struct report_names *names,
+		      const struct leak_group *group)
 {
 	emit_begin(emit, NULL, '{');
 	emit_text(emit, "verdict", leak_verdict_name(group->verdict));
@@ -94,31 +129,40 @@ static void put_group(struct emit *emit, const struct leak_group *group)
 	emit_uint(emit, "indirect_count", group->indirect_count);
 	emit_uint(emit, "indirect_bytes", group->indirect_bytes);
 	emit_uint(emit, "size", group->size);
+	emit_uint_if(emit, "size_class", group->size_class, group->size_class);
 	emit_text(emit, "type", group->type);
 	emit_text(emit, "variable", group->variable);
 	emit_text(emit, "held_by", group->held_by);
+	emit_text(emit, "last_held_by", group->last_held_by);
+	emit_uint(emit, "last_held_count", group->last_held_count);
 	put_addresses(emit, group->address, group->address_count);
+	put_contents(emit, group);
 	emit_uint_if(emit, "site", group->site, group->site);
+	emit_uint_if(emit, "likely_site", group->likely_site, group->likely_site);
 	emit_real_if(emit, "growth_per_hour", group->growth);
 	emit_real_if(emit, "oldest_seconds", group->oldest);
+	access_json_put(emit, names, group->access);
 	emit_end(emit, '}');
 }
 
-static void put_searched(struct emit *emit, const struct leak_report *leaks)
+static void put_searched(struct emit *emit, const struct leak_report *leaks,
+			 const struct report_names *names)
 {
 	emit_begin(emit, "leaks", '{');
 	emit_bool(emit, "covers_older_blocks", leaks->covers_older_blocks);
 	emit_uint(emit, "pause_us", leaks->pause_us);
 	emit_uint(emit, "scanned_bytes", leaks->scanned_bytes);
+	emit_uint(emit, "unread_shared_bytes", leaks->unread_shared_bytes);
 	put_sum(emit, "definitely_lost", &leaks->kind[BLOCK_DEFINITELY_LOST]);
 	put_sum(emit, "indirectly_lost", &leaks->kind[BLOCK_INDIRECTLY_LOST]);
 	put_sum(emit, "possibly_lost", &leaks->kind[BLOCK_POSSIBLY_LOST]);
 	put_sum(emit, "still_reachable", &leaks->kind[BLOCK_REACHABLE]);
 	put_sum(emit, "suppressed", &leaks->suppressed);
 	put_heaps(emit, leaks);
+	access_json_put_run(emit, &leaks->access);
 	emit_begin(emit, "groups", '[');
 	for (size_t i = 0; i < leaks->group_count; i++)
-		put_group(emit, &leaks->group[i]);
+		put_group(emit, names, &leaks->group[i]);
 	emit_end(emit, ']');
 	emit_end(emit, '}');
 }
@@ -126,7 +170,7 @@ static void put_searched(struct emit *emit, const struct leak_report *leaks)
 void leaks_json_put(struct emit *emit, const struct report_input *input)
 {
 	if (input->leaks)
-		put_searched(emit, input->leaks);
+		put_searched(emit, input->leaks, &input->names);
 	else
 		put_watched(emit, input->snapshot);
 }

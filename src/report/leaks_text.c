@@ -13,7 +13,9 @@
 
 #include <math.h>
 
+#include "src/report/access_text.h"
 #include "src/report/human.h"
+#include "src/report/leaks_bytes.h"
 #include "src/report/text_put.h"
 
 #define SHOWN_ADDRESSES	4u
@@ -66,6 +68,10 @@ static void put_search(FILE *out, const struct report_input *input)
 	fprintf(out, "%s in %s; the process stood still for %s\n",
 		human_bytes((double)leaks->scanned_bytes).text, human_seconds(leaks->seconds).text,
 		human_seconds((double)leaks->pause_us / 1e6).text);
+	if (leaks->unread_shared_bytes)
+		fprintf(out, "  %-10s%s of shared memory were not searched: what only that leads "
+			"to counts as lost\n", "",
+			human_bytes((double)leaks->unread_shared_bytes).text);
 	for (uint32_t i = 0; i < leaks->heap_count && i < LEAK_MAX_HEAPS; i++)
 		put_heap(out, style, &leaks->heap[i]);
 	if (leaks->heap_count == 0)
@@ -74,6 +80,7 @@ static void put_search(FILE *out, const struct report_input *input)
 	else if (!leaks->covers_older_blocks)
 		fprintf(out, "  %s%-10s%sof blocks from before the attach, some or all are missing "
 			"below\n", style->warn, "older", style->plain);
+	access_text_put_run(out, input);
 }
 
 static void put_sum(FILE *out, const char *name, const struct leak_sum *sum)
@@ -101,6 +108,8 @@ static void put_title(FILE *out, const struct style *style, const struct leak_gr
 	text_put_blocks(out, group->bytes, group->count);
 	if (group->size && group->count > 1)
 		fprintf(out, " of %s each", human_bytes((double)group->size).text);
+	else if (!group->size && group->size_class)
+		fprintf(out, " of up to %s each", human_bytes((double)group->size_class).text);
 	if (group->indirect_count)
 		fprintf(out, " (+ %s indirectly in %s)",
 			human_bytes((double)group->indirect_bytes).text,
@@ -132,6 +141,49 @@ static void put_addresses(FILE *out, const struct leak_group *group)
 	for (uint32_t i = 0; i < group->address_count && i < SHOWN_ADDRESSES; i++)
 		fprintf(out, " 0x%llx", (unsigned long long)group->address[i]);
 	fputs(group->count > SHOWN_ADDRESSES ? " ...\n" : "\n", out);
+	for (uint32_t i = 0; i < group->content_count && i < SHOWN_ADDRESSES; i++)
+		leaks_bytes_put(out, &group->content[i]);
+}
+
+/* What holds the first example now; else, what memory that is not live has to say. */
+static void put_holders(FILE *out, const struct leak_group *group)
+{
+	if (group->held_by) {
+		text_put_quoted(out, group->verdict == LEAK_POSSIBLY_LOST ?
+				"    its middle is held by" : "    held by", group->held_by);
+		fputc('\n', out);
+	}
+	if (group->last_held_by) {
+		fputs("    still named by ", out);
+		text_put_printable(out, group->last_held_by);
+		if (group->count > 1)
+			fprintf(out, " (%s of %s)",
+				human_count((double)group->last_held_count).text,
+				human_count((double)group->count).text);
+		fputc('\n', out);
+	}
+}
+
+/* A hint for blocks from before the attach. */
+static void put_likely_site(FILE *out, const struct report_input *input,
+			    const struct leak_group *group)
+{
+	const struct snapshot_site *site = text_site_by_id(input->snapshot, group->likely_site);
+	const struct symbol_frame *symbol;
+	_cleanup_free_ char *title = NULL;
+	struct stack stack;
+	size_t count = 0;
+
+	if (!group->likely_site || !site)
+		return;
+	stack = stacks_get(input->stacks, site->stack);
+	if (stack.frame_count <= site->skip_frames)
+		return;
+	symbol = input->names.frame(input->names.context, &stack.frame[site->skip_frames], &count);
+	title = text_frame_title(symbol, &stack.frame[site->skip_frames]);
+	fprintf(out, "      same size as what %s allocates (", title ? title : "?");
+	text_put_location(out, symbol);
+	fputs(")\n", out);
 }
 
 static void put_origin(FILE *out, const struct report_input *input, const struct leak_group *group)
@@ -153,16 +205,14 @@ static void put_group(FILE *out, const struct report_input *input, size_t rank)
 {
 	const struct leak_group *group = &input->leaks->group[rank];
 	const struct style *style = style_for(&input->options);
-	bool lost = group->verdict <= LEAK_POSSIBLY_LOST;
 
 	put_title(out, style, group, rank);
 	put_age(out, style, group);
 	put_addresses(out, group);
-	if (group->held_by) {
-		text_put_quoted(out, lost ? "    last held by" : "    held by", group->held_by);
-		fputc('\n', out);
-	}
+	put_holders(out, group);
+	access_text_put(out, input, group->access);
 	put_origin(out, input, group);
+	put_likely_site(out, input, group);
 }
 
 /* Lost or suspect; they come first. */
@@ -170,7 +220,9 @@ static size_t count_suspects(const struct leak_report *leaks)
 {
 	size_t count = 0;
 
-	while (count < leaks->group_count && leaks->group[count].verdict < LEAK_REACHABLE)
+	while (count < leaks->group_count &&
+	       (leaks->group[count].verdict < LEAK_REACHABLE ||
+		access_text_shows(&leaks->group[count])))
 		count++;
 	return count;
 }

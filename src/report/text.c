@@ -18,6 +18,7 @@
 #include "src/report/printable.h"
 #include "src/report/style.h"
 #include "src/report/text_put.h"
+#include "src/report/wrong_frees_text.h"
 
 #define THIN_SAMPLES	200u
 #define DEFAULT_WIDTH	100u
@@ -121,6 +122,11 @@ static void put_losses(FILE *out, const struct report_input *input)
 		 "they were booked late");
 	put_loss(out, style, session->corrupt, "unreadable records",
 		 "any figure may be too low");
+	if (session->gaps)
+		fprintf(out, "  %s%-10s%snothing was recorded for %s (%s gap%s): what was "
+			"allocated before counts no longer as live\n", style->warn, "lost",
+			style->plain, human_seconds(session->gap_seconds).text,
+			human_exact(session->gaps).text, text_plural(session->gaps));
 }
 
 static void put_stops(FILE *out, const struct snapshot_session *session)
@@ -212,7 +218,7 @@ static void put_totals(FILE *out, const struct report_input *input)
 			"blocks that were allocated before the attach");
 	if (snapshot->complete) {
 		put_odd(out, "double frees", totals->double_free_count, "");
-		put_odd(out, "wrong frees", totals->illegal_free_count,
+		put_odd(out, "illegal frees", totals->illegal_free_count,
 			"of addresses where no block begins");
 	}
 	if (snapshot->map_totals.map_count)
@@ -333,6 +339,7 @@ int text_write(FILE *out, const struct report_input *input)
 	errno = 0;
 	put_header(out, input);
 	put_totals(out, input);
+	wrong_frees_text_put(out, input);
 	put_sites(out, input);
 	put_leaks(out, input);
 	if (fflush(out) != 0)

@@ -1,11 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""check_leaks.py BOOK REPORT [--before=REPORT] [--sites] [--busy]
+"""check_leaks.py BOOK REPORT [--before=REPORT] [--sites] [--busy] [--by-size] [--begins]
 
 Compares the leaks of a report with the book of a victim (tests/victims/leaky.h): sums by kind,
 and each group by the addresses, sizes and, with --sites, the allocation sites of its blocks.
 --before: the report of the same process before it built anything; without it the number of
 reachable blocks is not compared, and neither with --busy or where libraries allocate as well.
+--by-size: the allocator rounds up so far that labels have blocks of the same size, which are in
+the same group: such labels are compared together.
+--begins: the program's pointers may lie behind the begin of blocks that it wants aligned; the
+allocator does not know where, so that the report has the whole block.
 """
 import argparse
 import collections
@@ -39,19 +43,29 @@ def truth_sums(blocks):
     return sums
 
 
-def compare_sums(truth, report, before, others):
-    """others: reachable blocks that are not in the book; their sizes nobody knows."""
+def compare_sums(truth, report, before, others, sized):
+    """others: reachable blocks that are not in the book; their sizes nobody knows.
+    sized: the sizes of reachable blocks are those of the book."""
     truth[KINDS[3]][0] += others or 0
     for kind in KINDS if before and others is not None else KINDS[:3]:
-        for i, field in enumerate(("count",) if others and kind == KINDS[3] else
+        for i, field in enumerate(("count",) if kind == KINDS[3] and (others or not sized) else
                                   ("count", "bytes")):
             seen = report[kind][field] - (before[kind][field] if before else 0)
             if seen != truth[kind][i]:
                 problem(f"{kind}: {field} is {seen}, truth {truth[kind][i]}")
 
 
+def size_class(size):
+    """Of blocks that no site and no type is known of: types_size_class() in src/leak/types.c."""
+    if size <= 512:
+        return size
+    step = 1 << ((size - 1).bit_length() - 3)
+    return -(-size // step) * step
+
+
 def label_of(group, by_address):
-    """The labels of a group's examples; complains of those that should not be there."""
+    """The labels of a group's examples, and of all that may be in it by their size; complains
+    of examples that should not be there."""
     wanted = {"definitely-lost": ("definite", "ring"), "possibly-lost": ("possible",)}
     labels = set()
     for address in group["addresses"]:
@@ -64,23 +78,48 @@ def label_of(group, by_address):
                     f"{block['function']}:{block['line']}, {block['requested']} bytes")
         else:
             labels.add(block["label"])
+    if group["site"] is None and group["size_class"]:
+        labels |= {block["label"] for block in by_address.values()
+                   if block["kind"] in wanted[group["verdict"]] and
+                   size_class(block["bytes"]) == group["size_class"]}
     return labels
 
 
-def compare_labels(blocks, groups, by_address):
+def take_begins(blocks, groups):
+    """Where a block of the report and one of the book have the same end, and the book's begins at
+    the first multiple of a power of two: the book takes the report's begin."""
+    by_end = {int(block["address"], 16) + block["bytes"]: block for block in blocks}
+    for group in groups:
+        size = group["bytes"] // group["count"]
+        for address in group["addresses"]:
+            block = by_end.get(int(address, 16) + size)
+            start = int(block["address"], 16) if block else 0
+            if block and 0 < start - int(address, 16) < start & -start:
+                block["address"], block["bytes"] = address, size
+
+
+def compare_labels(blocks, groups, by_address, by_size):
     """Count, bytes and what hangs below, label by label (of labels that share groups, together)."""
     merged = {}
+    of_size = {}
 
     def find(label):
         while merged.get(label, label) != label:
             label = merged[label]
         return label
 
+    for block in blocks if by_size else []:
+        if block["kind"] in ("definite", "ring", "possible"):
+            same = of_size.setdefault((block["kind"] == "possible", block["bytes"]),
+                                      block["label"])
+            if find(block["label"]) != find(same):
+                merged[find(block["label"])] = find(same)
     owners = []
     for group in groups:
         labels = sorted(label_of(group, by_address))
         for label in labels:
-            merged[find(label)] = find(labels[0])
+            if find(label) != find(labels[0]):
+                merged[find(label)] = find(labels[0])
         owners.append(labels[0] if labels else None)
     seen, truth = (collections.defaultdict(lambda: [0] * 6) for _ in range(2))
     for group, owner in zip(groups, owners):
@@ -139,6 +178,8 @@ def main():
     parser.add_argument("--before")
     parser.add_argument("--sites", action="store_true")
     parser.add_argument("--busy", action="store_true")
+    parser.add_argument("--by-size", action="store_true")
+    parser.add_argument("--begins", action="store_true")
     options = parser.parse_args()
     blocks, others = read_book(options.book)
     document = json.load(open(options.report, encoding="utf-8"))
@@ -150,9 +191,12 @@ def main():
         problem(f"older blocks are not covered: {leaks['heaps']}")
     groups = [group for group in leaks["groups"]
               if group["verdict"] in ("definitely-lost", "possibly-lost")]
+    if options.begins:
+        take_begins(blocks, groups)
     by_address = {int(block["address"], 16): block for block in blocks}
-    compare_sums(truth_sums(blocks), leaks, before, None if options.busy else others)
-    compare_labels(blocks, groups, by_address)
+    compare_sums(truth_sums(blocks), leaks, before, None if options.busy else others,
+                 not options.begins)
+    compare_labels(blocks, groups, by_address, options.by_size)
     if options.sites:
         compare_sites(blocks, groups, by_address,
                       {site["id"]: site for site in document["sites"]})

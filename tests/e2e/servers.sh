@@ -23,6 +23,29 @@ as_service() {
 	fi
 }
 
+# --- our own slow_server, see there --------------------------------------------
+
+# counts KEY: a figure of the server's own.
+counts() {
+	tell server c
+	answer server counts
+	echo "${ANSWER#counts ok }" | jq ".$1"
+}
+
+enough_requests() { [ "$(counts requests)" -ge "$1" ]; }
+
+# slow_server_start RATE SECONDS [REQUESTS]: under load, once so many were answered (500).
+slow_server_start() {
+	background server "$VICTIMS/slow_server"
+	VICTIM_SELF=$LAST
+	await 60 grep -q '^port' "$WORK/server.out" || fail "the server does not start"
+	VICTIM=$(sed -n 's/^ready //p' "$WORK/server.out")
+	background load "$VICTIMS/slow_server" "$(sed -n 's/^port //p' "$WORK/server.out")" \
+		"$1" "$2"
+	LOAD=$LAST
+	await 60 enough_requests "${3:-500}" || fail "no load: $(cat "$WORK/load.err")"
+}
+
 # --- redis -------------------------------------------------------------------
 
 redis_start() {
@@ -136,7 +159,8 @@ as_postgres() {
 }
 
 postgres_load() {
-	as_service pgbench "$POSTGRES_BIN/pgbench" -h "$WORK/postgres" -U bench -c 1 -T 60 postgres
+	as_service pgbench "$POSTGRES_BIN/pgbench" -h "$WORK/postgres" -U bench \
+		-c "${PGBENCH_CLIENTS:-1}" -T "${PGBENCH_SECONDS:-60}" postgres
 	PGBENCH=$LAST
 	await 20 postgres_has_backend || fail "no backend"
 }

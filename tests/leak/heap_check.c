@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * heap_check.c - runs a victim and compares what heap_walk_glibc finds in it with what it says.
+ * heap_check.c - runs a victim and compares what the walker of its libc finds in it with what it
+ * says.
  *
  *	heap_check [--subset|--torn=ROUNDS] COMMAND...
  *
@@ -59,7 +60,8 @@ static void add_truth(struct check *check, uint64_t address, uint64_t bytes)
 		if (!check->truth)
 			die("memory");
 	}
-	check->truth[check->count++] = (struct block){ address, bytes };
+	/* musl's malloc(0), which counts for a byte */
+	check->truth[check->count++] = (struct block){ address, bytes ? bytes : 1 };
 }
 
 /* Returns when the victim is ready. */
@@ -250,8 +252,10 @@ static bool check_target(struct check *check)
 		die("picture");
 	modules = read_modules(&picture);
 	begin = seconds();
-	if (heap_walk_glibc(&picture, modules, &heap, &result) < 0)
-		die("heap_walk_glibc");
+	if (heap_walk_glibc(&picture, modules, &heap, &result) < 0 ||
+	    (result.cover == HEAP_ABSENT &&
+	     heap_walk_musl(&picture, modules, &heap, &result) < 0))
+		die("the walk");
 	begin = seconds() - begin;
 	check->torn += result.cover == HEAP_TORN;
 	if (check->book)

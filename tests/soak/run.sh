@@ -4,12 +4,12 @@
 # 100 seeded runs, and every step of attach and detach killed 50 times. Takes hours; tells
 # each result as it comes; status 1 if any failed.
 #
-#	soak/run.sh [NAME...]	only those: cycles, coverage, kill, kill-alone
+#	soak/run.sh [NAME...]	only those: cycles, coverage, kill, kill-alone, leaks
 set -u
 : "${SRCDIR:=$(cd "$(dirname "$0")/../.." && pwd)}"
 export SRCDIR
 e2e=$SRCDIR/tests/e2e
-wanted=${*:-cycles coverage kill kill-alone}
+wanted=${*:-cycles coverage leaks kill kill-alone}
 : "${BUILDDIR:=$SRCDIR}"
 : "${SOAK_RESULTS:=$BUILDDIR/soak-results.tsv}"
 export BUILDDIR
@@ -56,6 +56,16 @@ soak_coverage() {
 	unset RUNS
 }
 
+# 1,000 leak reports in a row, and a slow leak watched for two minutes.
+soak_leaks() {
+	CYCLES=1000 TEST_LIMIT=7200 SECONDS_WATCHED=120
+	export CYCLES TEST_LIMIT SECONDS_WATCHED
+	one "a slow leak, two minutes" leaks-slow-server.sh
+	one "1000 leak reports on redis" leaks-cycle-redis.sh
+	one "1000 leak reports on PostgreSQL" leaks-cycle-postgres.sh
+	unset CYCLES SECONDS_WATCHED
+}
+
 # Every step killed 50 times with each loader, all kinds of threads at once.
 soak_kill() {
 	TEST_LIMIT=3600 KIND=mix THREADS=12
@@ -92,6 +102,7 @@ for name in $wanted; do
 	case $name in
 	cycles)	soak_cycles ;;
 	coverage) soak_coverage ;;
+	leaks)	soak_leaks ;;
 	kill)	soak_kill ;;
 	kill-alone) soak_kill_alone ;;
 	*)	echo "no such soak: $name"; exit 99 ;;

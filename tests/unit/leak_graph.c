@@ -177,6 +177,35 @@ static bool array_of(uint64_t size, uint64_t elements)
 	return elements && size > 8 && (size - 8) % elements == 0;
 }
 
+/* The first eight bytes of the block, zeros beyond its end. */
+static uint64_t head_of(const struct graph *graph, const struct graph_block *block)
+{
+	uint64_t word = picture_word(&graph->picture, block->address);
+
+	return block->bytes < 8 ? word & ((1ull << block->bytes * 8) - 1) : word;
+}
+
+/* A kind of sds: its header's bytes, and what stands in them. */
+static bool sds_of(const struct graph *graph, const struct graph_block *block, uint64_t header,
+		   uint64_t length, uint64_t room)
+{
+	uint64_t coarse = block->bytes / 4 > 24 ? block->bytes / 4 : 24;
+	uint64_t kind = head_of(graph, block) >> (header - 1) * 8 & 7;
+
+	return kind == (header - 1) / 2 && length <= room && header + room < block->bytes &&
+	       block->bytes - header - room - 1 < coarse &&
+	       (word_in(graph, block, header + length) & 0xff) == 0;
+}
+
+static bool is_sds(const struct graph *graph, const struct graph_block *block)
+{
+	uint64_t first = head_of(graph, block);
+
+	return sds_of(graph, block, 1, first >> 3 & 31, first >> 3 & 31) ||
+	       sds_of(graph, block, 3, first & 0xff, first >> 8 & 0xff) ||
+	       sds_of(graph, block, 5, first & 0xffff, first >> 16 & 0xffff);
+}
+
 static bool by_heuristic(const struct graph *graph, const struct graph_block *block,
 			 uint64_t pointer)
 {
@@ -185,6 +214,10 @@ static bool by_heuristic(const struct graph *graph, const struct graph_block *bl
 	uint64_t coarse = block->bytes / 4 > 24 ? block->bytes / 4 : 24;
 	uint64_t exact = block->bytes < 128 << 10 ? 16 : 4096;
 
+	if ((graph->heuristics & MARK_SDS) && offset < 8 && offset % 2)
+		offset = 8;
+	if ((graph->heuristics & MARK_SDS) && offset == 8 && is_sds(graph, block))
+		return true;
 	if ((graph->heuristics & MARK_STDSTRING) && offset == 24 && first <= second &&
 	    some_size(block, coarse, string_of, second))
 		return true;

@@ -234,6 +234,33 @@ static void test_heuristics_by_size(void **state)
 	graph_done(&graph);
 }
 
+/* The strings of redis: kind 1 has a length and a room of one byte each, then its kind. */
+static void test_sds(void **state)
+{
+	struct graph graph;
+
+	(void)state;
+	begin(&graph);
+	nodes(&graph, 4);
+	graph_word(&graph, node(0), 0x6f6c6c6568010805ull);	/* "hello", room for 8: 12 of 48 */
+	graph_word(&graph, ROOT, node(0) + 3);
+	graph_word(&graph, node(1), 0x6f6c6c6568012a05ull);	/* room for 42 */
+	graph_word(&graph, ROOT + 8, node(1) + 3);
+	graph_word(&graph, node(2), 0x6f6c6c6568012a04ull);	/* does not end where it says */
+	graph_word(&graph, ROOT + 16, node(2) + 3);
+	graph_word(&graph, node(3), 0x6f6c6c6568022a05ull);	/* of another kind */
+	graph_word(&graph, ROOT + 24, node(3) + 3);
+	check(&graph);
+	assert_int_equal(kind(&graph, node(0)), BLOCK_POSSIBLY_LOST);
+	assert_int_equal(kind(&graph, node(1)), BLOCK_REACHABLE);
+	assert_int_equal(kind(&graph, node(2)), BLOCK_POSSIBLY_LOST);
+	assert_int_equal(kind(&graph, node(3)), BLOCK_POSSIBLY_LOST);
+	graph.heuristics &= ~(unsigned int)MARK_SDS;
+	check(&graph);
+	assert_int_equal(kind(&graph, node(1)), BLOCK_POSSIBLY_LOST);
+	graph_done(&graph);
+}
+
 static void test_multiple_inheritance(void **state)
 {
 	static const char maps[] = "01000000-01001000 r-xp 00000000 08:01 7 /bin/program\n"
@@ -509,7 +536,7 @@ static void random_graph(const struct shape *shape)
 		graph_word(&graph, ROOT + roll(128) * 8, random_pointer(&graph, shape));
 	if (roll(2))
 		graph_register(&graph, random_pointer(&graph, shape));
-	graph.heuristics = roll(3) ? MARK_ALL_HEURISTICS : (unsigned int)roll(16);
+	graph.heuristics = roll(3) ? MARK_ALL_HEURISTICS : (unsigned int)roll(32);
 	graph_reference(&graph);
 	check_at_random(&graph);
 	if (!roll(3))
@@ -622,6 +649,7 @@ int main(void)
 		cmocka_unit_test(test_self_pointers),
 		cmocka_unit_test(test_interior),
 		cmocka_unit_test(test_heuristics_by_size),
+		cmocka_unit_test(test_sds),
 		cmocka_unit_test(test_multiple_inheritance),
 		cmocka_unit_test(test_segment_ends_and_granules),
 		cmocka_unit_test(test_large_blocks),

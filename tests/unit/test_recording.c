@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <sched.h>
 #include <signal.h>
 #include <sqlite3.h>
@@ -109,6 +110,127 @@ static void prints_the_same(void **state)
 		snapshot_free(snapshot);
 		sample_done(&sample);
 	}
+}
+
+static char *copy(const char *text)
+{
+	char *made = strdup(text);
+
+	assert_non_null(made);
+	return made;
+}
+
+/* Everything that a leak report can say, and everything that it can leave out. */
+static struct leak_report *make_leaks(void)
+{
+	struct leak_report *leaks = NULL;
+	struct leak_group full = {
+		.verdict = LEAK_DEFINITELY_LOST, .site = 1, .count = 3, .bytes = 300,
+		.indirect_count = 1, .indirect_bytes = 8, .size = 100, .growth = -1.5,
+		.oldest = 2.25, .type = copy("ns::\"T\""), .variable = copy("v"),
+		.address_count = 2, .address = { 0x1000, UINT64_MAX - 7 }, .content_count = 1,
+		.content = calloc(1, sizeof(struct leak_content)),
+	};
+	struct leak_group old = {
+		.verdict = LEAK_POSSIBLY_LOST, .count = 2, .bytes = 100, .size_class = 56,
+		.growth = NAN, .oldest = NAN, .held_by = copy("g->x"), .last_held_by = copy("it"),
+		.last_held_count = 1, .likely_site = 2,
+	};
+	struct leak_group stuck = { .verdict = LEAK_STUCK, .site = 2, .count = 1, .growth = 0,
+				    .oldest = 1e9 };
+
+	assert_non_null(full.content);
+	full.content[0] = (struct leak_content){ .address = 0x1000, .size = 100, .count = 3,
+						 .byte = (uint8_t *)copy("\xff" "a"),
+						 .kind = LEAK_TEXT_C, .text = copy("a\tb") };
+	assert_int_equal(leak_report_new(&leaks), 0);
+	assert_int_equal(leak_report_add(leaks, &full), 0);
+	assert_int_equal(leak_report_add(leaks, &old), 0);
+	assert_int_equal(leak_report_add(leaks, &stuck), 0);
+	leaks->covers_older_blocks = true;
+	leaks->pause_us = 3600;
+	leaks->scanned_bytes = 1ull << 40;
+	leaks->unread_shared_bytes = 4096;
+	leaks->seconds = 0.5;
+	for (uint64_t i = 0; i < BLOCK_KINDS; i++)
+		leaks->kind[i] = (struct leak_sum){ i + 1, i + 10 };
+	leaks->suppressed = (struct leak_sum){ 7, 70 };
+	leaks->heap_count = 2;
+	leaks->heap[0] = (struct leak_heap){ .allocator = "glibc", .version = "2.36",
+					     .covered = true, .live_count = 5, .live_bytes = 50 };
+	leaks->heap[1] = (struct leak_heap){ .allocator = "other", .why = "because" };
+	return leaks;
+}
+
+/* Without --leaks there is none; with it, it prints the same, contents that were asked for too. */
+static void keeps_the_leak_report(void **state)
+{
+	struct leak_report *leaks = make_leaks();
+	struct recording_content content;
+	struct recording *recording;
+	struct snapshot *snapshot;
+	struct sample sample;
+
+	(void)state;
+	sample_init(&sample, true);
+	sample_fill(&sample, 0);
+	snapshot = sample_take(&sample, true, SNAPSHOT_PRISTINE);
+	assert_int_equal(recording_open(path, &recording), 0);
+	assert_int_equal(recording_add(recording, snapshot, sample.stacks, NULL), 0);
+	assert_int_equal(recording_add_leaks(recording, leaks), 0);
+	assert_int_equal(recording_add_leaks(recording, leaks), 0);	/* replaces */
+	assert_int_equal(recording_symbolize(recording, &sample_names), 0);
+	assert_int_equal(recording_close(recording), 0);
+	assert_int_equal(recording_read(path, &content), 0);
+	assert_non_null(content.leaks);
+	for (int json = 0; json < 2; json++) {
+		struct report_input before = sample_input(&sample, snapshot), after = before;
+		char *first, *second;
+
+		before.leaks = leaks;
+		before.names = after.names = content.names;
+		after.leaks = content.leaks;
+		first = sample_print(json ? "json" : "text", &before);
+		second = sample_print(json ? "json" : "text", &after);
+		assert_string_equal(first, second);
+		free(first);
+		free(second);
+	}
+	recording_content_done(&content);
+	leak_report_free(leaks);
+	snapshot_free(snapshot);
+	sample_done(&sample);
+}
+
+static void has_a_leak_report_only_if_one_was_made(void **state)
+{
+	struct recording_content content;
+	struct sample sample;
+
+	(void)state;
+	snapshot_free(record(&sample, true, true));
+	assert_int_equal(recording_read(path, &content), 0);
+	assert_null(content.leaks);
+	recording_content_done(&content);
+	sample_done(&sample);
+}
+
+static void record_leaks(void)
+{
+	struct leak_report *leaks = make_leaks();
+	struct recording *recording;
+	struct snapshot *snapshot;
+	struct sample sample;
+
+	sample_init(&sample, true);
+	snapshot = sample_take(&sample, true, SNAPSHOT_PRISTINE);
+	assert_int_equal(recording_open(path, &recording), 0);
+	assert_int_equal(recording_add(recording, snapshot, sample.stacks, NULL), 0);
+	assert_int_equal(recording_add_leaks(recording, leaks), 0);
+	assert_int_equal(recording_close(recording), 0);
+	leak_report_free(leaks);
+	snapshot_free(snapshot);
+	sample_done(&sample);
 }
 
 /* A finished recording is one file, and an older one is replaced (the loop above did that). */
@@ -385,6 +507,47 @@ static void bounds_what_rows_say(void **state)
 	recording_content_done(&content);
 }
 
+static void bounds_what_rows_of_leaks_say(void **state)
+{
+	struct recording_content content;
+	struct report_input input;
+
+	(void)state;
+	record_leaks();
+	change("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 500)"
+	       "INSERT INTO leak_group_addresses SELECT 0, i + 10, -i FROM n;"
+	       "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 500)"
+	       "INSERT INTO leak_contents SELECT 1, i + 10, -i, -1, hex(zeroblob(9000)), 77, "
+	       "x'80ff00', 5 FROM n;"
+	       "INSERT INTO leak_contents VALUES(77, 0, 1, 1, 'zz', 0, NULL, 0);"
+	       "UPDATE leak_contents SET bytes = 'a' WHERE number = 11;"
+	       "UPDATE leak_contents SET bytes = '61zz' WHERE number = 12;"
+	       "UPDATE leak_contents SET bytes = NULL WHERE number = 13;"
+	       "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 50)"
+	       "INSERT INTO leak_heaps SELECT i + 10, hex(zeroblob(500)), NULL, 9, "
+	       "hex(zeroblob(500)), -1, -1 FROM n;"
+	       "UPDATE leak_groups SET site = -5, type = x'ff', growth_per_hour = 'much' "
+	       "WHERE id = 1");
+	assert_int_equal(recording_read(path, &content), 0);
+	assert_int_equal(content.leaks->heap_count, LEAK_MAX_HEAPS);
+	assert_int_equal(content.leaks->group[0].address_count, LEAK_MAX_ADDRESSES);
+	assert_int_equal(content.leaks->group[1].content_count, LEAK_MAX_ADDRESSES);
+	assert_int_equal(content.leaks->group[1].content[0].count, 0);
+	assert_int_equal(content.leaks->group[1].content[1].count, 1);
+	assert_int_equal(content.leaks->group[1].content[3].count, 4096);
+	input = (struct report_input){ .snapshot = content.snapshot, .stacks = content.stacks,
+				       .names = content.names, .leaks = content.leaks };
+	free(sample_print("text", &input));
+	free(sample_print("json", &input));
+	recording_content_done(&content);
+	change("UPDATE leak_groups SET verdict = 'lost at sea' WHERE id = 1");
+	assert_int_equal(recording_read(path, &content), -EBADMSG);
+	change("UPDATE leak_groups SET verdict = 'old', id = 9 WHERE id = 1");
+	assert_int_equal(recording_read(path, &content), -EBADMSG);
+	change("UPDATE leak_groups SET id = 1 WHERE id = 9; DROP TABLE leak_contents");
+	assert_int_equal(recording_read(path, &content), -EBADMSG);
+}
+
 /* Any byte of the file changed: it opens or is refused. */
 static void survives_damage(void **state)
 {
@@ -432,6 +595,9 @@ int main(void)
 		IN_FOLDER(a_full_disk_keeps_what_is_there),
 		IN_FOLDER(refuses_other_files),
 		IN_FOLDER(refuses_newer_and_tampered_ones),
+		IN_FOLDER(keeps_the_leak_report),
+		IN_FOLDER(has_a_leak_report_only_if_one_was_made),
+		IN_FOLDER(bounds_what_rows_of_leaks_say),
 		IN_FOLDER(bounds_what_rows_say),
 		IN_FOLDER(survives_damage),
 	};

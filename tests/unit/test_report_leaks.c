@@ -42,8 +42,10 @@ static struct leak_report *make_leaks(void)
 		{ .verdict = LEAK_POSSIBLY_LOST, .count = 1, .bytes = 24, .size = 24, .growth = NAN,
 		  .oldest = NAN, .type = copy("evil\033[2J\xff"), .held_by = copy("\a\"x\"\n"),
 		  .address_count = 1, .address = { 0x10 } },
-		{ .verdict = LEAK_DEFINITELY_LOST, .count = 2, .bytes = 48, .size = 24,
-		  .growth = NAN, .oldest = NAN },
+		{ .verdict = LEAK_DEFINITELY_LOST, .count = 2, .bytes = 48, .size_class = 32,
+		  .growth = NAN, .oldest = NAN, .likely_site = 1,
+		  .last_held_by = copy("a freed block of 24 bytes, at +16"),
+		  .last_held_count = 1 },
 		{ .verdict = LEAK_DEFINITELY_LOST, .site = 1, .count = 1024, .bytes = 3355443,
 		  .indirect_count = 4096, .indirect_bytes = 12582912, .growth = 1258291,
 		  .oldest = 14700, .type = copy("struct session"), .variable = copy("s->buf"),
@@ -57,6 +59,7 @@ static struct leak_report *make_leaks(void)
 	leak_report_sort(leaks);
 	leaks->pause_us = 3600;
 	leaks->scanned_bytes = 145752064;
+	leaks->unread_shared_bytes = 12582912;
 	leaks->seconds = 0.52;
 	leaks->kind[BLOCK_DEFINITELY_LOST] = (struct leak_sum){ 1026, 3355491 };
 	leaks->kind[BLOCK_INDIRECTLY_LOST] = (struct leak_sum){ 4096, 12582912 };
@@ -98,6 +101,8 @@ static void printed_done(struct printed *printed)
 static const char all_of_it[] =
 	"\nLeaks: what nothing in the process leads to any more\n"
 	"  searched  139 MiB in 520 ms; the process stood still for 3.60 ms\n"
+	"            12.0 MiB of shared memory were not searched: what only that leads to counts "
+	"as lost\n"
 	"  heap      glibc 2.36: 15.2 MiB in 5,140 blocks, those from before the attach too\n"
 	"  heap      jemalloc: 0 B in 0 blocks; not covered from before the attach: "
 	"no symbols?[1m\n"
@@ -120,14 +125,17 @@ static const char all_of_it[] =
 	"      lib\xc3\xa4.so+0x2fff\n"
 	"      0x3000\n"
 	"\n"
-	"#2  definitely lost: 48 B in 2 blocks of 24 B each\n"
+	"#2  definitely lost: 48 B in 2 blocks of up to 32 B each\n"
 	"    of unknown age\n"
+	"    still named by a freed block of 24 bytes, at +16 (1 of 2)\n"
 	"      allocated before the attach\n"
+	"      same size as what inner<T>::\"f\" allocates "
+	"(src/inner.hpp:12:3 (inlined))\n"
 	"\n"
 	"#3  possibly lost: 24 B in 1 block of type `evil?[2J\xef\xbf\xbd`\n"
 	"    of unknown age\n"
 	"    at 0x10\n"
-	"    last held by `?\"x\"?`\n"
+	"    its middle is held by `?\"x\"?`\n"
 	"      allocated before the attach\n"
 	"\n"
 	"#4  growing (still reachable): 640 B in 10 blocks of 64 B each\n"
@@ -216,6 +224,7 @@ static void document_has_every_figure(void **state)
 	assert_true(json_is_false(json_object_get(leaks, "covers_older_blocks")));
 	assert_int_equal(integer(leaks, "pause_us"), 3600);
 	assert_int_equal(integer(leaks, "scanned_bytes"), 145752064);
+	assert_int_equal(integer(leaks, "unread_shared_bytes"), 12582912);
 	assert_int_equal(integer(json_object_get(leaks, "definitely_lost"), "count"), 1026);
 	assert_int_equal(integer(json_object_get(leaks, "indirectly_lost"), "bytes"), 12582912);
 	assert_int_equal(integer(json_object_get(leaks, "possibly_lost"), "bytes"), 24);
@@ -240,6 +249,7 @@ static void unknown_is_null(void **state)
 {
 	static const char *const unknown[] = { "site", "growth_per_hour", "oldest_seconds",
 					       "type", "variable", "held_by" };
+	static const char *const no_hint[] = { "size_class", "last_held_by", "likely_site" };
 	struct printed printed;
 	json_t *root, *leaks, *group, *heap;
 
@@ -250,6 +260,14 @@ static void unknown_is_null(void **state)
 	group = json_array_get(json_object_get(leaks, "groups"), 1);
 	for (size_t i = 0; i < ARRAY_SIZE(unknown); i++)
 		assert_true(json_is_null(json_object_get(group, unknown[i])));
+	assert_int_equal(integer(group, "size_class"), 32);
+	assert_int_equal(integer(group, "likely_site"), 1);
+	assert_int_equal(integer(group, "last_held_count"), 1);
+	assert_string_equal(json_string_value(json_object_get(group, "last_held_by")),
+			    "a freed block of 24 bytes, at +16");
+	group = json_array_get(json_object_get(leaks, "groups"), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(no_hint); i++)
+		assert_true(json_is_null(json_object_get(group, no_hint[i])));
 	heap = json_array_get(json_object_get(leaks, "heaps"), 0);
 	assert_true(json_is_null(json_object_get(heap, "why")));
 	heap = json_array_get(json_object_get(leaks, "heaps"), 1);
@@ -259,6 +277,77 @@ static void unknown_is_null(void **state)
 	assert_string_equal(json_string_value(json_object_get(group, "type")),
 			    "evil\033[2J\xef\xbf\xbd");
 	assert_null(strchr(printed.text, '\033'));
+	json_decref(root);
+	printed_done(&printed);
+}
+
+/* Nobody asked: not even a key for it. */
+static void contents_are_private(void **state)
+{
+	struct printed printed;
+
+	(void)state;
+	print_as(&printed, "json", make_leaks(), 0);
+	assert_null(strstr(printed.text, "contents"));
+	printed_done(&printed);
+}
+
+/* The first group's first example: text, a line and a bit of bytes. */
+static struct leak_report *make_contents(void)
+{
+	static const char bytes[] = "pass\tword\033\xc3\xa4\"\\\0\x80|more";
+	struct leak_report *leaks = make_leaks();
+	struct leak_group *group = &leaks->group[0];
+
+	group->content = calloc(2, sizeof(*group->content));
+	assert_non_null(group->content);
+	group->content_count = 2;
+	group->content[0] = (struct leak_content){
+		.address = 0x1000, .size = 1016, .count = sizeof(bytes) - 1,
+		.byte = malloc(sizeof(bytes)), .kind = LEAK_TEXT_STD, .text_cut = true,
+		.text = copy("pass\tword\033\xc3\xa4\"\\"),
+	};
+	assert_non_null(group->content[0].byte);
+	memcpy(group->content[0].byte, bytes, sizeof(bytes));
+	group->content[1] = (struct leak_content){ .address = 0x2000, .size = 8 };
+	return leaks;
+}
+
+static void contents_are_escaped(void **state)
+{
+	struct printed printed;
+
+	(void)state;
+	print_as(&printed, "text", make_contents(), 0);
+	assert_non_null(strstr(printed.text,
+		"    at 0x1000 0x2000 0x3000 0x4000 ...\n"
+		"      0x1000  std::string \"pass\\tword\\x1b\xc3\xa4\\\"\\\\\" ...\n"
+		"      0x1000  70 61 73 73 09 77 6f 72  64 1b c3 a4 22 5c 00 80  "
+		"|pass.word...\"\\..|\n"
+		"      0x1010  7c 6d 6f 72 65                                    ||more|\n"
+		"      0x2000  (can't be read)\n"));
+	assert_null(strchr(printed.text, '\033'));
+	printed_done(&printed);
+}
+
+static void contents_are_in_the_document(void **state)
+{
+	struct printed printed;
+	json_t *root, *content;
+
+	(void)state;
+	print_as(&printed, "json", make_contents(), 0);
+	root = load(&printed);
+	content = json_array_get(json_object_get(json_array_get(json_object_get(
+		json_object_get(root, "leaks"), "groups"), 0), "contents"), 0);
+	assert_string_equal(json_string_value(json_object_get(content, "address")), "0x1000");
+	assert_int_equal(integer(content, "size"), 1016);
+	assert_string_equal(json_string_value(json_object_get(content, "bytes")),
+			    "7061737309776f72641bc3a4225c00807c6d6f7265");
+	assert_string_equal(json_string_value(json_object_get(content, "text")),
+			    "pass\tword\033\xc3\xa4\"\\");
+	assert_string_equal(json_string_value(json_object_get(content, "text_kind")),
+			    "std::string");
 	json_decref(root);
 	printed_done(&printed);
 }
@@ -307,6 +396,9 @@ static void follows_the_schema(void **state)
 	free(text);
 	json_decref(root);
 	printed_done(&printed);
+	print_as(&printed, "json", make_contents(), 0);
+	assert_int_equal(validate(printed.text), 0);
+	printed_done(&printed);
 	assert_int_equal(leak_report_new(&empty), 0);
 	print_as(&printed, "json", empty, 0);
 	assert_int_equal(validate(printed.text), 0);
@@ -321,6 +413,9 @@ int main(void)
 		cmocka_unit_test(says_that_nothing_was_found_or_searched),
 		cmocka_unit_test(document_has_every_figure),
 		cmocka_unit_test(unknown_is_null),
+		cmocka_unit_test(contents_are_private),
+		cmocka_unit_test(contents_are_escaped),
+		cmocka_unit_test(contents_are_in_the_document),
 		cmocka_unit_test(follows_the_schema),
 	};
 

@@ -34,6 +34,7 @@ static void *original_reallocarray(void *old, size_t count, size_t size)
 	return __builtin_mul_overflow(count, size, &bytes) ? NULL : realloc(old, bytes);
 }
 static void original_free(void *block) { free(block); }
+static void no_free(void *block) { (void)block; }
 static void *fail_realloc(void *old, size_t size)
 {
 	(void)old;
@@ -62,7 +63,7 @@ struct hooks {
 	void *(*realloc)(void *, size_t);
 	void *(*fail_realloc)(void *, size_t);
 	void *(*reallocarray)(void *, size_t, size_t);
-	void (*free)(void *);
+	void (*free)(void *), (*no_free)(void *);
 	void *(*mmap)(void *, size_t, int, int, int, off_t);
 	int (*munmap)(void *, size_t);
 	void *(*mremap)(void *, size_t, size_t, int, ...);
@@ -96,6 +97,7 @@ static void hook_all(struct shim_host *host, struct hooks *h)
 	HOOK(fail_realloc, RING_SHAPE_REALLOC, fail_realloc);
 	HOOK(reallocarray, RING_SHAPE_REALLOCARRAY, original_reallocarray);
 	HOOK(free, RING_SHAPE_FREE, original_free);
+	HOOK(no_free, RING_SHAPE_FREE, no_free);
 	HOOK(mmap, RING_SHAPE_MMAP, mmap);
 	HOOK(munmap, RING_SHAPE_MUNMAP, munmap);
 	HOOK(mremap, RING_SHAPE_MREMAP, mremap);
@@ -167,6 +169,48 @@ static void record_every_heap_shape(void **state)
 		expect(&f, i, RING_FREE, p[i], 0);
 		assert_int_equal(f.log.record[i].flags, 0);
 	}
+	shim_host_close(&f.host);
+}
+
+/* A free of what is not known to live carries its stack, if there is room for such luxury. */
+static void suspect_frees_carry_their_stack(void **state)
+{
+	struct fixture f;
+	char *p, *q;
+
+	(void)state;
+	begin(&f, &(struct shim_host_options){ .stack_limit = 512, .table_slots = 1024,
+					       .ring_bytes = 65536 });
+	p = f.hook.malloc(64);
+	q = f.hook.fail_realloc(p, 5);		/* p lives on */
+	f.hook.no_free(p);
+	f.hook.no_free(p);			/* again */
+	f.hook.no_free(p + 8);
+	q = f.hook.realloc(f.hook.malloc(10), 5000);
+	f.hook.no_free(q);
+	expect_count(&f, 10);
+	for (unsigned int i = 0; i < 10; i++) {
+		bool suspect = i == 4 || i == 5;
+		bool alloc = f.log.record[i].kind == RING_ALLOC;
+
+		assert_int_equal(!!(f.log.record[i].flags & RING_F_STACK), suspect || alloc);
+		if (suspect)
+			assert_int_equal(f.log.first_word[i], f.log.record[i].caller);
+	}
+	f.host.control->free_stacks = 1;
+	p = f.hook.malloc(64);
+	f.hook.no_free(p);
+	expect_count(&f, 2);
+	assert_true(f.log.record[1].flags & RING_F_STACK);
+	/* The ring is full but for the part that is kept: without its stack, and no loss. */
+	f.host.control->ring[0].head += f.host.control->ring_lines * 7 / 8;
+	f.hook.no_free(p);
+	assert_int_equal(f.host.control->ring[0].head - f.host.control->ring[0].tail,
+			 f.host.control->ring_lines * 7 / 8 + 1);
+	assert_int_equal(f.host.control->ring[0].lost_free, 0);
+	assert_int_equal(f.host.control->ring[0].lost_stack, 0);
+	free(p);
+	free(q);
 	shim_host_close(&f.host);
 }
 
@@ -486,6 +530,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(record_every_heap_shape),
+		cmocka_unit_test(suspect_frees_carry_their_stack),
 		cmocka_unit_test(record_nothing_that_failed),
 		cmocka_unit_test(realloc_is_free_and_alloc),
 		cmocka_unit_test(record_mappings),

@@ -20,7 +20,11 @@
 /* Only there in a build under -fsanitize=leak. */
 int __lsan_do_recoverable_leak_check(void) __attribute__((weak));
 
-enum { MAX_BLOCKS = 20000 };
+/* Its memory is searched, too: no larger than needed. */
+#ifndef LEAKY_BLOCKS
+#define LEAKY_BLOCKS 20000
+#endif
+enum { MAX_BLOCKS = LEAKY_BLOCKS };
 
 struct entry {
 	uintptr_t hidden;
@@ -37,6 +41,14 @@ static pthread_mutex_t book_lock = PTHREAD_MUTEX_INITIALIZER;
 static sem_t built;
 struct leaky_frame *leaky_frame;
 
+/* musl's malloc(0) has no byte to use, and counts for one. */
+static size_t usable(void *p)
+{
+	size_t bytes = malloc_usable_size(p);
+
+	return bytes ? bytes : 1;
+}
+
 VICTIM_FRAME void *leaky_note(void *p, size_t requested, struct leaky_expected expected,
 			      const char *function, int line)
 {
@@ -45,8 +57,8 @@ VICTIM_FRAME void *leaky_note(void *p, size_t requested, struct leaky_expected e
 	pthread_mutex_lock(&book_lock);
 	if (book_count == MAX_BLOCKS)
 		victim_fail("the book is full");
-	book[book_count++] = (struct entry){ leaky_hide(p), malloc_usable_size(p), requested,
-					     expected, label, function, line };
+	book[book_count++] = (struct entry){ leaky_hide(p), usable(p), requested, expected,
+					     label, function, line };
 	pthread_mutex_unlock(&book_lock);
 	return p;
 }

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * deadline.c - see deadline.h.
+ *
+ * A thread of its own, because the keeper's other work takes longer than the second after
+ * which hooks must be inert, and real-time where that is allowed, because on a machine with more
+ * work than processors the keeper waits for its turn behind the very threads that it
+ * watches. It touches nothing but the control block and the address table.
+ * A keeper that gets nowhere for long (it hangs) is taken for dead all the same.
+ * Should the deadline pass nevertheless (the machine stood still), frees were missed: the table
+ * of addresses is emptied, a new epoch begun, and the reader told since when.
+ */
+#include "inject/deadline.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "inject/ring_setup.h"
+
+#define DEADLINE_MS	700u	/* a keeper that is late by more than this is taken for dead */
+#define TURN_NS		100000000l
+#define HANG_TURNS	450u	/* three quarters of a minute */
+#define STACK_BYTES	(128u * 1024)
+
+struct deadline {
+	struct ring_control *control;
+	pthread_t thread;
+	pthread_mutex_t lock;
+	pthread_cond_t ended;
+	bool end;		/* under lock */
+	unsigned int idle;	/* turns since deadline_alive */
+};
+
+static void move_ahead(struct ring_control *control)
+{
+	__atomic_store_n(&control->deadline,
+			 ring_setup_tsc() + ring_setup_tsc_hz() / 1000 * DEADLINE_MS,
+			 __ATOMIC_RELEASE);
+}
+
+/* The shim's threads pass by until they see the new epoch. */
+static void resume(struct ring_control *control)
+{
+	uint64_t epoch = __atomic_load_n(&control->epoch, __ATOMIC_RELAXED);
+	uint64_t now = ring_setup_tsc();
+
+	if (__atomic_load_n(&control->lapsed, __ATOMIC_ACQUIRE) < epoch) {
+		move_ahead(control);
+		return;
+	}
+	memset((uint8_t *)control + control->table_offset, 0,
+	       control->table_slots * sizeof(uint64_t));
+	control->gap_cycles += now - control->deadline;
+	__atomic_store_n(&control->resumed, now, __ATOMIC_RELAXED);
+	move_ahead(control);
+	__atomic_store_n(&control->epoch, epoch + 1, __ATOMIC_RELEASE);
+}
+
+static struct timespec next_turn(void)
+{
+	struct timespec t;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &t);
+	t.tv_nsec += TURN_NS;
+	if (t.tv_nsec >= 1000000000l) {
+		t.tv_nsec -= 1000000000l;
+		t.tv_sec++;
+	}
+	return t;
+}
+
+static void *run(void *context)
+{
+	struct deadline *d = context;
+	struct sched_param parameter = { .sched_priority = 1 };
+
+	(void)sched_setscheduler(0, SCHED_FIFO, &parameter);	/* this thread's; or not */
+	(void)pthread_mutex_lock(&d->lock);
+	while (!d->end) {
+		struct timespec until = next_turn();
+
+		if (__atomic_add_fetch(&d->idle, 1, __ATOMIC_RELAXED) < HANG_TURNS)
+			resume(d->control);
+		(void)pthread_cond_timedwait(&d->ended, &d->lock, &until);
+	}
+	(void)pthread_mutex_unlock(&d->lock);
+	return NULL;
+}
+
+/* With all signals blocked: they are the keeper's. */
+static int start_thread(struct deadline *d)
+{
+	pthread_attr_t attributes;
+	sigset_t all, before;
+	int error = pthread_attr_init(&attributes);
+
+	if (error)
+		return -error;
+	(void)pthread_attr_setstacksize(&attributes, STACK_BYTES);
+	(void)sigfillset(&all);
+	(void)pthread_sigmask(SIG_SETMASK, &all, &before);
+	error = pthread_create(&d->thread, &attributes, run, d);
+	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+	(void)pthread_attr_destroy(&attributes);
+	return -error;
+}
+
+static int prepare(struct deadline *d)
+{
+	pthread_condattr_t attributes;
+	int error = pthread_condattr_init(&attributes);
+
+	if (error)
+		return -error;
+	(void)pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+	error = pthread_cond_init(&d->ended, &attributes);
+	(void)pthread_condattr_destroy(&attributes);
+	if (error)
+		return -error;
+	return -pthread_mutex_init(&d->lock, NULL);
+}
+
+int deadline_start(struct ring_control *control, struct deadline **ret)
+{
+	struct deadline *d = calloc(1, sizeof(*d));
+	int error;
+
+	if (!d)
+		return -ENOMEM;
+	d->control = control;
+	move_ahead(control);
+	error = prepare(d);
+	if (!error)
+		error = start_thread(d);
+	if (error) {
+		free(d);
+		return error;
+	}
+	*ret = d;
+	return 0;
+}
+
+void deadline_alive(struct deadline *d)
+{
+	if (d)
+		__atomic_store_n(&d->idle, 0, __ATOMIC_RELAXED);
+}
+
+void deadline_stop(struct deadline *d)
+{
+	if (!d)
+		return;
+	(void)pthread_mutex_lock(&d->lock);
+	d->end = true;
+	(void)pthread_cond_signal(&d->ended);
+	(void)pthread_mutex_unlock(&d->lock);
+	(void)pthread_join(d->thread, NULL);
+	(void)pthread_cond_destroy(&d->ended);
+	(void)pthread_mutex_destroy(&d->lock);
+	free(d);
+}

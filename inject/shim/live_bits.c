@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * live_bits.c - exact mode: is this free likely to be a wrong one?
+ *
+ * A wrong free is worth its whole stack, any other free only its return address:
+ * copying every stack would double the cost of exact mode. So the address table,
+ * which exact mode has no other use for, holds one bit for each 16 bytes of
+ * memory, folded: set while a block that was recorded lives there. A free that
+ * finds its bit clear is suspect: freed before, never a block, or older than the
+ * attach. Only memattach decides which (src/live.c); a bit that two addresses share
+ * or that a race loses costs a copy for nothing, or a copy that is missed.
+ *
+ * Neighbours in memory are neighbours in the table: a line of it stands for 8 KiB of
+ * heap. Rejected: hashing (a cache miss an event), a table of addresses (512 times as
+ * large), locked instructions (what they would save is harmless).
+ */
+#include "inject/shim/shim.h"
+
+#define GRANULE_SHIFT	4	/* malloc's alignment: no two blocks share a granule */
+#define WORD_SHIFT	6
+
+/* NULL: there is no table. */
+static uint64_t *word_of(struct ring_control *control, uint64_t address, uint64_t *ret_bit)
+{
+	uint64_t *table = (uint64_t *)((uint8_t *)control + control->table_offset);
+	uint64_t granule = address >> GRANULE_SHIFT;
+
+	*ret_bit = 1ull << (granule & 63);
+	if (control->table_slots == 0)
+		return NULL;
+	return &table[(granule >> WORD_SHIFT) & (control->table_slots - 1)];
+}
+
+void shim_live_set(struct ring_control *control, uint64_t address)
+{
+	uint64_t bit, *word = word_of(control, address, &bit);
+
+	if (word)
+		shim_store(word, shim_load(word) | bit);
+}
+
+bool shim_live_clear(struct ring_control *control, uint64_t address)
+{
+	uint64_t bit, old, *word = word_of(control, address, &bit);
+
+	if (!word)
+		return true;
+	old = shim_load(word);
+	if (old & bit)
+		shim_store(word, old & ~bit);
+	return (old & bit) && address % (1u << GRANULE_SHIFT) == 0;
+}

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+/* frame_json.h - a source-level frame as an object of the document. */
+#ifndef MEMATTACH_REPORT_FRAME_JSON_H
+#define MEMATTACH_REPORT_FRAME_JSON_H
+
+#include "src/report/emit.h"
+#include "src/report/report.h"
+
+/* All source-level frames of frame[0 .. count), innermost first, as members of an array. */
+void frame_json_put(struct emit *emit, const struct report_names *names,
+		    const struct frame *frame, uint32_t count);
+
+#endif

@@ -1,0 +1,76 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# A server that loses something in 1 % of its requests, among a cache, sessions, a pool and a
+# table that grows for a while: the leak is the first group, by variable and line, and its count
+# is the server's own; nothing healthy is called lost, and growing only what grows, while it does.
+# SECONDS_WATCHED: of each of the two looks (12; the contract's two minutes are `make soak`'s).
+. "$(dirname "$0")/lib.sh"
+. "$E2E/servers.sh"
+needs jq python3
+: "${SECONDS_WATCHED:=12}"
+RATE=1500
+# what a stack or a register still names of the last requests
+STALE=10
+
+slow_server_start "$RATE" $((2 * SECONDS_WATCHED + 60)) 2000
+
+# functions_of VERDICT: of every group with that verdict, the function that allocated.
+functions_of() {
+	json ". as \$r | .leaks.groups[] | select(.verdict == \"$1\") | .site as \$s |
+		[\$r.sites[] | select(.id == \$s) | .frames[] | .function] |
+		map(select(. != \"malloc\" and . != \"calloc\")) | .[0] // \"older\"" | sort -u
+}
+
+# first_is_the_leak: named by variable, function and line.
+first_is_the_leak() {
+	json_expect '.leaks.groups[0].verdict' definitely-lost
+	json_expect '.leaks.groups[0].variable' reason
+	json_expect ". as \$r | [.sites[] | select(.id == \$r.leaks.groups[0].site) | .frames[] |
+		select(.function == \"request_refuse\") | .line][0]" "$(counts refuse_line)"
+}
+
+
+# while the routes grow
+tell server g
+lost_before=$(counts refused)
+attach -p "$VICTIM" --leaks -d "$SECONDS_WATCHED" --exact --json
+lost_after=$(counts refused)
+expect "$STATUS" 1 "exit status"
+json_valid
+first_is_the_leak
+lost=$(json '.leaks.groups[0].count')
+note "$lost lost while watched; $lost_before to $lost_after by the server's count"
+[ "$lost" -le $((lost_after - lost_before)) ] || fail "more are lost than were"
+[ "$lost" -ge $((SECONDS_WATCHED * RATE / 100 / 4)) ] || fail "too few are lost"
+functions_of definitely-lost | grep -vx -e request_refuse -e older &&
+	fail "something healthy is called lost"
+functions_of possibly-lost |
+	grep -x -e cache_put -e session_open -e route_learn -e pool_refill &&
+	fail "something healthy is called possibly lost"
+functions_of growing | grep -qx route_learn || fail "the routes grow: $(json .leaks.groups)"
+functions_of growing | grep -vx -e route_learn -e request_refuse &&
+	fail "something healthy is called growing"
+
+# when they do no longer
+tell server s
+attach -p "$VICTIM" --leaks -d "$SECONDS_WATCHED" --exact --json
+expect "$STATUS" 1 "exit status"
+first_is_the_leak
+functions_of growing | grep -vx request_refuse && fail "nothing else grows any more"
+
+# what it was sampled at by default, for the same answer
+attach -p "$VICTIM" --leaks -d 4 --json
+first_is_the_leak
+
+# cold: every one of them, and nothing else
+kill "$LOAD"
+await 10 is_gone "$LOAD"
+attach -p "$VICTIM" --leaks -d 0 --json
+expect "$STATUS" 1 "exit status of a cold look"
+lost=$(json '.leaks | .definitely_lost.count + .indirectly_lost.count + .possibly_lost.count')
+all=$(counts refused)
+note "cold: $lost of $all"
+{ [ "$lost" -le "$all" ] && [ "$lost" -ge $((all - STALE)) ]; } || fail "$lost lost, not $all"
+"$TOOLS/ringwatch" "$VICTIM" gone 0 || fail "something of ours is still mapped"
+tell server q
+await 30 is_gone "$VICTIM_SELF" || fail "the server does not end"

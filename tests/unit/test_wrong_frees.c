@@ -1,0 +1,560 @@
+/* SPDX-License-Identifier: MIT */
+/* test_wrong_frees.c - which frees are wrong, which are not, and how it is known. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "src/free_places.h"
+#include "src/live.h"
+
+#define GLIBC	3u	/* an entry of glibc's; others are of another family */
+
+struct fixture {
+	struct stacks *stacks;
+	struct sites *sites;
+	struct live *live;
+	uint64_t now, lost;
+	enum wrong_free_reason place;	/* what the places say of any address */
+	uint64_t places_asked;
+};
+static struct fixture fixture;
+
+static uint64_t lost_records(void *context)
+{
+	return ((struct fixture *)context)->lost;
+}
+
+static enum wrong_free_reason place(void *context, const struct event *event)
+{
+	struct fixture *f = context;
+
+	(void)event;
+	f->places_asked++;
+	return f->place;
+}
+
+static int set_up(void **state)
+{
+	struct live_options options = { .exact = true, .complete = true, .lost = lost_records,
+					.context = &fixture, .place = place,
+					.place_context = &fixture };
+
+	fixture = (struct fixture){ .now = 1000 };
+	options.glibc_entry[GLIBC] = true;
+	assert_int_equal(stacks_new(&fixture.stacks), 0);
+	assert_int_equal(sites_new(fixture.stacks, &fixture.sites), 0);
+	assert_int_equal(live_new(&options, fixture.sites, &fixture.live), 0);
+	*state = &fixture;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	live_free(fixture.live);
+	sites_free(fixture.sites);
+	stacks_free(fixture.stacks);
+	return 0;
+}
+
+static void apply(struct event event, uint32_t stack)
+{
+	event.time = ++fixture.now;
+	assert_int_equal(live_apply(fixture.live, &event, stack), 0);
+}
+
+static void alloc(uint64_t thread, uint64_t address, uint64_t size, uint32_t stack)
+{
+	apply((struct event){ .kind = RING_ALLOC, .address = address, .size = size,
+			      .thread = thread, .entry = GLIBC }, stack);
+}
+
+static void release(uint64_t thread, uint64_t address, uint32_t stack)
+{
+	apply((struct event){ .kind = RING_FREE, .address = address, .thread = thread,
+			      .entry = GLIBC }, stack);
+}
+
+static void realloc_begin(uint64_t thread, uint64_t address, uint32_t stack)
+{
+	apply((struct event){ .kind = RING_FREE, .flags = RING_F_REALLOC, .address = address,
+			      .thread = thread, .entry = GLIBC }, stack);
+}
+
+static void realloc_done(uint64_t thread, uint64_t old, uint64_t address, uint64_t size)
+{
+	apply((struct event){ .kind = RING_ALLOC, .flags = RING_F_REALLOC, .address = address,
+			      .old_address = old, .size = size, .thread = thread,
+			      .entry = GLIBC }, 9);
+}
+
+static size_t wrong_count(void)
+{
+	size_t count;
+
+	(void)wrong_frees_all(live_wrong_frees(fixture.live), &count);
+	return count;
+}
+
+static const struct wrong_free *wrong_at(size_t i)
+{
+	size_t count;
+	const struct wrong_free *all = wrong_frees_all(live_wrong_frees(fixture.live), &count);
+
+	assert_true(i < count);
+	return &all[i];
+}
+
+/* ---- double frees ---- */
+
+static void tells_all_three_calls(void **state)
+{
+	const struct wrong_free *wrong;
+
+	(void)state;
+	alloc(1, 0x1000, 48, 7);	/* at 1001, by the first thread seen */
+	release(2, 0x1000, 8);
+	release(1, 0x1000, 9);
+	assert_int_equal(wrong_count(), 1);
+	wrong = wrong_at(0);
+	assert_int_equal(wrong->reason, WRONG_FREE_AGAIN);
+	assert_int_equal(wrong_free_kind(wrong->reason), WRONG_FREE_DOUBLE);
+	assert_int_equal(wrong->address, 0x1000);
+	assert_int_equal(wrong->entry, GLIBC);
+	assert_false(wrong->realloc);
+	assert_int_equal(wrong->block.address, 0x1000);
+	assert_int_equal(wrong->block.size, 48);
+	assert_int_equal(wrong->block.born, 1001);
+	assert_int_equal(wrong->block.thread, 0);
+	assert_int_equal(sites_peek(fixture.sites, wrong->block.site)->stack, 7);
+	assert_int_equal(wrong->block.freed.stack, 8);
+	assert_int_equal(wrong->block.freed.time, 1002);
+	assert_int_equal(wrong->block.freed.thread, 1);
+	assert_int_equal(wrong->by.stack, 9);
+	assert_int_equal(wrong->by.time, 1003);
+	assert_int_equal(wrong->by.thread, 0);
+	assert_int_equal(sites_oddities(fixture.sites)->double_free, 1);
+}
+
+static void counts_alike_ones_as_one(void **state)
+{
+	(void)state;
+	for (uint64_t i = 1; i <= 5; i++) {
+		alloc(1, i * 0x1000, 48, 7);
+		release(1, i * 0x1000, 8);
+		release(1, i * 0x1000, 9);
+	}
+	alloc(1, 0x9000, 48, 7);
+	release(1, 0x9000, 8);
+	release(1, 0x9000, 10);	/* from elsewhere */
+	assert_int_equal(wrong_count(), 2);
+	assert_int_equal(wrong_at(0)->count, 5);
+	assert_int_equal(wrong_at(0)->address, 0x1000);
+	assert_int_equal(wrong_at(1)->count, 1);
+}
+
+static void knows_a_block_from_before_the_attach_once_freed(void **state)
+{
+	(void)state;
+	release(1, 0x1000, 8);
+	assert_int_equal(wrong_count(), 0);
+	release(1, 0x1000, 9);
+	assert_int_equal(wrong_at(0)->reason, WRONG_FREE_AGAIN);
+	assert_int_equal(wrong_at(0)->block.site, 0);
+	assert_int_equal(wrong_at(0)->block.freed.stack, 8);
+}
+
+static void judges_a_realloc_when_it_is_announced(void **state)
+{
+	(void)state;
+	alloc(1, 0x1000, 48, 7);
+	release(1, 0x1000, 8);
+	realloc_begin(1, 0x1000, 9);	/* and the allocator aborts */
+	live_finish(fixture.live);
+	assert_int_equal(wrong_count(), 1);
+	assert_true(wrong_at(0)->realloc);
+	assert_int_equal(wrong_at(0)->by.stack, 9);
+	assert_int_equal(sites_oddities(fixture.sites)->free_unknown, 0);
+}
+
+static void the_new_block_of_a_wrong_realloc_lives(void **state)
+{
+	(void)state;
+	alloc(1, 0x1000, 48, 7);
+	release(1, 0x1000, 8);
+	realloc_begin(1, 0x1000, 9);
+	realloc_done(1, 0x1000, 0x1000, 60);
+	assert_int_equal(live_count(fixture.live), 1);
+	release(1, 0x1000, 8);
+	assert_int_equal(wrong_count(), 1);
+	assert_int_equal(live_count(fixture.live), 0);
+}
+
+static void remembers_what_is_not_used_again(void **state)
+{
+	(void)state;
+	alloc(1, 0x10, 8, 7);
+	release(1, 0x10, 8);
+	for (uint64_t i = 0; i < 2 * FREED_MAX; i++) {
+		alloc(1, 0x1000 + i % 64 * 16, 8, 7);
+		release(1, 0x1000 + i % 64 * 16, 8);
+	}
+	release(1, 0x10, 9);
+	assert_int_equal(wrong_count(), 1);
+}
+
+static void forgets_the_oldest(void **state)
+{
+	(void)state;
+	for (uint64_t i = 1; i <= FREED_MAX + 10; i++)
+		release(1, i * 16, 8);
+	release(1, 16, 9);		/* forgotten: may be older than the attach */
+	assert_int_equal(wrong_count(), 0);
+	release(1, 16 * 12, 9);		/* the oldest that is left */
+	assert_int_equal(wrong_count(), 1);
+}
+
+/* ---- illegal ones ---- */
+
+static void finds_the_block_around(void **state)
+{
+	(void)state;
+	for (uint64_t i = 0; i < 100; i++)
+		alloc(1, 0x100000 + i * 0x10000, 0x8000, 7);
+	release(1, 0x100010, 8);
+	assert_int_equal(wrong_at(0)->reason, WRONG_FREE_INSIDE);
+	assert_int_equal(wrong_at(0)->block.address, 0x100000);
+	release(1, 0x150000 + 0x7ff0, 9);	/* far behind its beginning */
+	assert_int_equal(wrong_at(1)->block.address, 0x150000);
+	assert_int_equal(wrong_at(1)->block.size, 0x8000);
+	release(1, 0x150000 + 0x8000, 9);	/* behind its end */
+	alloc(1, 0x50000, 0x40, 7);
+	release(1, 0x50040, 9);			/* close behind */
+	assert_int_equal(wrong_count(), 2);
+	assert_int_equal(sites_oddities(fixture.sites)->illegal_free, 2);
+	assert_int_equal(live_count(fixture.live), 101);
+}
+
+/* Searches through all blocks end when they have cost too much, and are earned again. */
+static void searches_are_paid_for(void **state)
+{
+	uint64_t searched = 0;
+
+	(void)state;
+	for (uint64_t i = 1; i <= 100000; i++)
+		alloc(1, 0x100000000 + i * 0x1000, 0x800, 7);
+	for (uint32_t i = 0; i < 2000; i++) {
+		release(1, 0x100000000 + 0x1000 + 0x400, 8);
+		searched = wrong_at(0)->count;
+	}
+	assert_true(searched > 100);
+	assert_true(searched < 500);
+}
+
+static void minds_the_alignment_of_the_allocator(void **state)
+{
+	(void)state;
+	release(1, 0x7008, 8);
+	assert_int_equal(wrong_at(0)->reason, WRONG_FREE_MISALIGNED);
+	/* jemalloc has blocks of 8 bytes */
+	apply((struct event){ .kind = RING_FREE, .address = 0x8008, .thread = 1 }, 8);
+	assert_int_equal(wrong_count(), 1);
+	apply((struct event){ .kind = RING_FREE, .address = 0x8004, .thread = 1 }, 8);
+	assert_int_equal(wrong_count(), 2);
+}
+
+static void asks_for_the_place_of_glibc_blocks_only(void **state)
+{
+	(void)state;
+	fixture.place = WRONG_FREE_STATIC;
+	apply((struct event){ .kind = RING_FREE, .address = 0x8000, .thread = 1 }, 8);
+	assert_int_equal(wrong_count(), 0);
+	release(1, 0x9000, 8);
+	assert_int_equal(wrong_at(0)->reason, WRONG_FREE_STATIC);
+	alloc(1, 0xa000, 10, 7);	/* what was seen allocated is not asked about */
+	release(1, 0xa000, 8);
+	assert_int_equal(fixture.places_asked, 1);
+}
+
+static void names_the_mapping(void **state)
+{
+	(void)state;
+	apply((struct event){ .kind = RING_MAP, .address = 0x100000, .size = 0x4000,
+			      .thread = 1 }, 5);
+	fixture.place = WRONG_FREE_UNMAPPED;	/* by maps from before */
+	release(1, 0x101000, 8);
+	assert_int_equal(wrong_at(0)->reason, WRONG_FREE_MAPPED);
+	assert_int_equal(wrong_at(0)->block.address, 0x100000);
+	assert_int_equal(sites_peek(fixture.sites, wrong_at(0)->block.site)->stack, 5);
+	fixture.place = WRONG_FREE_NOT;		/* older memory was there, too */
+	release(1, 0x102000, 8);
+	assert_int_equal(wrong_at(0)->count, 2);
+	fixture.place = WRONG_FREE_STACK;	/* the program made a thread */
+	release(1, 0x103000, 8);
+	assert_int_equal(wrong_at(1)->reason, WRONG_FREE_STACK);
+	fixture.place = WRONG_FREE_NOT;
+	release(1, 0x104000, 8);
+	assert_int_equal(wrong_count(), 2);
+}
+
+/* ---- what is not wrong ---- */
+
+static void reuse_is_not_wrong(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 3; i++) {
+		alloc(1, 0x1000, 48, 7);
+		release(2, 0x1000, 8);
+	}
+	realloc_begin(1, 0x5000, 8);	/* older than the attach */
+	alloc(2, 0x5000, 16, 7);	/* its address is given away before the move is told */
+	realloc_done(1, 0x5000, 0x6000, 99);
+	release(2, 0x5000, 8);
+	release(1, 0x6000, 8);
+	realloc_begin(1, 0x7000, 8);
+	realloc_done(1, 0x7000, 0x7000, 5);	/* in place */
+	release(1, 0x7000, 8);
+	assert_int_equal(wrong_count(), 0);
+	assert_int_equal(live_count(fixture.live), 0);
+	assert_int_equal(sites_oddities(fixture.sites)->missed_free, 0);
+}
+
+static void a_loss_ends_all_verdicts(void **state)
+{
+	(void)state;
+	alloc(1, 0x1000, 48, 7);
+	release(1, 0x1000, 8);
+	release(1, 0x1000, 9);
+	fixture.lost = 1;
+	release(1, 0x1000, 10);
+	release(1, 0x1003, 10);
+	assert_int_equal(wrong_count(), 1);	/* what was found stays */
+	assert_false(live_tells_frees(fixture.live));
+	fixture.lost = 0;
+	release(1, 0x1000, 10);
+	assert_int_equal(wrong_count(), 1);
+}
+
+static void wants_whole_stacks_of_suspects_only(void **state)
+{
+	struct event event = { .kind = RING_FREE, .address = 0x1000, .stack_bytes = 64 };
+
+	(void)state;
+	assert_true(live_wants_free_stack(fixture.live, &event));
+	alloc(1, 0x1000, 48, 7);
+	assert_false(live_wants_free_stack(fixture.live, &event));
+	release(1, 0x1000, 8);
+	assert_true(live_wants_free_stack(fixture.live, &event));
+	event.stack_bytes = 0;
+	assert_false(live_wants_free_stack(fixture.live, &event));
+}
+
+static void has_room_for_so_many_kinds(void **state)
+{
+	struct wrong_frees *wrong;
+	size_t count;
+
+	(void)state;
+	assert_int_equal(wrong_frees_new(&wrong), 0);
+	for (uint32_t i = 0; i < WRONG_FREES_MAX + 3; i++)
+		wrong_frees_add(wrong, &(struct wrong_free){ .reason = WRONG_FREE_AGAIN,
+							     .by.stack = i });
+	wrong_frees_add(wrong, &(struct wrong_free){ .reason = WRONG_FREE_AGAIN, .by.stack = 2 });
+	assert_int_equal(wrong_frees_all(wrong, &count)[2].count, 2);
+	assert_int_equal(count, WRONG_FREES_MAX);
+	assert_int_equal(wrong_frees_left_out(wrong), 3);
+	wrong_frees_free(wrong);
+}
+
+/* ---- the pool of freed blocks, against a model ---- */
+
+static void pool_agrees_with_a_model(void **state)
+{
+	enum { ADDRESSES = 300 };
+	uint32_t index[ADDRESSES], count = 0;
+	struct freed *freed;
+	uint64_t evicted;
+
+	(void)state;
+	srandom(5);
+	memset(index, 0xff, sizeof(index));
+	assert_int_equal(freed_new(&freed), 0);
+	for (int step = 0; step < 100000; step++) {
+		uint32_t i = (uint32_t)random() % ADDRESSES;
+
+		if (index[i] == FREED_NONE) {
+			index[i] = freed_add(freed, &(struct freed_block){ .address = i + 1 },
+					     &evicted);
+			assert_int_equal(evicted, 0);
+			count++;
+		} else {
+			assert_int_equal(freed_get(freed, index[i])->address, i + 1);
+			freed_remove(freed, index[i]);
+			index[i] = FREED_NONE;
+			count--;
+		}
+		assert_int_equal(freed_count(freed), count);
+	}
+	freed_free(freed);
+}
+
+/* ---- places, in this very process ---- */
+
+static char in_bss[4096];
+
+static int open_file(void *context, const struct procmap *map)
+{
+	int fd = open(map->path, O_RDONLY | O_CLOEXEC);
+
+	(void)context;
+	return fd < 0 ? -errno : fd;
+}
+
+static void read_maps(struct target_view *view)
+{
+	_cleanup_fd_ int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+
+	procmaps_done(&view->maps);
+	assert_int_equal(procmaps_read(fd, &view->maps), 0);
+	assert_true(modules_update(view->modules, &view->maps) >= 0);
+}
+
+static enum wrong_free_reason judge(struct free_places *places, const void *address,
+				    uint64_t stack, uint64_t thread)
+{
+	return free_places_judge(places, &(struct event){
+		.kind = RING_FREE, .address = (uint64_t)(uintptr_t)address,
+		.stack_address = stack, .thread = thread });
+}
+
+struct elsewhere {
+	struct target_view *view;
+	struct free_places *places;
+};
+
+/* In a thread: its own stack, as its own and as another thread's free. */
+static void *judge_in_thread(void *argument)
+{
+	struct elsewhere *elsewhere = argument;
+	uint64_t bytes[64], below = (uint64_t)(uintptr_t)__builtin_frame_address(0) - 2048;
+	uint64_t thread = (uint64_t)pthread_self();
+
+	read_maps(elsewhere->view);
+	free_places_note(elsewhere->places);	/* there since the attach */
+	assert_int_equal(judge(elsewhere->places, bytes, below, thread), WRONG_FREE_STACK);
+	assert_int_equal(judge(elsewhere->places, bytes, 0, 0), WRONG_FREE_NOT);
+	return NULL;
+}
+
+static void places_of_this_process(void **state)
+{
+	const size_t bytes = 1 << 16;
+	struct module_source source = { .open_file = open_file };
+	struct target_view view = { .mem = -1 };
+	struct free_places *places;
+	char local[64];
+	void *heap = malloc(100), *older, *newer;
+	pthread_t thread;
+
+	(void)state;
+	assert_int_equal(modules_new(&source, &view.modules), 0);
+	assert_int_equal(free_places_new(&view, &places), 0);
+	older = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	read_maps(&view);
+	assert_int_equal(judge(places, (void *)0x7000, 0, 0), WRONG_FREE_NOT);	/* not noted */
+	free_places_note(places);
+	assert_int_equal(judge(places, heap, 0, 0), WRONG_FREE_NOT);
+	assert_int_equal(judge(places, older, 0, 0), WRONG_FREE_NOT);
+	assert_int_equal(judge(places, local, 0, 0), WRONG_FREE_STACK);
+	assert_int_equal(judge(places, in_bss + 2048, 0, 0), WRONG_FREE_STATIC);
+	assert_int_equal(judge(places, (void *)(uintptr_t)set_up, 0, 0), WRONG_FREE_STATIC);
+	assert_int_equal(judge(places, (void *)0x7000, 0, 0), WRONG_FREE_UNMAPPED);
+	/* A mapping of its own: a hole around it, so that it does not join an older one. */
+	newer = mmap((void *)0x100000000000, bytes, PROT_READ | PROT_WRITE,
+		     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	assert_int_equal(judge(places, newer, 0, 0), WRONG_FREE_UNMAPPED);
+	read_maps(&view);
+	assert_int_equal(judge(places, newer, 0, 0), WRONG_FREE_MAPPED);
+	free_places_note(places);	/* by a call that began before the attach */
+	assert_int_equal(judge(places, newer, 0, 0), WRONG_FREE_NOT);
+	assert_int_equal(pthread_create(&thread, NULL, judge_in_thread,
+					&(struct elsewhere){ &view, places }), 0);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	munmap(older, bytes);
+	munmap(newer, bytes);
+	free(heap);
+	free_places_free(places);
+	procmaps_done(&view.maps);
+	modules_free(view.modules);
+}
+
+/* What the thread that frees may call its stack: guard, sp, address, TCB, end, in this order. */
+static void believes_one_shape_of_stack(void **state)
+{
+	static const char text[] =
+		"100000-101000 ---p 00000000 00:00 0 \n"
+		"101000-901000 rw-p 00000000 00:00 0 \n"	/* with a guard */
+		"9f0000-a00000 r--p 00000000 00:00 0 \n"
+		"a00000-b00000 rw-p 00000000 00:00 0 \n"	/* without */
+		"c00000-c01000 ---p 00000000 00:00 0 \n"
+		"c02000-d00000 rw-p 00000000 00:00 0 \n";	/* a hole below */
+	struct module_source source = { .open_file = NULL };
+	struct target_view view = { .mem = -1 };
+	struct free_places *places;
+
+	(void)state;
+	assert_int_equal(modules_new(&source, &view.modules), 0);
+	assert_int_equal(procmaps_parse(text, sizeof(text) - 1, &view.maps), 0);
+	assert_int_equal(free_places_new(&view, &places), 0);
+	free_places_note(places);
+#define JUDGE(address, sp, thread) judge(places, (void *)(address), sp, thread)
+	assert_int_equal(JUDGE(0x8f0000, 0x8e0000, 0x900700), WRONG_FREE_STACK);
+	assert_int_equal(JUDGE(0x8d0000, 0x8e0000, 0x900700), WRONG_FREE_NOT);
+	assert_int_equal(JUDGE(0x8f0000, 0x0a0000, 0x900700), WRONG_FREE_NOT);
+	assert_int_equal(JUDGE(0x900800, 0x8e0000, 0x900700), WRONG_FREE_NOT);
+	assert_int_equal(JUDGE(0x4f0000, 0x4e0000, 0x500700), WRONG_FREE_NOT);
+	assert_int_equal(JUDGE(0xaf0000, 0xae0000, 0xaff700), WRONG_FREE_NOT);
+	assert_int_equal(JUDGE(0xcf0000, 0xce0000, 0xcff700), WRONG_FREE_NOT);
+#undef JUDGE
+	free_places_free(places);
+	procmaps_done(&view.maps);
+	modules_free(view.modules);
+}
+
+int main(void)
+{
+#define WITH_BOOKS(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+	const struct CMUnitTest tests[] = {
+		WITH_BOOKS(tells_all_three_calls),
+		WITH_BOOKS(counts_alike_ones_as_one),
+		WITH_BOOKS(knows_a_block_from_before_the_attach_once_freed),
+		WITH_BOOKS(judges_a_realloc_when_it_is_announced),
+		WITH_BOOKS(the_new_block_of_a_wrong_realloc_lives),
+		WITH_BOOKS(remembers_what_is_not_used_again),
+		WITH_BOOKS(forgets_the_oldest),
+		WITH_BOOKS(finds_the_block_around),
+		WITH_BOOKS(searches_are_paid_for),
+		WITH_BOOKS(minds_the_alignment_of_the_allocator),
+		WITH_BOOKS(asks_for_the_place_of_glibc_blocks_only),
+		WITH_BOOKS(names_the_mapping),
+		WITH_BOOKS(reuse_is_not_wrong),
+		WITH_BOOKS(a_loss_ends_all_verdicts),
+		WITH_BOOKS(wants_whole_stacks_of_suspects_only),
+		cmocka_unit_test(has_room_for_so_many_kinds),
+		cmocka_unit_test(pool_agrees_with_a_model),
+		cmocka_unit_test(places_of_this_process),
+		cmocka_unit_test(believes_one_shape_of_stack),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
