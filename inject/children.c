@@ -73,6 +73,7 @@ void children_remember(struct children *c, const struct inject *in)
 	c->from = *a;
 	c->from.target = TARGET_NONE;
 	c->from.control = NULL;
+	c->from.clock = NULL;
 	c->from.remote_fd[0] = c->from.remote_fd[1] = -1;
 	if (a->ring_base)
 		c->from.ring_place = a->ring_base;

@@ -167,6 +167,21 @@ static bool is_growth(const struct pristine_map *before, const struct pristine_m
 	return strcmp(after->path, "[stack]") == 0 && before->end == after->end;
 }
 
+/*
+ * A library that was being loaded before or after: the first part of its writable data becomes
+ * read-only once the loader has relocated it.
+ */
+static bool is_relocation(const struct pristine_map *before, const struct pristine_map *after)
+{
+	const uint32_t writable = PROCMAP_R | PROCMAP_W;
+
+	if ((before->prot | after->prot) != writable)
+		return false;
+	if (before->start == after->start)
+		return before->end != after->end && before->prot != after->prot;
+	return before->end == after->end && before->prot == writable && after->prot == writable;
+}
+
 static void compare_lost(struct comparison *c, const struct pristine_map *before)
 {
 	const struct pristine_map *now = find_overlap(c->after, before);
@@ -179,7 +194,8 @@ static void compare_lost(struct comparison *c, const struct pristine_map *before
 		find(c, false, "%s grew by %lld bytes", name_of(now),
 		     (long long)(now->end - now->start) - (long long)(before->end - before->start));
 	else
-		find(c, before->inode != 0 || c->quiet, "%s at %llx-%llx %s is now %llx-%llx %s",
+		find(c, (before->inode != 0 && !is_relocation(before, now)) || c->quiet,
+		     "%s at %llx-%llx %s is now %llx-%llx %s",
 		     name_of(before), (unsigned long long)before->start,
 		     (unsigned long long)before->end, prot_text(before->prot, was),
 		     (unsigned long long)now->start, (unsigned long long)now->end,

@@ -96,4 +96,6 @@ for program in leaky leaky_cxx; do
 		after $program "--kind=$kind"
 	done <"$WORK/kinds"
 done
+# Heaps of other alignment, on huge pages.
+before leaky --kind=arenas GLIBC_TUNABLES=glibc.malloc.hugetlb=1
 expect "$wrong" 0 "comparisons that failed"

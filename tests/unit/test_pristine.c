@@ -64,13 +64,17 @@ static void map_memfd(const char *name, bool keep_open)
 		close(fd);
 }
 
-static void map_file(void)
+static void *loading;	/* data of a library, so to say */
+
+static void *map_exe(size_t bytes, int protection)
 {
 	int fd = open("/proc/self/exe", O_RDONLY);
+	void *memory = mmap(NULL, bytes, protection, MAP_PRIVATE, fd, 0);
 
-	if (mmap(NULL, PAGE, PROT_READ, MAP_PRIVATE, fd, 0) == MAP_FAILED)
+	if (memory == MAP_FAILED)
 		_exit(1);
 	close(fd);
+	return memory;
 }
 
 static void block_signal(int how)
@@ -130,7 +134,7 @@ static void obey(char command)
 		signal(SIGUSR2, SIG_IGN);
 		break;
 	case 'l':
-		map_file();
+		(void)map_exe(PAGE, PROT_READ);
 		break;
 	case 'm':
 		map_memfd("memattach-ring", false);
@@ -143,6 +147,12 @@ static void obey(char command)
 		break;
 	case 'P':
 		mprotect(page_of(constant + PAGE), PAGE, PROT_READ);
+		break;
+	case 'r':
+		mprotect(loading, PAGE, PROT_READ);
+		break;
+	case 'R':
+		mprotect(loading, PAGE, PROT_READ | PROT_WRITE);
 		break;
 	case 't':
 		pthread_create(&thread, NULL, idle, NULL);
@@ -218,6 +228,7 @@ static int begin(void **state)
 
 	if (!child || pipe(to) < 0 || pipe(from) < 0)
 		return -1;
+	loading = map_exe(2 * PAGE, PROT_READ | PROT_WRITE);
 	child->pid = fork();
 	if (child->pid == 0) {
 		close(to[1]);
@@ -308,6 +319,16 @@ static void see_protection(void **state)
 	/* Changed back, perhaps left split by the kernel: nobody can tell. */
 	tell(child, "P");
 	expect_equal(child);
+}
+
+/* As the loader does to a library's data: of a busy target it is worth a note. */
+static void note_relocation(void **state)
+{
+	tell(*state, "r");
+	expect_note(*state, false, "rw-p is now");
+	expect_different(*state, true, "rw-p is now");
+	tell(*state, "R");
+	expect_equal(*state);
 }
 
 static void see_hole_in_file_mapping(void **state)
@@ -463,6 +484,7 @@ int main(void)
 		CASE(see_poked_code),
 		CASE(see_bytes_of_private_code),
 		CASE(see_protection),
+		CASE(note_relocation),
 		CASE(see_hole_in_file_mapping),
 		CASE(see_new_file_mapping),
 		CASE(see_anonymous_mapping_when_quiet),
