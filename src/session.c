@@ -494,6 +494,11 @@ static void take_picture(struct session *s, struct watch *watch)
 		error = session_leaks_take(&s->leaks, watch);
 	if (!error)
 		return;
+	if (s->leaks.ended) {
+		(void)fail(s, s->link.target_gone ? SESSION_TARGET_ENDED : SESSION_FAILED,
+			   "no leak report", error);
+		return;
+	}
 	s->link.reply.text[0] = s->leaks.torn ? '\0' : s->link.reply.text[0];
 	(void)fail(s, error == -ECANCELED || error == -EACCES ? SESSION_REFUSED : SESSION_FAILED,
 		   s->leaks.torn ? "its allocator is at work in every picture: no leak report" :

@@ -255,8 +255,11 @@ int session_leaks_take(struct session_leaks *l, struct watch *watch)
 		if (watch)
 			(void)watch_drain(watch);
 		(void)nanosleep(&(struct timespec){ 0, BETWEEN_PICTURES_NS }, NULL);
-		if (error)
+		if (error) {	/* a picture that ended looks torn, too */
+			l->ended = l->view->link->reply.value[0];
+			l->torn = false;
 			return error;
+		}
 		error = take_once(l, watch);
 	}
 	return error;

@@ -28,6 +28,7 @@ struct session_leaks {
 	struct picture picture;
 	bool taken;
 	bool torn;			/* an allocator was at work in the picture */
+	bool ended;			/* it was gone before its heaps were walked */
 	struct hashmap by_address;	/* block -> index in known */
 	struct session_block *known;	/* as the books stood at the picture */
 	size_t known_count, known_room;
