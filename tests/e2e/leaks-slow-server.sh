@@ -8,6 +8,7 @@
 . "$E2E/servers.sh"
 needs jq python3
 : "${SECONDS_WATCHED:=12}"
+ATTACH_LIMIT=$((SECONDS_WATCHED + 80))
 RATE=1500
 # what a stack or a register still names of the last requests
 STALE=10

@@ -148,7 +148,7 @@ finished() {
 
 # attach ARGUMENTS: runs it to the end. Sets STATUS; output in $REPORT and $ERRORS.
 attach() {
-	timeout -k 10 90 "$MEMATTACH" "$@" >"$REPORT" 2>"$ERRORS" </dev/null
+	timeout -k 10 "${ATTACH_LIMIT:-90}" "$MEMATTACH" "$@" >"$REPORT" 2>"$ERRORS" </dev/null
 	STATUS=$?
 }
 
