@@ -6,7 +6,8 @@
  * which hooks must be inert, and real-time where that is allowed, because on a machine with more
  * work than processors the keeper waits for its turn behind the very threads that it
  * watches. It touches nothing but the control block and the address table.
- * A keeper that gets nowhere for long (it hangs) is taken for dead all the same.
+ * A keeper that gets nowhere for long (it hangs) is taken for dead all the same. What stands in the
+ * shared page may have been changed by the target: places and times come from our own books.
  * Should the deadline pass nevertheless (the machine stood still), frees were missed: the table
  * of addresses is emptied, a new epoch begun, and the reader told since when.
  */
@@ -30,6 +31,9 @@
 
 struct deadline {
 	struct ring_control *control;
+	void *table;
+	size_t table_bytes;
+	uint64_t epoch, deadline, gap_cycles;	/* what control was told */
 	pthread_t thread;
 	pthread_mutex_t lock;
 	pthread_cond_t ended;
@@ -37,29 +41,28 @@ struct deadline {
 	unsigned int idle;	/* turns since deadline_alive */
 };
 
-static void move_ahead(struct ring_control *control)
+static void move_ahead(struct deadline *d)
 {
-	__atomic_store_n(&control->deadline,
-			 ring_setup_tsc() + ring_setup_tsc_hz() / 1000 * DEADLINE_MS,
-			 __ATOMIC_RELEASE);
+	d->deadline = ring_setup_tsc() + ring_setup_tsc_hz() / 1000 * DEADLINE_MS;
+	__atomic_store_n(&d->control->deadline, d->deadline, __ATOMIC_RELEASE);
 }
 
 /* The shim's threads pass by until they see the new epoch. */
-static void resume(struct ring_control *control)
+static void resume(struct deadline *d)
 {
-	uint64_t epoch = __atomic_load_n(&control->epoch, __ATOMIC_RELAXED);
+	struct ring_control *control = d->control;
 	uint64_t now = ring_setup_tsc();
 
-	if (__atomic_load_n(&control->lapsed, __ATOMIC_ACQUIRE) < epoch) {
-		move_ahead(control);
+	if (__atomic_load_n(&control->lapsed, __ATOMIC_ACQUIRE) < d->epoch) {
+		move_ahead(d);
 		return;
 	}
-	memset((uint8_t *)control + control->table_offset, 0,
-	       control->table_slots * sizeof(uint64_t));
-	control->gap_cycles += now - control->deadline;
+	memset(d->table, 0, d->table_bytes);
+	d->gap_cycles += now > d->deadline ? now - d->deadline : 0;
+	__atomic_store_n(&control->gap_cycles, d->gap_cycles, __ATOMIC_RELAXED);
 	__atomic_store_n(&control->resumed, now, __ATOMIC_RELAXED);
-	move_ahead(control);
-	__atomic_store_n(&control->epoch, epoch + 1, __ATOMIC_RELEASE);
+	move_ahead(d);
+	__atomic_store_n(&control->epoch, ++d->epoch, __ATOMIC_RELEASE);
 }
 
 static struct timespec next_turn(void)
@@ -86,7 +89,7 @@ static void *run(void *context)
 		struct timespec until = next_turn();
 
 		if (__atomic_add_fetch(&d->idle, 1, __ATOMIC_RELAXED) < HANG_TURNS)
-			resume(d->control);
+			resume(d);
 		(void)pthread_cond_timedwait(&d->ended, &d->lock, &until);
 	}
 	(void)pthread_mutex_unlock(&d->lock);
@@ -126,15 +129,20 @@ static int prepare(struct deadline *d)
 	return -pthread_mutex_init(&d->lock, NULL);
 }
 
-int deadline_start(struct ring_control *control, struct deadline **ret)
+int deadline_start(struct attachment *a)
 {
 	struct deadline *d = calloc(1, sizeof(*d));
+	struct ring_control ours = { 0 };
 	int error;
 
 	if (!d)
 		return -ENOMEM;
-	d->control = control;
-	move_ahead(control);
+	ring_setup_control(&ours, &a->geometry);
+	d->control = a->control;
+	d->table = (uint8_t *)a->control + ours.table_offset;
+	d->table_bytes = ours.table_slots * sizeof(uint64_t);
+	d->epoch = ours.epoch;
+	move_ahead(d);
 	error = prepare(d);
 	if (!error)
 		error = start_thread(d);
@@ -142,7 +150,7 @@ int deadline_start(struct ring_control *control, struct deadline **ret)
 		free(d);
 		return error;
 	}
-	*ret = d;
+	a->clock = d;
 	return 0;
 }
 

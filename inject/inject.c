@@ -159,7 +159,7 @@ static int write_root(struct inject *in, bool armed)
 
 static int do_arm(struct inject *in)
 {
-	int error = in->at.control ? deadline_start(in->at.control, &in->at.clock) : 0;
+	int error = in->at.control ? deadline_start(&in->at) : 0;
 
 	return error ? error : write_root(in, true);
 }

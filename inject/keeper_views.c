@@ -259,6 +259,7 @@ static void await_abandoned(void)
 /* Where nothing else was done to the target, this is the end: it is compared with before. */
 int keeper_on_thaw(struct keeper *k, const struct proto_message *request, struct reply *reply)
 {
+	bool stood = k->freeze.stop != NULL;	/* there is no copy of it */
 	int error;
 
 	(void)request;
@@ -267,7 +268,9 @@ int keeper_on_thaw(struct keeper *k, const struct proto_message *request, struct
 	await_abandoned();
 	if (!error && k->in.done == INJECT_RECORD + 1)
 		error = inject_leave(&k->in, INJECT_RECORD);
-	error = pidref_alive(&k->in.at.target.ref) ? error : 0;
+	if (error == -ESRCH && stood)	/* its memory is gone, its process perhaps not yet */
+		k->picture_ended = "the process ended";
+	error = pidref_alive(&k->in.at.target.ref) && error != -ESRCH ? error : 0;
 	reply->message.value[0] = k->picture_ended != NULL;
 	reply->message.value[1] = k->freeze.pause_us;
 	if (!error && k->picture_ended) {

@@ -489,9 +489,11 @@ static int open_session(struct session *s)
 static void take_picture(struct session *s, struct watch *watch)
 {
 	int error = target_view_refresh(&s->view);
+	bool refused;
 
 	if (error >= 0)
 		error = session_leaks_take(&s->leaks, watch);
+	refused = error == -ECANCELED || error == -EACCES || error == -EFBIG;
 	if (!error)
 		return;
 	if (s->leaks.ended) {
@@ -500,7 +502,7 @@ static void take_picture(struct session *s, struct watch *watch)
 		return;
 	}
 	s->link.reply.text[0] = s->leaks.torn ? '\0' : s->link.reply.text[0];
-	(void)fail(s, error == -ECANCELED || error == -EACCES ? SESSION_REFUSED : SESSION_FAILED,
+	(void)fail(s, refused ? SESSION_REFUSED : SESSION_FAILED,
 		   s->leaks.torn ? "its allocator is at work in every picture: no leak report" :
 				   "no picture of its memory", error);
 	if (session_leaks_thaw(&s->leaks))	/* half of one is none */

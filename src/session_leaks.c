@@ -25,6 +25,7 @@
 enum { MAX_PICTURES = 30 };
 #define BETWEEN_PICTURES_NS 10000000l	/* for an allocator to finish what it was at */
 #define DRAIN_EVERY_NS	1000000ull
+#define MAX_SEARCHED	(256ull << 30)
 
 struct draining {
 	struct watch *watch;
@@ -221,6 +222,26 @@ static int note_books(struct session_leaks *l, struct watch *watch)
 	return error == -ETIME ? -EAGAIN : error;
 }
 
+/* Holes are looked through like everything else: what reserves terabytes is never done. */
+static int check_size(const struct session_leaks *l)
+{
+	struct proto_message *reply = &l->view->link->reply;
+	uint64_t bytes = 0;
+
+	for (size_t i = 0; i < l->picture.maps.count; i++) {
+		const struct procmap *map = &l->picture.maps.map[i];
+
+		if ((map->prot & PROCMAP_W) && !(map->prot & PROCMAP_SHARED))
+			bytes += map->end - map->start;
+	}
+	if (bytes <= MAX_SEARCHED)
+		return 0;
+	(void)snprintf(reply->text, sizeof(reply->text),
+		       "%llu GiB of it are writable, more than the %llu GiB that can be searched",
+		       (unsigned long long)(bytes >> 30), MAX_SEARCHED >> 30);
+	return -EFBIG;
+}
+
 /* torn: another moment is a better one. */
 static int take_once(struct session_leaks *l, struct watch *watch)
 {
@@ -237,6 +258,8 @@ static int take_once(struct session_leaks *l, struct watch *watch)
 	l->taken = true;
 	l->moment = link->reply.value[1];
 	error = open_picture(l, link);
+	if (!error)
+		error = check_size(l);
 	if (error)
 		return error;
 	error = watch ? note_books(l, watch) : 0;

@@ -237,7 +237,8 @@ static enum snapshot_verdict site_verdict(const struct snapshot_site *to, const 
 		return SNAPSHOT_THIN;
 	if (to->temporary_count * 2 > to->alloc_count)
 		return SNAPSHOT_TEMPORARY;
-	if (to->live_bytes == 0 && to->live_count == 0)
+	if (to->live_bytes == 0 && to->live_count == 0 && from->untracked.count == 0 &&
+	    from->untracked.samples == 0)
 		return SNAPSHOT_FREED;
 	return SNAPSHOT_STEADY;
 }

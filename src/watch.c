@@ -25,6 +25,7 @@
 #define CALLS_END_NS 300000000ull /* calls from before the attach have returned: free_places */
 enum { HOLD_DRAINS = 1000 };
 #define HOLD_PAUSE_NS 5000000ull
+#define WIDEN_NS 5000000ull
 
 static uint64_t now_ns(void)
 {
@@ -187,6 +188,8 @@ void watch_begin(struct watch *w)
 
 void watch_end(struct watch *w)
 {
+	w->lapsed = __atomic_load_n(&w->control->lapsed, __ATOMIC_ACQUIRE) >=
+		    __atomic_load_n(&w->control->epoch, __ATOMIC_RELAXED);
 	__atomic_store_n(&w->control->mode, RING_MODE_OFF, __ATOMIC_RELEASE);
 }
 
@@ -255,6 +258,8 @@ static void look_for_gap(struct watch *w)
 
 	if (epoch == w->epoch)
 		return;
+	if (w->resumed || epoch - w->epoch > 1)	/* of several gaps only the last one's end is known */
+		live_lose_track(w->live, w->resumed);
 	w->epoch = epoch;
 	w->resumed = __atomic_load_n(&w->control->resumed, __ATOMIC_RELAXED);
 }
@@ -295,8 +300,10 @@ static void widen_interval(struct watch *w)
 {
 	uint64_t interval = w->control->interval;
 
-	if (w->options.mode != SNAPSHOT_ADAPTIVE || reader_backlog(w->reader) < BACKLOG_LIMIT)
+	if (w->options.mode != SNAPSHOT_ADAPTIVE || w->held || now_ns() < w->next_widen_ns ||
+	    reader_backlog(w->reader) < BACKLOG_LIMIT)
 		return;
+	w->next_widen_ns = now_ns() + WIDEN_NS;	/* what was recorded before is still coming */
 	live_set_sampled(w->live);
 	__atomic_store_n(&w->control->interval, interval < FIRST_INTERVAL ? FIRST_INTERVAL :
 						interval * 2, __ATOMIC_RELAXED);
@@ -320,6 +327,7 @@ int watch_drain(struct watch *w)
 int watch_hold_at(struct watch *w, uint64_t moment)
 {
 	reader_hold(w->reader, moment);
+	w->held = true;
 	for (int i = 0; i < HOLD_DRAINS; i++) {
 		(void)watch_drain(w);
 		if (reader_time(w->reader) >= moment)
@@ -332,11 +340,14 @@ int watch_hold_at(struct watch *w, uint64_t moment)
 void watch_go_on(struct watch *w)
 {
 	reader_hold(w->reader, 0);
+	w->held = false;
 }
 
 void watch_finish(struct watch *w)
 {
 	(void)reader_finish(w->reader, book, w);
+	if (w->lapsed)
+		live_lose_track(w->live, reader_time(w->reader));
 	live_finish(w->live);
 	ticks_refine(&w->ticks);
 }
@@ -388,7 +399,7 @@ int watch_snapshot(struct watch *w, struct snapshot_target *target,
 	if (w->reader) {
 		reader_losses(w->reader, &losses);
 		snapshot_session_losses(session, &losses, &w->ticks);
-		session->gaps = w->control->epoch - 1;
+		session->gaps = w->control->epoch - 1 + w->lapsed;
 		session->gap_seconds = ticks_span(&w->ticks, w->control->gap_cycles);
 		session->sample_interval_bytes = w->control->interval;
 	}

@@ -47,6 +47,20 @@ for kind in userfaultfd errno kill nproc pidns share; do
 	finished "$kind"
 done
 
+# What reserves more than can be looked through: neither copied nor stopped for it.
+victim sparse uncopyable --kind=sparse
+if [ "$VICTIM" != none ]; then
+	pristine_take "$VICTIM"
+	for how in copy stop; do
+		attach -p "$VICTIM" --leaks -d 0 "--snapshot=$how"
+		expect "$STATUS" 3 "exit status for sparse memory, $how"
+		said_one_line 'GiB of it are writable'
+	done
+	no_child_stays "$VICTIM"
+	pristine_check "$VICTIM" --quiet
+	finished sparse
+fi
+
 # Control groups, where we may make some.
 group=/sys/fs/cgroup/memattach-e2e.$$
 if is_root && mkdir "$group" 2>/dev/null && [ -e "$group/pids.max" ]; then

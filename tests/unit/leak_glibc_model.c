@@ -3,16 +3,11 @@
  * leak_glibc_model.c - see leak_glibc_model.h.
  *
  * The structs are declared as the versions' malloc.c and arena.c do, so that the compiler
- * computes their offsets, not the tables under test. Memory is a sparse file, which is read at
- * the addresses that its parts have in the modelled process.
+ * computes their offsets, not the tables under test.
  */
 #include "tests/unit/leak_glibc_model.h"
 
-#include <elf.h>
-#include <errno.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 struct model_state_17 {
 	int mutex, flags;
@@ -97,7 +92,7 @@ const struct model_version model_versions[MODEL_VERSIONS] = {
 	  MODEL_TCACHE(0x310, 2, 76) },
 };
 
-const struct model_area model_areas[MODEL_AREAS] = {
+static const struct lab_area areas[] = {
 	{ MODEL_LIBC, MODEL_LIBC_BYTES, offsetof(struct model, libc) },
 	{ MODEL_TLS, 0x1000, offsetof(struct model, tls) },
 	{ MODEL_MAPPED, MODEL_MAPPED_BYTES, offsetof(struct model, mapped) },
@@ -105,35 +100,13 @@ const struct model_area model_areas[MODEL_AREAS] = {
 	{ MODEL_HEAP, MODEL_HEAP_BYTES, offsetof(struct model, heap) },
 };
 
-uint8_t *model_byte(struct model *m, uint64_t address, size_t bytes)
-{
-	for (size_t i = 0; i < MODEL_AREAS; i++) {
-		const struct model_area *a = &model_areas[i];
-
-		if (address >= a->address && address - a->address < a->bytes &&
-		    bytes <= a->bytes - (address - a->address))
-			return (uint8_t *)m + a->offset + (address - a->address);
-	}
-	return NULL;
-}
-
-void model_put(struct model *m, uint64_t address, uint64_t word)
-{
-	memcpy(model_byte(m, address, 8), &word, 8);
-}
-
-uint64_t model_get(struct model *m, uint64_t address)
-{
-	uint64_t word;
-
-	memcpy(&word, model_byte(m, address, 8), 8);
-	return word;
-}
-
-void model_put_int(struct model *m, uint64_t address, uint32_t word)
-{
-	memcpy(model_byte(m, address, 4), &word, 4);
-}
+static const char maps[] =
+	"555555800000-555555821000 rw-p 00000000 00:00 0 [heap]\n"
+	"7f0000000000-7f0000002000 r-xp 00000000 08:01 77 /lib/libc.so.6\n"
+	"7f0000002000-7f0000008000 rw-p 00002000 08:01 77 /lib/libc.so.6\n"
+	"7f0000100000-7f0000101000 rw-p 00000000 00:00 0\n"
+	"7f0001000000-7f0001044000 rw-p 00000000 00:00 0\n"
+	"7f0004000000-7f0004021000 rw-p 00000000 00:00 0\n";
 
 /* Writes a chunk after the last one and returns its address. */
 static uint64_t model_chunk(struct model *m, uint64_t size, uint64_t bits)
@@ -141,52 +114,47 @@ static uint64_t model_chunk(struct model *m, uint64_t size, uint64_t bits)
 	uint64_t chunk = m->at;
 
 	if (m->last_free)
-		model_put(m, chunk, m->last_size);
-	model_put(m, chunk + 8, size | bits | !m->last_free);
+		lab_put(&m->lab, chunk, m->last_size);
+	lab_put(&m->lab, chunk + 8, size | bits | !m->last_free);
 	m->last_free = false;
 	m->last_size = size;
 	m->at += size;
 	return chunk;
 }
 
-static void model_expect(struct model *m, uint64_t address, uint64_t bytes)
-{
-	m->live[m->live_count++] = (struct block){ address, bytes };
-}
-
 static void model_live(struct model *m, uint64_t size)
 {
 	uint64_t chunk = model_chunk(m, size, m->non_main);
 
-	memset(model_byte(m, chunk + 16, size - 16), 0x5a, size - 16);
-	model_expect(m, chunk + 16, size - 8);
+	memset(lab_byte(&m->lab, chunk + 16, size - 16), 0x5a, size - 16);
+	lab_expect(&m->lab, chunk + 16, size - 8);
 }
 
 /* A free chunk, at the front of the unsorted bin. */
 static void model_free(struct model *m, uint64_t size)
 {
 	uint64_t bin = m->state + m->version->bins - 16;
-	uint64_t chunk = model_chunk(m, size, 0), old = model_get(m, bin + 16);
+	uint64_t chunk = model_chunk(m, size, 0), old = lab_get(&m->lab, bin + 16);
 
-	model_put(m, chunk + 16, old);
-	model_put(m, chunk + 24, bin);
-	model_put(m, bin + 16, chunk);
-	model_put(m, old + 24, chunk);
+	lab_put(&m->lab, chunk + 16, old);
+	lab_put(&m->lab, chunk + 24, bin);
+	lab_put(&m->lab, bin + 16, chunk);
+	lab_put(&m->lab, old + 24, chunk);
 	m->last_free = true;
-	m->free_count++;
+	m->lab.free_count++;
 }
 
 /* Puts a chunk in front of a list; links lead to chunk + offset. */
 static void model_cache(struct model *m, uint64_t size, uint64_t head, uint64_t offset)
 {
 	uint64_t chunk = model_chunk(m, size, m->non_main);
-	uint64_t link = model_get(m, head);
+	uint64_t link = lab_get(&m->lab, head);
 
 	if (m->version->minor >= 32)
 		link ^= (chunk + 16) >> 12;
-	model_put(m, chunk + 16, link);
-	model_put(m, head, chunk + offset);
-	m->free_count++;
+	lab_put(&m->lab, chunk + 16, link);
+	lab_put(&m->lab, head, chunk + offset);
+	m->lab.free_count++;
 }
 
 static void model_bins(struct model *m, uint64_t state, uint64_t next)
@@ -195,12 +163,12 @@ static void model_bins(struct model *m, uint64_t state, uint64_t next)
 	for (unsigned int i = 0; i < 127; i++) {
 		uint64_t head = state + m->version->bins + 16 * i;
 
-		model_put(m, head, head - 16);
-		model_put(m, head + 8, head - 16);
+		lab_put(&m->lab, head, head - 16);
+		lab_put(&m->lab, head + 8, head - 16);
 	}
-	model_put(m, state + m->version->next, next);
+	lab_put(&m->lab, state + m->version->next, next);
 	if (m->version->attached)
-		model_put(m, state + m->version->attached, 1);
+		lab_put(&m->lab, state + m->version->attached, 1);
 }
 
 /* What remains is the top chunk. */
@@ -209,9 +177,9 @@ static void model_top(struct model *m, uint64_t end)
 	uint64_t state = m->state, chunk = m->at;
 
 	model_chunk(m, end - chunk, 0);
-	model_put(m, state + m->version->top, chunk);
-	model_put(m, state + m->version->system_mem, MODEL_HEAP_BYTES);
-	model_put(m, state + m->version->system_mem + 8, MODEL_HEAP_BYTES);
+	lab_put(&m->lab, state + m->version->top, chunk);
+	lab_put(&m->lab, state + m->version->system_mem, MODEL_HEAP_BYTES);
+	lab_put(&m->lab, state + m->version->system_mem + 8, MODEL_HEAP_BYTES);
 }
 
 /* A tcache with two blocks of 0x50; its thread's pointer to it. */
@@ -221,11 +189,11 @@ static void model_tcache(struct model *m)
 	uint64_t chunk = model_chunk(m, v->tcache_chunk, m->non_main);
 	uint64_t entries = chunk + 16 + v->tcache_count * v->tcache_bins;
 
-	model_put(m, MODEL_FS - 0x60, chunk + 16);
+	lab_put(&m->lab, MODEL_FS - 0x60, chunk + 16);
 	for (unsigned int i = 0; v->minor >= 42 && i < v->tcache_bins; i++)
-		memcpy(model_byte(m, chunk + 16 + 2 * i, 2), i == 3 ? "\016" : "\020", 2);
+		memcpy(lab_byte(&m->lab, chunk + 16 + 2 * i, 2), i == 3 ? "\016" : "\020", 2);
 	if (v->minor < 42)
-		*model_byte(m, chunk + 16 + v->tcache_count * 3, 1) = 2;
+		*lab_byte(&m->lab, chunk + 16 + v->tcache_count * 3, 1) = 2;
 	model_cache(m, 0x50, entries + 8 * 3, 16);
 	model_live(m, 0x20);
 	model_cache(m, 0x50, entries + 8 * 3, 16);
@@ -236,7 +204,7 @@ static void model_main_heap(struct model *m)
 	uint64_t arena = MODEL_ARENA + m->version->heap_info;
 
 	model_bins(m, MODEL_MAIN, arena);
-	model_put(m, MODEL_FS - 0x30, MODEL_MAIN);
+	lab_put(&m->lab, MODEL_FS - 0x30, MODEL_MAIN);
 	m->at = MODEL_HEAP;
 	if (m->version->tcache_chunk)
 		model_tcache(m);
@@ -258,10 +226,10 @@ static void model_other_heap(struct model *m)
 	uint64_t arena = MODEL_ARENA + m->version->heap_info;
 
 	model_bins(m, arena, MODEL_MAIN);
-	model_put_int(m, arena + 4, 2);
-	model_put(m, MODEL_ARENA, arena);
-	model_put(m, MODEL_ARENA + 16, MODEL_HEAP_BYTES);
-	model_put(m, MODEL_ARENA + 24, MODEL_HEAP_BYTES);
+	lab_put_some(&m->lab, arena + 4, 2, 4);
+	lab_put(&m->lab, MODEL_ARENA, arena);
+	lab_put(&m->lab, MODEL_ARENA + 16, MODEL_HEAP_BYTES);
+	lab_put(&m->lab, MODEL_ARENA + 24, MODEL_HEAP_BYTES);
 	m->non_main = 4;
 	m->last_free = false;
 	m->at = (arena + m->version->state_bytes + 15) & ~15ull;
@@ -279,89 +247,32 @@ static void model_mappings(struct model *m)
 	const uint64_t moved = MODEL_MAPPED + 0x23000, trailer = m->version->minor >= 43 ? 16 : 0;
 	const struct model_version *v = m->version;
 
-	model_put(m, MODEL_MAPPED + 8, 0x23002 - trailer);
-	model_expect(m, MODEL_MAPPED + 16, 0x23000 - 16 - trailer / 2);
-	model_put(m, moved + 8, 0x99002 - trailer);
-	model_put(m, moved + 0x30, 0x30);
-	model_put(m, moved + 0x38, 0x20fd2 - trailer);
-	model_expect(m, moved + 0x40, 0x20fd0 - 16 - trailer / 2);
-	model_put(m, MODEL_PAR_AT, 0x20000);
-	model_put(m, MODEL_PAR_AT + 16, 0x20000);
-	model_put(m, MODEL_PAR_AT + 24, 8);
-	model_put_int(m, MODEL_PAR_AT + v->n_mmaps, 2);
-	model_put_int(m, MODEL_PAR_AT + v->n_mmaps + 4, 65536);
-	model_put_int(m, MODEL_PAR_AT + v->n_mmaps + 8, 3);
-	model_put(m, MODEL_PAR_AT + v->mmapped_mem, MODEL_MAPPED_BYTES + (trailer ? 16 : 0));
-	model_put(m, MODEL_PAR_AT + v->mmapped_mem + 8, 2 * MODEL_MAPPED_BYTES);
-	model_put(m, MODEL_PAR_AT + v->sbrk_base, MODEL_HEAP);
-}
-
-static void model_elf(struct model *m)
-{
-	Elf64_Ehdr header = { .e_type = ET_DYN, .e_machine = EM_X86_64, .e_version = 1,
-			      .e_phoff = sizeof(header), .e_phentsize = sizeof(Elf64_Phdr),
-			      .e_phnum = 2, .e_ehsize = sizeof(header) };
-	const Elf64_Phdr phdr[2] = {
-		{ .p_type = PT_LOAD, .p_flags = PF_R | PF_X, .p_filesz = 0x2000,
-		  .p_memsz = 0x2000, .p_align = 0x1000 },
-		{ .p_type = PT_LOAD, .p_flags = PF_R | PF_W, .p_offset = 0x2000, .p_vaddr = 0x2000,
-		  .p_filesz = 0x6000, .p_memsz = 0x6000, .p_align = 0x1000 },
-	};
-
-	memcpy(header.e_ident, ELFMAG "\2\1\1", SELFMAG + 3);
-	memcpy(m->libc, &header, sizeof(header));
-	memcpy(m->libc + sizeof(header), phdr, sizeof(phdr));
+	lab_put(&m->lab, MODEL_MAPPED + 8, 0x23002 - trailer);
+	lab_expect(&m->lab, MODEL_MAPPED + 16, 0x23000 - 16 - trailer / 2);
+	lab_put(&m->lab, moved + 8, 0x99002 - trailer);
+	lab_put(&m->lab, moved + 0x30, 0x30);
+	lab_put(&m->lab, moved + 0x38, 0x20fd2 - trailer);
+	lab_expect(&m->lab, moved + 0x40, 0x20fd0 - 16 - trailer / 2);
+	lab_put(&m->lab, MODEL_PAR_AT, 0x20000);
+	lab_put(&m->lab, MODEL_PAR_AT + 16, 0x20000);
+	lab_put(&m->lab, MODEL_PAR_AT + 24, 8);
+	lab_put_some(&m->lab, MODEL_PAR_AT + v->n_mmaps, 2, 4);
+	lab_put_some(&m->lab, MODEL_PAR_AT + v->n_mmaps + 4, 65536, 4);
+	lab_put_some(&m->lab, MODEL_PAR_AT + v->n_mmaps + 8, 3, 4);
+	lab_put(&m->lab, MODEL_PAR_AT + v->mmapped_mem, MODEL_MAPPED_BYTES + (trailer ? 16 : 0));
+	lab_put(&m->lab, MODEL_PAR_AT + v->mmapped_mem + 8, 2 * MODEL_MAPPED_BYTES);
+	lab_put(&m->lab, MODEL_PAR_AT + v->sbrk_base, MODEL_HEAP);
 }
 
 void model_build(struct model *m, const struct model_version *version)
 {
-	*m = (struct model){ .version = version, .memory = m->memory };
-	model_elf(m);
+	*m = (struct model){
+		.version = version,
+		.lab = { LAB_AGAIN(m->lab, areas), .maps = maps,
+			 .registers = { .fs_base = MODEL_FS } },
+	};
+	lab_put_library(m->libc);
 	model_main_heap(m);
 	model_other_heap(m);
 	model_mappings(m);
-}
-
-int model_read_memory(void *context, uint64_t address, void *buffer, size_t bytes)
-{
-	return picture_read(context, address, buffer, bytes);
-}
-
-int model_open(struct model *m)
-{
-	static const char maps[] =
-		"555555800000-555555821000 rw-p 00000000 00:00 0 [heap]\n"
-		"7f0000000000-7f0000002000 r-xp 00000000 08:01 77 /lib/libc.so.6\n"
-		"7f0000002000-7f0000008000 rw-p 00002000 08:01 77 /lib/libc.so.6\n"
-		"7f0000100000-7f0000101000 rw-p 00000000 00:00 0\n"
-		"7f0001000000-7f0001044000 rw-p 00000000 00:00 0\n"
-		"7f0004000000-7f0004021000 rw-p 00000000 00:00 0\n";
-	struct picture_thread thread = { .tid = 1 };
-	int maps_fd = memfd_create("maps", MFD_CLOEXEC), r;
-
-	thread.registers.fs_base = MODEL_FS;
-	m->memory = m->memory > 0 ? m->memory : memfd_create("memory", MFD_CLOEXEC);
-	for (size_t i = 0; i < MODEL_AREAS; i++) {
-		const struct model_area *a = &model_areas[i];
-
-		if (pwrite(m->memory, (uint8_t *)m + a->offset, a->bytes, (off_t)a->address) !=
-		    (ssize_t)a->bytes)
-			return -EIO;
-	}
-	if (write(maps_fd, maps, sizeof(maps) - 1) < 0)
-		return -EIO;
-	r = picture_open(dup(m->memory), maps_fd, &thread, 1, &m->picture);
-	close(maps_fd);
-	if (r == 0)
-		r = modules_new(&(struct module_source){ NULL, model_read_memory, &m->picture },
-				&m->modules);
-	if (r == 0)
-		r = modules_update(m->modules, &m->picture.maps);
-	return r < 0 ? r : 0;
-}
-
-void model_close(struct model *m)
-{
-	modules_free(m->modules);
-	picture_done(&m->picture);
 }

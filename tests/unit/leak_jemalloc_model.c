@@ -8,57 +8,31 @@
 #include "tests/unit/leak_jemalloc_model.h"
 
 #include <elf.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #define CACHED	4u		/* room for pointers of each class in a cache */
 #define CLASSES	37u		/* that are cached: the small ones, and one more */
 #define BEFORE	0x7a7a7a7a7a7a7a7aull
 #define BEHIND	0xa7a7a7a7a7a7a7a7ull
 
-void jemodel_areas(struct jemodel *m, struct jemodel_area ret[JEMODEL_AREAS])
-{
-	const struct jemodel_area area[JEMODEL_AREAS] = {
-		{ JEMODEL_LIB, sizeof(m->lib), m->lib },
-		{ JEMODEL_DATA, sizeof(m->data), m->data },
-		{ JEMODEL_MAP, sizeof(m->map), m->map },
-		{ JEMODEL_BASE, sizeof(m->base), m->base },
-		{ JEMODEL_LEAF, sizeof(m->leaf), m->leaf },
-		{ JEMODEL_TLS, sizeof(m->tls), m->tls },
-		{ m->stack_at, sizeof(m->stack), m->stack },
-		{ m->made_at, sizeof(m->made), m->made },
-	};
+static const struct lab_area areas[] = {
+	{ JEMODEL_LIB, 2 * JEMODEL_PAGE, offsetof(struct jemodel, lib) },
+	{ JEMODEL_DATA, JEMODEL_PAGE, offsetof(struct jemodel, data) },
+	{ JEMODEL_MAP, JEMODEL_PAGE, offsetof(struct jemodel, map) },
+	{ JEMODEL_BASE, 3 * JEMODEL_PAGE, offsetof(struct jemodel, base) },
+	{ JEMODEL_LEAF, JEMODEL_PAGE, offsetof(struct jemodel, leaf) },
+	{ JEMODEL_TLS, 2 * JEMODEL_PAGE, offsetof(struct jemodel, tls) },
+	{ JEMODEL_STACK, 2 * JEMODEL_PAGE, offsetof(struct jemodel, stack) },
+	{ JEMODEL_MADE, 2 * JEMODEL_PAGE, offsetof(struct jemodel, made) },
+};
 
-	memcpy(ret, area, sizeof(area));
-}
-
-static uint8_t *byte_at(struct jemodel *m, uint64_t address)
-{
-	struct jemodel_area area[JEMODEL_AREAS];
-
-	jemodel_areas(m, area);
-	for (size_t i = 0; i < JEMODEL_AREAS; i++)
-		if (address >= area[i].address && address - area[i].address < area[i].bytes)
-			return area[i].byte + (address - area[i].address);
-	abort();
-}
-
-void jemodel_put(struct jemodel *m, uint64_t address, uint64_t word)
-{
-	memcpy(byte_at(m, address), &word, sizeof(word));
-}
-
-uint64_t jemodel_get(struct jemodel *m, uint64_t address)
-{
-	uint64_t word;
-
-	memcpy(&word, byte_at(m, address), sizeof(word));
-	return word;
-}
+static const char maps[] =
+	"7f0000000000-7f0000002000 r-xp 00000000 08:01 77 /lib/libjemalloc.so.2\n"
+	"7f0000002000-7f0000003000 rw-p 00002000 08:01 77 /lib/libjemalloc.so.2\n"
+	"7f0000003000-7f0000203000 rw-p 00000000 00:00 0\n"
+	"7f0080000000-7f0080400000 rw-p 00000000 00:00 0\n"
+	"7f0100000000-7f0100200000 rw-p 00000000 00:00 0\n"
+	"7f0200000000-7f0200002000 rw-p 00000000 00:00 0\n";
 
 /* --- the library -------------------------------------------------------------- */
 
@@ -66,9 +40,6 @@ static void build_elf(struct jemodel *m)
 {
 	static const char text[] = "<jemalloc>: Abort\0"
 				   "5.3.0-0-g54eaed1d8b56b1aa528be3bdd1877e59c56fa90c";
-	Elf64_Ehdr header = { .e_type = ET_DYN, .e_machine = EM_X86_64, .e_version = 1,
-			      .e_phoff = sizeof(header), .e_phentsize = sizeof(Elf64_Phdr),
-			      .e_phnum = 3, .e_ehsize = sizeof(header) };
 	const Elf64_Phdr phdr[3] = {
 		{ .p_type = PT_LOAD, .p_flags = PF_R | PF_X, .p_filesz = 0x2000,
 		  .p_memsz = 0x2000, .p_align = 0x1000 },
@@ -88,9 +59,7 @@ static void build_elf(struct jemodel *m)
 	};
 	const uint32_t hash[] = { 1, 2, 1, 0, 0 };
 
-	memcpy(header.e_ident, ELFMAG "\2\1\1", SELFMAG + 3);
-	memcpy(m->lib, &header, sizeof(header));
-	memcpy(m->lib + sizeof(header), phdr, sizeof(phdr));
+	lab_put_elf(m->lib, phdr, ARRAY_SIZE(phdr));
 	memcpy(m->lib + 0x800, dynamic, sizeof(dynamic));
 	memcpy(m->lib + 0x900, hash, sizeof(hash));
 	memcpy(m->lib + 0xa00, symbol, sizeof(symbol));
@@ -116,11 +85,11 @@ static void build_bins(struct jemodel *m)
 		uint64_t at = JEMODEL_BINS + 40 * i, slab = classes[i].pages * 4096ull;
 		uint64_t regions = slab / classes[i].bytes;
 
-		jemodel_put(m, at, classes[i].bytes);
-		jemodel_put(m, at + 8, slab);
-		jemodel_put(m, at + 16, regions | 1ull << 32);
-		jemodel_put(m, at + 24, regions);
-		jemodel_put(m, at + 32, (regions + 63) / 64);
+		lab_put(&m->lab, at, classes[i].bytes);
+		lab_put(&m->lab, at + 8, slab);
+		lab_put(&m->lab, at + 16, regions | 1ull << 32);
+		lab_put(&m->lab, at + 24, regions);
+		lab_put(&m->lab, at + 32, (regions + 63) / 64);
 	}
 }
 
@@ -136,22 +105,17 @@ static uint64_t add_extent(struct jemodel *m, uint64_t pages, uint64_t offset, u
 	uint64_t record = JEMODEL_RECORD + 128ull * m->extents++;
 	uint64_t element = record | (uint64_t)class << 48 | state << 2 | slab;
 
-	jemodel_put(m, record, (uint64_t)class << 20 | (uint64_t)state << 17 | 1u << 13 |
-			       (slab ? 1u << 12 : 0));
-	jemodel_put(m, record + 8, JEMODEL_HEAP + m->page * 4096 + offset);
-	jemodel_put(m, record + 16, pages * 4096 + 7);	/* and a serial number */
-	jemodel_put(m, JEMODEL_LEAF + 8 * m->page, element);
+	lab_put(&m->lab, record, (uint64_t)class << 20 | (uint64_t)state << 17 | 1u << 13 |
+				 (slab ? 1u << 12 : 0));
+	lab_put(&m->lab, record + 8, JEMODEL_HEAP + m->page * 4096 + offset);
+	lab_put(&m->lab, record + 16, pages * 4096 + 7);	/* and a serial number */
+	lab_put(&m->lab, JEMODEL_LEAF + 8 * m->page, element);
 	for (uint64_t i = 1; i < pages; i++)
 		if (i == pages - 1 || slab)
-			jemodel_put(m, JEMODEL_LEAF + 8 * (m->page + i), slab ? element :
-				    (element & ~(0xffffull << 48)) | (uint64_t)NO_CLASS << 48);
+			lab_put(&m->lab, JEMODEL_LEAF + 8 * (m->page + i), slab ? element :
+				(element & ~(0xffffull << 48)) | (uint64_t)NO_CLASS << 48);
 	m->page += pages;
 	return record;
-}
-
-static void expect(struct jemodel *m, uint64_t address, uint64_t bytes)
-{
-	m->live[m->live_count++] = (struct block){ address, bytes };
 }
 
 /* Of its regions every third is free. The first two in use are left for a cache to hold. */
@@ -165,14 +129,14 @@ static uint64_t add_slab(struct jemodel *m, unsigned int class)
 		uint64_t group = record + 64 + i / 64 * 8;
 
 		if (i % 3 == 2) {
-			jemodel_put(m, group, jemodel_get(m, group) | 1ull << i % 64);
+			lab_put(&m->lab, group, lab_get(&m->lab, group) | 1ull << i % 64);
 			free_count++;
 		} else if (i > 1) {
-			expect(m, low + i * bytes, bytes);
+			lab_expect(&m->lab, low + i * bytes, bytes);
 		}
 	}
-	jemodel_put(m, record, jemodel_get(m, record) | free_count << 28);
-	m->free_count += free_count;
+	lab_put(&m->lab, record, lab_get(&m->lab, record) | free_count << 28);
+	m->lab.free_count += free_count;
 	return low;
 }
 
@@ -184,24 +148,24 @@ static uint64_t build_cache(struct jemodel *m, uint64_t address, uint64_t slow, 
 {
 	uint64_t at = block + 8;
 
-	jemodel_put(m, block, BEFORE);
-	jemodel_put(m, address, slow);
+	lab_put(&m->lab, block, BEFORE);
+	lab_put(&m->lab, address, slow);
 	for (uint64_t i = 0; i < CLASSES; i++) {
 		uint64_t end = at + 8 * CACHED, head = end, bin = address + 8 + 24 * i;
 
 		for (unsigned int k = 0; k < 2 && cached && cached[i][k]; k++)
-			jemodel_put(m, head -= 8, cached[i][k]);
+			lab_put(&m->lab, head -= 8, cached[i][k]);
 		if (!cached)	/* of old */
-			jemodel_put(m, end - 8, JEMODEL_HEAP + 64);
-		jemodel_put(m, bin, head);
-		jemodel_put(m, bin + 16, (end & 0xffff) | (at & 0xffff) << 16 |
-					 (end & 0xffff) << 32);
+			lab_put(&m->lab, end - 8, JEMODEL_HEAP + 64);
+		lab_put(&m->lab, bin, head);
+		lab_put(&m->lab, bin + 16, (end & 0xffff) | (at & 0xffff) << 16 |
+					   (end & 0xffff) << 32);
 		at = end;
 	}
-	jemodel_put(m, at, BEHIND);
-	jemodel_put(m, slow + 40, JEMODEL_BASE + 0x2800);	/* an arena */
-	jemodel_put(m, slow + 160, block);
-	jemodel_put(m, slow + 168, address);
+	lab_put(&m->lab, at, BEHIND);
+	lab_put(&m->lab, slow + 40, JEMODEL_BASE + 0x2800);	/* an arena */
+	lab_put(&m->lab, slow + 160, block);
+	lab_put(&m->lab, slow + 168, address);
 	return at + 8 - block;
 }
 
@@ -209,9 +173,8 @@ static void build_heap(struct jemodel *m)
 {
 	uint64_t cached[CLASSES][2] = { { 0 } }, bytes;
 
-	m->stack_at = JEMODEL_HEAP + m->page * 4096;
+	/* at JEMODEL_STACK and JEMODEL_MADE */
 	add_extent(m, 5, 0, 36, ACTIVE, false);
-	m->made_at = JEMODEL_HEAP + m->page * 4096;
 	add_extent(m, 5, 0, 36, ACTIVE, false);
 	for (unsigned int i = 0; i < 3; i++) {
 		static const unsigned int used[] = { 0, 2, 3 };
@@ -219,91 +182,39 @@ static void build_heap(struct jemodel *m)
 
 		cached[used[i]][0] = low;
 		cached[used[i]][1] = low + classes[used[i]].bytes;
-		m->free_count += 2;
+		m->lab.free_count += 2;
 	}
 	add_extent(m, 3, 0, NO_CLASS, DIRTY, false);
-	expect(m, JEMODEL_HEAP + m->page * 4096 + 0x340, 20480);
+	lab_expect(&m->lab, JEMODEL_HEAP + m->page * 4096 + 0x340, 20480);
 	add_extent(m, 6, 0x340, 37, ACTIVE, false);
 	cached[36][0] = JEMODEL_HEAP + m->page * 4096 + 0xfc0;
-	m->free_count++;
+	m->lab.free_count++;
 	add_extent(m, 5, 0xfc0, 36, ACTIVE, false);
-	expect(m, JEMODEL_HEAP + m->page * 4096, 5ull << 18);
+	lab_expect(&m->lab, JEMODEL_HEAP + m->page * 4096, 5ull << 18);
 	add_extent(m, 321, 0, 61, ACTIVE, false);
 	add_extent(m, JEMODEL_HEAP_PAGES - m->page, 0, NO_CLASS, RETAINED, false);
-	bytes = build_cache(m, JEMODEL_CACHE, JEMODEL_SLOW, m->stack_at, cached);
-	build_cache(m, m->made_at + bytes, m->made_at + bytes + 1760, m->made_at, NULL);
+	bytes = build_cache(m, JEMODEL_CACHE, JEMODEL_SLOW, JEMODEL_STACK, cached);
+	build_cache(m, JEMODEL_MADE + bytes, JEMODEL_MADE + bytes + 1760, JEMODEL_MADE, NULL);
 }
 
 /* The base: a block of 4 MiB with a header, and itself behind that. */
 static void build_base(struct jemodel *m)
 {
-	jemodel_put(m, JEMODEL_BASE, 4 << 20);
-	jemodel_put(m, JEMODEL_BASE + 192 + 160, JEMODEL_BASE);
-	jemodel_put(m, JEMODEL_ROOT - 120, JEMODEL_BASE + 192);
-	jemodel_put(m, JEMODEL_ROOT + (JEMODEL_HEAP >> 30) * 8, JEMODEL_LEAF);
+	lab_put(&m->lab, JEMODEL_BASE, 4 << 20);
+	lab_put(&m->lab, JEMODEL_BASE + 192 + 160, JEMODEL_BASE);
+	lab_put(&m->lab, JEMODEL_ROOT - 120, JEMODEL_BASE + 192);
+	lab_put(&m->lab, JEMODEL_ROOT + (JEMODEL_HEAP >> 30) * 8, JEMODEL_LEAF);
 }
 
 void jemodel_build(struct jemodel *m)
 {
-	*m = (struct jemodel){ .memory = m->memory };
+	*m = (struct jemodel){
+		/* What is not modelled reads as zeros. */
+		.lab = { LAB_AGAIN(m->lab, areas), .maps = maps, .end = 1ull << 47,
+			 .registers = { .fs_base = JEMODEL_FS } },
+	};
 	build_elf(m);
 	build_bins(m);
 	build_base(m);
 	build_heap(m);
-}
-
-/* --- the picture -------------------------------------------------------------- */
-
-static int read_memory(void *context, uint64_t address, void *buffer, size_t bytes)
-{
-	return picture_read(context, address, buffer, bytes);
-}
-
-static int write_areas(struct jemodel *m)
-{
-	struct jemodel_area area[JEMODEL_AREAS];
-
-	if (m->memory <= 0)
-		m->memory = memfd_create("memory", MFD_CLOEXEC);
-	/* What is not modelled reads as zeros. */
-	if (m->memory < 0 || ftruncate(m->memory, (off_t)1 << 47) < 0)
-		return -errno;
-	jemodel_areas(m, area);
-	for (size_t i = 0; i < JEMODEL_AREAS; i++)
-		if (pwrite(m->memory, area[i].byte, area[i].bytes, (off_t)area[i].address) !=
-		    (ssize_t)area[i].bytes)
-			return -EIO;
-	return 0;
-}
-
-int jemodel_open(struct jemodel *m)
-{
-	const char *maps = m->maps ? m->maps :
-		"7f0000000000-7f0000002000 r-xp 00000000 08:01 77 /lib/libjemalloc.so.2\n"
-		"7f0000002000-7f0000003000 rw-p 00002000 08:01 77 /lib/libjemalloc.so.2\n"
-		"7f0000003000-7f0000203000 rw-p 00000000 00:00 0\n"
-		"7f0080000000-7f0080400000 rw-p 00000000 00:00 0\n"
-		"7f0100000000-7f0100200000 rw-p 00000000 00:00 0\n"
-		"7f0200000000-7f0200002000 rw-p 00000000 00:00 0\n";
-	struct picture_thread thread = { .tid = 1 };
-	int maps_fd = memfd_create("maps", MFD_CLOEXEC), r = write_areas(m);
-
-	thread.registers.fs_base = JEMODEL_FS;
-	thread.registers.rip = m->rip;
-	if (r < 0 || write(maps_fd, maps, strlen(maps)) < 0)
-		return r < 0 ? r : -EIO;
-	r = picture_open(dup(m->memory), maps_fd, &thread, 1, &m->picture);
-	close(maps_fd);
-	if (r == 0)
-		r = modules_new(&(struct module_source){ NULL, read_memory, &m->picture },
-				&m->modules);
-	if (r == 0)
-		r = modules_update(m->modules, &m->picture.maps);
-	return r < 0 ? r : 0;
-}
-
-void jemodel_close(struct jemodel *m)
-{
-	modules_free(m->modules);
-	picture_done(&m->picture);
 }

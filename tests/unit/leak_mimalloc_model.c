@@ -3,17 +3,11 @@
  * leak_mimalloc_model.c - see leak_mimalloc_model.h.
  *
  * The structs are declared with the members that mimalloc's have, so that the compiler computes
- * their offsets, not the tables under test. Memory is a sparse file, which is read at the
- * addresses that its parts have in the modelled process.
+ * their offsets, not the tables under test.
  */
 #include "tests/unit/leak_mimalloc_model.h"
 
-#include <elf.h>
-#include <errno.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #define SLICE	0x10000ull
 #define BINS	75u
@@ -73,7 +67,7 @@ struct tld {
 	uint64_t count, peak_count, current_size, peak_size;
 };
 
-const struct mimodel_area mimodel_areas[MIMODEL_AREAS] = {
+static const struct lab_area areas[] = {
 	{ MIMODEL_LIB, MIMODEL_LIB_BYTES, offsetof(struct mimodel, lib) },
 	{ MIMODEL_OTHER, MIMODEL_OTHER_BYTES, offsetof(struct mimodel, other) },
 	{ MIMODEL_FIRST, MIMODEL_FIRST_BYTES, offsetof(struct mimodel, first) },
@@ -83,30 +77,16 @@ const struct mimodel_area mimodel_areas[MIMODEL_AREAS] = {
 	{ MIMODEL_EMPTY, MIMODEL_HEAD_BYTES, offsetof(struct mimodel, empty) },
 };
 
-uint8_t *mimodel_byte(struct mimodel *m, uint64_t address, size_t bytes)
-{
-	for (size_t i = 0; i < MIMODEL_AREAS; i++) {
-		const struct mimodel_area *a = &mimodel_areas[i];
-
-		if (address >= a->address && address - a->address < a->bytes &&
-		    bytes <= a->bytes - (address - a->address))
-			return (uint8_t *)m + a->offset + (address - a->address);
-	}
-	return NULL;
-}
-
-void mimodel_put(struct mimodel *m, uint64_t address, uint64_t word)
-{
-	memcpy(mimodel_byte(m, address, 8), &word, 8);
-}
-
-uint64_t mimodel_get(struct mimodel *m, uint64_t address)
-{
-	uint64_t word;
-
-	memcpy(&word, mimodel_byte(m, address, 8), 8);
-	return word;
-}
+static const char maps[] =
+	"20000000000-20002000000 rw-p 00000000 00:00 0\n"
+	"20004000000-20004100000 rw-p 00000000 00:00 0\n"
+	"20004100000-20006000000 ---p 00000000 00:00 0\n"
+	"20008000000-2000a000000 rw-p 00000000 00:00 0\n"
+	"2000c000000-2000d900000 rw-p 00000000 00:00 0\n"
+	"20010000000-20012000000 rw-p 00000000 00:00 0\n"
+	"7f0000000000-7f0000002000 r-xp 00000000 08:01 77 /lib/libmimalloc.so.2\n"
+	"7f0000002000-7f0000008000 rw-p 00002000 08:01 77 /lib/libmimalloc.so.2\n"
+	"7f0000100000-7f0000102000 rw-p 00000000 00:00 0\n";
 
 static size_t page_bytes(const struct mimodel *m)
 {
@@ -179,11 +159,11 @@ static void make_heap(struct mimodel *m, uint64_t at, uint64_t tld_at, uint64_t 
 			   .current_size = bytes, .peak_size = bytes };
 	uint64_t queues = at + rest_offset(m) - BINS * sizeof(struct queue);
 
-	mimodel_put(m, at, tld_at);
+	lab_put(&m->lab, at, tld_at);
 	for (unsigned int i = 0; i < BINS; i++)
-		mimodel_put(m, queues + i * sizeof(struct queue) + 16, bin_bytes(i));
-	memcpy(mimodel_byte(m, at + rest_offset(m), sizeof(rest)), &rest, sizeof(rest));
-	memcpy(mimodel_byte(m, tld_at, sizeof(tld)), &tld, sizeof(tld));
+		lab_put(&m->lab, queues + i * sizeof(struct queue) + 16, bin_bytes(i));
+	memcpy(lab_byte(&m->lab, at + rest_offset(m), sizeof(rest)), &rest, sizeof(rest));
+	memcpy(lab_byte(&m->lab, tld_at, sizeof(tld)), &tld, sizeof(tld));
 }
 
 static void put_page(struct mimodel *m, uint64_t segment, unsigned int slice,
@@ -195,7 +175,7 @@ static void put_page(struct mimodel *m, uint64_t segment, unsigned int slice,
 	memcpy(&with, page, offsetof(struct page_coded, keys));
 	with.thread_free = page->thread_free;
 	with.heap = page->heap;
-	memcpy(mimodel_byte(m, at, page_bytes(m)), m->build ? (const void *)&with : page,
+	memcpy(lab_byte(&m->lab, at, page_bytes(m)), m->build ? (const void *)&with : page,
 	       page_bytes(m));
 }
 
@@ -209,7 +189,7 @@ static void make_segment(struct mimodel *m, uint64_t at, uint64_t thread, uint64
 	/* Its last slice is a guard. */
 	if (m->build == MIMODEL_SECURE)
 		head.entries--;
-	memcpy(mimodel_byte(m, at, sizeof(head)), &head, sizeof(head));
+	memcpy(lab_byte(&m->lab, at, sizeof(head)), &head, sizeof(head));
 	put_page(m, at, 0, &(struct page_plain){ .slice_count = 1, .size = SLICE });
 }
 
@@ -236,8 +216,8 @@ static uint64_t block_at(const struct plan *plan, unsigned int number)
 
 static uint64_t push(struct mimodel *m, uint64_t owner, uint64_t head, uint64_t block)
 {
-	mimodel_put(m, block, coded(m, owner, head));
-	m->free_count++;
+	lab_put(&m->lab, block, coded(m, owner, head));
+	m->lab.free_count++;
 	return block;
 }
 
@@ -245,16 +225,16 @@ static void make_live(struct mimodel *m, const struct plan *plan, uint64_t block
 {
 	uint64_t bytes = plan->size - (m->build == MIMODEL_DEBUG ? 8 : 0);
 
-	m->live[m->live_count++] = (struct block){ block, bytes };
+	lab_expect(&m->lab, block, bytes);
 	if (plan->aligned)
 		m->aligned = block;
 }
 
 static void queue(struct mimodel *m, uint64_t heap, uint64_t block)
 {
-	uint64_t at = mimodel_delayed(m, heap), head = mimodel_get(m, at);
+	uint64_t at = mimodel_delayed(m, heap), head = lab_get(&m->lab, at);
 
-	mimodel_put(m, at, push(m, heap, head, block));
+	lab_put(&m->lab, at, push(m, heap, head, block));
 }
 
 static void make_page(struct mimodel *m, const struct plan *plan)
@@ -299,29 +279,16 @@ static void make_huge(struct mimodel *m)
 	make_live(m, &plan, MIMODEL_HUGE + SLICE);
 }
 
-static void make_elf(struct mimodel *m)
-{
-	Elf64_Ehdr header = { .e_type = ET_DYN, .e_machine = EM_X86_64, .e_version = 1,
-			      .e_phoff = sizeof(header), .e_phentsize = sizeof(Elf64_Phdr),
-			      .e_phnum = 2, .e_ehsize = sizeof(header) };
-	const Elf64_Phdr phdr[2] = {
-		{ .p_type = PT_LOAD, .p_flags = PF_R | PF_X, .p_filesz = 0x2000,
-		  .p_memsz = 0x2000, .p_align = 0x1000 },
-		{ .p_type = PT_LOAD, .p_flags = PF_R | PF_W, .p_offset = 0x2000, .p_vaddr = 0x2000,
-		  .p_filesz = 0x6000, .p_memsz = 0x6000, .p_align = 0x1000 },
-	};
-
-	memcpy(header.e_ident, ELFMAG "\2\1\1", SELFMAG + 3);
-	memcpy(m->lib, &header, sizeof(header));
-	memcpy(m->lib + sizeof(header), phdr, sizeof(phdr));
-}
-
 void mimodel_make(struct mimodel *m, enum mimodel_build build)
 {
 	const uint64_t first = MIMODEL_FIRST, segment = 512 * SLICE;
 
-	*m = (struct mimodel){ .build = build, .memory = m->memory };
-	make_elf(m);
+	*m = (struct mimodel){
+		.build = build,
+		.lab = { LAB_AGAIN(m->lab, areas), .maps = maps,
+			 .registers = { .rsp = MIMODEL_STACK } },
+	};
+	lab_put_library(m->lib);
 	make_heap(m, MIMODEL_MAIN, MIMODEL_TLD, 2, segment + MIMODEL_HUGE_SLICES * SLICE);
 	make_heap(m, MIMODEL_OTHER, MIMODEL_OTHER_TLD, 1, segment);
 	make_segment(m, first, MIMODEL_MAIN, 512, 4);
@@ -341,54 +308,4 @@ void mimodel_make(struct mimodel *m, enum mimodel_build build)
 	make_segment(m, MIMODEL_EMPTY, 0, 512, 0);
 	make_span(m, MIMODEL_EMPTY, 1);
 	make_huge(m);
-}
-
-/* --- the picture -------------------------------------------------------------- */
-
-static int read_memory(void *context, uint64_t address, void *buffer, size_t bytes)
-{
-	return picture_read(context, address, buffer, bytes);
-}
-
-int mimodel_open(struct mimodel *m)
-{
-	static const char maps[] =
-		"20000000000-20002000000 rw-p 00000000 00:00 0\n"
-		"20004000000-20004100000 rw-p 00000000 00:00 0\n"
-		"20004100000-20006000000 ---p 00000000 00:00 0\n"
-		"20008000000-2000a000000 rw-p 00000000 00:00 0\n"
-		"2000c000000-2000d900000 rw-p 00000000 00:00 0\n"
-		"20010000000-20012000000 rw-p 00000000 00:00 0\n"
-		"7f0000000000-7f0000002000 r-xp 00000000 08:01 77 /lib/libmimalloc.so.2\n"
-		"7f0000002000-7f0000008000 rw-p 00002000 08:01 77 /lib/libmimalloc.so.2\n"
-		"7f0000100000-7f0000102000 rw-p 00000000 00:00 0\n";
-	struct picture_thread thread = { .tid = 1 };
-	int maps_fd = memfd_create("maps", MFD_CLOEXEC), r;
-
-	thread.registers.rip = m->rip;
-	thread.registers.rsp = MIMODEL_STACK;
-	m->memory = m->memory > 0 ? m->memory : memfd_create("memory", MFD_CLOEXEC);
-	for (size_t i = 0; i < MIMODEL_AREAS; i++) {
-		const struct mimodel_area *a = &mimodel_areas[i];
-
-		if (pwrite(m->memory, (uint8_t *)m + a->offset, a->bytes, (off_t)a->address) !=
-		    (ssize_t)a->bytes)
-			return -EIO;
-	}
-	if (write(maps_fd, maps, sizeof(maps) - 1) < 0)
-		return -EIO;
-	r = picture_open(dup(m->memory), maps_fd, &thread, 1, &m->picture);
-	close(maps_fd);
-	if (r == 0)
-		r = modules_new(&(struct module_source){ NULL, read_memory, &m->picture },
-				&m->modules);
-	if (r == 0)
-		r = modules_update(m->modules, &m->picture.maps);
-	return r < 0 ? r : 0;
-}
-
-void mimodel_close(struct mimodel *m)
-{
-	modules_free(m->modules);
-	picture_done(&m->picture);
 }

@@ -8,10 +8,7 @@
 #ifndef MEMATTACH_TESTS_LEAK_MIMALLOC_MODEL_H
 #define MEMATTACH_TESTS_LEAK_MIMALLOC_MODEL_H
 
-#include <stddef.h>
-#include <stdint.h>
-
-#include "src/leak/heap.h"
+#include "tests/unit/leak_heap_lab.h"
 
 enum mimodel_build { MIMODEL_PLAIN = 0, MIMODEL_SECURE, MIMODEL_DEBUG, MIMODEL_BUILDS };
 
@@ -33,35 +30,16 @@ enum mimodel_build { MIMODEL_PLAIN = 0, MIMODEL_SECURE, MIMODEL_DEBUG, MIMODEL_B
 #define MIMODEL_HEAD_BYTES 0x10000u
 #define MIMODEL_HUGE_SLICES 400u
 #define MIMODEL_STACK	0x7ffff0000000ull
-#define MIMODEL_LIVE	512
 
 struct mimodel {
+	struct lab lab;
 	enum mimodel_build build;
-	int memory;
 	uint8_t lib[MIMODEL_LIB_BYTES], other[MIMODEL_OTHER_BYTES], first[MIMODEL_FIRST_BYTES],
 		second[MIMODEL_SMALL_BYTES], ended[MIMODEL_SMALL_BYTES],
 		huge[MIMODEL_HEAD_BYTES], empty[MIMODEL_HEAD_BYTES];
-	uint64_t rip;			/* where the thread stands */
-	size_t live_count, free_count;
-	struct block live[MIMODEL_LIVE];
 	uint64_t aligned;		/* the begin of a live block in a page with such */
-	struct picture picture;
-	struct modules *modules;
 };
 
-/* Where the arrays of a struct mimodel lie in the modelled process. */
-struct mimodel_area {
-	uint64_t address;
-	size_t bytes, offset;	/* offset in struct mimodel */
-};
-#define MIMODEL_AREAS 7u
-extern const struct mimodel_area mimodel_areas[MIMODEL_AREAS];
-
-/* The byte at address; NULL where bytes from there on are in no area. */
-uint8_t *mimodel_byte(struct mimodel *m, uint64_t address, size_t bytes);
-/* pre: address lies in an area. */
-void mimodel_put(struct mimodel *m, uint64_t address, uint64_t word);
-uint64_t mimodel_get(struct mimodel *m, uint64_t address);
 /* Addresses of fields: of a segment; of the page that begins with a slice of it. */
 uint64_t mimodel_used(uint64_t segment);
 uint64_t mimodel_page(const struct mimodel *m, uint64_t segment, unsigned int slice);
@@ -70,11 +48,7 @@ uint64_t mimodel_thread_free(const struct mimodel *m, uint64_t page);
 uint64_t mimodel_segment_count(uint64_t tld);
 /* Of a heap: the head of what is queued on it. */
 uint64_t mimodel_delayed(const struct mimodel *m, uint64_t heap);
-/* Fills the areas, and live and free_count with the truth. */
+/* Fills the areas, and the lab with the truth. */
 void mimodel_make(struct mimodel *m, enum mimodel_build build);
-/* Makes picture and modules of the areas as they are now. 0 or -errno. */
-int mimodel_open(struct mimodel *m) _must_check_;
-/* Their end; the model may be changed, made and opened again. */
-void mimodel_close(struct mimodel *m);
 
 #endif

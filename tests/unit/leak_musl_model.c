@@ -3,17 +3,12 @@
  * leak_musl_model.c - see leak_musl_model.h.
  *
  * The structs are declared as musl's meta.h does, so that the compiler computes their offsets,
- * not the code under test. Memory is a sparse file, which is read at the addresses that its parts
- * have in the modelled process.
+ * not the code under test.
  */
 #include "tests/unit/leak_musl_model.h"
 
-#include <elf.h>
-#include <errno.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 
 #define SECRET	0x5ec7e75ec7e75ec7ull
 
@@ -21,7 +16,7 @@ _Static_assert(sizeof(struct musl_model_meta) == 40, "a meta");
 _Static_assert(sizeof(struct musl_model_area) == 4096, "a page of metas");
 _Static_assert(sizeof(struct musl_model_context) == 928, "the context");
 
-const struct musl_model_place musl_model_places[MUSL_MODEL_PLACES] = {
+static const struct lab_area areas[] = {
 	{ MUSL_MODEL_LIBC, 0x8000, offsetof(struct musl_model, libc) },
 	{ MUSL_MODEL_AREA, 0x2000, offsetof(struct musl_model, area) },
 	{ MUSL_MODEL_SLOTS, 0x4000, offsetof(struct musl_model, slots) },
@@ -32,26 +27,18 @@ const struct musl_model_place musl_model_places[MUSL_MODEL_PLACES] = {
 	{ MUSL_MODEL_FAR + 0x20f000, 0x1000, offsetof(struct musl_model, far_end) },
 };
 
-uint8_t *musl_model_byte(struct musl_model *m, uint64_t address, size_t bytes)
-{
-	for (size_t i = 0; i < MUSL_MODEL_PLACES; i++) {
-		const struct musl_model_place *p = &musl_model_places[i];
-
-		if (address >= p->address && address - p->address < p->bytes &&
-		    bytes <= p->bytes - (address - p->address))
-			return (uint8_t *)m + p->offset + (address - p->address);
-	}
-	return NULL;
-}
+static const char maps[] =
+	"555555702000-555555704000 rw-p 00000000 00:00 0 [heap]\n"
+	"7f1000000000-7f1000002000 r-xp 00000000 08:01 77 /lib/ld-musl-x86_64.so.1\n"
+	"7f1000002000-7f1000008000 rw-p 00002000 08:01 77 /lib/ld-musl-x86_64.so.1\n"
+	"7f1000100000-7f1000104000 rw-p 00000000 00:00 0\n"
+	"7f1000200000-7f1000204000 rw-p 00000000 00:00 0\n"
+	"7f1000300000-7f1000323000 rw-p 00000000 00:00 0\n"
+	"7f1001000000-7f1001210000 rw-p 00000000 00:00 0\n";
 
 struct musl_model_context *musl_model_context(struct musl_model *m)
 {
-	return (void *)musl_model_byte(m, MUSL_MODEL_CONTEXT, sizeof(struct musl_model_context));
-}
-
-static void put(struct musl_model *m, uint64_t address, uint64_t value, size_t bytes)
-{
-	memcpy(musl_model_byte(m, address, bytes), &value, bytes);
+	return (void *)lab_byte(&m->lab, MUSL_MODEL_CONTEXT, sizeof(struct musl_model_context));
 }
 
 /* Where a slot begins, and the one behind it. */
@@ -76,11 +63,11 @@ static struct musl_model_meta *make_group(struct musl_model *m, uint64_t mem, un
 					  .avail_mask = 1, .last_idx = (slots - 1) & 31u,
 					  .freeable = 1, .sizeclass = class & 63u,
 					  .maplen = maplen & (~0ull >> 12) };
-	put(m, mem, MUSL_MODEL_AREA + (uint64_t)((uint8_t *)meta - (uint8_t *)m->area), 8);
-	put(m, mem + 8, slots - 1, 1);
+	lab_put(&m->lab, mem, MUSL_MODEL_AREA + (uint64_t)((uint8_t *)meta - (uint8_t *)m->area));
+	lab_put_some(&m->lab, mem + 8, slots - 1, 1);
 	if (class < 48)
 		musl_model_context(m)->usage_by_class[class] += slots;
-	m->free_count += slots;
+	m->lab.free_count += slots;
 	m->meta[m->metas++] = meta;
 	return meta;
 }
@@ -91,14 +78,14 @@ static void put_header(struct musl_model *m, uint64_t p, unsigned int index, uin
 {
 	uint64_t units = (p - storage) / 16;
 
-	put(m, p - 2, units < 65536 ? units : 0, 2);
-	put(m, p - 4, units >= 65536, 1);
+	lab_put_some(&m->lab, p - 2, units < 65536 ? units : 0, 2);
+	lab_put_some(&m->lab, p - 4, units >= 65536, 1);
 	if (units >= 65536)
-		put(m, p - 8, units, 4);
-	put(m, p - 3, index | (rest < 5 ? rest : 5) << 5, 1);
+		lab_put_some(&m->lab, p - 8, units, 4);
+	lab_put_some(&m->lab, p - 3, index | (rest < 5 ? rest : 5) << 5, 1);
 	if (rest >= 5) {
-		put(m, end - 4, rest, 4);
-		put(m, end - 5, 0, 1);
+		lab_put_some(&m->lab, end - 4, rest, 4);
+		lab_put_some(&m->lab, end - 5, 0, 1);
 	}
 }
 
@@ -111,13 +98,13 @@ static uint64_t make_block(struct musl_model *m, struct musl_model_meta *meta, u
 
 	meta->avail_mask &= ~(1u << index);
 	meta->freed_mask &= ~(1u << index);
-	m->free_count--;
+	m->lab.free_count--;
 	if (moved) {
-		put(m, low - 2, moved & 0xffff, 2);
-		put(m, low - 3, 7 << 5, 1);
+		lab_put_some(&m->lab, low - 2, moved & 0xffff, 2);
+		lab_put_some(&m->lab, low - 3, 7 << 5, 1);
 	}
 	put_header(m, p, index, meta->mem + 16, rest, end);
-	m->live[m->live_count++] = (struct block){ p, end - p - rest };
+	lab_expect(&m->lab, p, end - p - rest);
 	return p;
 }
 
@@ -127,15 +114,15 @@ static void make_nested(struct musl_model *m, struct musl_model_meta *outer, uns
 	uint64_t p = make_block(m, outer, index, 0, 0);
 	struct musl_model_meta *meta;
 
-	m->live_count--;
-	put(m, p - 3, index | 6 << 5, 1);
+	m->lab.live_count--;
+	lab_put_some(&m->lab, p - 3, index | 6 << 5, 1);
 	meta = make_group(m, p, 3, 15, 0);
 	for (unsigned int i = 0; i < 15; i++) {
 		if (i % 4 != 3)
 			make_block(m, meta, i, i % 3, i % 8);
 	}
 	/* One that was freed, and still has what free left. */
-	put(m, slot_at(meta, 3) - 4, 0xff00, 4);
+	lab_put_some(&m->lab, slot_at(meta, 3) - 4, 0xff00, 4);
 }
 
 static void make_groups(struct musl_model *m)
@@ -146,7 +133,7 @@ static void make_groups(struct musl_model *m)
 	make_nested(m, slots, 1);
 	make_block(m, slots, 2, 9, 100);
 	make_block(m, slots, 5, 0, 1004);	/* of no bytes */
-	m->live[m->live_count - 1].bytes = 1;
+	m->lab.live[m->lab.live_count - 1].bytes = 1;
 	make_block(m, slots, 15, 1, 4);
 	make_block(m, make_group(m, MUSL_MODEL_SINGLE, 35, 1, 4), 0, 3, 7);
 	other = make_group(m, MUSL_MODEL_ALONE, 63, 1, 0x23);
@@ -177,88 +164,21 @@ static void make_context(struct musl_model *m)
 		MUSL_MODEL_AREA + 24 + 50 * 40;
 }
 
-static void make_elf(struct musl_model *m)
+static void make_libc(struct musl_model *m)
 {
 	static const char version[] = "\0""1.2.3\0musl libc (x86_64)";
-	Elf64_Ehdr header = { .e_type = ET_DYN, .e_machine = EM_X86_64, .e_version = 1,
-			      .e_phoff = sizeof(header), .e_phentsize = sizeof(Elf64_Phdr),
-			      .e_phnum = 2, .e_ehsize = sizeof(header) };
-	const Elf64_Phdr phdr[2] = {
-		{ .p_type = PT_LOAD, .p_flags = PF_R | PF_X, .p_filesz = 0x2000,
-		  .p_memsz = 0x2000, .p_align = 0x1000 },
-		{ .p_type = PT_LOAD, .p_flags = PF_R | PF_W, .p_offset = 0x2000, .p_vaddr = 0x2000,
-		  .p_filesz = 0x6000, .p_memsz = 0x6000, .p_align = 0x1000 },
-	};
 
-	memcpy(header.e_ident, ELFMAG "\2\1\1", SELFMAG + 3);
-	memcpy(m->libc, &header, sizeof(header));
-	memcpy(m->libc + sizeof(header), phdr, sizeof(phdr));
+	lab_put_library(m->libc);
 	memcpy(m->libc + 0x1000, version, sizeof(version));
 }
 
 void musl_model_build(struct musl_model *m)
 {
-	*m = (struct musl_model){ .memory = m->memory, .rip = MUSL_MODEL_LIBC + 0x1234,
-				  .orig_rax = SYS_pause };
-	make_elf(m);
+	*m = (struct musl_model){
+		.lab = { LAB_AGAIN(m->lab, areas), .maps = maps,
+			 .registers = { .rip = MUSL_MODEL_LIBC + 0x1234, .orig_rax = SYS_pause } },
+	};
+	make_libc(m);
 	make_context(m);
 	make_groups(m);
-}
-
-static int read_memory(void *context, uint64_t address, void *buffer, size_t bytes)
-{
-	return picture_read(context, address, buffer, bytes);
-}
-
-static int write_places(struct musl_model *m)
-{
-	m->memory = m->memory > 0 ? m->memory : memfd_create("memory", MFD_CLOEXEC);
-	/* The last byte of it, so that its holes can be read. */
-	if (pwrite(m->memory, "", 1, (off_t)MUSL_MODEL_FAR + MUSL_MODEL_FAR_BYTES) != 1)
-		return -EIO;
-	for (size_t i = 0; i < MUSL_MODEL_PLACES; i++) {
-		const struct musl_model_place *p = &musl_model_places[i];
-
-		if (pwrite(m->memory, (uint8_t *)m + p->offset, p->bytes, (off_t)p->address) !=
-		    (ssize_t)p->bytes)
-			return -EIO;
-	}
-	return 0;
-}
-
-int musl_model_open(struct musl_model *m)
-{
-	static const char maps[] =
-		"555555702000-555555704000 rw-p 00000000 00:00 0 [heap]\n"
-		"7f1000000000-7f1000002000 r-xp 00000000 08:01 77 /lib/ld-musl-x86_64.so.1\n"
-		"7f1000002000-7f1000008000 rw-p 00002000 08:01 77 /lib/ld-musl-x86_64.so.1\n"
-		"7f1000100000-7f1000104000 rw-p 00000000 00:00 0\n"
-		"7f1000200000-7f1000204000 rw-p 00000000 00:00 0\n"
-		"7f1000300000-7f1000323000 rw-p 00000000 00:00 0\n"
-		"7f1001000000-7f1001210000 rw-p 00000000 00:00 0\n";
-	struct picture_thread thread = { .tid = 1 };
-	int maps_fd, r = write_places(m);
-
-	thread.registers.rip = m->rip;
-	thread.registers.orig_rax = m->orig_rax;
-	thread.registers.rdx = m->rdx;
-	if (r < 0)
-		return r;
-	maps_fd = memfd_create("maps", MFD_CLOEXEC);
-	if (write(maps_fd, maps, sizeof(maps) - 1) < 0)
-		return -EIO;
-	r = picture_open(dup(m->memory), maps_fd, &thread, 1, &m->picture);
-	close(maps_fd);
-	if (r == 0)
-		r = modules_new(&(struct module_source){ NULL, read_memory, &m->picture },
-				&m->modules);
-	if (r == 0)
-		r = modules_update(m->modules, &m->picture.maps);
-	return r < 0 ? r : 0;
-}
-
-void musl_model_close(struct musl_model *m)
-{
-	modules_free(m->modules);
-	picture_done(&m->picture);
 }

@@ -7,10 +7,7 @@
 #ifndef MEMATTACH_TESTS_LEAK_MUSL_MODEL_H
 #define MEMATTACH_TESTS_LEAK_MUSL_MODEL_H
 
-#include <stddef.h>
-#include <stdint.h>
-
-#include "src/leak/heap.h"
+#include "tests/unit/leak_heap_lab.h"
 
 #define MUSL_MODEL_LIBC		0x7f1000000000ull
 #define MUSL_MODEL_CONTEXT	(MUSL_MODEL_LIBC + 0x4560)
@@ -21,7 +18,6 @@
 #define MUSL_MODEL_ALONE	0x7f1000300000ull	/* a block with a mapping of its own */
 #define MUSL_MODEL_FAR		0x7f1001000000ull	/* another, aligned to 2 MiB */
 #define MUSL_MODEL_FAR_BYTES	0x210000u
-#define MUSL_MODEL_LIVE		64
 #define MUSL_MODEL_METAS	8
 
 struct musl_model_meta {
@@ -46,39 +42,21 @@ struct musl_model_context {
 	uint64_t brk;
 };
 struct musl_model {
-	int memory;
+	struct lab lab;
 	_Alignas(16) uint8_t libc[0x8000];
 	struct musl_model_area area[2];
 	uint8_t slots[0x4000], single[0x4000], alone[0x23000], far_low[0x1000], far_middle[0x2000],
 		far_end[0x1000];
-	size_t live_count, free_count, metas;
+	size_t metas;
 	struct musl_model_meta *meta[MUSL_MODEL_METAS];
-	struct block live[MUSL_MODEL_LIVE];
-	uint64_t rip, orig_rax, rdx;		/* of its thread */
-	struct picture picture;
-	struct modules *modules;
 };
 enum musl_model_group {		/* indices of meta */
 	MUSL_MODEL_M_SLOTS, MUSL_MODEL_M_NESTED, MUSL_MODEL_M_SINGLE, MUSL_MODEL_M_ALONE,
 	MUSL_MODEL_M_FAR, MUSL_MODEL_M_DONATED,
 };
 
-/* Where the arrays of a struct musl_model lie in the modelled process. */
-struct musl_model_place {
-	uint64_t address;
-	size_t bytes, offset;	/* offset in struct musl_model */
-};
-#define MUSL_MODEL_PLACES 8u
-extern const struct musl_model_place musl_model_places[MUSL_MODEL_PLACES];
-
-/* The byte at address; NULL where bytes from there on are in no place. */
-uint8_t *musl_model_byte(struct musl_model *m, uint64_t address, size_t bytes);
 struct musl_model_context *musl_model_context(struct musl_model *m);
-/* Fills the places, and live and free_count with the truth. pre: zeroed, or built before. */
+/* Fills the areas, and the lab with the truth. pre: zeroed, or built before. */
 void musl_model_build(struct musl_model *m);
-/* Makes picture and modules of the places as they are now. 0 or -errno. */
-int musl_model_open(struct musl_model *m) _must_check_;
-/* Their end; the model may be changed, built and opened again. */
-void musl_model_close(struct musl_model *m);
 
 #endif

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -39,10 +40,21 @@ static inline int leak_picture_of(pid_t pid, const struct picture_thread *thread
 	return error;
 }
 
+/* The child: stands still, at the longest for as long as its parent is there. */
+static inline _Noreturn void leak_picture_stand(pid_t parent)
+{
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	/* That comes for a death from now on: not for one before. */
+	if (getppid() != parent)
+		_exit(99);
+	for (;;)
+		pause();
+}
+
 /*
  * This program as it stands: one thread, the caller, whose stack pointer is this
  * function's frame; callee-saved registers are not in it. Returns the child, to be
- * ended by leak_picture_end.
+ * ended by leak_picture_end; where a test fails before that, it ends with this thread.
  */
 static inline pid_t leak_picture_fork(struct picture *ret)
 {
@@ -53,8 +65,7 @@ static inline pid_t leak_picture_fork(struct picture *ret)
 	syscall(SYS_arch_prctl, ARCH_GET_FS, &self.registers.fs_base);
 	child = fork();
 	if (child == 0)
-		for (;;)
-			pause();
+		leak_picture_stand(self.tid);
 	if (child < 0 || leak_picture_of(child, &self, 1, ret)) {
 		perror("picture");
 		exit(99);

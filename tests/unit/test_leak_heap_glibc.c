@@ -15,69 +15,12 @@
 
 #include "src/base/sanitized.h"
 #include "tests/unit/leak_glibc_model.h"
+#include "tests/unit/leak_heap_walk.h"
 #include "tests/unit/leak_picture.h"
-
-struct walk {
-	struct heap heap;
-	struct heap_result result;
-	const struct model *model;
-	size_t seen;
-};
 
 static int setup(void **state)
 {
-	struct model *m = calloc(1, sizeof(*m));
-
-	*state = m;
-	return m ? 0 : -1;
-}
-
-static int teardown(void **state)
-{
-	struct model *m = *state;
-
-	if (m->memory > 0)
-		close(m->memory);
-	free(m);
-	return 0;
-}
-
-static void walk(struct walk *w, const struct picture *picture, const struct modules *modules)
-{
-	*w = (struct walk){ .seen = 0 };
-	assert_int_equal(blocks_new(&w->heap.blocks), 0);
-	assert_int_equal(heap_walk_glibc(picture, modules, &w->heap, &w->result), 0);
-	ranges_normalize(&w->heap.own);
-}
-
-static void walk_done(struct walk *w)
-{
-	heap_done(&w->heap);
-	blocks_free(w->heap.blocks);
-}
-
-/* Walks the model as its areas are now. */
-static void walk_model(struct walk *w, struct model *m)
-{
-	assert_int_equal(model_open(m), 0);
-	walk(w, &m->picture, m->modules);
-	w->model = m;
-	model_close(m);
-}
-
-static int is_expected(void *context, const struct block *found)
-{
-	struct walk *w = context;
-
-	for (size_t i = 0; i < w->model->live_count; i++) {
-		if (w->model->live[i].address == found->address) {
-			assert_int_equal(w->model->live[i].bytes, found->bytes);
-			w->seen++;
-			return 0;
-		}
-	}
-	fail_msg("%llx is not live", (unsigned long long)found->address);
-	return 1;
+	return walk_setup(state, sizeof(struct model));
 }
 
 static void finds_blocks_of_all_versions(void **state)
@@ -89,15 +32,10 @@ static void finds_blocks_of_all_versions(void **state)
 		struct walk w;
 
 		model_build(m, &model_versions[i]);
-		walk_model(&w, m);
-		if (w.result.why[0])
-			print_message("2.%u: %s\n", m->version->minor, w.result.why);
-		assert_int_equal(w.result.cover, HEAP_COVERED);
-		blocks_each(w.heap.blocks, is_expected, &w);
-		assert_int_equal(w.seen, m->live_count);
-		assert_int_equal(w.result.live_count, m->live_count);
-		assert_int_equal(w.result.live_bytes, blocks_bytes(w.heap.blocks));
-		assert_int_equal(w.result.free_count, m->free_count);
+		walk_lab(&w, heap_walk_glibc, &m->lab);
+		if (w.result.cover != HEAP_COVERED)
+			print_message("2.%u\n", m->version->minor);
+		walk_check_truth(&w, &m->lab);
 		assert_int_equal(w.result.arenas, 2);
 		assert_int_equal(w.result.mmapped, 2);
 		assert_true(sscanf(w.result.version, "2.%u", &first) == 1 &&
@@ -116,7 +54,7 @@ static void keeps_own_structures_apart(void **state)
 	struct walk w;
 
 	model_build(m, v);
-	walk_model(&w, m);
+	walk_lab(&w, heap_walk_glibc, &m->lab);
 	assert_true(ranges_contain(&w.heap.own, MODEL_MAIN));
 	assert_true(ranges_contain(&w.heap.own, MODEL_MAIN + v->state_bytes - 1));
 	assert_false(ranges_contain(&w.heap.own, MODEL_MAIN + v->state_bytes));
@@ -145,12 +83,12 @@ static const struct damage {
 
 static uint64_t first_live(const struct model *m)
 {
-	return m->live[0].address - 8;
+	return m->lab.live[0].address - 8;
 }
 
 static uint64_t last_live(const struct model *m)
 {
-	return m->live[m->live_count - 3].address - 8;
+	return m->lab.live[m->lab.live_count - 3].address - 8;
 }
 
 static uint64_t main_bin(const struct model *m)
@@ -232,15 +170,11 @@ static void tells_torn_heaps(void **state)
 
 		model_build(m, &model_versions[5]);
 		where = damages[i].where(m);
-		model_put(m, where, model_get(m, where) ^ damages[i].change);
+		lab_put(&m->lab, where, lab_get(&m->lab, where) ^ damages[i].change);
 		/* A thread holds the lock. */
-		model_put_int(m, MODEL_MAIN, 1);
-		walk_model(&w, m);
-		if (w.result.cover != HEAP_TORN)
-			fail_msg("%s: %d %s", damages[i].what, w.result.cover, w.result.why);
-		assert_int_equal(blocks_count(w.heap.blocks), 0);
-		assert_int_equal(w.heap.own.count, 0);
-		assert_true(w.result.why[0] != '\0');
+		lab_put_some(&m->lab, MODEL_MAIN, 1, 4);
+		walk_lab(&w, heap_walk_glibc, &m->lab);
+		walk_check_nothing(&w, damages[i].what, HEAP_TORN);
 		walk_done(&w);
 	}
 }
@@ -252,8 +186,8 @@ static void tells_broken_from_torn(void **state)
 	struct walk w;
 
 	model_build(m, &model_versions[5]);
-	model_put(m, first_live(m), 0x1235);
-	walk_model(&w, m);
+	lab_put(&m->lab, first_live(m), 0x1235);
+	walk_lab(&w, heap_walk_glibc, &m->lab);
 	assert_int_equal(w.result.cover, HEAP_NOT_COVERED);
 	assert_int_equal(blocks_count(w.heap.blocks), 0);
 	walk_done(&w);
@@ -265,10 +199,10 @@ static void believes_locked_heaps_that_are_whole(void **state)
 	struct walk w;
 
 	model_build(m, &model_versions[7]);
-	model_put_int(m, MODEL_MAIN, 2);
-	walk_model(&w, m);
+	lab_put_some(&m->lab, MODEL_MAIN, 2, 4);
+	walk_lab(&w, heap_walk_glibc, &m->lab);
 	assert_int_equal(w.result.cover, HEAP_COVERED);
-	assert_int_equal(blocks_count(w.heap.blocks), m->live_count);
+	assert_int_equal(blocks_count(w.heap.blocks), m->lab.live_count);
 	walk_done(&w);
 }
 
@@ -279,10 +213,10 @@ static void takes_a_list_that_is_one_ahead_of_its_count(void **state)
 
 	for (int counted = 1; counted <= 3; counted++) {
 		model_build(m, &model_versions[7]);
-		*model_byte(m, model_get(m, tcache_pointer(m)) + 6, 1) = (uint8_t)counted;
-		walk_model(&w, m);
+		*lab_byte(&m->lab, lab_get(&m->lab, tcache_pointer(m)) + 6, 1) = (uint8_t)counted;
+		walk_lab(&w, heap_walk_glibc, &m->lab);
 		assert_int_equal(w.result.cover, HEAP_COVERED);
-		assert_int_equal(w.result.free_count, m->free_count);
+		assert_int_equal(w.result.free_count, m->lab.free_count);
 		walk_done(&w);
 	}
 }
@@ -294,11 +228,11 @@ static void finds_the_tcache_of_nobody(void **state)
 	struct walk w;
 
 	model_build(m, &model_versions[7]);
-	model_put(m, tcache_pointer(m), 0);
-	walk_model(&w, m);
+	lab_put(&m->lab, tcache_pointer(m), 0);
+	walk_lab(&w, heap_walk_glibc, &m->lab);
 	assert_int_equal(w.result.cover, HEAP_COVERED);
-	assert_int_equal(w.result.free_count, m->free_count);
-	assert_int_equal(blocks_count(w.heap.blocks), m->live_count);
+	assert_int_equal(w.result.free_count, m->lab.free_count);
+	assert_int_equal(blocks_count(w.heap.blocks), m->lab.live_count);
 	walk_done(&w);
 }
 
@@ -310,28 +244,28 @@ static void ends_in_cycles(void **state)
 
 	/* A fastbin whose first block follows itself. */
 	model_build(m, &model_versions[5]);
-	first = model_get(m, fastbin(m));
-	model_put(m, first + 16, first);
-	walk_model(&w, m);
+	first = lab_get(&m->lab, fastbin(m));
+	lab_put(&m->lab, first + 16, first);
+	walk_lab(&w, heap_walk_glibc, &m->lab);
 	assert_int_equal(w.result.cover, HEAP_NOT_COVERED);
 	walk_done(&w);
 	/* A ring of arenas that does not come back. */
 	model_build(m, &model_versions[5]);
-	model_put(m, MODEL_ARENA + m->version->heap_info + m->version->next,
+	lab_put(&m->lab, MODEL_ARENA + m->version->heap_info + m->version->next,
 		  MODEL_ARENA + m->version->heap_info);
-	walk_model(&w, m);
+	walk_lab(&w, heap_walk_glibc, &m->lab);
 	assert_int_equal(w.result.cover, HEAP_NOT_COVERED);
 	walk_done(&w);
 	/* One that leads to what is no arena. */
 	model_build(m, &model_versions[5]);
-	model_put(m, MODEL_ARENA, MODEL_ARENA);
-	walk_model(&w, m);
+	lab_put(&m->lab, MODEL_ARENA, MODEL_ARENA);
+	walk_lab(&w, heap_walk_glibc, &m->lab);
 	assert_int_equal(w.result.cover, HEAP_NOT_COVERED);
 	walk_done(&w);
 	/* A heap that is its own predecessor. */
 	model_build(m, &model_versions[5]);
-	model_put(m, MODEL_ARENA + 8, MODEL_ARENA);
-	walk_model(&w, m);
+	lab_put(&m->lab, MODEL_ARENA + 8, MODEL_ARENA);
+	walk_lab(&w, heap_walk_glibc, &m->lab);
 	assert_int_equal(w.result.cover, HEAP_COVERED);
 	walk_done(&w);
 }
@@ -343,7 +277,7 @@ static void says_that_it_is_absent(void **state)
 
 	model_build(m, &model_versions[7]);
 	memset(m->libc + 0x2000, 0, MODEL_LIBC_BYTES - 0x2000);
-	walk_model(&w, m);
+	walk_lab(&w, heap_walk_glibc, &m->lab);
 	assert_int_equal(w.result.cover, HEAP_ABSENT);
 	assert_int_equal(blocks_count(w.heap.blocks), 0);
 	walk_done(&w);
@@ -374,14 +308,6 @@ static void *allocate(void *index)
 	return NULL;
 }
 
-static int open_file(void *context, const struct procmap *map)
-{
-	int fd = open(map->path, O_RDONLY | O_CLOEXEC);
-
-	(void)context;
-	return fd < 0 ? -errno : fd;
-}
-
 static bool is_kept(const void *p)
 {
 	for (unsigned int i = 0; i < THREADS * MINE; i++) {
@@ -408,7 +334,7 @@ static void check_thread(const struct walk *w, unsigned int thread)
 
 static void finds_its_own_blocks(void **state)
 {
-	struct module_source source = { open_file, model_read_memory, NULL };
+	struct module_source source = { lab_open_file, lab_read_memory, NULL };
 	pthread_t threads[THREADS];
 	struct modules *modules;
 	struct picture picture;
@@ -428,7 +354,7 @@ static void finds_its_own_blocks(void **state)
 	source.context = &picture;
 	assert_int_equal(modules_new(&source, &modules), 0);
 	assert_true(modules_update(modules, &picture.maps) >= 0);
-	walk(&w, &picture, modules);
+	walk_picture(&w, heap_walk_glibc, &picture, modules);
 	if (w.result.why[0])
 		print_message("%s\n", w.result.why);
 	assert_int_equal(w.result.cover, HEAP_COVERED);
@@ -459,5 +385,5 @@ int main(void)
 		cmocka_unit_test(finds_its_own_blocks),
 	};
 
-	return cmocka_run_group_tests(tests, setup, teardown);
+	return cmocka_run_group_tests(tests, setup, walk_teardown);
 }

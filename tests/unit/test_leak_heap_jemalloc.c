@@ -11,65 +11,19 @@
 
 #include <string.h>
 
+#include "tests/unit/leak_heap_walk.h"
 #include "tests/unit/leak_jemalloc_model.h"
-
-struct walk {
-	struct heap heap;
-	struct heap_result result;
-	const struct jemodel *model;
-	size_t seen;
-};
 
 static int setup(void **state)
 {
-	*state = calloc(1, sizeof(struct jemodel));
-	return *state ? 0 : -1;
-}
-
-static int teardown(void **state)
-{
-	struct jemodel *m = *state;
-
-	if (m->memory > 0)
-		close(m->memory);
-	free(m);
-	return 0;
+	return walk_setup(state, sizeof(struct jemodel));
 }
 
 /* Walks the model as its areas are now. */
 static void walk(struct walk *w, struct jemodel *m)
 {
-	*w = (struct walk){ .model = m };
-	assert_int_equal(jemodel_open(m), 0);
-	assert_int_equal(blocks_new(&w->heap.blocks), 0);
-	assert_int_equal(heap_walk_jemalloc(&m->picture, m->modules, &w->heap, &w->result), 0);
-	jemodel_close(m);
-	ranges_normalize(&w->heap.own);
-	if (w->result.cover != HEAP_COVERED) {
-		assert_int_equal(blocks_count(w->heap.blocks), 0);
-		assert_int_equal(w->heap.own.count, 0);
-	}
-}
-
-static void walk_done(struct walk *w)
-{
-	heap_done(&w->heap);
-	blocks_free(w->heap.blocks);
-}
-
-static int is_expected(void *context, const struct block *found)
-{
-	struct walk *w = context;
-
-	for (size_t i = 0; i < w->model->live_count; i++) {
-		if (w->model->live[i].address == found->address) {
-			assert_int_equal(w->model->live[i].bytes, found->bytes);
-			w->seen++;
-			return 0;
-		}
-	}
-	fail_msg("%llx is not live", (unsigned long long)found->address);
-	return 1;
+	walk_lab(w, heap_walk_jemalloc, &m->lab);
+	walk_check_sound(w);
 }
 
 static void finds_all_blocks(void **state)
@@ -79,15 +33,8 @@ static void finds_all_blocks(void **state)
 
 	jemodel_build(m);
 	walk(&w, m);
-	if (w.result.why[0])
-		print_message("%s\n", w.result.why);
-	assert_int_equal(w.result.cover, HEAP_COVERED);
+	walk_check_truth(&w, &m->lab);
 	assert_string_equal(w.result.version, "5.3.0");
-	blocks_each(w.heap.blocks, is_expected, &w);
-	assert_int_equal(w.seen, m->live_count);
-	assert_int_equal(w.result.live_count, m->live_count);
-	assert_int_equal(w.result.live_bytes, blocks_bytes(w.heap.blocks));
-	assert_int_equal(w.result.free_count, m->free_count);
 	assert_int_equal(w.result.arenas, 1);
 	walk_done(&w);
 }
@@ -104,13 +51,13 @@ static void keeps_own_structures_apart(void **state)
 	assert_false(ranges_contain(&w.heap.own, JEMODEL_BINS));
 	assert_true(ranges_contain(&w.heap.own, JEMODEL_BASE));
 	assert_true(ranges_contain(&w.heap.own, JEMODEL_BASE + (4 << 20) - 1));
-	assert_true(ranges_contain(&w.heap.own, m->stack_at));
-	assert_true(ranges_contain(&w.heap.own, m->made_at));
+	assert_true(ranges_contain(&w.heap.own, JEMODEL_STACK));
+	assert_true(ranges_contain(&w.heap.own, JEMODEL_MADE));
 	/* free pages */
 	assert_true(ranges_contain(&w.heap.own, JEMODEL_HEAP + JEMODEL_HEAP_PAGES * 4096 - 1));
 	segments = blocks_segments(w.heap.blocks);
-	assert_false(ranges_contain(segments, m->stack_at));
-	assert_true(ranges_contain(segments, m->live[0].address));
+	assert_false(ranges_contain(segments, JEMODEL_STACK));
+	assert_true(ranges_contain(segments, m->lab.live[0].address));
 	walk_done(&w);
 }
 
@@ -121,13 +68,13 @@ static void leaves_the_cache_of_nobody_to_the_roots(void **state)
 	struct walk w;
 
 	jemodel_build(m);
-	jemodel_put(m, m->made_at + 8 + 37 * 32 + 8, 0);	/* no structs behind the stacks */
+	lab_put(&m->lab, JEMODEL_MADE + 8 + 37 * 32 + 8, 0);	/* no structs behind the stacks */
 	walk(&w, m);
 	assert_int_equal(w.result.cover, HEAP_COVERED);
-	assert_int_equal(w.result.live_count, m->live_count);
-	assert_true(ranges_contain(&w.heap.own, m->stack_at));
-	assert_false(ranges_contain(&w.heap.own, m->made_at));
-	assert_false(ranges_contain(blocks_segments(w.heap.blocks), m->made_at));
+	assert_int_equal(w.result.live_count, m->lab.live_count);
+	assert_true(ranges_contain(&w.heap.own, JEMODEL_STACK));
+	assert_false(ranges_contain(&w.heap.own, JEMODEL_MADE));
+	assert_false(ranges_contain(blocks_segments(w.heap.blocks), JEMODEL_MADE));
 	walk_done(&w);
 }
 
@@ -165,14 +112,12 @@ static void refuses_what_does_not_agree(void **state)
 		struct walk w;
 
 		jemodel_build(m);
-		jemodel_put(m, where, jemodel_get(m, where) ^ damages[i].change);
+		lab_put(&m->lab, where, lab_get(&m->lab, where) ^ damages[i].change);
 		walk(&w, m);
-		if (w.result.cover != HEAP_NOT_COVERED)
-			fail_msg("%s: %d", damages[i].what, w.result.cover);
-		assert_true(w.result.why[0] != '\0');
+		walk_check_nothing(&w, damages[i].what, HEAP_NOT_COVERED);
 		walk_done(&w);
 		/* With a thread in it, another picture may be better. */
-		m->rip = JEMODEL_EXPORTED + 8;
+		m->lab.registers.rip = JEMODEL_EXPORTED + 8;
 		walk(&w, m);
 		if (w.result.cover != HEAP_TORN && i != 7)
 			fail_msg("%s: %d %s", damages[i].what, w.result.cover, w.result.why);
@@ -186,20 +131,20 @@ static void refuses_pictures_of_threads_at_work_in_it(void **state)
 	struct walk w;
 
 	jemodel_build(m);
-	m->rip = JEMODEL_HIDDEN;
+	m->lab.registers.rip = JEMODEL_HIDDEN;
 	walk(&w, m);
 	assert_int_equal(w.result.cover, HEAP_TORN);
 	walk_done(&w);
 	/* Where all is whole. */
-	m->rip = JEMODEL_EXPORTED;
+	m->lab.registers.rip = JEMODEL_EXPORTED;
 	walk(&w, m);
 	assert_int_equal(w.result.cover, HEAP_COVERED);
-	assert_int_equal(w.result.live_count, m->live_count);
+	assert_int_equal(w.result.live_count, m->lab.live_count);
 	walk_done(&w);
 	/* A background thread of its own has no cache. */
-	jemodel_put(m, JEMODEL_CACHE, 0);
-	jemodel_put(m, m->stack_at, 0);
-	m->rip = JEMODEL_HIDDEN;
+	lab_put(&m->lab, JEMODEL_CACHE, 0);
+	lab_put(&m->lab, JEMODEL_STACK, 0);
+	m->lab.registers.rip = JEMODEL_HIDDEN;
 	walk(&w, m);
 	assert_int_equal(w.result.cover, HEAP_COVERED);
 	walk_done(&w);
@@ -216,12 +161,12 @@ static void refuses_caches_of_what_is_no_block(void **state)
 		uint64_t slot;
 
 		jemodel_build(m);
-		slot = m->stack_at + 8 + 2 * 32 + 24;	/* the last of class 2 */
-		jemodel_put(m, slot, jemodel_get(m, slot) + wrong[i]);
+		slot = JEMODEL_STACK + 8 + 2 * 32 + 24;	/* the last of class 2 */
+		lab_put(&m->lab, slot, lab_get(&m->lab, slot) + wrong[i]);
 		walk(&w, m);
 		assert_int_equal(w.result.cover, HEAP_NOT_COVERED);
 		walk_done(&w);
-		jemodel_put(m, slot, jemodel_get(m, slot - 8));
+		lab_put(&m->lab, slot, lab_get(&m->lab, slot - 8));
 		walk(&w, m);
 		assert_int_equal(w.result.cover, HEAP_NOT_COVERED);
 		walk_done(&w);
@@ -234,12 +179,12 @@ static void refuses_blocks_where_no_memory_is(void **state)
 	struct walk w;
 
 	jemodel_build(m);
-	m->maps = "7f0000000000-7f0000002000 r-xp 00000000 08:01 77 /lib/libjemalloc.so.2\n"
-		  "7f0000002000-7f0000003000 rw-p 00002000 08:01 77 /lib/libjemalloc.so.2\n"
-		  "7f0000003000-7f0000203000 rw-p 00000000 00:00 0\n"
-		  "7f0080000000-7f0080400000 rw-p 00000000 00:00 0\n"
-		  "7f0100000000-7f0100020000 rw-p 00000000 00:00 0\n"
-		  "7f0200000000-7f0200002000 rw-p 00000000 00:00 0\n";
+	m->lab.maps = "7f0000000000-7f0000002000 r-xp 00000000 08:01 77 /lib/libjemalloc.so.2\n"
+		      "7f0000002000-7f0000003000 rw-p 00002000 08:01 77 /lib/libjemalloc.so.2\n"
+		      "7f0000003000-7f0000203000 rw-p 00000000 00:00 0\n"
+		      "7f0080000000-7f0080400000 rw-p 00000000 00:00 0\n"
+		      "7f0100000000-7f0100020000 rw-p 00000000 00:00 0\n"
+		      "7f0200000000-7f0200002000 rw-p 00000000 00:00 0\n";
 	walk(&w, m);
 	assert_int_equal(w.result.cover, HEAP_NOT_COVERED);
 	walk_done(&w);
@@ -264,40 +209,29 @@ static void says_which_versions_it_does_not_know(void **state)
 	walk_done(&w);
 }
 
-static uint64_t draw(uint64_t *random)
-{
-	*random ^= *random << 13;
-	*random ^= *random >> 7;
-	*random ^= *random << 17;
-	return *random;
-}
-
 /* Whatever stands there: it ends soon, and what is covered agrees with its sums. */
 static void survives_any_words(void **state)
 {
 	struct jemodel *m = *state;
-	uint64_t random = 88172645463325252u;
+	uint64_t random = LAB_RANDOM;
 
 	for (unsigned int i = 0; i < 1500; i++) {
-		struct jemodel_area area[JEMODEL_AREAS];
 		struct walk w;
 
 		jemodel_build(m);
-		jemodel_areas(m, area);
-		for (uint64_t n = draw(&random) % 4 + 1; n > 0; n--) {
-			const struct jemodel_area *a = &area[draw(&random) % JEMODEL_AREAS];
-			uint64_t where = a->address + draw(&random) % (a->bytes / 8) * 8;
-			uint64_t word = jemodel_get(m, where);
+		for (uint64_t n = lab_draw(&random) % 4 + 1; n > 0; n--) {
+			uint64_t index = lab_draw(&random) % m->lab.area_count;
+			const struct lab_area *a = &m->lab.area[index];
+			uint64_t where = a->address + lab_draw(&random) % (a->bytes / 8) * 8;
+			uint64_t word = lab_get(&m->lab, where);
 
-			if (draw(&random) % 4 == 0)
-				word = JEMODEL_HEAP + draw(&random) % 0x200000;
+			if (lab_draw(&random) % 4 == 0)
+				word = JEMODEL_HEAP + lab_draw(&random) % 0x200000;
 			else
-				word ^= 1ull << draw(&random) % 64;
-			jemodel_put(m, where, word);
+				word ^= 1ull << lab_draw(&random) % 64;
+			lab_put(&m->lab, where, word);
 		}
 		walk(&w, m);
-		if (w.result.cover == HEAP_COVERED)
-			assert_int_equal(blocks_count(w.heap.blocks), w.result.live_count);
 		walk_done(&w);
 	}
 }
@@ -316,5 +250,5 @@ int main(void)
 		cmocka_unit_test(survives_any_words),
 	};
 
-	return cmocka_run_group_tests(tests, setup, teardown);
+	return cmocka_run_group_tests(tests, setup, walk_teardown);
 }

@@ -17,70 +17,13 @@
 
 #include "src/base/sanitized.h"
 #include "src/leak/mark.h"
+#include "tests/unit/leak_heap_walk.h"
 #include "tests/unit/leak_mimalloc_model.h"
 #include "tests/unit/leak_picture.h"
 
-struct walk {
-	struct heap heap;
-	struct heap_result result;
-	const struct mimodel *model;
-	size_t seen;
-};
-
 static int setup(void **state)
 {
-	struct mimodel *m = calloc(1, sizeof(*m));
-
-	*state = m;
-	return m ? 0 : -1;
-}
-
-static int teardown(void **state)
-{
-	struct mimodel *m = *state;
-
-	if (m->memory > 0)
-		close(m->memory);
-	free(m);
-	return 0;
-}
-
-static void walk(struct walk *w, const struct picture *picture, const struct modules *modules)
-{
-	*w = (struct walk){ .seen = 0 };
-	assert_int_equal(blocks_new(&w->heap.blocks), 0);
-	assert_int_equal(heap_walk_mimalloc(picture, modules, &w->heap, &w->result), 0);
-	ranges_normalize(&w->heap.own);
-}
-
-static void walk_done(struct walk *w)
-{
-	heap_done(&w->heap);
-	blocks_free(w->heap.blocks);
-}
-
-/* Walks the model as its areas are now. */
-static void walk_model(struct walk *w, struct mimodel *m)
-{
-	assert_int_equal(mimodel_open(m), 0);
-	walk(w, &m->picture, m->modules);
-	w->model = m;
-	mimodel_close(m);
-}
-
-static int is_expected(void *context, const struct block *found)
-{
-	struct walk *w = context;
-
-	for (size_t i = 0; i < w->model->live_count; i++) {
-		if (w->model->live[i].address == found->address) {
-			assert_int_equal(w->model->live[i].bytes, found->bytes);
-			w->seen++;
-			return 0;
-		}
-	}
-	fail_msg("%llx is not live", (unsigned long long)found->address);
-	return 1;
+	return walk_setup(state, sizeof(struct mimodel));
 }
 
 static void finds_blocks_of_all_builds(void **state)
@@ -91,15 +34,10 @@ static void finds_blocks_of_all_builds(void **state)
 		struct walk w;
 
 		mimodel_make(m, (enum mimodel_build)build);
-		walk_model(&w, m);
-		if (w.result.why[0])
-			print_message("build %d: %s\n", build, w.result.why);
-		assert_int_equal(w.result.cover, HEAP_COVERED);
-		blocks_each(w.heap.blocks, is_expected, &w);
-		assert_int_equal(w.seen, m->live_count);
-		assert_int_equal(w.result.live_count, m->live_count);
-		assert_int_equal(w.result.live_bytes, blocks_bytes(w.heap.blocks));
-		assert_int_equal(w.result.free_count, m->free_count);
+		walk_lab(&w, heap_walk_mimalloc, &m->lab);
+		if (w.result.cover != HEAP_COVERED)
+			print_message("build %d\n", build);
+		walk_check_truth(&w, &m->lab);
 		assert_int_equal(w.result.arenas, 2);
 		assert_string_equal(w.result.allocator, "mimalloc");
 		walk_done(&w);
@@ -113,7 +51,7 @@ static void keeps_own_structures_apart(void **state)
 	struct walk w;
 
 	mimodel_make(m, MIMODEL_PLAIN);
-	walk_model(&w, m);
+	walk_lab(&w, heap_walk_mimalloc, &m->lab);
 	segments = blocks_segments(w.heap.blocks);
 	assert_true(ranges_contain(&w.heap.own, MIMODEL_FIRST));
 	assert_true(ranges_contain(&w.heap.own, MIMODEL_FIRST + 0xffff));
@@ -170,19 +108,15 @@ static void damage(struct mimodel *m, const struct damage *d)
 	uint64_t where = (d->slice ? first_page(m, d->slice) : MIMODEL_FIRST) + d->offset;
 
 	mimodel_make(m, MIMODEL_PLAIN);
-	mimodel_put(m, where, mimodel_get(m, where) ^ d->change);
+	lab_put(&m->lab, where, lab_get(&m->lab, where) ^ d->change);
 }
 
 static void expect_nothing(struct mimodel *m, enum heap_cover cover, const char *what)
 {
 	struct walk w;
 
-	walk_model(&w, m);
-	if (w.result.cover != cover)
-		fail_msg("%s: %d %s", what, w.result.cover, w.result.why);
-	assert_int_equal(blocks_count(w.heap.blocks), 0);
-	assert_int_equal(w.heap.own.count, 0);
-	assert_true(w.result.why[0] != '\0');
+	walk_lab(&w, heap_walk_mimalloc, &m->lab);
+	walk_check_nothing(&w, what, cover);
 	walk_done(&w);
 }
 
@@ -194,7 +128,7 @@ static void tells_torn_from_broken(void **state)
 		damage(m, &damages[i]);
 		/* Nobody is in malloc, so another picture would be the same. */
 		expect_nothing(m, HEAP_NOT_COVERED, damages[i].what);
-		m->rip = MIMODEL_CODE;
+		m->lab.registers.rip = MIMODEL_CODE;
 		expect_nothing(m, HEAP_TORN, damages[i].what);
 	}
 }
@@ -206,21 +140,21 @@ static void checks_what_is_queued_on_heaps(void **state)
 
 	mimodel_make(m, MIMODEL_PLAIN);
 	head = mimodel_delayed(m, MIMODEL_MAIN);
-	block = mimodel_get(m, head);
+	block = lab_get(&m->lab, head);
 	/* A cycle; a block that is no block; one that a page has as free; one of nobody. */
-	mimodel_put(m, block, block);
+	lab_put(&m->lab, block, block);
 	expect_nothing(m, HEAP_NOT_COVERED, "a cycle");
 	mimodel_make(m, MIMODEL_PLAIN);
-	mimodel_put(m, head, block + 8);
+	lab_put(&m->lab, head, block + 8);
 	expect_nothing(m, HEAP_NOT_COVERED, "the midst of a block");
 	mimodel_make(m, MIMODEL_PLAIN);
-	mimodel_put(m, head, mimodel_get(m, mimodel_page(m, MIMODEL_FIRST, 1) + 16));
+	lab_put(&m->lab, head, lab_get(&m->lab, mimodel_page(m, MIMODEL_FIRST, 1) + 16));
 	expect_nothing(m, HEAP_NOT_COVERED, "a free block");
 	mimodel_make(m, MIMODEL_PLAIN);
-	mimodel_put(m, head, MIMODEL_FIRST + 0x100000);
+	lab_put(&m->lab, head, MIMODEL_FIRST + 0x100000);
 	expect_nothing(m, HEAP_NOT_COVERED, "a block in no page");
 	mimodel_make(m, MIMODEL_PLAIN);
-	mimodel_put(m, head, MIMODEL_LIB);
+	lab_put(&m->lab, head, MIMODEL_LIB);
 	expect_nothing(m, HEAP_NOT_COVERED, "a block in no segment");
 }
 
@@ -229,10 +163,10 @@ static void compares_with_what_threads_count(void **state)
 	struct mimodel *m = *state;
 
 	mimodel_make(m, MIMODEL_PLAIN);
-	mimodel_put(m, mimodel_segment_count(MIMODEL_OTHER_TLD), 2);
+	lab_put(&m->lab, mimodel_segment_count(MIMODEL_OTHER_TLD), 2);
 	expect_nothing(m, HEAP_NOT_COVERED, "one segment more");
 	mimodel_make(m, MIMODEL_PLAIN);
-	mimodel_put(m, mimodel_segment_count(MIMODEL_TLD) + 16, 32 << 20);
+	lab_put(&m->lab, mimodel_segment_count(MIMODEL_TLD) + 16, 32 << 20);
 	expect_nothing(m, HEAP_NOT_COVERED, "smaller segments");
 }
 
@@ -244,21 +178,21 @@ static void says_what_it_does_not_know(void **state)
 	/* Not there; there and never used. */
 	mimodel_make(m, MIMODEL_PLAIN);
 	memset(m->lib + 0x2000, 0, MIMODEL_LIB_BYTES - 0x2000);
-	walk_model(&w, m);
+	walk_lab(&w, heap_walk_mimalloc, &m->lab);
 	assert_int_equal(w.result.cover, HEAP_ABSENT);
 	walk_done(&w);
 	mimodel_make(m, MIMODEL_PLAIN);
-	mimodel_put(m, mimodel_delayed(m, MIMODEL_MAIN) + 24, 0);
-	walk_model(&w, m);
+	lab_put(&m->lab, mimodel_delayed(m, MIMODEL_MAIN) + 24, 0);
+	walk_lab(&w, heap_walk_mimalloc, &m->lab);
 	assert_int_equal(w.result.cover, HEAP_ABSENT);
 	walk_done(&w);
 	/* A heap of another shape: unused, and used. */
 	mimodel_make(m, MIMODEL_PLAIN);
-	mimodel_put(m, MIMODEL_MAIN, 0);
-	walk_model(&w, m);
+	lab_put(&m->lab, MIMODEL_MAIN, 0);
+	walk_lab(&w, heap_walk_mimalloc, &m->lab);
 	assert_int_equal(w.result.cover, HEAP_ABSENT);
 	walk_done(&w);
-	mimodel_put(m, MIMODEL_MAIN + 8 + 129 * 8 + 24, MIMODEL_FIRST);
+	lab_put(&m->lab, MIMODEL_MAIN + 8 + 129 * 8 + 24, MIMODEL_FIRST);
 	expect_nothing(m, HEAP_NOT_COVERED, "another layout");
 }
 
@@ -273,15 +207,15 @@ static void wants_proof_of_a_version_that_is_not_told(void **state)
 		uint64_t page = first_page(m, slice);
 
 		for (unsigned int offset = 16; offset <= 40; offset += 8)
-			mimodel_put(m, page + offset,
-				    offset == 24 ? mimodel_get(m, page + 24) & ~0xffffffffull : 0);
-		mimodel_put(m, page + capacity_offset,
-			    mimodel_get(m, page + capacity_offset) & ~0xffff0000ull);
+			lab_put(&m->lab, page + offset, offset == 24 ?
+				lab_get(&m->lab, page + 24) & ~0xffffffffull : 0);
+		lab_put(&m->lab, page + capacity_offset,
+			lab_get(&m->lab, page + capacity_offset) & ~0xffff0000ull);
 	}
-	mimodel_put(m, mimodel_delayed(m, MIMODEL_MAIN), 0);
-	mimodel_put(m, mimodel_delayed(m, MIMODEL_OTHER), 0);
+	lab_put(&m->lab, mimodel_delayed(m, MIMODEL_MAIN), 0);
+	lab_put(&m->lab, mimodel_delayed(m, MIMODEL_OTHER), 0);
 	/* The other thread is not there. */
-	mimodel_put(m, MIMODEL_SECOND + 216, 0);
+	lab_put(&m->lab, MIMODEL_SECOND + 216, 0);
 	expect_nothing(m, HEAP_NOT_COVERED, "no list to look at");
 }
 
@@ -290,7 +224,7 @@ static enum block_kind kind_by(struct walk *w, struct mimodel *m, uint64_t offse
 {
 	struct root_word word = { .value = m->aligned + offset, .class = ROOT_REGISTERS };
 	struct roots roots = { .word_count = 1, .word = &word };
-	struct mark_input input = { .picture = &m->picture, .blocks = w->heap.blocks,
+	struct mark_input input = { .picture = &m->lab.picture, .blocks = w->heap.blocks,
 				    .roots = &roots, .workers = 1 };
 	struct mark_sums sums;
 
@@ -306,8 +240,8 @@ static void takes_aligned_pointers_for_start_pointers(void **state)
 	struct walk w;
 
 	mimodel_make(m, MIMODEL_PLAIN);
-	assert_int_equal(mimodel_open(m), 0);
-	walk(&w, &m->picture, m->modules);
+	assert_int_equal(lab_open(&m->lab), 0);
+	walk_picture(&w, heap_walk_mimalloc, &m->lab.picture, m->lab.modules);
 	away = -m->aligned & 255;
 	assert_true(away > 16);
 	assert_int_equal(kind_by(&w, m, 0), BLOCK_REACHABLE);
@@ -322,8 +256,8 @@ static void takes_aligned_pointers_for_start_pointers(void **state)
 	assert_int_equal(block.bytes, 160 - away);
 	assert_false(blocks_find(w.heap.blocks, start - 1, &block));
 	/* Other pages have no such blocks. */
-	assert_int_equal(blocks_set_start(w.heap.blocks, m->live[0].address + 8), -ENOENT);
-	mimodel_close(m);
+	assert_int_equal(blocks_set_start(w.heap.blocks, m->lab.live[0].address + 8), -ENOENT);
+	lab_close(&m->lab);
 	walk_done(&w);
 }
 
@@ -412,14 +346,6 @@ static bool read_all(int fd, void *buffer, size_t bytes)
 	return true;
 }
 
-static int open_file(void *context, const struct procmap *map)
-{
-	int fd = open(map->path, O_RDONLY | O_CLOEXEC);
-
-	(void)context;
-	return fd < 0 ? -errno : fd;
-}
-
 static void check_child(const struct walk *w, void *const *keep, void *const *give)
 {
 	struct block found;
@@ -440,10 +366,10 @@ static void walk_child(pid_t pid, int output)
 	struct walk w;
 
 	assert_int_equal(leak_picture_of(pid, &thread, 1, &picture), 0);
-	assert_int_equal(modules_new(&(struct module_source){ .open_file = open_file }, &modules),
-			 0);
+	assert_int_equal(modules_new(&(struct module_source){ .open_file = lab_open_file },
+				     &modules), 0);
 	assert_true(modules_update(modules, &picture.maps) >= 0);
-	walk(&w, &picture, modules);
+	walk_picture(&w, heap_walk_mimalloc, &picture, modules);
 	if (w.result.cover != HEAP_COVERED)
 		fail_msg("%s %s: %s", w.result.allocator, w.result.version, w.result.why);
 	print_message("version %s, %llu blocks\n", w.result.version,
@@ -480,16 +406,18 @@ static void finds_blocks_of_a_real_program(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(finds_blocks_of_all_builds, setup, teardown),
-		cmocka_unit_test_setup_teardown(keeps_own_structures_apart, setup, teardown),
-		cmocka_unit_test_setup_teardown(tells_torn_from_broken, setup, teardown),
-		cmocka_unit_test_setup_teardown(checks_what_is_queued_on_heaps, setup, teardown),
-		cmocka_unit_test_setup_teardown(compares_with_what_threads_count, setup, teardown),
-		cmocka_unit_test_setup_teardown(says_what_it_does_not_know, setup, teardown),
+		cmocka_unit_test_setup_teardown(finds_blocks_of_all_builds, setup, walk_teardown),
+		cmocka_unit_test_setup_teardown(keeps_own_structures_apart, setup, walk_teardown),
+		cmocka_unit_test_setup_teardown(tells_torn_from_broken, setup, walk_teardown),
+		cmocka_unit_test_setup_teardown(checks_what_is_queued_on_heaps, setup,
+						walk_teardown),
+		cmocka_unit_test_setup_teardown(compares_with_what_threads_count, setup,
+						walk_teardown),
+		cmocka_unit_test_setup_teardown(says_what_it_does_not_know, setup, walk_teardown),
 		cmocka_unit_test_setup_teardown(wants_proof_of_a_version_that_is_not_told, setup,
-						teardown),
+						walk_teardown),
 		cmocka_unit_test_setup_teardown(takes_aligned_pointers_for_start_pointers, setup,
-						teardown),
+						walk_teardown),
 		cmocka_unit_test(finds_blocks_of_a_real_program),
 	};
 

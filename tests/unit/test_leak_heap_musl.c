@@ -13,56 +13,26 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 
+#include "tests/unit/leak_heap_walk.h"
 #include "tests/unit/leak_musl_model.h"
 #include "tests/unit/leak_picture.h"
 #include "tests/unit/leak_victim.h"
 
-struct walk {
-	struct heap heap;
-	struct heap_result result;
+static int setup(void **state)
+{
+	return walk_setup(state, sizeof(struct musl_model));
+}
+
+/* Walks the model as its areas are now. */
+static void walk_model(struct walk *w, struct musl_model *m)
+{
+	walk_lab(w, heap_walk_musl, &m->lab);
+}
+
+struct comparison {
 	const struct block *expected;	/* ascending */
 	size_t expected_count, seen, extra;
 };
-
-static int setup(void **state)
-{
-	struct musl_model *m = calloc(1, sizeof(*m));
-
-	*state = m;
-	return m ? 0 : -1;
-}
-
-static int teardown(void **state)
-{
-	struct musl_model *m = *state;
-
-	if (m->memory > 0)
-		close(m->memory);
-	free(m);
-	return 0;
-}
-
-static void walk(struct walk *w, const struct picture *picture, const struct modules *modules)
-{
-	*w = (struct walk){ .seen = 0 };
-	assert_int_equal(blocks_new(&w->heap.blocks), 0);
-	assert_int_equal(heap_walk_musl(picture, modules, &w->heap, &w->result), 0);
-	ranges_normalize(&w->heap.own);
-}
-
-static void walk_done(struct walk *w)
-{
-	heap_done(&w->heap);
-	blocks_free(w->heap.blocks);
-}
-
-/* Walks the model as its places are now. */
-static void walk_model(struct walk *w, struct musl_model *m)
-{
-	assert_int_equal(musl_model_open(m), 0);
-	walk(w, &m->picture, m->modules);
-	musl_model_close(m);
-}
 
 static int by_address(const void *a, const void *b)
 {
@@ -74,31 +44,31 @@ static int by_address(const void *a, const void *b)
 /* Both ascend. */
 static int compare(void *context, const struct block *found)
 {
-	struct walk *w = context;
+	struct comparison *c = context;
 
-	if (w->seen < w->expected_count && w->expected[w->seen].address < found->address)
-		fail_msg("%" PRIx64 " was not found", w->expected[w->seen].address);
-	if (w->seen == w->expected_count || w->expected[w->seen].address != found->address) {
-		w->extra++;
+	if (c->seen < c->expected_count && c->expected[c->seen].address < found->address)
+		fail_msg("%" PRIx64 " was not found", c->expected[c->seen].address);
+	if (c->seen == c->expected_count || c->expected[c->seen].address != found->address) {
+		c->extra++;
 		return 0;
 	}
-	assert_int_equal(w->expected[w->seen].bytes, found->bytes);
-	w->seen++;
+	assert_int_equal(c->expected[c->seen].bytes, found->bytes);
+	c->seen++;
 	return 0;
 }
 
 /* The walk has found exactly these, and extra others. */
-static void check_blocks(struct walk *w, struct block *expected, size_t count, size_t extra)
+static void check_blocks(const struct walk *w, struct block *expected, size_t count, size_t extra)
 {
+	struct comparison c = { .expected = expected, .expected_count = count };
+
 	if (w->result.why[0])
 		print_message("%s\n", w->result.why);
 	assert_int_equal(w->result.cover, HEAP_COVERED);
 	qsort(expected, count, sizeof(*expected), by_address);
-	w->expected = expected;
-	w->expected_count = count;
-	blocks_each(w->heap.blocks, compare, w);
-	assert_int_equal(w->seen, count);
-	assert_int_equal(w->extra, extra);
+	blocks_each(w->heap.blocks, compare, &c);
+	assert_int_equal(c.seen, count);
+	assert_int_equal(c.extra, extra);
 	assert_int_equal(w->result.live_count, blocks_count(w->heap.blocks));
 	assert_int_equal(w->result.live_bytes, blocks_bytes(w->heap.blocks));
 }
@@ -110,8 +80,7 @@ static void finds_all_blocks(void **state)
 
 	musl_model_build(m);
 	walk_model(&w, m);
-	check_blocks(&w, m->live, m->live_count, 0);
-	assert_int_equal(w.result.free_count, m->free_count);
+	walk_check_truth(&w, &m->lab);
 	assert_int_equal(w.result.mmapped, 2);
 	assert_string_equal(w.result.version, "1.2.3");
 	walk_done(&w);
@@ -166,11 +135,11 @@ static void too_long(struct musl_model *m) { m->meta[MUSL_MODEL_M_ALONE]->maplen
 static void endless(struct musl_model *m) { m->meta[MUSL_MODEL_M_FAR]->maplen = ~0ull >> 12; }
 static void both_masks(struct musl_model *m) { m->meta[MUSL_MODEL_M_SLOTS]->avail_mask |= 1u << 4; }
 static void beyond(struct musl_model *m) { m->meta[MUSL_MODEL_M_SINGLE]->freed_mask |= 2; }
-static void no_meta(struct musl_model *m) { *musl_model_byte(m, MUSL_MODEL_SINGLE, 1) ^= 40; }
+static void no_meta(struct musl_model *m) { *lab_byte(&m->lab, MUSL_MODEL_SINGLE, 1) ^= 40; }
 static void slot_freed(struct musl_model *m) { m->meta[MUSL_MODEL_M_SLOTS]->freed_mask |= 2; }
 static void no_nested(struct musl_model *m)
 {
-	*musl_model_byte(m, MUSL_MODEL_SLOTS + 16 - 3, 1) |= 6 << 5;
+	*lab_byte(&m->lab, MUSL_MODEL_SLOTS + 16 - 3, 1) |= 6 << 5;
 }
 
 /* One change, as a thread in the middle of malloc or an overflow leaves it. */
@@ -200,12 +169,8 @@ static const struct {
 
 static void check_nothing(struct walk *w, const char *what, enum heap_cover cover)
 {
-	if (w->result.cover != cover)
-		fail_msg("%s: %d %s", what, w->result.cover, w->result.why);
-	assert_int_equal(blocks_count(w->heap.blocks), 0);
+	walk_check_nothing(w, what, cover);
 	assert_int_equal(blocks_segments(w->heap.blocks)->count, 0);
-	assert_int_equal(w->heap.own.count, 0);
-	assert_true(cover == HEAP_ABSENT || w->result.why[0] != '\0');
 	walk_done(w);
 }
 
@@ -219,7 +184,8 @@ static void tells_torn_from_broken(void **state)
 		for (int in = 0; in < 3; in++) {
 			musl_model_build(m);
 			damages[i].damage(m);
-			m->orig_rax = in == 0 ? UINT64_MAX : in == 1 ? SYS_futex : SYS_pause;
+			m->lab.registers.orig_rax = in == 0 ? UINT64_MAX :
+						    in == 1 ? SYS_futex : SYS_pause;
 			walk_model(&w, m);
 			check_nothing(&w, damages[i].what,
 				      in < 2 ? HEAP_TORN : HEAP_NOT_COVERED);
@@ -227,8 +193,8 @@ static void tells_torn_from_broken(void **state)
 	}
 	musl_model_build(m);
 	m->meta[MUSL_MODEL_M_SLOTS]->freed_mask |= 2;
-	m->orig_rax = UINT64_MAX;
-	m->rip = MUSL_MODEL_SLOTS;
+	m->lab.registers.orig_rax = UINT64_MAX;
+	m->lab.registers.rip = MUSL_MODEL_SLOTS;
 	walk_model(&w, m);
 	check_nothing(&w, "a thread that is not in libc", HEAP_NOT_COVERED);
 }
@@ -252,18 +218,18 @@ static void ends_in_cycles(void **state)
 static void bears_slots_halfway(void **state)
 {
 	struct musl_model *m = *state;
-	struct block expected[MUSL_MODEL_LIVE];
+	struct block expected[LAB_LIVE];
 	struct walk w;
 
 	musl_model_build(m);
 	/* as free leaves it */
-	*musl_model_byte(m, m->live[0].address - 3, 1) = 255;
+	*lab_byte(&m->lab, m->lab.live[0].address - 3, 1) = 255;
 	/* never used before */
 	m->meta[MUSL_MODEL_M_SLOTS]->freed_mask &= ~(1u << 9);
 	walk_model(&w, m);
-	memcpy(expected, m->live, sizeof(expected));
-	check_blocks(&w, expected + 1, m->live_count - 1, 0);
-	assert_int_equal(w.result.free_count, m->free_count + 1);
+	memcpy(expected, m->lab.live, sizeof(expected));
+	check_blocks(&w, expected + 1, m->lab.live_count - 1, 0);
+	assert_int_equal(w.result.free_count, m->lab.free_count + 1);
 	walk_done(&w);
 }
 
@@ -271,17 +237,17 @@ static void bears_slots_halfway(void **state)
 static void tells_slots_that_are_about_to_be(void **state)
 {
 	struct musl_model *m = *state;
-	struct block expected[MUSL_MODEL_LIVE];
+	struct block expected[LAB_LIVE];
 	struct walk w;
 
 	for (int at_hand = 0; at_hand < 2; at_hand++) {
 		musl_model_build(m);
-		m->orig_rax = SYS_futex;
-		m->rdx = MUSL_MODEL_AREA + 24 + (at_hand ? 97u : 99u) * 40;
+		m->lab.registers.orig_rax = SYS_futex;
+		m->lab.registers.rdx = MUSL_MODEL_AREA + 24 + (at_hand ? 97u : 99u) * 40;
 		walk_model(&w, m);
-		memcpy(expected, m->live, sizeof(expected));
+		memcpy(expected, m->lab.live, sizeof(expected));
 		/* the first that was made is in such a slot */
-		check_blocks(&w, expected + at_hand, m->live_count - (size_t)at_hand, 0);
+		check_blocks(&w, expected + at_hand, m->lab.live_count - (size_t)at_hand, 0);
 		walk_done(&w);
 	}
 }
@@ -293,17 +259,17 @@ static void bears_overflows(void **state)
 	struct walk w;
 
 	musl_model_build(m);
-	for (size_t i = 0; i < m->live_count; i++) {
-		struct block *block = &m->live[i];
+	for (size_t i = 0; i < m->lab.live_count; i++) {
+		struct block *block = &m->lab.live[i];
 		uint64_t end = MUSL_MODEL_SLOTS + 16 + 3 * 1008 - 4;
 
 		if (block->address != MUSL_MODEL_SLOTS + 16 + 2 * 1008 + 9 * 16)
 			continue;
-		memset(musl_model_byte(m, end - 5, 5), 0x41, 5);
+		memset(lab_byte(&m->lab, end - 5, 5), 0x41, 5);
 		block->bytes = end - block->address;
 	}
 	walk_model(&w, m);
-	check_blocks(&w, m->live, m->live_count, 0);
+	check_blocks(&w, m->lab.live, m->lab.live_count, 0);
 	walk_done(&w);
 }
 
@@ -311,28 +277,22 @@ static void bears_overflows(void **state)
 static void stands_any_change(void **state)
 {
 	struct musl_model *m = *state;
-	uint64_t random = 88172645463325252u;
+	uint64_t random = LAB_RANDOM;
 	size_t covered = 0;
 	struct walk w;
 
 	for (unsigned int i = 0; i < 3000; i++) {
 		musl_model_build(m);
 		for (unsigned int k = 0; k <= i % 3; k++) {
-			const struct musl_model_place *place;
+			uint64_t drawn = lab_draw(&random);
+			const struct lab_area *area = &m->lab.area[drawn % 4];
 
-			random ^= random << 13;
-			random ^= random >> 7;
-			random ^= random << 17;
-			place = &musl_model_places[random % 4];
-			((uint8_t *)m + place->offset)[(random >> 8) % place->bytes % 0x7000] ^=
-				(uint8_t)(random >> 40);
+			((uint8_t *)m + area->offset)[(drawn >> 8) % area->bytes % 0x7000] ^=
+				(uint8_t)(drawn >> 40);
 		}
 		walk_model(&w, m);
 		covered += w.result.cover == HEAP_COVERED;
-		if (w.result.cover != HEAP_COVERED)
-			assert_int_equal(blocks_count(w.heap.blocks) + w.heap.own.count, 0);
-		else
-			assert_int_equal(blocks_count(w.heap.blocks), w.result.live_count);
+		walk_check_sound(&w);
 		walk_done(&w);
 	}
 	assert_in_range(covered, 100, 2990);
@@ -350,13 +310,13 @@ static void tells_what_it_can_not_walk(void **state)
 	walk_model(&w, m);
 	check_nothing(&w, "none", HEAP_ABSENT);
 	/* A bin of the old allocator. */
-	memcpy(musl_model_byte(m, MUSL_MODEL_CONTEXT - 8, sizeof(bin)), bin, sizeof(bin));
+	memcpy(lab_byte(&m->lab, MUSL_MODEL_CONTEXT - 8, sizeof(bin)), bin, sizeof(bin));
 	walk_model(&w, m);
 	assert_string_equal(w.result.version, "before 1.2.1");
 	check_nothing(&w, "an old one", HEAP_NOT_COVERED);
 	/* glibc's have no locks between them. */
 	bin[3] = bin[4] = MUSL_MODEL_CONTEXT;
-	memcpy(musl_model_byte(m, MUSL_MODEL_CONTEXT - 8, sizeof(bin)), bin, sizeof(bin));
+	memcpy(lab_byte(&m->lab, MUSL_MODEL_CONTEXT - 8, sizeof(bin)), bin, sizeof(bin));
 	walk_model(&w, m);
 	check_nothing(&w, "another's bin", HEAP_ABSENT);
 }
@@ -426,7 +386,7 @@ static void check_program(const char *path, const char *scenario, bool is_static
 					 &picture), 0);
 	assert_int_equal(modules_new(&source, &modules), 0);
 	assert_int_equal(modules_update(modules, &picture.maps), 1);
-	walk(&w, &picture, modules);
+	walk_picture(&w, heap_walk_musl, &picture, modules);
 	/* The dynamic loader's: the program, what it depends on, and their order. */
 	assert_string_equal(w.result.version, is_static ? "1.2.1 or later" : w.result.version);
 	check_blocks(&w, p.block, p.count, is_static ? 0 : (size_t)(w.result.live_count - p.count));
@@ -474,15 +434,16 @@ static void finds_blocks_of_static_programs(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(finds_all_blocks, setup, teardown),
-		cmocka_unit_test_setup_teardown(keeps_own_structures_apart, setup, teardown),
-		cmocka_unit_test_setup_teardown(tells_torn_from_broken, setup, teardown),
-		cmocka_unit_test_setup_teardown(ends_in_cycles, setup, teardown),
-		cmocka_unit_test_setup_teardown(bears_slots_halfway, setup, teardown),
-		cmocka_unit_test_setup_teardown(tells_slots_that_are_about_to_be, setup, teardown),
-		cmocka_unit_test_setup_teardown(bears_overflows, setup, teardown),
-		cmocka_unit_test_setup_teardown(stands_any_change, setup, teardown),
-		cmocka_unit_test_setup_teardown(tells_what_it_can_not_walk, setup, teardown),
+		cmocka_unit_test_setup_teardown(finds_all_blocks, setup, walk_teardown),
+		cmocka_unit_test_setup_teardown(keeps_own_structures_apart, setup, walk_teardown),
+		cmocka_unit_test_setup_teardown(tells_torn_from_broken, setup, walk_teardown),
+		cmocka_unit_test_setup_teardown(ends_in_cycles, setup, walk_teardown),
+		cmocka_unit_test_setup_teardown(bears_slots_halfway, setup, walk_teardown),
+		cmocka_unit_test_setup_teardown(tells_slots_that_are_about_to_be, setup,
+						walk_teardown),
+		cmocka_unit_test_setup_teardown(bears_overflows, setup, walk_teardown),
+		cmocka_unit_test_setup_teardown(stands_any_change, setup, walk_teardown),
+		cmocka_unit_test_setup_teardown(tells_what_it_can_not_walk, setup, walk_teardown),
 		cmocka_unit_test(finds_blocks_of_programs),
 		cmocka_unit_test(finds_blocks_of_static_programs),
 	};

@@ -9,6 +9,7 @@
  * nproc	its user may have no process more (RLIMIT_NPROC, as nobody)
  * pidns	its next child founds a pid namespace: when that ends, it can't fork any more
  * share	another process shares its memory (CLONE_VM)
+ * sparse	has reserved terabytes, as some runtimes do
  * Commands: 'q' ends and prints "verdict ok|failed": pidns must still be able to fork, the
  * others see that their waits were never interrupted. A kind that can't be had here
  * prints "ready none".
@@ -111,12 +112,23 @@ static void begin_share(void)
 		victim_fail("clone");
 }
 
+static void begin_sparse(void)
+{
+	char *memory = mmap(NULL, 4ull << 40, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (memory == MAP_FAILED)
+		not_here();
+	memory[1ull << 40] = 1;
+}
+
 static const struct {
 	const char *name;
 	void (*begin)(void);
 } kinds[] = {
 	{ "userfaultfd", begin_userfaultfd }, { "errno", begin_errno }, { "kill", begin_kill },
 	{ "nproc", begin_nproc }, { "pidns", begin_pidns }, { "share", begin_share },
+	{ "sparse", begin_sparse },
 };
 
 /* As the init of the new namespace; it would be ENOMEM if there had been one before. */
