@@ -258,7 +258,8 @@ static void look_for_gap(struct watch *w)
 
 	if (epoch == w->epoch)
 		return;
-	if (w->resumed || epoch - w->epoch > 1)	/* of several gaps only the last one's end is known */
+	/* of several gaps only the last one's end is known */
+	if (w->resumed || epoch - w->epoch > 1)
 		live_lose_track(w->live, w->resumed);
 	w->epoch = epoch;
 	w->resumed = __atomic_load_n(&w->control->resumed, __ATOMIC_RELAXED);

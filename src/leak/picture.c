@@ -76,7 +76,8 @@ static int by_start(const void *a, const void *b)
 
 int picture_add_live(struct picture *picture, int live, const struct procmaps *maps)
 {
-	struct procmap *grown = reallocarray(picture->maps.map, picture->maps.count + maps->count + 1,
+	struct procmap *grown = reallocarray(picture->maps.map,
+					     picture->maps.count + maps->count + 1,
 					     sizeof(*grown));
 	size_t count = picture->maps.count;
 	int error = grown ? 0 : -ENOMEM;
