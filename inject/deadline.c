@@ -47,22 +47,26 @@ static void move_ahead(struct deadline *d)
 	__atomic_store_n(&d->control->deadline, d->deadline, __ATOMIC_RELEASE);
 }
 
-/* The shim's threads pass by until they see the new epoch. */
-static void resume(struct deadline *d)
+/* After a lapse: the shim's threads pass by until they see the new epoch. */
+static void begin_epoch(struct deadline *d)
 {
 	struct ring_control *control = d->control;
 	uint64_t now = ring_setup_tsc();
 
-	if (__atomic_load_n(&control->lapsed, __ATOMIC_ACQUIRE) < d->epoch) {
-		move_ahead(d);
-		return;
-	}
 	memset(d->table, 0, d->table_bytes);
 	d->gap_cycles += now > d->deadline ? now - d->deadline : 0;
 	__atomic_store_n(&control->gap_cycles, d->gap_cycles, __ATOMIC_RELAXED);
 	__atomic_store_n(&control->resumed, now, __ATOMIC_RELAXED);
 	move_ahead(d);
 	__atomic_store_n(&control->epoch, ++d->epoch, __ATOMIC_RELEASE);
+}
+
+static void take_turn(struct deadline *d)
+{
+	if (__atomic_load_n(&d->control->lapsed, __ATOMIC_ACQUIRE) >= d->epoch)
+		begin_epoch(d);
+	else
+		move_ahead(d);
 }
 
 static struct timespec next_turn(void)
@@ -89,7 +93,7 @@ static void *run(void *context)
 		struct timespec until = next_turn();
 
 		if (__atomic_add_fetch(&d->idle, 1, __ATOMIC_RELAXED) < HANG_TURNS)
-			resume(d);
+			take_turn(d);
 		(void)pthread_cond_timedwait(&d->ended, &d->lock, &until);
 	}
 	(void)pthread_mutex_unlock(&d->lock);
@@ -121,12 +125,18 @@ static int prepare(struct deadline *d)
 
 	if (error)
 		return -error;
+	d->lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
 	(void)pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
 	error = pthread_cond_init(&d->ended, &attributes);
 	(void)pthread_condattr_destroy(&attributes);
-	if (error)
-		return -error;
-	return -pthread_mutex_init(&d->lock, NULL);
+	return -error;
+}
+
+static void done(struct deadline *d)
+{
+	(void)pthread_cond_destroy(&d->ended);
+	(void)pthread_mutex_destroy(&d->lock);
+	free(d);
 }
 
 int deadline_start(struct attachment *a)
@@ -144,10 +154,13 @@ int deadline_start(struct attachment *a)
 	d->epoch = ours.epoch;
 	move_ahead(d);
 	error = prepare(d);
-	if (!error)
-		error = start_thread(d);
 	if (error) {
 		free(d);
+		return error;
+	}
+	error = start_thread(d);
+	if (error) {
+		done(d);
 		return error;
 	}
 	a->clock = d;
@@ -169,7 +182,5 @@ void deadline_stop(struct deadline *d)
 	(void)pthread_cond_signal(&d->ended);
 	(void)pthread_mutex_unlock(&d->lock);
 	(void)pthread_join(d->thread, NULL);
-	(void)pthread_cond_destroy(&d->ended);
-	(void)pthread_mutex_destroy(&d->lock);
-	free(d);
+	done(d);
 }

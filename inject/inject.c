@@ -37,13 +37,13 @@ static int undo_lock(struct inject *in)
 	return 0;
 }
 
-/* One that was killed a moment ago has it until its last thread is gone. */
+/* Who was killed a moment ago has the name until its last thread is gone. */
 static bool bind_soon(int fd, const struct sockaddr_un *name, socklen_t bytes)
 {
 	const struct timespec pause = { 0, LOCK_LIMIT_NS / LOCK_TRIES };
 
 	for (unsigned int i = 0; bind(fd, (const struct sockaddr *)name, bytes) < 0; i++) {
-		if (i == LOCK_TRIES)
+		if (errno != EADDRINUSE || i == LOCK_TRIES)
 			return false;
 		(void)nanosleep(&pause, NULL);
 	}

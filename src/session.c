@@ -501,10 +501,7 @@ static void take_picture(struct session *s, struct watch *watch)
 			   "no leak report", error);
 		return;
 	}
-	s->link.reply.text[0] = s->leaks.torn ? '\0' : s->link.reply.text[0];
-	(void)fail(s, refused ? SESSION_REFUSED : SESSION_FAILED,
-		   s->leaks.torn ? "its allocator is at work in every picture: no leak report" :
-				   "no picture of its memory", error);
+	(void)fail(s, refused ? SESSION_REFUSED : SESSION_FAILED, "no leak report", error);
 	if (session_leaks_thaw(&s->leaks))	/* half of one is none */
 		(void)fail(s, SESSION_DORMANT, "a dead child is left in the target", -EBUSY);
 }

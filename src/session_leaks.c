@@ -22,7 +22,7 @@
 #include "src/leak/roots.h"
 #include "src/session_contents.h"
 
-enum { MAX_PICTURES = 30 };
+enum { MAX_PICTURES = 30, MAX_LATE = 3 };
 #define BETWEEN_PICTURES_NS 10000000l	/* for an allocator to finish what it was at */
 #define DRAIN_EVERY_NS	1000000ull
 #define MAX_SEARCHED	(256ull << 30)
@@ -211,7 +211,10 @@ static int walk(struct session_leaks *l, struct watch *watch)
 	return error;
 }
 
-/* All that was recorded up to the picture, and nothing after it. */
+/*
+ * All that was recorded up to the picture, and nothing after it. -ETIME: a thread is late with its
+ * record; others may wait for room meanwhile, so that is not waited for many times.
+ */
 static int note_books(struct session_leaks *l, struct watch *watch)
 {
 	int error = watch_hold_at(watch, l->moment);
@@ -219,7 +222,7 @@ static int note_books(struct session_leaks *l, struct watch *watch)
 	if (!error)
 		error = copy_books(l, watch, l->moment);
 	watch_go_on(watch);
-	return error == -ETIME ? -EAGAIN : error;
+	return error;
 }
 
 /* Holes are looked through like everything else: what reserves terabytes is never done. */
@@ -263,9 +266,10 @@ static int take_once(struct session_leaks *l, struct watch *watch)
 	if (error)
 		return error;
 	error = watch ? note_books(l, watch) : 0;
+	l->late += error == -ETIME;
 	if (!error)
 		error = walk(l, watch);
-	l->torn = error == -EAGAIN;
+	l->torn = error == -EAGAIN || (error == -ETIME && l->late < MAX_LATE);
 	return error;
 }
 
@@ -285,6 +289,11 @@ int session_leaks_take(struct session_leaks *l, struct watch *watch)
 		}
 		error = take_once(l, watch);
 	}
+	if (l->torn || (error == -ETIME && l->late))
+		(void)snprintf(l->view->link->reply.text, sizeof(l->view->link->reply.text), "%s",
+			       l->torn ? "its allocator is at work in every picture; try again" :
+					 "records of what it did before the picture are late; "
+					 "try again");
 	return error;
 }
 

@@ -27,7 +27,8 @@ struct session_leaks {
 	const struct hook_plan *plan;
 	struct picture picture;
 	bool taken;
-	bool torn;			/* an allocator was at work in the picture */
+	bool torn;			/* an allocator was at work in the picture; try another */
+	int late;			/* pictures of which a record did not come in time */
 	bool ended;			/* it was gone before its heaps were walked */
 	struct hashmap by_address;	/* block -> index in known */
 	struct session_block *known;	/* as the books stood at the picture */
@@ -44,7 +45,8 @@ void session_leaks_init(struct session_leaks *leaks, const struct session_option
 /*
  * Takes the picture, walks its heaps, and from watch (NULL: nothing was watched) has what is
  * known of the blocks at that moment; takes another one when an allocator was at work in it. 0;
- * -EAGAIN and torn: it was in all of them; -ECANCELED, -EACCES it may not be taken (the
+ * -EAGAIN and torn: it was in all of them; -ETIME: records of what was before it do not come;
+ * -ECANCELED, -EACCES it may not be taken (the
  * keeper's text says why); -errno.
  */
 int session_leaks_take(struct session_leaks *leaks, struct watch *watch) _must_check_;

@@ -23,7 +23,7 @@
 #define FIRST_INTERVAL 512u	/* bytes; what the adaptive mode begins to sample with */
 #define BACKLOG_LIMIT 0.5
 #define CALLS_END_NS 300000000ull /* calls from before the attach have returned: free_places */
-enum { HOLD_DRAINS = 1000 };
+enum { HOLD_DRAINS = 200 };
 #define HOLD_PAUSE_NS 5000000ull
 #define WIDEN_NS 5000000ull
 

@@ -7,6 +7,7 @@
 TEST_LIMIT=${TEST_LIMIT:-400}
 . "$(dirname "$0")/lib.sh"
 needs jq python3 "$CC"
+. "$E2E/leaky.sh"
 
 library=$(find /usr/lib /usr/lib64 -name 'libmimalloc.so.2*' 2>/dev/null | sort | head -n 1)
 [ -n "$library" ] || skip "libmimalloc is not installed"
@@ -30,64 +31,28 @@ start() {
 	unset LD_PRELOAD
 }
 
-# Threads that do nothing but allocate may be inside the allocator in every picture.
-search() {
-	for _ in 1 2 3 4 5; do
-		attach -p "$VICTIM" --leaks -d 0 --json
-		grep -q 'at work in every picture' "$ERRORS" || break
-	done
-}
-
-compare() {
-	if python3 "$E2E/check_leaks.py" "$WORK/leaky.out" "$REPORT" --by-size "$@" \
-		>"$WORK/compared" 2>&1; then
-		note "$what: $(tail -n 1 "$WORK/compared")"
-	else
-		note "WRONG: $what: $(cat "$WORK/compared")"
-		wrong=$((wrong + 1))
-	fi
-}
-
-# look PROGRAM KINDS [--begins]: before and after they are built.
+# look PROGRAM KINDS [--begins]
 look() {
 	what="$1 $2${preload:+, preloaded}"
 	start "$1" "--kind=$2"
-	attach -p "$VICTIM" --leaks -d 0 --json
-	expect "$STATUS" 0 "$what: exit status before anything was built"
-	cp "$REPORT" "$WORK/before.json"
-	tell leaky b
-	answer leaky built
-	pristine_take "$VICTIM"
-	search
-	pristine_check "$VICTIM"
-	json_expect '[.leaks.heaps[].allocator] | join(" ")' mimalloc
-	json_expect '.leaks.heaps[0].version' 2.0.9
 	shift 2
-	case $what in *busy*) set -- "$@" --busy ;; esac
-	compare --before="$WORK/before.json" "$@"
+	leaky_look mimalloc --by-size "$@"
+	json_expect '.leaks.heaps[0].version' 2.0.9
 	ended leaky
 }
 
-# watch PROGRAM KIND: built while it is watched.
+# watch PROGRAM KIND
 watch() {
 	what="$1 $2, watched"
 	start "$1" "--kind=$2"
-	attach_begin -p "$VICTIM" --exact --leaks --json
-	attach_await "$VICTIM"
-	tell leaky b
-	answer leaky built
-	attach_end INT
-	json_expect .session.detached pristine
-	compare --sites
+	leaky_watched --by-size
 	ended leaky
 }
 
 # kinds PROGRAM WORD: those so marked, but for those whose blocks are wanted aligned.
 kinds() {
 	start "$1"
-	tell leaky l
-	answer leaky listed
-	sed -n "s/^$2 //p" "$WORK/leaky.out" | grep -vxE "$aligned" | paste -sd , -
+	leaky_kinds "$2" "$aligned" | paste -sd , -
 	ended leaky
 }
 
@@ -132,15 +97,13 @@ try_tcmalloc() {
 		sort | head -n 1)
 	[ -n "$preload" ] || return 0
 	start leaky --kind=chain
-	tell leaky b
-	answer leaky built
+	leaky_build
 	attach -p "$VICTIM" --leaks -d 0 --json
 	json_expect .leaks.covers_older_blocks false
 	json_expect '.leaks.heaps[] | select(.allocator == "tcmalloc") | .covered' false
 	ended leaky
 }
 
-wrong=0
 aligned='huge|allocators|mapped|pvalloc|aligned'
 # sizes that are classes of no other block, for one that must have nothing behind its end
 compile leaky '-DEXACT(n)=((n) * 128)' "$sources/leaky.c" \

@@ -5,6 +5,7 @@
 TEST_LIMIT=${TEST_LIMIT:-300}
 . "$(dirname "$0")/lib.sh"
 needs jq python3 musl-gcc
+. "$E2E/leaky.sh"
 
 VICTIMS=$WORK
 sources=$SRCDIR/tests/victims
@@ -39,49 +40,21 @@ link() {
 	compile "$link_name-static" -static "$@"
 }
 
-# look PROGRAM KINDS: before and after they are built.
 look() {
 	what="$1 $2"
 	victim leaky "$1" "--kind=$2"
-	attach -p "$VICTIM" --leaks -d 0 --json
-	expect "$STATUS" 0 "$what: exit status before anything was built"
-	cp "$REPORT" "$WORK/before.json"
-	tell leaky b
-	answer leaky built
-	pristine_take "$VICTIM"
-	for _ in 1 2 3 4 5; do
-		attach -p "$VICTIM" --leaks -d 0 --json
-		grep -q 'at work in every picture' "$ERRORS" || break
-	done
-	pristine_check "$VICTIM"
-	json_expect '[.leaks.heaps[].allocator] | join(" ")' musl
-	case $2 in *busy*) busy=--busy ;; *) busy= ;; esac
-	if python3 "$E2E/check_leaks.py" "$WORK/leaky.out" "$REPORT" \
-		--before="$WORK/before.json" $busy >"$WORK/compared" 2>&1; then
-		note "$what: $(tail -n 1 "$WORK/compared")"
-	else
-		note "WRONG: $what: $(cat "$WORK/compared")"
-		wrong=$((wrong + 1))
-	fi
+	leaky_look musl
 	ended leaky
-}
-
-# The kinds so marked in the list.
-marked() {
-	sed -n "s/^$1 //p" "$WORK/leaky.out" | grep -vxE "$excluded"
 }
 
 # list PROGRAM: sets ALL, kinds separated by commas, and ALONE, those that must be.
 list() {
 	victim leaky "$1"
-	tell leaky l
-	answer leaky listed
-	ALL=$(marked kind | grep -vxE "$apart" | paste -sd , -)
-	ALONE="$(marked alone) $(marked kind | grep -xE "$apart")"
+	ALL=$(leaky_kinds kind "$excluded|$apart" | paste -sd , -)
+	ALONE="$(leaky_kinds alone "$excluded") $(leaky_kinds kind "$excluded" | grep -xE "$apart")"
 	ended leaky
 }
 
-wrong=0
 link leaky "$sources/leaky.c" "$sources/leaky_heaps.c" "$sources/leaky_threads.c"
 link leaky_musl "$sources/leaky_musl.c"
 compile leaky_plug.so -shared -fPIC "$sources/leaky_plug.c"

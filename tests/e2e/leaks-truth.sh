@@ -6,18 +6,7 @@
 TEST_LIMIT=${TEST_LIMIT:-300}
 . "$(dirname "$0")/lib.sh"
 needs jq python3
-
-# All kinds are tried, whatever the first says.
-wrong=0
-compare() {
-	if python3 "$E2E/check_leaks.py" "$WORK/leaky.out" "$REPORT" "$@" \
-		>"$WORK/compared" 2>&1; then
-		note "$what: $(tail -n 1 "$WORK/compared")"
-	else
-		note "WRONG: $what: $(cat "$WORK/compared")"
-		wrong=$((wrong + 1))
-	fi
-}
+. "$E2E/leaky.sh"
 
 # Exit status 1 says that something is definitely lost.
 expect_status() {
@@ -26,19 +15,6 @@ expect_status() {
 	else
 		expect "$STATUS" 0 "$what: exit status"
 	fi
-}
-
-built() {
-	tell leaky b
-	answer leaky built
-}
-
-# Threads that do nothing but allocate may be inside the allocator in every picture.
-look() {
-	for _ in 1 2 3 4 5; do
-		attach -p "$VICTIM" --leaks -d 0 --json
-		grep -q 'at work in every picture' "$ERRORS" || break
-	done
 }
 
 # before PROGRAM KINDS [ENVIRONMENT]: built, then looked at.
@@ -51,16 +27,8 @@ before() {
 	else
 		victim leaky "$1" "$2"
 	fi
-	attach -p "$VICTIM" --leaks -d 0 --json
-	expect "$STATUS" 0 "$what: exit status before anything was built"
-	cp "$REPORT" "$WORK/before.json"
-	built
-	pristine_take "$VICTIM"
-	look
+	leaky_look glibc
 	expect_status
-	pristine_check "$VICTIM"
-	case $2 in *busy*) busy=--busy ;; *) busy= ;; esac
-	compare --before="$WORK/before.json" $busy
 	ended leaky
 }
 
@@ -68,22 +36,15 @@ before() {
 after() {
 	what="$1 $2, from after the attach"
 	victim leaky "$1" "$2"
-	attach_begin -p "$VICTIM" --exact --leaks --json
-	attach_await "$VICTIM"
-	built
-	attach_end INT
+	leaky_watched
 	expect_status
-	json_expect .session.detached pristine
 	json_expect .session.lost.alloc 0
-	compare --sites
 	ended leaky
 }
 
 kinds_of() {
 	victim leaky "$1"
-	tell leaky l
-	answer leaky listed
-	sed -n 's/^alone //p' "$WORK/leaky.out" >"$WORK/kinds"
+	leaky_kinds alone - >"$WORK/kinds"
 	ended leaky
 }
 

@@ -17,6 +17,7 @@
 
 #include "src/report/diff_write.h"
 #include "src/report/json_walk.h"
+#include "tests/unit/schema_validator.h"
 
 #define HEAD \
 	"{\"schema\":\"memattach-snapshot-1\",\"target\":{\"pid\":%d,\"exe\":\"/bin/demo\"," \
@@ -319,30 +320,12 @@ static json_t *load(const char *text)
 	return root;
 }
 
-/* Exit status of the validator over text: 0 valid, 1 not, 77 it is not installed. */
-static int validate(const char *text)
-{
-	const char *source = getenv("SRCDIR");
-	char *command = NULL;
-	FILE *pipe;
-
-	assert_true(asprintf(&command, "python3 -c 'import jsonschema' 2>/dev/null || exit 77; "
-			     "python3 %s/tests/e2e/check_schema.py %s/docs/diff.schema.json "
-			     "/dev/stdin 2>/dev/null", source ? source : ".",
-			     source ? source : ".") > 0);
-	pipe = popen(command, "w");
-	assert_non_null(pipe);
-	fputs(text, pipe);
-	free(command);
-	return WEXITSTATUS(pclose(pipe));
-}
-
 /* Valid, and not with one key too many. */
 static void assert_follows_the_schema(const char *text)
 {
 	_cleanup_free_ char *surplus = NULL;
 	json_t *root = load(text);
-	int status = validate(text);
+	int status = schema_validate("diff.schema.json", text);
 
 	json_object_set_new(root, "surplus", json_null());
 	surplus = json_dumps(root, JSON_COMPACT);
@@ -352,7 +335,7 @@ static void assert_follows_the_schema(const char *text)
 		return;
 	}
 	assert_int_equal(status, 0);
-	assert_int_equal(validate(surplus), 1);
+	assert_int_equal(schema_validate("diff.schema.json", surplus), 1);
 }
 
 static void document_follows_the_schema(void **state)

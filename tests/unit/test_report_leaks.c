@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 
 #include "tests/unit/sample_session.h"
+#include "tests/unit/schema_validator.h"
 
 struct printed {
 	struct sample sample;
@@ -352,24 +353,6 @@ static void contents_are_in_the_document(void **state)
 	printed_done(&printed);
 }
 
-/* Exit status of the validator over text: 0 valid, 1 not, 77 it is not installed. */
-static int validate(const char *text)
-{
-	const char *source = getenv("SRCDIR");
-	char *command = NULL;
-	FILE *pipe;
-
-	assert_true(asprintf(&command, "python3 -c 'import jsonschema' 2>/dev/null || exit 77; "
-			     "python3 %s/tests/e2e/check_schema.py %s/docs/snapshot.schema.json "
-			     "/dev/stdin 2>/dev/null", source ? source : ".",
-			     source ? source : ".") > 0);
-	pipe = popen(command, "w");
-	assert_non_null(pipe);
-	fputs(text, pipe);
-	free(command);
-	return WEXITSTATUS(pclose(pipe));
-}
-
 static void follows_the_schema(void **state)
 {
 	struct printed printed;
@@ -380,7 +363,7 @@ static void follows_the_schema(void **state)
 
 	(void)state;
 	print_as(&printed, "json", make_leaks(), 0);
-	status = validate(printed.text);
+	status = schema_validate("snapshot.schema.json", printed.text);
 	if (status == 77) {
 		printed_done(&printed);
 		print_message("python3 or its jsonschema is missing\n");
@@ -392,16 +375,16 @@ static void follows_the_schema(void **state)
 	group = json_array_get(json_object_get(json_object_get(root, "leaks"), "groups"), 0);
 	json_object_set_new(group, "surplus", json_null());
 	text = json_dumps(root, JSON_COMPACT);
-	assert_int_equal(validate(text), 1);
+	assert_int_equal(schema_validate("snapshot.schema.json", text), 1);
 	free(text);
 	json_decref(root);
 	printed_done(&printed);
 	print_as(&printed, "json", make_contents(), 0);
-	assert_int_equal(validate(printed.text), 0);
+	assert_int_equal(schema_validate("snapshot.schema.json", printed.text), 0);
 	printed_done(&printed);
 	assert_int_equal(leak_report_new(&empty), 0);
 	print_as(&printed, "json", empty, 0);
-	assert_int_equal(validate(printed.text), 0);
+	assert_int_equal(schema_validate("snapshot.schema.json", printed.text), 0);
 	printed_done(&printed);
 }
 
