@@ -41,7 +41,6 @@ struct groups {
 	struct types *types;
 	struct stale *stale;
 	struct entry *table;
-	struct leak_group indirect;	/* of the leader at hand */
 };
 
 /* ret->key, and what goes with it. place NULL: nothing names the block. */
@@ -104,25 +103,6 @@ static struct leak_group *group_for(struct groups *g, struct leak_group *like,
 	return &entry->group;
 }
 
-static int count_indirect(void *context, const struct block *block)
-{
-	struct groups *g = context;
-
-	g->indirect.indirect_count++;
-	g->indirect.indirect_bytes += block->bytes;
-	return 0;
-}
-
-static int add_indirect(struct groups *g, const struct block *block)
-{
-	struct mark_input marked = { .picture = g->input->picture, .blocks = g->input->blocks,
-				     .roots = g->input->roots,
-				     .heuristics = g->input->heuristics, .workers = 1 };
-
-	memset(&g->indirect, 0, sizeof(g->indirect));
-	return mark_each_of_leader(&marked, block->address, count_indirect, g);
-}
-
 static void book(struct leak_group *group, const struct block *block, double age)
 {
 	group->count++;
@@ -143,8 +123,8 @@ static int add_block(void *context, const struct block *block)
 	struct analysis_known known = { .site = 0, .age = NAN };
 	struct stale_place place;
 	const char *type;
+	struct clique clique;
 	bool named;
-	int error = 0;
 
 	if (kind != BLOCK_DEFINITELY_LOST && kind != BLOCK_POSSIBLY_LOST)
 		return 0;
@@ -160,15 +140,10 @@ static int add_block(void *context, const struct block *block)
 		return -ENOMEM;
 	book(group, block, known.site ? known.age : NAN);
 	group->last_held_count += named;
-	if (kind != BLOCK_DEFINITELY_LOST)
-		return 0;
-	error = add_indirect(g, block);
-	/* the leader itself comes first */
-	if (!error && g->indirect.indirect_count) {
-		group->indirect_count += g->indirect.indirect_count - 1;
-		group->indirect_bytes += g->indirect.indirect_bytes - block->bytes;
-	}
-	return error;
+	clique = mark_of_leader(g->input->blocks, block->address);
+	group->indirect_count += clique.count;
+	group->indirect_bytes += clique.bytes;
+	return 0;
 }
 
 /* Chains from a root go through blocks that are not lost. */
@@ -320,27 +295,19 @@ static int show_contents(const struct groups *g, struct leak_group *group)
 }
 
 /* Of a block that is used after all it must be known what it counts for (src/access.h). */
-static int describe_examples(struct groups *g, struct leak_group *group)
+static void describe_examples(struct groups *g, struct leak_group *group)
 {
-	int error = 0;
-
-	for (uint32_t i = 0; !error && i < group->address_count; i++) {
+	for (uint32_t i = 0; i < group->address_count; i++) {
 		struct leak_example *example = &group->example[i];
+		struct clique clique = mark_of_leader(g->input->blocks, group->address[i]);
 		struct block block;
 
 		if (!blocks_find(g->input->blocks, group->address[i], &block))
 			continue;
 		example->bytes = block.bytes;
-		if (group->verdict == LEAK_DEFINITELY_LOST && group->indirect_count)
-			error = add_indirect(g, &block);
-		else
-			memset(&g->indirect, 0, sizeof(g->indirect));
-		if (!error && g->indirect.indirect_count) {
-			example->indirect_count = g->indirect.indirect_count - 1;
-			example->indirect_bytes = g->indirect.indirect_bytes - block.bytes;
-		}
+		example->indirect_count = clique.count;
+		example->indirect_bytes = clique.bytes;
 	}
-	return error;
 }
 
 static int find_stale(struct groups *g, const struct leak_report *report)
@@ -386,7 +353,7 @@ int groups_make(const struct groups_input *input, struct leak_report *report)
 		join_entries(&g);
 	error = add_groups(&g, report, error);
 	for (size_t i = 0; !error && i < report->group_count; i++)
-		error = describe_examples(&g, &report->group[i]);
+		describe_examples(&g, &report->group[i]);
 	for (size_t i = 0; !error && input->show_bytes && i < report->group_count; i++)
 		error = show_contents(&g, &report->group[i]);
 	if (!error)

@@ -303,66 +303,9 @@ int mark_each_unreached(const struct blocks *blocks,
 	return result;
 }
 
-/* Listing: leaders that were claimed themselves, whose claims are still to be listed. */
-struct listing {
-	const struct blocks *map;
-	int (*each)(void *context, const struct block *block);
-	void *context;
-	uint64_t leader;	/* address of the one whose claims are being listed */
-	uint64_t *former;	/* indexes */
-	size_t count, room;
-};
-
-static int list_former(struct listing *listing, uint64_t index)
+struct clique mark_of_leader(const struct blocks *blocks, uint64_t leader)
 {
-	if (listing->count == listing->room) {
-		size_t room = listing->room * 2 + 64;
-		uint64_t *grown = reallocarray(listing->former, room, sizeof(*grown));
-
-		if (!grown)
-			return -ENOMEM;
-		listing->former = grown;
-		listing->room = room;
-	}
-	listing->former[listing->count++] = index;
-	return 0;
-}
-
-/* What is below the leader had been there before it, so was a leader when it was claimed. */
-static int list_claimed(void *context, uint64_t index)
-{
-	struct listing *listing = context;
-	const struct segment *segment = map_segment_of(listing->map, index);
-	struct block block = map_block(listing->map, segment, index);
-	int result = listing->each(listing->context, &block);
-
-	if (!result && block.address < listing->leader)
-		result = list_former(listing, index);
-	return result;
-}
-
-int mark_each_of_leader(const struct mark_input *input, uint64_t leader,
-			int (*each)(void *context, const struct block *block), void *context)
-{
-	const struct blocks *map = input->blocks;
-	struct listing listing = { .map = map, .each = each, .context = context };
-	const struct segment *segment;
-	uint64_t index = start_at(map, leader, &segment);
-	struct block block;
-	int result;
-
-	if (index == BLOCK_NONE)
-		return -ENOENT;
-	block = map_block(map, segment, index);
-	result = each(context, &block);
-	listing.leader = leader;
-	while (!result && map->cliques) {
-		result = cliques_each(map->cliques, listing.leader, index, list_claimed, &listing);
-		if (result || !listing.count)
-			break;
-		index = listing.former[--listing.count];
-		listing.leader = map_address(map_segment_of(map, index), index);
-	}
-	free(listing.former);
-	return result;
+	if (!blocks->cliques || mark_kind(blocks, leader) != BLOCK_DEFINITELY_LOST)
+		return (struct clique){ 0, 0 };
+	return cliques_of(blocks->cliques, leader);
 }

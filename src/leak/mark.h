@@ -10,6 +10,7 @@
 #define MEMATTACH_LEAK_MARK_H
 
 #include "src/leak/blocks.h"
+#include "src/leak/mark_cliques.h"
 #include "src/leak/picture.h"
 #include "src/leak/roots.h"
 
@@ -52,13 +53,10 @@ enum block_kind mark_kind(const struct blocks *blocks, uint64_t address);
 int mark_each_unreached(const struct blocks *blocks,
 			int (*each)(void *context, const struct block *block), void *context);
 /*
- * After mark_run: what is lost because the definitely lost block at leader is: calls each for
- * it first and then, in no order, for every block that only it leads to. The sum of their bytes is
- * what memcheck calls "N (D direct, I indirect)": a block that several leaders lead to is listed
- * for one of them only. each returns not 0 to end it, which is then the result. -ENOENT: no block
- * starts at leader; -ENOMEM. Memory: 8 bytes for each former leader among them.
+ * After mark_run: how many blocks and bytes are lost because the definitely lost block at leader
+ * is, itself not counted: the I of memcheck's "N (D direct, I indirect)". A block that several
+ * leaders lead to is counted for one of them only. All zeros for anything else.
  */
-int mark_each_of_leader(const struct mark_input *input, uint64_t leader,
-			int (*each)(void *context, const struct block *block), void *context);
+struct clique mark_of_leader(const struct blocks *blocks, uint64_t leader);
 
 #endif

@@ -3,18 +3,17 @@
  * mark_cliques.c - see mark_cliques.h.
  *
  * One byte string: for each leader that claimed any, the distance of its address from the
- * previous such leader's, then the distances of what it claimed from one to the next, then 0.
- * A signpost now and then keeps finding a leader short. Nothing is ever taken out: a leader
- * that is claimed itself stays, and is found again by its own address.
- * Rejected: the leader's number at each block, 4 to 8 bytes for all lost blocks.
+ * previous such leader's, then the number and the bytes of what it claimed. A signpost now and
+ * then keeps finding a leader short. Nothing is ever taken out: a leader that is claimed itself
+ * stays, and its sums are found again and added to those of the one who claims it.
+ * Rejected: what each leader claimed, one by one, 2 to 6 bytes for all lost blocks: nobody asks.
  */
 #include "src/leak/mark_cliques.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <stdlib.h>
 
-#define SIGNPOST_BYTES	512u	/* from one signpost to the next, at least */
+#define SIGNPOST_BYTES	128u	/* from one signpost to the next, at least */
 #define NUMBER_BYTES	10u	/* of an encoded number, at most */
 
 struct signpost {
@@ -26,10 +25,9 @@ struct cliques {
 	size_t count, room;
 	struct signpost *signpost;
 	size_t signpost_count, signpost_room;
-	uint64_t leader, leader_index;	/* of begin */
-	uint64_t previous;		/* the last leader that is in the log, 0: none */
-	uint64_t last;			/* index of the last claim */
-	bool open;			/* leader has claimed */
+	uint64_t leader;	/* of begin */
+	uint64_t previous;	/* the last leader that is in the log, 0: none */
+	struct clique open;	/* of leader */
 };
 
 int cliques_new(struct cliques **ret)
@@ -81,17 +79,6 @@ static uint64_t get_number(const struct cliques *cliques, size_t *offset)
 	}
 }
 
-/* The distance from one index to another as a number that is small both ways, never 0. */
-static uint64_t distance(uint64_t from, uint64_t to)
-{
-	return to > from ? (to - from) << 1 : (from - to) << 1 | 1;
-}
-
-static uint64_t move(uint64_t from, uint64_t distance)
-{
-	return distance & 1 ? from - (distance >> 1) : from + (distance >> 1);
-}
-
 static int put_signpost(struct cliques *cliques)
 {
 	size_t count = cliques->signpost_count;
@@ -112,42 +99,6 @@ static int put_signpost(struct cliques *cliques)
 	return 0;
 }
 
-void cliques_begin(struct cliques *cliques, uint64_t leader, uint64_t index)
-{
-	cliques->leader = leader;
-	cliques->leader_index = index;
-	cliques->open = false;
-}
-
-static int open_clique(struct cliques *cliques)
-{
-	int error = put_signpost(cliques);
-
-	if (!error)
-		error = put_number(cliques, cliques->leader - cliques->previous);
-	if (error)
-		return error;
-	cliques->previous = cliques->leader;
-	cliques->last = cliques->leader_index;
-	cliques->open = true;
-	return 0;
-}
-
-int cliques_claim(struct cliques *cliques, uint64_t index)
-{
-	int error = cliques->open ? 0 : open_clique(cliques);
-
-	if (!error)
-		error = put_number(cliques, distance(cliques->last, index));
-	cliques->last = index;
-	return error;
-}
-
-int cliques_end(struct cliques *cliques)
-{
-	return cliques->open ? put_number(cliques, 0) : 0;
-}
-
 /* The last signpost from which leader can be reached; NULL: it is before all. */
 static const struct signpost *signpost_for(const struct cliques *cliques, uint64_t leader)
 {
@@ -164,37 +115,62 @@ static const struct signpost *signpost_for(const struct cliques *cliques, uint64
 	return low ? &cliques->signpost[low - 1] : NULL;
 }
 
-/* Where the claims of leader begin; SIZE_MAX: it has none. */
-static size_t find_leader(const struct cliques *cliques, uint64_t leader)
+/* The next leader of the log; its address is at plus the distance that is there. */
+static uint64_t next_leader(const struct cliques *cliques, size_t *offset, uint64_t at,
+			    struct clique *ret)
+{
+	at += get_number(cliques, offset);
+	ret->count = get_number(cliques, offset);
+	ret->bytes = get_number(cliques, offset);
+	return at;
+}
+
+struct clique cliques_of(const struct cliques *cliques, uint64_t leader)
 {
 	const struct signpost *from = signpost_for(cliques, leader);
 	size_t offset = from ? from->offset : SIZE_MAX;
 	uint64_t at = from ? from->before : 0;
+	struct clique clique;
 
-	while (offset < cliques->count) {
-		at += get_number(cliques, &offset);
-		if (at >= leader)
-			return at == leader ? offset : SIZE_MAX;
-		while (get_number(cliques, &offset))
-			;
+	while (offset < cliques->count && at < leader) {
+		at = next_leader(cliques, &offset, at, &clique);
+		if (at == leader)
+			return clique;
 	}
-	return SIZE_MAX;
+	return (struct clique){ 0, 0 };
 }
 
-int cliques_each(const struct cliques *cliques, uint64_t leader, uint64_t index,
-		 int (*each)(void *context, uint64_t index), void *context)
+void cliques_begin(struct cliques *cliques, uint64_t leader)
 {
-	size_t offset = find_leader(cliques, leader);
-	uint64_t number;
-	int result = 0;
+	cliques->leader = leader;
+	cliques->open = (struct clique){ 0, 0 };
+}
 
-	if (offset == SIZE_MAX)
+void cliques_claim(struct cliques *cliques, uint64_t address, uint64_t bytes)
+{
+	struct clique former = { 0, 0 };
+
+	if (address < cliques->leader)
+		former = cliques_of(cliques, address);
+	cliques->open.count += 1 + former.count;
+	cliques->open.bytes += bytes + former.bytes;
+}
+
+int cliques_end(struct cliques *cliques)
+{
+	int error;
+
+	if (!cliques->open.count)
 		return 0;
-	while (!result && (number = get_number(cliques, &offset))) {
-		index = move(index, number);
-		result = each(context, index);
-	}
-	return result;
+	error = put_signpost(cliques);
+	if (!error)
+		error = put_number(cliques, cliques->leader - cliques->previous);
+	if (!error)
+		error = put_number(cliques, cliques->open.count);
+	if (!error)
+		error = put_number(cliques, cliques->open.bytes);
+	cliques->previous = cliques->leader;
+	return error;
 }
 
 size_t cliques_memory(const struct cliques *cliques)

@@ -84,12 +84,13 @@ static void place_lost(struct worker *worker, uint64_t start)
 {
 	struct marker *marker = worker->marker;
 	struct line *line = map_line(marker->map, start);
+	struct block block;
 
 	if (!(line_lost(line) & ~line->hit & map_bit(start)) || start == marker->lost_leader)
 		return;
 	line->hit |= map_bit(start);
-	if (!marker->error)
-		marker->error = cliques_claim(marker->map->cliques, start);
+	block = map_block(marker->map, map_segment_of(marker->map, start), start);
+	cliques_claim(marker->map->cliques, block.address, block.bytes);
 	mark_push(worker, start);
 }
 

@@ -17,7 +17,7 @@ static void claim_all(struct worker *worker, const struct segment *segment, uint
 	struct cliques *cliques = marker->map->cliques;
 
 	marker->lost_leader = leader;
-	cliques_begin(cliques, map_address(segment, leader), leader);
+	cliques_begin(cliques, map_address(segment, leader));
 	mark_push(worker, leader);
 	do
 		mark_flow(worker);
