@@ -188,8 +188,12 @@ void watch_begin(struct watch *w)
 
 void watch_end(struct watch *w)
 {
+	uint64_t deadline = __atomic_load_n(&w->control->deadline, __ATOMIC_RELAXED);
+	uint64_t now = ticks_now();
+
 	w->lapsed = __atomic_load_n(&w->control->lapsed, __ATOMIC_ACQUIRE) >=
 		    __atomic_load_n(&w->control->epoch, __ATOMIC_RELAXED);
+	w->open_gap = w->lapsed && now > deadline ? now - deadline : 0;
 	__atomic_store_n(&w->control->mode, RING_MODE_OFF, __ATOMIC_RELEASE);
 }
 
@@ -401,7 +405,8 @@ int watch_snapshot(struct watch *w, struct snapshot_target *target,
 		reader_losses(w->reader, &losses);
 		snapshot_session_losses(session, &losses, &w->ticks);
 		session->gaps = w->control->epoch - 1 + w->lapsed;
-		session->gap_seconds = ticks_span(&w->ticks, w->control->gap_cycles);
+		session->gap_seconds =
+			ticks_span(&w->ticks, w->control->gap_cycles + w->open_gap);
 		session->sample_interval_bytes = w->control->interval;
 	}
 	session->events.alloc = w->events.alloc;
