@@ -17,12 +17,18 @@ keeper_of() {
 	done
 }
 
+# On a busy machine it takes a while until a stop is seen by all threads.
+stands_still() {
+	! grep -hE '^State:' "/proc/$1"/task/*/status | grep -qv 'T (stopped)'
+}
+
 with_gap() { # options
-	attach_begin -p "$VICTIM" --leaks -d 5 --json "$@"
+	attach_begin -p "$VICTIM" --leaks -d 8 --json "$@"
 	attach_await "$VICTIM"
 	sleep 1
 	keeper=$(keeper_of)
 	kill -STOP "$keeper" || fail "no keeper"
+	await 10 stands_still "$keeper" || fail "the keeper does not stop"
 	sleep 1.5
 	kill -CONT "$keeper"
 	attach_wait
