@@ -31,7 +31,7 @@ static int run(int argc, char **argv, enum session_task task, bool leaks)
 		if (options.session.duration < 0)
 			options.session.duration = 0;
 	}
-	status = options_check_show_bytes(&options, options.session.leaks);
+	status = options_check_leaks(&options, options.session.leaks);
 	if (status != SESSION_OK)
 		return status;
 	if (options.session.stop_for_picture && options.session.duration != 0) {

@@ -35,7 +35,7 @@ static int parse_request(int argc, char **argv, struct request *ret)
 		int status = options_parse(argc, argv, &options);
 
 		if (status == SESSION_OK)
-			status = options_check_show_bytes(&options, false);
+			status = options_check_leaks(&options, false);
 		if (status != SESSION_OK)
 			return status;
 		ret->json |= options.session.json;

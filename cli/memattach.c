@@ -9,7 +9,7 @@
 #include "src/version.h"
 
 static const char help_text[] =
-	"memattach -p PID [-d SECONDS] [--leaks] [-o FILE] [--json] [--top N]\n"
+	"memattach -p PID [-d SECONDS] [--leaks [--history=FILE]] [-o FILE] [--json] [--top N]\n"
 	"          [--exact | --sample=BYTES] [--interval=S] [--loader=auto|dlopen|map]\n"
 	"          [--track=malloc|mmap|all] [--on-overflow=drop|block]\n"
 	"          [--frees=callers|stacks] [--plain]\n"
@@ -19,7 +19,8 @@ static const char help_text[] =
 	"memattach run [options] -- COMMAND [ARGS...]   the same from the first allocation on\n"
 	"memattach check -p PID      what would be done or refused, and why; touches nothing\n"
 	"memattach cleanup -p PID    finish a detach that a killed memattach left\n"
-	"memattach report FILE       print a recording again [--json] [--top N]\n"
+	"memattach report FILE [leaks]   print a recording again, or what in it looks like\n"
+	"                            a leak [--json] [--top N]\n"
 	"memattach diff OLD.json NEW.json   what is new, grew, shrank, is gone [--json] [--top N]\n"
 	"memattach --version | --help\n"
 	"\n"

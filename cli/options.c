@@ -22,7 +22,7 @@
 enum {
 	OPT_LEAKS = 256, OPT_JSON, OPT_TOP, OPT_EXACT, OPT_SAMPLE, OPT_INTERVAL, OPT_LOADER,
 	OPT_TRACK, OPT_PLAIN, OPT_OVERFLOW, OPT_SEED, OPT_RING, OPT_SNAPSHOT, OPT_ROOTS,
-	OPT_TRACE_TO, OPT_SUPPRESSIONS, OPT_SHOW_BYTES, OPT_FREES, OPT_ACCESS,
+	OPT_TRACE_TO, OPT_SUPPRESSIONS, OPT_SHOW_BYTES, OPT_FREES, OPT_ACCESS, OPT_HISTORY,
 };
 #define SAMPLED_RING (8ull << 20)
 #define EXACT_RING (32ull << 20)
@@ -51,6 +51,7 @@ static const struct option long_options[] = {
 	{ "suppressions", required_argument, NULL, OPT_SUPPRESSIONS },
 	{ "show-bytes", required_argument, NULL, OPT_SHOW_BYTES },
 	{ "access", required_argument, NULL, OPT_ACCESS },
+	{ "history", required_argument, NULL, OPT_HISTORY },
 	{ NULL, 0, NULL, 0 },
 };
 
@@ -283,6 +284,7 @@ static int set_value(struct cli_options *o, int option, const char *value)
 	case OPT_SUPPRESSIONS: return add_suppressions(o, value);
 	case OPT_SHOW_BYTES: return set_show_bytes(o, value);
 	case OPT_ACCESS: return set_access(o, value);
+	case OPT_HISTORY: s->history = value; return SESSION_OK;
 	case OPT_SEED: return read_size(value, &s->seed) ? bad("--seed", value, "a number") :
 			SESSION_OK;
 	case OPT_RING: return read_size(value, &s->ring_bytes) || s->ring_bytes < 1u << 20 ||
@@ -318,8 +320,13 @@ static void complete(struct cli_options *o, bool overflow_given)
 	s->color = isatty(STDOUT_FILENO) && !getenv("NO_COLOR");
 }
 
-int options_check_show_bytes(const struct cli_options *options, bool leaks)
+int options_check_leaks(const struct cli_options *options, bool leaks)
 {
+	if (options->session.history && (!leaks || options->session.duration == 0)) {
+		log_error("--history lengthens a watch for suspects: it goes with --leaks and "
+			  "-d SECONDS, more than 0");
+		return SESSION_USAGE;
+	}
 	if (options->session.access_seconds > 0 && (!leaks || options->session.trace_to)) {
 		log_error("--access watches what a leak report suspects: it goes with --leaks, or "
 			  "with `memattach leaks -p PID`, and without --trace-to");

@@ -20,9 +20,9 @@ struct cli_options {
 int options_parse(int argc, char **argv, struct cli_options *ret) _must_check_;
 
 /*
- * --show-bytes or --access without a leak report (leaks: the command makes one) is refused with
- * one line on stderr: SESSION_USAGE; else SESSION_OK.
+ * --show-bytes, --access or --history without a leak report (leaks: the command makes one; the
+ * last, one with a watch) is refused with one line on stderr: SESSION_USAGE; else SESSION_OK.
  */
-int options_check_show_bytes(const struct cli_options *options, bool leaks) _must_check_;
+int options_check_leaks(const struct cli_options *options, bool leaks) _must_check_;
 
 #endif

@@ -5,7 +5,7 @@
  * Step 0 to 7 hold that many ticks; from 8 on each doubling has 8 steps, found
  * by the position of the highest bit and the three bits below it: no logarithm
  * per block. Only the steps between the shortest and the longest lifetime seen
- * are stored, since most sites use a handful of the 496. A t-digest was
+ * are stored, since most sites use a handful of all. A t-digest was
  * rejected: more code, more time per block, and no bound on its error.
  */
 #include "src/lifetimes.h"
@@ -80,6 +80,36 @@ void lifetimes_add(struct lifetimes *lifetimes, uint64_t ticks, double weight)
 	lifetimes->total += weight;
 	if (lifetimes_reach(lifetimes, step))
 		lifetimes->bucket[step - lifetimes->first] += weight;
+}
+
+void lifetimes_add_step(struct lifetimes *lifetimes, unsigned int step, double weight)
+{
+	if (step >= LIFETIMES_STEPS)
+		return;
+	lifetimes->total += weight;
+	if (lifetimes_reach(lifetimes, step))
+		lifetimes->bucket[step - lifetimes->first] += weight;
+}
+
+/* Doubles may be anything; a tick count beyond 2^63 is as good as that. */
+static uint64_t whole_ticks(double ticks)
+{
+	return ticks < 0x1p63 ? (uint64_t)ticks : 1ull << 63;
+}
+
+void lifetimes_merge(struct lifetimes *lifetimes, const struct lifetimes *from, double scale)
+{
+	uint64_t max = whole_ticks((double)from->max * scale);
+
+	for (unsigned int i = 0; i < from->count; i++) {
+		double middle = step_middle(from->first + i) * scale;
+
+		if (from->bucket[i] != 0)
+			lifetimes_add_step(lifetimes, step_of(whole_ticks(middle)),
+					   from->bucket[i]);
+	}
+	if (max > lifetimes->max)
+		lifetimes->max = max;
 }
 
 double lifetimes_quantile(const struct lifetimes *lifetimes, double fraction)

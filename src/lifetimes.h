@@ -10,6 +10,8 @@
 
 #include <stdint.h>
 
+#define LIFETIMES_STEPS 496u
+
 /* A zeroed struct lifetimes is empty. */
 struct lifetimes {
 	double *bucket;		/* weights of steps first .. first + count - 1 */
@@ -21,6 +23,10 @@ struct lifetimes {
 void lifetimes_done(struct lifetimes *lifetimes);
 /* One block lived for ticks. Out of memory: only max and total know of it. */
 void lifetimes_add(struct lifetimes *lifetimes, uint64_t ticks, double weight);
+/* Weight in one step (0 to LIFETIMES_STEPS - 1, others are ignored); max is left alone. */
+void lifetimes_add_step(struct lifetimes *lifetimes, unsigned int step, double weight);
+/* Adds all of from, whose ticks are scale ticks each (right to a step); scale > 0. */
+void lifetimes_merge(struct lifetimes *lifetimes, const struct lifetimes *from, double scale);
 /* Ticks within which the fraction (0 to 1) of blocks ended; 0 when there was none. */
 double lifetimes_quantile(const struct lifetimes *lifetimes, double fraction);
 

@@ -24,6 +24,8 @@
 
 #include "src/recording_db.h"
 #include "src/recording_leaks.h"
+#include "src/recording_lives.h"
+#include "src/recording_series.h"
 #include "src/recording_wrong_frees.h"
 #include "src/recording_schema.h"
 
@@ -50,6 +52,7 @@ struct known_frame {
 struct recording {
 	sqlite3 *db;
 	sqlite3_stmt *statement[TABLE_COUNT];
+	struct recording_series *series;
 	char *path;
 	int error;
 	char message[512];
@@ -163,6 +166,7 @@ static void recording_free(struct recording *recording)
 
 static void recording_end_statements(struct recording *recording)
 {
+	recording_series_free(recording->series);
 	for (unsigned int i = 0; i < TABLE_COUNT; i++)
 		recording_db_done(&recording->statement[i]);
 }
@@ -188,6 +192,8 @@ int recording_open(const char *path, struct recording **ret)
 		err = make_tables(recording->db);
 	if (err == 0)
 		err = prepare_all(recording);
+	if (err == 0)
+		err = recording_series_new(recording->db, &recording->series);
 	if (err < 0) {
 		recording_end_statements(recording);
 		sqlite3_close(recording->db);
@@ -468,6 +474,8 @@ int recording_add(struct recording *recording, const struct snapshot *snapshot,
 		err = put_stacks(recording, stacks, stack_count);
 	if (err == 0)
 		err = put_sites(recording, snapshot);
+	if (err == 0)
+		err = recording_series_add(recording->series, recording->snapshot_count, snapshot);
 	if (err == 0 && snapshot->has_leaks)
 		err = put_leaks(recording, snapshot);
 	if (err == 0)
@@ -527,6 +535,18 @@ int recording_add_leaks(struct recording *recording, const struct leak_report *l
 	return recording_commit(recording, err);
 }
 
+int recording_add_lives(struct recording *recording, const struct site_lives *lives)
+{
+	int err = recording->error;
+
+	if (err < 0)
+		return err;
+	err = recording_db_run(recording->db, "BEGIN IMMEDIATE");
+	if (err == 0)
+		err = recording_lives_put(recording->db, lives);
+	return recording_commit(recording, err);
+}
+
 int recording_close(struct recording *recording)
 {
 	int err;
@@ -545,4 +565,15 @@ int recording_close(struct recording *recording)
 const char *recording_error(const struct recording *recording)
 {
 	return recording->message;
+}
+
+void recording_explain(const char *path, int error, char *to, size_t room)
+{
+	const char *why = error == -EBADMSG ? " is not a recording, or is damaged; make one with "
+					      "`memattach -p PID -o FILE`" :
+			  error == -ENODATA ? " ends before its first interval: nothing to report" :
+			  error == -EPROTONOSUPPORT ?
+					      " was made by a newer memattach; use that one" : NULL;
+
+	(void)snprintf(to, room, "%.300s%s%s", path, why ? why : ": ", why ? "" : strerror(-error));
 }

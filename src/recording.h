@@ -8,7 +8,9 @@
 #ifndef MEMATTACH_RECORDING_H
 #define MEMATTACH_RECORDING_H
 
+#include "src/leak/trend.h"
 #include "src/report/report.h"
+#include "src/site_lives.h"
 
 #define RECORDING_VERSION 1	/* PRAGMA user_version */
 
@@ -26,6 +28,11 @@ int recording_open(const char *path, struct recording **ret) _must_check_;
  */
 int recording_add(struct recording *recording, const struct snapshot *snapshot,
 		  const struct stacks *stacks, const struct modules *modules) _must_check_;
+/*
+ * How long blocks lived, and when those that live were born, of sites with events since the last
+ * time. Now and then: each tenth of the session, and at its end. As recording_add.
+ */
+int recording_add_lives(struct recording *recording, const struct site_lives *lives) _must_check_;
 /* Names every recorded frame (function, file, line). Once, at the end. As recording_add. */
 int recording_symbolize(struct recording *recording, const struct report_names *names) _must_check_;
 /* The report of a search for leaks, after the last interval. As recording_add. */
@@ -36,12 +43,18 @@ int recording_close(struct recording *recording);
 /* "FILE: no space left on device; what was recorded until 12.0 s is kept". "" when all is well. */
 const char *recording_error(const struct recording *recording);
 
+/* Why a recording can't be read (an error of recording_read), in words for the user. */
+void recording_explain(const char *path, int error, char *to, size_t room);
+
 /* What a recording holds, ready for any report. */
 struct recording_content {
 	struct snapshot *snapshot;	/* the last one */
 	struct stacks *stacks;
 	struct report_names names;
 	struct leak_report *leaks;	/* NULL: memory was not searched */
+	struct site_lives *lives;	/* NULL: made by a memattach that did not keep them */
+	struct trend *trend;		/* of snapshot->site[i]'s live bytes; NULL as above */
+	uint64_t looks;			/* snapshots that trend rests on */
 	struct recording_names *own;	/* what names refers to */
 };
 /*
@@ -51,5 +64,9 @@ struct recording_content {
  */
 int recording_read(const char *path, struct recording_content *ret) _must_check_;
 void recording_content_done(struct recording_content *content);
+/* Of a recorded module (frame.module), in hexadecimal; "" where it has none or is not known. */
+const char *recording_build_id(const struct recording_content *content, uint32_t module);
+/* Has the recording a module with this build id? */
+bool recording_has_build_id(const struct recording_content *content, const char *build_id);
 
 #endif

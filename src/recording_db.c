@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 int recording_db_errno(sqlite3 *db, int result)
 {
@@ -89,6 +90,47 @@ int recording_db_put(sqlite3_stmt *statement, const struct cell *cell, unsigned 
 	result = recording_db_errno(sqlite3_db_handle(statement), result);
 	sqlite3_reset(statement);
 	return result;
+}
+
+/* No value that we write comes near it; what a forged one could ask for does. */
+#define MAX_VALUE_BYTES	(1 << 24)
+
+int recording_db_open(const char *path, sqlite3 **ret)
+{
+	_cleanup_free_ char *uri = NULL;
+	int err;
+
+	if (access(path, R_OK) < 0)
+		return -errno;
+	err = recording_db_errno(NULL, sqlite3_open_v2(path, ret, SQLITE_OPEN_READONLY, NULL));
+	if (*ret)
+		sqlite3_limit(*ret, SQLITE_LIMIT_LENGTH, MAX_VALUE_BYTES);
+	if (err == 0)
+		err = recording_db_run(*ret, "PRAGMA trusted_schema=OFF; PRAGMA schema_version;");
+	if (err == 0 || err == -EBADMSG || err == -ENOMEM || strpbrk(path, "?#%"))
+		return err;
+	sqlite3_close(*ret);
+	*ret = NULL;
+	if (asprintf(&uri, "file:%s?immutable=1", path) < 0)
+		return -ENOMEM;
+	err = recording_db_errno(NULL, sqlite3_open_v2(uri, ret, SQLITE_OPEN_READONLY |
+						       SQLITE_OPEN_URI, NULL));
+	if (*ret)
+		sqlite3_limit(*ret, SQLITE_LIMIT_LENGTH, MAX_VALUE_BYTES);
+	return err;
+}
+
+int recording_db_has_table(sqlite3 *db, const char *name)
+{
+	_cleanup_(recording_db_done) sqlite3_stmt *statement = NULL;
+	int result = sqlite3_prepare_v2(db, "SELECT 1 FROM sqlite_master WHERE type = 'table' AND "
+					    "name = ?", -1, &statement, NULL);
+
+	if (result == SQLITE_OK)
+		result = sqlite3_bind_text(statement, 1, name, -1, SQLITE_STATIC);
+	if (result == SQLITE_OK)
+		result = sqlite3_step(statement);
+	return result == SQLITE_ROW ? 1 : recording_db_errno(db, result);
 }
 
 void recording_db_done(sqlite3_stmt **statement)

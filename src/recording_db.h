@@ -33,6 +33,15 @@ int recording_db_prepare(sqlite3 *db, const char *table, unsigned int count,
 int recording_db_put(sqlite3_stmt *statement, const struct cell *cell, unsigned int count)
 	_must_check_;
 
+/*
+ * Opens a recording that may come from anywhere, read-only and with limits. In a folder where
+ * SQLite may not make its files, as if nobody else wrote. 0, -errno; *ret is to be closed in
+ * any case.
+ */
+int recording_db_open(const char *path, sqlite3 **ret) _must_check_;
+/* 1, 0 or -errno. */
+int recording_db_has_table(sqlite3 *db, const char *name);
+
 /* A query whose columns are taken from left to right. */
 struct row {
 	sqlite3_stmt *statement;

@@ -26,34 +26,38 @@
 	"DROP TABLE IF EXISTS leak_groups;" \
 	"DROP TABLE IF EXISTS leak_group_addresses;" \
 	"DROP TABLE IF EXISTS leak_contents;" \
+	"DROP TABLE IF EXISTS leak_early;" \
 	"CREATE TABLE leak_search(covers_older_blocks INTEGER, pause_us INTEGER," \
 	" scanned_bytes INTEGER, unread_shared_bytes INTEGER, seconds REAL," \
 	" definitely_lost_count INTEGER, definitely_lost_bytes INTEGER," \
 	" indirectly_lost_count INTEGER, indirectly_lost_bytes INTEGER," \
 	" possibly_lost_count INTEGER, possibly_lost_bytes INTEGER," \
 	" still_reachable_count INTEGER, still_reachable_bytes INTEGER," \
-	" suppressed_count INTEGER, suppressed_bytes INTEGER);" \
+	" suppressed_count INTEGER, suppressed_bytes INTEGER, watched_seconds REAL," \
+	" history_seconds REAL, history_sites INTEGER);" \
 	"CREATE TABLE leak_heaps(id INTEGER PRIMARY KEY, allocator TEXT, version TEXT," \
 	" covered INTEGER, why TEXT, live_count INTEGER, live_bytes INTEGER);" \
 	"CREATE TABLE leak_groups(id INTEGER PRIMARY KEY, verdict TEXT, site INTEGER," \
 	" count INTEGER, bytes INTEGER, indirect_count INTEGER, indirect_bytes INTEGER," \
 	" size INTEGER, size_class INTEGER, growth_per_hour REAL, oldest_seconds REAL," \
 	" type TEXT, variable TEXT, held_by TEXT, last_held_by TEXT, last_held_count INTEGER," \
-	" likely_site INTEGER);" \
+	" likely_site INTEGER, by_history INTEGER);" \
 	"CREATE TABLE leak_group_addresses(leak_group INTEGER, number INTEGER, address INTEGER," \
 	" PRIMARY KEY(leak_group, number)) WITHOUT ROWID;" \
 	"CREATE TABLE leak_contents(leak_group INTEGER, number INTEGER, address INTEGER," \
 	" size INTEGER, bytes TEXT, kind INTEGER, text TEXT, text_cut INTEGER," \
-	" PRIMARY KEY(leak_group, number)) WITHOUT ROWID;"
+	" PRIMARY KEY(leak_group, number)) WITHOUT ROWID;" \
+	"CREATE TABLE leak_early(id INTEGER PRIMARY KEY, site INTEGER, count INTEGER," \
+	" bytes INTEGER, longest_lifetime_seconds REAL, needs_seconds REAL);"
 
-enum table { SEARCH, HEAPS, GROUPS, ADDRESSES, CONTENTS, TABLE_COUNT };
+enum table { SEARCH, HEAPS, GROUPS, ADDRESSES, CONTENTS, EARLY, TABLE_COUNT };
 static const struct {
 	const char *name;
 	unsigned int columns;
 } table[TABLE_COUNT] = {
-	[SEARCH] = { "leak_search", 15 }, [HEAPS] = { "leak_heaps", 7 },
-	[GROUPS] = { "leak_groups", 17 }, [ADDRESSES] = { "leak_group_addresses", 3 },
-	[CONTENTS] = { "leak_contents", 8 },
+	[SEARCH] = { "leak_search", 18 }, [HEAPS] = { "leak_heaps", 7 },
+	[GROUPS] = { "leak_groups", 18 }, [ADDRESSES] = { "leak_group_addresses", 3 },
+	[CONTENTS] = { "leak_contents", 8 }, [EARLY] = { "leak_early", 6 },
 };
 /* The order of the kinds' sums in a row of leak_search. */
 static const enum block_kind kinds[] = {
@@ -83,7 +87,21 @@ static int put_search(struct writing *w, const struct leak_report *leaks)
 		   CELL_I(leaks->scanned_bytes), CELL_I(leaks->unread_shared_bytes),
 		   CELL_R(leaks->seconds), SUM(leaks->kind[kinds[0]]), SUM(leaks->kind[kinds[1]]),
 		   SUM(leaks->kind[kinds[2]]), SUM(leaks->kind[kinds[3]]),
-		   SUM(leaks->suppressed));
+		   SUM(leaks->suppressed), CELL_R(leaks->watched), CELL_R(leaks->history),
+		   CELL_I(leaks->history_sites));
+}
+
+static int put_early(struct writing *w, const struct leak_report *leaks)
+{
+	int err = 0;
+
+	for (size_t i = 0; err == 0 && i < leaks->early_count; i++) {
+		const struct leak_early *early = &leaks->early[i];
+
+		err = PUT(w, EARLY, CELL_I(i), CELL_I(early->site), CELL_I(early->count),
+			  CELL_I(early->bytes), CELL_R(early->longest), CELL_R(early->needs));
+	}
+	return err;
 }
 
 static int put_heaps(struct writing *w, const struct leak_report *leaks)
@@ -120,7 +138,7 @@ static int put_group(struct writing *w, size_t id, const struct leak_group *g)
 		      CELL_I(g->size_class), CELL_R(g->growth), CELL_R(g->oldest),
 		      CELL_T(g->type), CELL_T(g->variable), CELL_T(g->held_by),
 		      CELL_T(g->last_held_by), CELL_I(g->last_held_count),
-		      CELL_I(g->likely_site));
+		      CELL_I(g->likely_site), CELL_I(g->by_history));
 
 	for (uint32_t i = 0; err == 0 && i < g->address_count; i++)
 		err = PUT(w, ADDRESSES, CELL_I(id), CELL_I(i), CELL_I(g->address[i]));
@@ -142,6 +160,8 @@ int recording_leaks_put(sqlite3 *db, const struct leak_report *leaks)
 		err = put_heaps(&w, leaks);
 	for (size_t i = 0; err == 0 && i < leaks->group_count; i++)
 		err = put_group(&w, i, &leaks->group[i]);
+	if (err == 0)
+		err = put_early(&w, leaks);
 	return err;
 }
 
@@ -193,6 +213,12 @@ static bool take_text(struct row *row, char **ret)
 	return null || *ret;
 }
 
+/* An older memattach wrote no more columns. */
+static bool row_ends(const struct row *row)
+{
+	return row->next >= sqlite3_column_count(row->statement);
+}
+
 static int read_search(struct leak_report *leaks, struct row *row)
 {
 	leaks->covers_older_blocks = row_bool(row);
@@ -203,7 +229,23 @@ static int read_search(struct leak_report *leaks, struct row *row)
 	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
 		leaks->kind[kinds[i]] = row_sum(row);
 	leaks->suppressed = row_sum(row);
+	if (row_ends(row))
+		return 0;
+	leaks->watched = row_real_or_nan(row);
+	leaks->history = row_real(row);
+	leaks->history_sites = row_uint32(row, MAX_SITE);
 	return 0;
+}
+
+static int read_early(struct leak_report *leaks, struct row *row)
+{
+	struct leak_early early = { .site = row_uint32(row, MAX_SITE) };
+
+	early.count = row_uint(row);
+	early.bytes = row_uint(row);
+	early.longest = row_real(row);
+	early.needs = row_real(row);
+	return leak_report_add_early(leaks, &early);
 }
 
 static int read_heap(struct leak_report *leaks, struct row *row)
@@ -258,6 +300,7 @@ static int read_group(struct leak_report *leaks, struct row *row)
 	whole &= take_text(row, &g.last_held_by);
 	g.last_held_count = row_uint(row);
 	g.likely_site = row_uint32(row, MAX_SITE);
+	g.by_history = !row_ends(row) && row_bool(row);
 	if (whole)
 		return leak_report_add(leaks, &g);
 	leak_group_done(&g);
@@ -332,18 +375,6 @@ static int read_content(struct leak_report *leaks, struct row *row)
 	return err;
 }
 
-/* Does the recording have a leak report? 1, 0 or -errno. */
-static int is_there(sqlite3 *db)
-{
-	_cleanup_(recording_db_done) sqlite3_stmt *statement = NULL;
-	int result = sqlite3_prepare_v2(db, "SELECT 1 FROM sqlite_master WHERE type = 'table' AND "
-					    "name = 'leak_search'", -1, &statement, NULL);
-
-	if (result == SQLITE_OK)
-		result = sqlite3_step(statement);
-	return result == SQLITE_ROW ? 1 : recording_db_errno(db, result);
-}
-
 /* In the order in which later ones need earlier ones. */
 static const struct {
 	const char *sql;
@@ -359,12 +390,17 @@ static const struct {
 int recording_leaks_read(sqlite3 *db, struct leak_report **ret)
 {
 	struct leak_report *leaks = NULL;
-	int err = is_there(db);
+	int err = recording_db_has_table(db, "leak_search");
 
 	if (err > 0)
 		err = leak_report_new(&leaks);
 	for (size_t i = 0; err == 0 && leaks && i < ARRAY_SIZE(queries); i++)
 		err = query(db, queries[i].sql, leaks, queries[i].each);
+	if (err == 0 && leaks)
+		err = recording_db_has_table(db, "leak_early");
+	if (err > 0)
+		err = query(db, "SELECT site, count, bytes, longest_lifetime_seconds, needs_seconds"
+				" FROM leak_early ORDER BY id", leaks, read_early);
 	if (err < 0) {
 		leak_report_free(leaks);
 		return err;

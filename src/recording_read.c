@@ -3,9 +3,10 @@
  * recording_read.c - from the tables back to a snapshot, stacks and names.
  *
  * A recording may come from anywhere: it is opened read-only with SQLite's
- * defensive settings, files with views or triggers are refused (they could run
- * for ever), numbers that index something are bounded, and rows that refer to
- * nothing are left out rather than followed. Figures are taken as they are.
+ * defensive settings, files with views, triggers, computed columns or virtual
+ * tables are refused (they could run for ever), numbers that index something are
+ * bounded, and rows that refer to nothing are left out rather than followed.
+ * Figures are taken as they are.
  *
  * A recording whose end is missing (killed, disk full) has frames without
  * symbols: they get their module and offset.
@@ -18,6 +19,8 @@
 
 #include "src/recording_db.h"
 #include "src/recording_leaks.h"
+#include "src/recording_lives.h"
+#include "src/recording_series.h"
 #include "src/recording_wrong_frees.h"
 #include "src/recording_schema.h"
 
@@ -532,7 +535,10 @@ static const struct {
 } queries[] = {
 	{ "PRAGMA application_id", check_application },
 	{ "PRAGMA user_version", check_version },
-	{ "SELECT 1 FROM sqlite_master WHERE type IN ('view', 'trigger')", refuse },
+	{ "SELECT 1 FROM sqlite_master WHERE type IN ('view', 'trigger') OR "
+	  "(type = 'table' AND rootpage = 0)", refuse },	/* or virtual */
+	{ "SELECT 1 FROM sqlite_master AS m JOIN pragma_table_xinfo(m.name) AS x "
+	  "WHERE m.type = 'table' AND x.hidden", refuse },	/* computed columns */
 	{ "SELECT * FROM target", read_target },
 	{ "SELECT * FROM allocators ORDER BY id", read_allocator },
 	{ "SELECT * FROM entry_points ORDER BY rowid", read_entry_point },
@@ -578,28 +584,6 @@ static void close_db(sqlite3 **db)
 	sqlite3_close(*db);
 }
 
-/* Read-only. In a folder where SQLite may not make its files, as if nobody else wrote. */
-static int open_db(const char *path, sqlite3 **ret)
-{
-	_cleanup_free_ char *uri = NULL;
-	int err;
-
-	if (access(path, R_OK) < 0)
-		return -errno;
-	err = recording_db_errno(NULL, sqlite3_open_v2(path, ret, SQLITE_OPEN_READONLY, NULL));
-	if (err == 0)
-		err = recording_db_run(*ret, "PRAGMA trusted_schema=OFF; PRAGMA schema_version;");
-	if (err == 0 || err == -EBADMSG || err == -ENOMEM || strpbrk(path, "?#%"))
-		return err;
-	sqlite3_close(*ret);
-	*ret = NULL;
-	if (asprintf(&uri, "file:%s?immutable=1", path) < 0)
-		return -ENOMEM;
-	return recording_db_errno(NULL, sqlite3_open_v2(uri, ret,
-							SQLITE_OPEN_READONLY | SQLITE_OPEN_URI,
-							NULL));
-}
-
 static const struct symbol_frame *frame_by_names(void *context, const struct frame *frame,
 						 size_t *ret_count)
 {
@@ -619,7 +603,7 @@ int recording_read(const char *path, struct recording_content *ret)
 	_cleanup_(recording_content_done) struct recording_content content = { 0 };
 	_cleanup_(close_db) sqlite3 *db = NULL;
 	_cleanup_free_ struct reading *reading = calloc(1, sizeof(*reading));
-	int err = open_db(path, &db);
+	int err = recording_db_open(path, &db);
 
 	content.own = calloc(1, sizeof(*content.own));
 	if (!reading || !content.own || snapshot_new(&content.snapshot) < 0 ||
@@ -636,12 +620,32 @@ int recording_read(const char *path, struct recording_content *ret)
 						 content.own->stack_count, content.snapshot);
 	if (err == 0)
 		err = recording_leaks_read(db, &content.leaks);
+	if (err == 0)
+		err = recording_lives_read(db, &content.lives);
+	if (err == 0)
+		err = recording_series_read(db, content.snapshot, &content.trend, &content.looks);
 	if (err < 0)
 		return err;
 	content.names = (struct report_names){ frame_by_names, content.own };
 	*ret = content;
 	content = (struct recording_content){ 0 };
 	return 0;
+}
+
+const char *recording_build_id(const struct recording_content *content, uint32_t module)
+{
+	struct named_module *known;
+
+	HASH_FIND(hh, content->own->modules, &module, sizeof(module), known);
+	return known ? known->build_id : "";
+}
+
+bool recording_has_build_id(const struct recording_content *content, const char *build_id)
+{
+	for (struct named_module *m = content->own->modules; m; m = m->hh.next)
+		if (build_id[0] && strcmp(m->build_id, build_id) == 0)
+			return true;
+	return false;
 }
 
 static void names_free(struct recording_names *names)
@@ -675,6 +679,8 @@ void recording_content_done(struct recording_content *content)
 	snapshot_free(content->snapshot);
 	stacks_free(content->stacks);
 	leak_report_free(content->leaks);
+	site_lives_free(content->lives);
+	free(content->trend);
 	names_free(content->own);
 	*content = (struct recording_content){ 0 };
 }

@@ -55,6 +55,11 @@
 	" temporary_count INTEGER, samples INTEGER, threads INTEGER, lifetime_p50 REAL," \
 	" lifetime_p90 REAL, lifetime_max REAL, first_time REAL, last_time REAL," \
 	" growth REAL, growth_low REAL, growth_high REAL);" \
+	"CREATE TABLE snapshot_sites(snapshot INTEGER, site INTEGER, live_count INTEGER," \
+	" live_bytes INTEGER, alloc_count INTEGER, alloc_bytes INTEGER, free_count INTEGER," \
+	" PRIMARY KEY(snapshot, site)) WITHOUT ROWID;" \
+	"CREATE TABLE site_lives(site INTEGER PRIMARY KEY, time REAL, freed TEXT," \
+	" longest REAL, living TEXT, oldest REAL);" \
 	"CREATE TABLE leaks(site INTEGER PRIMARY KEY, count INTEGER, bytes INTEGER," \
 	" oldest REAL);" \
 	"CREATE TABLE leak_addresses(site INTEGER, number INTEGER, address INTEGER," \

@@ -88,24 +88,12 @@ static void read_row(struct row *row, const struct ids *ids, struct snapshot *sn
 	w->allocated = read_call(row, ids);
 }
 
-/* Does the recording have the table? 1, 0 or -errno. */
-static int is_there(sqlite3 *db)
-{
-	_cleanup_(recording_db_done) sqlite3_stmt *statement = NULL;
-	int result = sqlite3_prepare_v2(db, "SELECT 1 FROM sqlite_master WHERE type = 'table' AND "
-					    "name = 'wrong_frees'", -1, &statement, NULL);
-
-	if (result == SQLITE_OK)
-		result = sqlite3_step(statement);
-	return result == SQLITE_ROW ? 1 : recording_db_errno(db, result);
-}
-
 int recording_wrong_frees_read(sqlite3 *db, const uint32_t *stack_id, uint32_t stack_count,
 			       struct snapshot *snapshot)
 {
 	_cleanup_(recording_db_done) sqlite3_stmt *statement = NULL;
 	const struct ids ids = { stack_id, stack_count };
-	int result = is_there(db);
+	int result = recording_db_has_table(db, "wrong_frees");
 
 	if (result <= 0)
 		return result;

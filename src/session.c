@@ -475,6 +475,8 @@ static int open_session(struct session *s)
 
 	if (!error)
 		error = unwinder_new(s->view.modules, &s->unwinder);
+	if (!error)	/* before an older recording makes way for a new one */
+		error = session_leaks_open_history(&s->leaks);
 	if (!error)
 		error = session_report_open(&s->report, s->options, &s->view, &s->plan);
 	if (error == -ENOTDIR)

@@ -41,6 +41,7 @@ struct session_options {
 	bool block;			/* --on-overflow=block */
 	bool free_stacks;		/* --frees=stacks */
 	const char *output;		/* recording, NULL: none */
+	const char *history;		/* an earlier one, for leaks; NULL: none */
 	enum attachment_loader loader;
 	uint32_t track;			/* enum allocator_track */
 	uint64_t ring_bytes;		/* of shared memory in the target */

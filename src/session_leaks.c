@@ -17,6 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "inject/link_map.h"
 #include "src/base/log.h"
 #include "src/leak/mark.h"
 #include "src/leak/roots.h"
@@ -48,6 +49,24 @@ void session_leaks_init(struct session_leaks *l, const struct session_options *o
 	l->view = view;
 	l->plan = plan;
 	l->picture.mem = -1;
+}
+
+int session_leaks_open_history(struct session_leaks *l)
+{
+	const struct proto_hello *hello = &l->view->hello;
+	const char *path = l->options->history;
+	char problem[HISTORY_PROBLEM_BYTES];
+	struct link_map_auxv auxv = { 0 };
+	const struct module *program;
+
+	if (!path)
+		return 0;
+	link_map_parse_auxv(hello->auxv, hello->auxv_bytes, &auxv);
+	program = modules_find(l->view->modules, auxv.entry);
+	if (history_open(path, program ? program->build_id : "", problem, &l->history) == 0)
+		return 0;
+	log_error("--history: %s", problem);
+	return -ENOTDIR;
 }
 
 /* What the picture has no copy of. */
@@ -361,7 +380,9 @@ void session_leaks_done(struct session_leaks *l)
 	hashmap_done(&l->by_address);
 	free(l->known);
 	leak_report_free(l->report);
+	history_free(l->history);
 	session_contents_done(l);
 	l->known = NULL;
 	l->report = NULL;
+	l->history = NULL;
 }

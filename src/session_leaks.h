@@ -8,6 +8,7 @@
 
 #include "inject/hook_plan.h"
 #include "src/base/hashmap.h"
+#include "src/history.h"
 #include "src/leak/analysis.h"
 #include "src/session.h"
 #include "src/symbolize.h"
@@ -36,12 +37,18 @@ struct session_leaks {
 	uint64_t moment;		/* TSC of the picture */
 	struct analysis *analysis;	/* of it, begun; NULL: not taken */
 	struct leak_report *report;	/* after session_leaks_search */
+	struct history *history;	/* NULL: none was given */
 	struct leak_content *kept;	/* of blocks that may be suspect, see session_contents.h */
 	size_t kept_count;
 };
 
 void session_leaks_init(struct session_leaks *leaks, const struct session_options *options,
 			struct target_view *view, const struct hook_plan *plan);
+/*
+ * Reads the recording given as --history, if one was: before the target is touched. 0; -ENOTDIR it
+ * can't be used (explained on stderr).
+ */
+int session_leaks_open_history(struct session_leaks *leaks) _must_check_;
 /*
  * Takes the picture, walks its heaps, and from watch (NULL: nothing was watched) has what is
  * known of the blocks at that moment; takes another one when an allocator was at work in it. 0;

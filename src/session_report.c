@@ -18,6 +18,8 @@
 #include "src/report/trace.h"
 #include "src/version.h"
 
+#define LIVES_STEP 1.1	/* from one look at all live blocks to the next: a tenth of the session */
+
 static double clock_seconds(clockid_t clock)
 {
 	struct timespec t;
@@ -170,15 +172,43 @@ static struct report_input input_for(struct session_report *r, const struct snap
 	};
 }
 
+/*
+ * Of sites with events since the last time, less the second by which events may be late; at the
+ * end of all, since what a gap took from sites is no event.
+ */
+static int record_lives(struct session_report *r, const struct watch *watch)
+{
+	uint64_t now = watch->reader ? reader_time(watch->reader) : ticks_now();
+	uint64_t late = (uint64_t)watch->ticks.hz;
+	uint64_t since = r->end > 0 || r->lives_at < late ? 0 : r->lives_at - late;
+	struct site_lives *lives = NULL;
+	int error = site_lives_take(watch->sites, watch->live, &watch->ticks, since, now, &lives);
+
+	if (!error)
+		error = recording_add_lives(r->recording, lives);
+	site_lives_free(lives);
+	r->lives_at = now;
+	return error;
+}
+
 static void record(struct session_report *r, const struct snapshot *snapshot,
 		   const struct watch *watch)
 {
+	double seconds = snapshot->session.duration;
+	int error;
+
 	if (!r->recording || r->recording_failed)
 		return;
-	if (recording_add(r->recording, snapshot, watch->stacks, r->view->modules) == 0)
+	error = recording_add(r->recording, snapshot, watch->stacks, r->view->modules);
+	if (!error && (seconds >= r->next_lives || r->end > 0)) {
+		r->next_lives = seconds * LIVES_STEP;
+		error = record_lives(r, watch);
+	}
+	if (!error)
 		return;
 	r->recording_failed = true;
-	log_error("%s", recording_error(r->recording));
+	log_error("%s", recording_error(r->recording)[0] ? recording_error(r->recording) :
+			"out of memory: the recording ends here");
 }
 
 /* One line on a terminal's stderr, overwritten each interval. */

@@ -26,6 +26,8 @@ struct session_report {
 	double begin_time;	/* seconds since 1970 */
 	double begin;		/* CLOCK_MONOTONIC seconds */
 	double end;		/* of watching; 0: still at it */
+	double next_lives;	/* seconds watched: lifetimes are recorded again then */
+	uint64_t lives_at;	/* TSC of the last time; 0: not yet */
 };
 
 /*

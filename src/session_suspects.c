@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * session_suspects.c - what a leak report gains from watching: sites whose blocks are reachable
- * and yet look like leaks, by their survival curves (leak/survival.h), and the names of
+ * and yet look like leaks, by their survival (leak/suspect.h), and the names of
  * variables.
  */
 #include "src/session_leaks.h"
@@ -13,11 +13,8 @@
 
 #include "src/leak/assigned.h"
 #include "src/leak/suppressions.h"
-#include "src/leak/survival.h"
+#include "src/leak/suspect.h"
 #include "src/session_contents.h"
-
-/* What grows keeps some of what it got early: this share, 1 / N, is from the first half. */
-enum { GROWING_OLD = 3 };
 
 struct suspects {
 	struct session_leaks *l;
@@ -58,34 +55,36 @@ static const struct snapshot_site *site_in(const struct snapshot *snapshot, uint
 	return NULL;
 }
 
-static enum leak_verdict verdict_of(enum survival_verdict verdict)
+static const char *watched_build_id(void *context, uint32_t module)
 {
-	switch (verdict) {
-	case SURVIVAL_STUCK: return LEAK_STUCK;
-	case SURVIVAL_GROWING: return LEAK_GROWING;
-	case SURVIVAL_OLD: return LEAK_OLD;
-	default: return LEAK_REACHABLE;
-	}
+	const struct module *m = modules_get(context, module);
+
+	return m ? m->build_id : "";
 }
 
-/* One site's blocks, the oldest first. */
-static int judge_site(struct suspects *s, struct session_block *const *block, size_t count)
+/* What the recording given as --history knows of the site. NULL: nothing. */
+static const struct suspect_past *past_of(const struct suspects *s, const struct site *site)
 {
-	uint32_t id = block[0]->known.site;
-	const struct site *site = sites_peek(s->watch->sites, id);
-	const struct snapshot_site *shown = site_in(s->snapshot, id);
-	struct leak_group group = { .site = id, .oldest = block[0]->known.age, .growth = NAN,
-				    .size = block[0]->known.bytes };
-	struct survival survival;
-	double blocks = 0, bytes = 0;
-	size_t old = 0;
+	const struct session_leaks *l = s->l;
+	struct stack stack = stacks_get(s->watch->stacks, site->stack);
+	struct history_modules modules = { watched_build_id, l->view->modules };
 
-	if (!site || !shown)
-		return 0;
-	survival_init(&survival, &s->window, &site->lifetimes);
+	if (!l->history || stack.frame_count <= site->skip_frames)
+		return NULL;
+	return history_find(l->history, site->kind, stack.frame + site->skip_frames,
+			    stack.frame_count - site->skip_frames, &modules);
+}
+
+/* The group of one site's blocks, the oldest first, which the suspect gets, too. */
+static struct leak_group gather(struct suspect *suspect, struct session_block *const *block,
+				size_t count)
+{
+	struct leak_group group = { .site = block[0]->known.site, .growth = NAN,
+				    .oldest = block[0]->known.age, .size = block[0]->known.bytes };
+	double blocks = 0, bytes = 0;
+
 	for (size_t i = 0; i < count; i++) {
-		survival_add_live(&survival, block[i]->time, block[i]->weight);
-		old += block[i]->time - s->window.begin < (s->window.now - s->window.begin) / 2;
+		suspect_add(suspect, block[i]->time, 1, block[i]->weight);
 		blocks += block[i]->weight;
 		bytes += block[i]->weight * (double)block[i]->known.bytes;
 		if (group.size != block[i]->known.bytes)
@@ -95,15 +94,36 @@ static int judge_site(struct suspects *s, struct session_block *const *block, si
 			group.address[group.address_count++] = block[i]->known.address;
 		}
 	}
-	group.verdict = verdict_of(survival_judge(&survival, shown->verdict == SNAPSHOT_GROWING &&
-							     old * GROWING_OLD >= count));
-	survival_done(&survival);
-	if (group.verdict == LEAK_REACHABLE)
-		return 0;
 	group.count = (uint64_t)(blocks + 0.5);
 	group.bytes = (uint64_t)(bytes + 0.5);
+	return group;
+}
+
+static int judge_site(struct suspects *s, struct session_block *const *block, size_t count)
+{
+	uint32_t id = block[0]->known.site;
+	const struct site *site = sites_peek(s->watch->sites, id);
+	const struct snapshot_site *shown = site_in(s->snapshot, id);
+	const struct suspect_past *past;
+	struct suspect_finding finding;
+	struct suspect suspect;
+	struct leak_group group;
+
+	if (!site || !shown)
+		return 0;
+	past = past_of(s, site);
+	s->l->report->history_sites += past != NULL;
+	suspect_begin(&suspect, &s->window, &site->lifetimes, past);
+	group = gather(&suspect, block, count);
+	finding = suspect_end(&suspect, shown->verdict == SNAPSHOT_GROWING, TREND_UNKNOWN);
+	group.verdict = suspect_verdict(finding.verdict);
+	group.by_history = finding.by_past;
 	group.growth = shown->growth * 3600;
-	return leak_report_add(s->l->report, &group);
+	if (finding.verdict == SURVIVAL_EARLY)
+		return leak_report_add_early(s->l->report, &(struct leak_early){
+			.site = id, .count = group.count, .bytes = group.bytes,
+			.longest = finding.longest, .needs = finding.needs });
+	return group.verdict == LEAK_REACHABLE ? 0 : leak_report_add(s->l->report, &group);
 }
 
 static int add_suspects(struct suspects *s)
@@ -270,8 +290,8 @@ int session_leaks_complete(struct session_leaks *l, struct symbolizer *symbolize
 		return 0;
 	s.window = (struct survival_window){ .begin = watch->ticks.tsc0, .now = l->moment,
 					     .hz = watch->ticks.hz };
-	s.window.rule = survival_default_rule(ticks_span(&watch->ticks,
-							 l->moment - watch->ticks.tsc0));
+	l->report->watched = ticks_seconds(&watch->ticks, l->moment);
+	l->report->history = l->history ? history_seconds(l->history) : 0;
 	drop_suppressed(l, symbolizer, watch);
 	error = add_suspects(&s);
 	if (!error)

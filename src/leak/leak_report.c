@@ -3,6 +3,7 @@
 #include "src/leak/leak_report.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 
 const char *leak_verdict_name(enum leak_verdict verdict)
@@ -22,7 +23,10 @@ const char *leak_verdict_name(enum leak_verdict verdict)
 int leak_report_new(struct leak_report **ret)
 {
 	*ret = calloc(1, sizeof(**ret));
-	return *ret ? 0 : -ENOMEM;
+	if (!*ret)
+		return -ENOMEM;
+	(*ret)->watched = NAN;
+	return 0;
 }
 
 void leak_content_done(const struct leak_content *content)
@@ -52,6 +56,7 @@ void leak_report_free(struct leak_report *report)
 	if (report) {
 		free(report->trace);
 		free(report->group);
+		free(report->early);
 	}
 	free(report);
 }
@@ -69,6 +74,20 @@ int leak_report_add(struct leak_report *report, const struct leak_group *group)
 	}
 	report->group = grown;
 	report->group[report->group_count++] = *group;
+	return 0;
+}
+
+int leak_report_add_early(struct leak_report *report, const struct leak_early *early)
+{
+	size_t count = report->early_count;
+	struct leak_early *grown = report->early;
+
+	if ((count & (count - 1)) == 0)	/* full at every power of two */
+		grown = reallocarray(grown, count ? count * 2 : 1, sizeof(*grown));
+	if (!grown)
+		return -ENOMEM;
+	report->early = grown;
+	report->early[report->early_count++] = *early;
 	return 0;
 }
 
@@ -130,10 +149,19 @@ static void weigh_families(struct rank *rank, size_t count)
 	}
 }
 
+static int by_early_bytes(const void *a, const void *b)
+{
+	const struct leak_early *x = a, *y = b;
+
+	return x->bytes != y->bytes ? compare(y->bytes, x->bytes) : compare(x->site, y->site);
+}
+
 void leak_report_sort(struct leak_report *report)
 {
 	struct rank *rank = calloc(report->group_count + 1, sizeof(*rank));
 
+	if (report->early_count)
+		qsort(report->early, report->early_count, sizeof(*report->early), by_early_bytes);
 	if (!rank)
 		return;
 	for (size_t i = 0; i < report->group_count; i++) {

@@ -68,6 +68,14 @@ struct leak_group {
 	struct leak_content *content;	/* of examples, in their order; NULL: not asked for */
 	struct leak_example example[LEAK_MAX_ADDRESSES];	/* as address */
 	struct leak_access *access;	/* owned; NULL: not watched */
+	bool by_history;		/* what was watched now would not be enough to say so */
+};
+/* A site with live blocks of which it can't be told yet whether somebody will free them. */
+struct leak_early {
+	uint32_t site;
+	uint64_t count, bytes;
+	double longest;			/* seconds that a freed one lived; 0: none was freed */
+	double needs;			/* seconds to be watched at a stretch, to tell */
 };
 struct leak_sum {
 	uint64_t count, bytes;
@@ -81,6 +89,11 @@ struct leak_heap {
 };
 #define LEAK_MAX_HEAPS 8u
 struct leak_report {
+	bool unsearched;		/* memory was not: suspects alone, by their survival */
+	double watched;			/* seconds, for suspects; NAN unknown */
+	uint64_t looks;			/* unsearched: snapshots */
+	double history;			/* of an earlier recording; 0: none was given */
+	uint32_t history_sites;		/* sites with live blocks that it knows */
 	bool covers_older_blocks;	/* every allocator found was covered */
 	uint64_t pause_us, scanned_bytes;
 	uint64_t unread_shared_bytes;	/* writable shared memory: not searched for pointers */
@@ -97,6 +110,8 @@ struct leak_report {
 	char **trace;			/* a chain each, shortest first */
 	size_t group_count;
 	struct leak_group *group;	/* see leak_report_sort; bytes are with indirect_bytes */
+	size_t early_count;
+	struct leak_early *early;	/* see leak_report_sort */
 	struct leak_access_run access;	/* --access */
 };
 int leak_report_new(struct leak_report **ret) _must_check_;
@@ -105,9 +120,12 @@ void leak_report_free(struct leak_report *report);
 void leak_group_done(const struct leak_group *group);
 /* Adds a group; its strings become the report's. 0 or -ENOMEM (they are freed). */
 int leak_report_add(struct leak_report *report, const struct leak_group *group) _must_check_;
+/* 0 or -ENOMEM. */
+int leak_report_add_early(struct leak_report *report, const struct leak_early *early) _must_check_;
 /*
  * Puts the groups in order: by verdict, then by bytes, a site's together with those of older blocks
- * that are probably its, which follow it. Without memory for that they stay as they are.
+ * that are probably its, which follow it; and by bytes the sites of which it is too early to tell.
+ * Without memory for that groups stay as they are.
  */
 void leak_report_sort(struct leak_report *report);
 

@@ -7,6 +7,10 @@
  * and finds 9 of 10 leaks; "older than the longest freed lifetime" flags 3 of 7, "older than a
  * minute" 6 of 7, a growing number of blocks 1 to 5 of 7 as time goes on.
  *
+ * An earlier session lengthens the time that was watched, not the age that a block of this one
+ * can have: each session's blocks are censored at its own end. A window that ran on through
+ * the gap between them was rejected: what was freed in there was not seen.
+ *
  * The curve treats a step of the histograms as a life table does: what leaves or enters in it
  * counts for half. Rejected: exact event times (memory per block), and a test on the slope
  * of the curve's tail (deaths are too few there to tell a cache from a leak).
@@ -53,28 +57,55 @@ void survival_done(struct survival *survival)
 	lifetimes_done(&survival->late);
 }
 
-/* The quarter of [begin, now - plateau) in which it was born. */
-static unsigned int quarter_of(const struct survival *survival, uint64_t born)
+static uint64_t older_than_plateau(const struct survival *survival, uint64_t watched)
 {
-	const struct survival_window *window = survival->window;
-	double span = (double)(window->now - window->begin - survival->plateau);
-	double quarter = 4 * (double)(born - window->begin) / span;
-
-	return quarter < 3 ? (unsigned int)quarter : 3;
+	return watched > survival->plateau ? watched - survival->plateau : 0;
 }
 
-void survival_add_live(struct survival *survival, uint64_t born, double weight)
+static uint64_t watched_now(const struct survival *survival)
+{
+	return survival->window->now - survival->window->begin;
+}
+
+/* offset: of its birth in the time in which those were born that can be old: past, then now. */
+static void add_old(struct survival *survival, uint64_t offset, uint64_t count, double weight)
+{
+	double span = (double)older_than_plateau(survival, survival->window->past) +
+		      (double)older_than_plateau(survival, watched_now(survival));
+	double quarter = 4 * (double)offset / span;
+
+	survival->old_count += count;
+	survival->old_weight += weight * (double)count;
+	survival->quarter[quarter < 3 ? (unsigned int)quarter : 3] += count;
+}
+
+void survival_add_live_many(struct survival *survival, uint64_t born, uint64_t count,
+			    double weight)
 {
 	const struct survival_window *window = survival->window;
 
 	if (born < window->begin || born > window->now)
 		return;
-	lifetimes_add(&survival->ages, window->now - born, weight);
-	if (window->now - born <= survival->plateau)
+	lifetimes_add(&survival->ages, window->now - born, weight * (double)count);
+	if (window->now - born > survival->plateau)
+		add_old(survival, older_than_plateau(survival, window->past) + born -
+					  window->begin, count, weight);
+}
+
+void survival_add_live(struct survival *survival, uint64_t born, double weight)
+{
+	survival_add_live_many(survival, born, 1, weight);
+}
+
+void survival_add_past(struct survival *survival, uint64_t born, uint64_t count, double weight)
+{
+	const struct survival_window *window = survival->window;
+
+	if (born > window->past)
 		return;
-	survival->old_count++;
-	survival->old_weight += weight;
-	survival->quarter[quarter_of(survival, born)]++;
+	lifetimes_add(&survival->ages, window->past - born, weight * (double)count);
+	if (window->past - born > survival->plateau)
+		add_old(survival, born, count, weight);
 }
 
 void survival_add_late(struct survival *survival, uint64_t seen, uint64_t age, bool ended,
@@ -90,9 +121,16 @@ void survival_add_late(struct survival *survival, uint64_t seen, uint64_t age, b
 static bool is_early(const struct survival *survival)
 {
 	const struct survival_window *window = survival->window;
+	uint64_t now = watched_now(survival), longest = now > window->past ? now : window->past;
 
-	return (double)survival->plateau >
-	       window->rule.window_share * (double)(window->now - window->begin);
+	return (double)survival->plateau > window->rule.window_share * (double)longest;
+}
+
+double survival_needs(const struct survival *survival)
+{
+	const struct survival_window *window = survival->window;
+
+	return (double)survival->plateau / window->hz / window->rule.window_share;
 }
 
 static bool is_spread(const struct survival *survival)

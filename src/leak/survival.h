@@ -39,6 +39,7 @@ struct survival_window {
 	uint64_t begin, now;		/* ticks */
 	double hz;			/* ticks per second */
 	struct survival_rule rule;
+	uint64_t past;			/* ticks that an earlier session watched; 0: none did */
 };
 /* One site. */
 struct survival {
@@ -49,7 +50,8 @@ struct survival {
 	uint64_t plateau;			/* ticks: where it begins */
 	uint64_t old_count;			/* blocks born in the window that are older, */
 	double old_weight;			/* the same, scaled */
-	uint64_t quarter[4];			/* and when they were born, up to now - plateau */
+	uint64_t quarter[4];			/* and when they were born, of the time in which */
+						/* blocks were born that could be that old */
 };
 
 /* window, deaths: borrowed. Free with survival_done. */
@@ -58,6 +60,14 @@ void survival_init(struct survival *survival, const struct survival_window *wind
 void survival_done(struct survival *survival);
 /* A block that lives, born in the window at TSC born. weight: 1, or 1 / (1 - exp(-size / I)). */
 void survival_add_live(struct survival *survival, uint64_t born, double weight);
+/* The same for count of them, weight each. */
+void survival_add_live_many(struct survival *survival, uint64_t born, uint64_t count,
+			    double weight);
+/*
+ * Blocks that lived at the end of the earlier session (window.past), born that many ticks after
+ * its beginning. What became of them is not known: they grew as old as they were at its end.
+ */
+void survival_add_past(struct survival *survival, uint64_t born, uint64_t count, double weight);
 /*
  * A block that was there before the window, first seen at age seen (ticks), now of age: it tells
  * nothing about younger ages (left truncation). ended: its death is in deaths.
@@ -66,6 +76,8 @@ void survival_add_late(struct survival *survival, uint64_t seen, uint64_t age, b
 		       double weight);
 /* growing: the site's live bytes surely grew (sites_growth). After all blocks were added. */
 enum survival_verdict survival_judge(const struct survival *survival, bool growing);
+/* Seconds that one session has to watch before it is not too early any more. */
+double survival_needs(const struct survival *survival);
 /* "stuck", "growing", "old", "too early", "". */
 const char *survival_verdict_name(enum survival_verdict verdict);
 
@@ -79,7 +91,7 @@ struct survival_point {
  * The curve, one point for each step in which blocks were freed, by age: the first room of
  * them. Returns how many there are (at most SURVIVAL_MAX_POINTS).
  */
-#define SURVIVAL_MAX_POINTS 496u
+#define SURVIVAL_MAX_POINTS LIFETIMES_STEPS
 size_t survival_curve(const struct survival *survival, struct survival_point *ret, size_t room);
 
 #endif

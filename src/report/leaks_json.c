@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * leaks_json.c - the leaks of the document, in one of two forms, and which one shows.
+ * leaks_json.c - the leaks of the document, in one of three forms, and which one shows.
  *
  * Where memory was searched (input->leaks), every group has a verdict of reachability. Where
- * only allocations were watched, "not-freed" says no more than that, and the sums are null.
+ * only allocations were watched, "not-freed" says no more than that, and the sums are null; they
+ * are null, too, where the sites of a recording were judged by how long their blocks live.
  * Addresses are text: they are names, not amounts, and numbers above 2^53 do not survive
  * every JSON reader. Groups are complete whatever --top says: tools compare documents.
  */
 #include "src/report/leaks_json.h"
+
+#include <math.h>
 
 #include "src/leak/contents.h"
 #include "src/report/access_json.h"
@@ -38,21 +41,27 @@ static void put_not_freed(struct emit *emit, const struct snapshot_leak *leak)
 	emit_end(emit, '}');
 }
 
-/* What was allocated since the attach and not freed; reachability was not looked at: null. */
-static void put_watched(struct emit *emit, const struct snapshot *snapshot)
+/* What only a search of memory tells. */
+static void put_unsearched(struct emit *emit)
 {
 	static const char *const unknown[] = { "pause_us", "scanned_bytes", "definitely_lost",
 					       "indirectly_lost", "possibly_lost",
 					       "still_reachable" };
 
+	emit_bool(emit, "covers_older_blocks", false);
+	for (size_t i = 0; i < ARRAY_SIZE(unknown); i++)
+		emit_null(emit, unknown[i]);
+}
+
+/* What was allocated since the attach and not freed; reachability was not looked at: null. */
+static void put_watched(struct emit *emit, const struct snapshot *snapshot)
+{
 	if (!snapshot->has_leaks) {
 		emit_null(emit, "leaks");
 		return;
 	}
 	emit_begin(emit, "leaks", '{');
-	emit_bool(emit, "covers_older_blocks", false);
-	for (size_t i = 0; i < ARRAY_SIZE(unknown); i++)
-		emit_null(emit, unknown[i]);
+	put_unsearched(emit);
 	emit_begin(emit, "groups", '[');
 	for (size_t i = 0; i < snapshot->leak_count; i++)
 		put_not_freed(emit, &snapshot->leak[i]);
@@ -142,13 +151,42 @@ static void put_group(struct emit *emit, const struct report_names *names,
 	emit_real_if(emit, "growth_per_hour", group->growth);
 	emit_real_if(emit, "oldest_seconds", group->oldest);
 	access_json_put(emit, names, group->access);
+	emit_bool(emit, "by_history", group->by_history);
 	emit_end(emit, '}');
 }
 
-static void put_searched(struct emit *emit, const struct leak_report *leaks,
-			 const struct report_names *names)
+static void put_early(struct emit *emit, const struct leak_early *early)
 {
-	emit_begin(emit, "leaks", '{');
+	emit_begin(emit, NULL, '{');
+	emit_uint(emit, "site", early->site);
+	emit_uint(emit, "count", early->count);
+	emit_uint(emit, "bytes", early->bytes);
+	emit_real_if(emit, "longest_lifetime_seconds",
+		     early->longest > 0 ? early->longest : NAN);
+	emit_real(emit, "needs_seconds", early->needs);
+	emit_end(emit, '}');
+}
+
+/* What suspects rest on, and those of which it is too early to tell. */
+static void put_watch(struct emit *emit, const struct leak_report *leaks)
+{
+	emit_real_if(emit, "watched_seconds", leaks->watched);
+	if (leaks->history > 0) {
+		emit_begin(emit, "history", '{');
+		emit_real(emit, "seconds", leaks->history);
+		emit_uint(emit, "sites", leaks->history_sites);
+		emit_end(emit, '}');
+	} else {
+		emit_null(emit, "history");
+	}
+	emit_begin(emit, "too_early", '[');
+	for (size_t i = 0; i < leaks->early_count; i++)
+		put_early(emit, &leaks->early[i]);
+	emit_end(emit, ']');
+}
+
+static void put_searched(struct emit *emit, const struct leak_report *leaks)
+{
 	emit_bool(emit, "covers_older_blocks", leaks->covers_older_blocks);
 	emit_uint(emit, "pause_us", leaks->pause_us);
 	emit_uint(emit, "scanned_bytes", leaks->scanned_bytes);
@@ -160,6 +198,17 @@ static void put_searched(struct emit *emit, const struct leak_report *leaks,
 	put_sum(emit, "suppressed", &leaks->suppressed);
 	put_heaps(emit, leaks);
 	access_json_put_run(emit, &leaks->access);
+}
+
+static void put_report(struct emit *emit, const struct leak_report *leaks,
+		       const struct report_names *names)
+{
+	emit_begin(emit, "leaks", '{');
+	if (leaks->unsearched)
+		put_unsearched(emit);
+	else
+		put_searched(emit, leaks);
+	put_watch(emit, leaks);
 	emit_begin(emit, "groups", '[');
 	for (size_t i = 0; i < leaks->group_count; i++)
 		put_group(emit, names, &leaks->group[i]);
@@ -170,7 +219,7 @@ static void put_searched(struct emit *emit, const struct leak_report *leaks,
 void leaks_json_put(struct emit *emit, const struct report_input *input)
 {
 	if (input->leaks)
-		put_searched(emit, input->leaks, &input->names);
+		put_report(emit, input->leaks, &input->names);
 	else
 		put_watched(emit, input->snapshot);
 }

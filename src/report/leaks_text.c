@@ -19,8 +19,10 @@
 #include "src/report/text_put.h"
 
 #define SHOWN_ADDRESSES	4u
+#define SHOWN_EARLY	3u
 
-static const char *verdict_title(enum leak_verdict verdict)
+/* unsearched: nobody knows whether it can be reached. */
+static const char *verdict_title(enum leak_verdict verdict, bool unsearched)
 {
 	static const char *const title[] = {
 		[LEAK_DEFINITELY_LOST] = "definitely lost",
@@ -31,6 +33,8 @@ static const char *verdict_title(enum leak_verdict verdict)
 		[LEAK_REACHABLE] = "still reachable",
 	};
 
+	if (unsearched)
+		return leak_verdict_name(verdict);
 	return (size_t)verdict < ARRAY_SIZE(title) ? title[verdict] : "unknown";
 }
 
@@ -57,6 +61,28 @@ static void put_heap(FILE *out, const struct style *style, const struct leak_hea
 	fputc('\n', out);
 }
 
+static void put_history(FILE *out, const struct leak_report *leaks)
+{
+	if (!(leaks->history > 0))
+		return;
+	text_put_label(out, "history");
+	fprintf(out, "%s of an earlier recording, which knows %u of the sites with live blocks\n",
+		human_seconds(leaks->history).text, leaks->history_sites);
+}
+
+/* Of a recording, whose process may be long gone. */
+static void put_unsearched(FILE *out, const struct report_input *input)
+{
+	const struct style *style = style_for(&input->options);
+
+	fprintf(out, "\n%sLeaks: sites whose blocks nobody seems to free%s\n", style->bold,
+		style->plain);
+	text_put_label(out, "judged");
+	fprintf(out, "by how long blocks lived in %s, and by %s snapshots; memory was not "
+		"searched\n", human_seconds(input->leaks->watched).text,
+		human_exact(input->leaks->looks).text);
+}
+
 static void put_search(FILE *out, const struct report_input *input)
 {
 	const struct leak_report *leaks = input->leaks;
@@ -80,6 +106,7 @@ static void put_search(FILE *out, const struct report_input *input)
 	else if (!leaks->covers_older_blocks)
 		fprintf(out, "  %s%-10s%sof blocks from before the attach, some or all are missing "
 			"below\n", style->warn, "older", style->plain);
+	put_history(out, leaks);
 	access_text_put_run(out, input);
 }
 
@@ -100,11 +127,13 @@ static void put_sums(FILE *out, const struct leak_report *leaks)
 		put_sum(out, "suppressed", &leaks->suppressed);
 }
 
-static void put_title(FILE *out, const struct style *style, const struct leak_group *group,
-		      size_t rank)
+static void put_title(FILE *out, const struct report_input *input, size_t rank)
 {
-	fprintf(out, "\n%s#%zu  %s:%s ", style->bold, rank + 1, verdict_title(group->verdict),
-		style->plain);
+	const struct leak_group *group = &input->leaks->group[rank];
+	const struct style *style = style_for(&input->options);
+
+	fprintf(out, "\n%s#%zu  %s:%s ", style->bold, rank + 1,
+		verdict_title(group->verdict, input->leaks->unsearched), style->plain);
 	text_put_blocks(out, group->bytes, group->count);
 	if (group->size && group->count > 1)
 		fprintf(out, " of %s each", human_bytes((double)group->size).text);
@@ -130,6 +159,8 @@ static void put_age(FILE *out, const struct style *style, const struct leak_grou
 		fprintf(out, "; %s%s/h%s", group->growth > 0 ? style->warn : "",
 			human_bytes_signed(group->growth).text,
 			group->growth > 0 ? style->plain : "");
+	if (group->by_history)
+		fputs("; as the earlier recording shows", out);
 	fputc('\n', out);
 }
 
@@ -206,7 +237,7 @@ static void put_group(FILE *out, const struct report_input *input, size_t rank)
 	const struct leak_group *group = &input->leaks->group[rank];
 	const struct style *style = style_for(&input->options);
 
-	put_title(out, style, group, rank);
+	put_title(out, input, rank);
 	put_age(out, style, group);
 	put_addresses(out, group);
 	put_holders(out, group);
@@ -235,12 +266,58 @@ static void put_groups(FILE *out, const struct report_input *input)
 	size_t top = text_shown(&input->options, count);
 
 	if (suspects == 0)
-		fputs("\n  Nothing lost, nothing suspect.\n", out);
+		fputs(input->leaks->unsearched ? "\n  Nothing suspect.\n" :
+						 "\n  Nothing lost, nothing suspect.\n", out);
 	if (top)
 		fprintf(out, "\n%sTop %zu of %zu group%s%s\n", style->bold, top, count,
 			text_plural(count), style->plain);
 	for (size_t i = 0; i < top; i++)
 		put_group(out, input, i);
+}
+
+static void put_early_site(FILE *out, const struct report_input *input,
+			   const struct leak_early *early)
+{
+	const struct snapshot_site *site = text_site_by_id(input->snapshot, early->site);
+	const struct symbol_frame *symbol = NULL;
+	_cleanup_free_ char *title = NULL;
+	struct stack stack = { 0 };
+	size_t count = 0;
+
+	if (site)
+		stack = stacks_get(input->stacks, site->stack);
+	fputs("    ", out);
+	text_put_blocks(out, early->bytes, early->count);
+	if (site && stack.frame_count > site->skip_frames) {
+		const struct frame *frame = &stack.frame[site->skip_frames];
+
+		symbol = input->names.frame(input->names.context, frame, &count);
+		title = text_frame_title(symbol, frame);
+		fprintf(out, " of %s at ", title ? title : "?");
+		text_put_location(out, symbol);
+	}
+	if (early->longest > 0)
+		fprintf(out, ": freed ones lived up to %s", human_seconds(early->longest).text);
+	else
+		fputs(": none was freed yet", out);
+	fprintf(out, "; %s would tell\n", human_seconds(early->needs).text);
+}
+
+/* Neither suspect nor cleared, and why. */
+static void put_early(FILE *out, const struct report_input *input)
+{
+	const struct leak_report *leaks = input->leaks;
+	size_t top = input->options.top ? input->options.top : SHOWN_EARLY;
+
+	if (leaks->early_count == 0)
+		return;
+	top = top < leaks->early_count ? top : leaks->early_count;
+	fprintf(out, "\n  Too early to tell for %zu site%s, in %s:\n", leaks->early_count,
+		text_plural(leaks->early_count), human_seconds(leaks->watched).text);
+	for (size_t i = 0; i < top; i++)
+		put_early_site(out, input, &leaks->early[i]);
+	if (top < leaks->early_count)
+		fputs("    ...\n", out);
 }
 
 static void put_summary(FILE *out, const struct report_input *input)
@@ -274,8 +351,14 @@ static void put_summary(FILE *out, const struct report_input *input)
 
 void leaks_text_put(FILE *out, const struct report_input *input)
 {
-	put_search(out, input);
-	put_sums(out, input->leaks);
+	if (input->leaks->unsearched) {
+		put_unsearched(out, input);
+	} else {
+		put_search(out, input);
+		put_sums(out, input->leaks);
+	}
 	put_groups(out, input);
-	put_summary(out, input);
+	put_early(out, input);
+	if (!input->leaks->unsearched)
+		put_summary(out, input);
 }

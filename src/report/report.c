@@ -14,6 +14,7 @@
 
 static const struct report table[] = {
 	{ "text", "for people: what was watched, totals, top sites with their stacks", text_write },
+	{ "leaks", "for people: what is lost or suspect, and nothing else", text_write_leaks },
 	{ "json", "one JSON document (docs/snapshot.schema.json)", json_write },
 	{ "live", "a few lines, for reprinting while attached", text_write_live },
 	{ NULL, NULL, NULL },

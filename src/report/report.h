@@ -31,7 +31,7 @@ struct report_input {
 	const struct leak_report *leaks;	/* NULL: memory was not searched */
 };
 struct report {
-	const char *name;	/* "text", "json", "live" */
+	const char *name;	/* "text", "leaks", "json", "live" */
 	const char *help;
 	/* Writes the whole report. 0, -errno of the stream, -ENOMEM. */
 	int (*write)(FILE *out, const struct report_input *input);

@@ -347,6 +347,20 @@ int text_write(FILE *out, const struct report_input *input)
 	return ferror(out) ? -EIO : 0;
 }
 
+int text_write_leaks(FILE *out, const struct report_input *input)
+{
+	errno = 0;
+	put_target(out, input);
+	text_put_label(out, "watched");
+	fprintf(out, "%s\n", human_seconds(input->snapshot->session.duration).text);
+	put_precision(out, input);
+	put_losses(out, input);
+	put_leaks(out, input);
+	if (fflush(out) != 0)
+		return errno ? -errno : -EIO;
+	return ferror(out) ? -EIO : 0;
+}
+
 /* Changes per second in the last interval. */
 static void put_rates(FILE *out, const struct snapshot *snapshot)
 {

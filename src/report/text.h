@@ -7,6 +7,8 @@
 
 /* What was watched, how precisely, what was lost; totals; the top sites; leaks when asked for. */
 int text_write(FILE *out, const struct report_input *input) _must_check_;
+/* What was watched, how precisely, and of the rest the leaks alone. */
+int text_write_leaks(FILE *out, const struct report_input *input) _must_check_;
 /* A few lines for reprinting while attached: totals, and one line per top site. */
 int text_write_live(FILE *out, const struct report_input *input) _must_check_;
 

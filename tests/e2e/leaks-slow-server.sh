@@ -15,13 +15,6 @@ STALE=10
 
 slow_server_start "$RATE" $((2 * SECONDS_WATCHED + 60)) 2000
 
-# functions_of VERDICT: of every group with that verdict, the function that allocated.
-functions_of() {
-	json ". as \$r | .leaks.groups[] | select(.verdict == \"$1\") | .site as \$s |
-		[\$r.sites[] | select(.id == \$s) | .frames[] | .function] |
-		map(select(. != \"malloc\" and . != \"calloc\")) | .[0] // \"older\"" | sort -u
-}
-
 # first_is_the_leak: named by variable, function and line.
 first_is_the_leak() {
 	json_expect '.leaks.groups[0].verdict' definitely-lost

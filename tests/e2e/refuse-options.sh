@@ -48,6 +48,14 @@ wrong run --show-bytes=64 -- true
 wrong check -p "$VICTIM" --show-bytes=64
 wrong diff --show-bytes=64 one.json two.json
 wrong report --show-bytes=64 recording
+wrong -p "$VICTIM" -d 1 --history=recording
+wrong -p "$VICTIM" --leaks -d 0 --history=recording
+wrong leaks -p "$VICTIM" --history=recording
+wrong run --history=recording -- true
+wrong check -p "$VICTIM" --history=recording
+wrong report --history=one two
+wrong report recording no-such-view
+wrong report recording leaks more
 wrong leaks
 wrong leaks -p "$VICTIM" --trace-to=nowhere
 wrong run --leaks --snapshot=stop -- true

@@ -46,6 +46,13 @@ slow_server_start() {
 	await 60 enough_requests "${3:-500}" || fail "no load: $(cat "$WORK/load.err")"
 }
 
+# functions_of VERDICT: of every group with that verdict, the function that allocated.
+functions_of() {
+	json ". as \$r | .leaks.groups[] | select(.verdict == \"$1\") | .site as \$s |
+		[\$r.sites[] | select(.id == \$s) | .frames[] | .function] |
+		map(select(. != \"malloc\" and . != \"calloc\")) | .[0] // \"older\"" | sort -u
+}
+
 # --- redis -------------------------------------------------------------------
 
 redis_start() {

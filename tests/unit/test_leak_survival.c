@@ -14,17 +14,17 @@
 #include <string.h>
 
 #include "src/base/cleanup.h"
-#include "src/leak/survival.h"
+#include "src/leak/suspect.h"
 
 #define HZ		1000.0
 #define WATCHED		(6 * 3600.0)
 #define ROUNDS		6
 #define EVENTS_MAX	200000
 
-struct event {
+struct span {
 	double born, died;	/* seconds; died INFINITY: never */
 };
-static struct event events[EVENTS_MAX];
+static struct span events[EVENTS_MAX];
 static size_t event_count;
 
 /* --- random numbers ----------------------------------------------------------- */
@@ -88,7 +88,7 @@ static void simulate(const struct kind *kind)
 		if (uniform() > (1 + 0.5 * sin(2 * M_PI * t / 86400 * 4)) / 1.5)
 			continue;
 		assert_true(event_count < EVENTS_MAX);
-		events[event_count++] = (struct event){ t, t + kind->lifetime() };
+		events[event_count++] = (struct span){ t, t + kind->lifetime() };
 	}
 	for (size_t i = 0; room > 0 && i + room < event_count; i++)
 		events[i].died = events[i + room].born;
@@ -97,7 +97,8 @@ static void simulate(const struct kind *kind)
 /* What memattach, watching from 0 to now with this chance to see a block, says. */
 static enum survival_verdict judge(double now, double chance)
 {
-	struct survival_window window = { 0, (uint64_t)(now * HZ), HZ, survival_default_rule(now) };
+	struct survival_window window = { .now = (uint64_t)(now * HZ), .hz = HZ,
+					  .rule = survival_default_rule(now) };
 	struct lifetimes deaths = { 0 };
 	struct survival survival;
 	enum survival_verdict verdict;
@@ -218,7 +219,8 @@ static void samples_do_nearly_as_well(void **state)
 
 static void growth_is_said_when_nothing_is_stuck(void **state)
 {
-	struct survival_window window = { 0, 10000000, HZ, survival_default_rule(10000) };
+	struct survival_window window = { .now = 10000000, .hz = HZ,
+					  .rule = survival_default_rule(10000) };
 	struct lifetimes deaths = { 0 };
 	struct survival survival;
 
@@ -241,7 +243,8 @@ static void growth_is_said_when_nothing_is_stuck(void **state)
 /* 40 blocks born evenly in [0, until) that live, in 100 s; the longest freed lived for longest. */
 static enum survival_verdict judge_even(double until, double longest)
 {
-	struct survival_window window = { 0, (uint64_t)(100 * HZ), HZ, survival_default_rule(100) };
+	struct survival_window window = { .now = (uint64_t)(100 * HZ), .hz = HZ,
+					  .rule = survival_default_rule(100) };
 	struct lifetimes deaths = { 0 };
 	struct survival survival;
 	enum survival_verdict verdict;
@@ -270,6 +273,86 @@ static void the_plateau_has_bounds(void **state)
 	assert_int_equal(judge_even(60, 0.001), SURVIVAL_OLD);
 }
 
+/* --- growth ----------------------------------------------------------------------- */
+
+#define LOOKS 240u
+
+/* How many live at each of LOOKS snapshots, up to now. */
+static void count_levels(double now, double level[LOOKS])
+{
+	memset(level, 0, LOOKS * sizeof(*level));
+	for (size_t i = 0; i < event_count; i++) {
+		double born = ceil(events[i].born / now * LOOKS);
+		double died = ceil(events[i].died / now * LOOKS);
+
+		if (born < LOOKS)
+			level[(size_t)born] += 1;
+		if (died < LOOKS)
+			level[(size_t)died] -= 1;
+	}
+	for (size_t i = 1; i < LOOKS; i++)
+		level[i] += level[i - 1];
+}
+
+/* Does a recording of so long call the site growing, by all that it has? by_trend: or without. */
+static bool is_called_growing(double now, bool by_trend)
+{
+	struct survival_window window = { .now = (uint64_t)(now * HZ), .hz = HZ };
+	struct lifetimes deaths = { 0 };
+	struct suspect suspect;
+	struct trend trend;
+	double level[LOOKS];
+	bool grew;
+
+	count_levels(now, level);
+	trend_init(&trend, now);
+	for (size_t i = 0; i < LOOKS; i++)
+		trend_add(&trend, now * (double)(i + 1) / LOOKS, level[i]);
+	grew = level[LOOKS - 1] - level[LOOKS * 2 / 5] > 0.05 * level[LOOKS - 1];
+	suspect_begin(&suspect, &window, &deaths, NULL);
+	for (size_t i = 0; i < event_count; i++)
+		if (events[i].born <= now && events[i].died > now)
+			suspect_add(&suspect, (uint64_t)(events[i].born * HZ), 1, 1);
+	lifetimes_done(&deaths);
+	return suspect_end(&suspect, grew, by_trend ? trend_judge(&trend, LOOKS) :
+						      TREND_UNKNOWN).growing;
+}
+
+/* What still fills grows, that is no mistake; what is full or has found its level does not. */
+static void growth_is_what_still_rises(void **state)
+{
+	static const double hours[] = { 0.5, 2, 6 };
+
+	(void)state;
+	srand(11);
+	for (size_t h = 0; h < ARRAY_SIZE(hours); h++) {
+		unsigned int called[KINDS] = { 0 }, without[KINDS] = { 0 };
+		unsigned int healthy = 0, loose = 0, leaks = 0;
+
+		for (size_t k = 0; k < KINDS; k++) {
+			for (int round = 0; round < ROUNDS; round++) {
+				simulate(&kinds[k]);
+				called[k] += is_called_growing(hours[h] * 3600, true);
+				without[k] += is_called_growing(hours[h] * 3600, false);
+			}
+			*(kinds[k].leaks ? &leaks : &healthy) += called[k];
+			loose += kinds[k].leaks ? 0 : without[k];
+			print_message("%4.1f h %-16s growing: %u of %u, %u without snapshots\n",
+				      hours[h], kinds[k].name, called[k], ROUNDS, without[k]);
+		}
+		print_message("%4.1f h: %u of %u healthy, %u without snapshots; %u of %u leaks\n",
+			      hours[h], healthy, 7 * ROUNDS, loose, leaks, 4 * ROUNDS);
+		assert_int_equal(called[kind_of("leak")], ROUNDS);
+		assert_int_equal(called[kind_of("request")], 0);
+		assert_int_equal(called[kind_of("startup")], 0);
+		assert_true(healthy <= loose);
+		if (hours[h] > 3) {
+			assert_int_equal(called[kind_of("lru")], 0);
+			assert_int_equal(called[kind_of("session")], 0);
+		}
+	}
+}
+
 /* --- the curve ------------------------------------------------------------------ */
 
 static double share_at(const struct survival_point *point, size_t count, double seconds)
@@ -284,7 +367,8 @@ static double share_at(const struct survival_point *point, size_t count, double 
 /* Lifetimes of mean 100 s, births over 200 s, some alive at the end, some from before. */
 static size_t curve_of_exponential(struct survival_point *point, bool truncate)
 {
-	struct survival_window window = { 0, 200000, HZ, survival_default_rule(200) };
+	struct survival_window window = { .now = 200000, .hz = HZ,
+					  .rule = survival_default_rule(200) };
 	struct lifetimes deaths = { 0 };
 	struct survival survival;
 	size_t count;
@@ -335,7 +419,8 @@ static void the_curve_is_kaplan_meiers(void **state)
 
 static void a_small_curve_is_exact(void **state)
 {
-	struct survival_window window = { 0, 100, 1, survival_default_rule(100) };
+	struct survival_window window = { .now = 100, .hz = 1,
+					  .rule = survival_default_rule(100) };
 	struct lifetimes deaths = { 0 };
 	struct survival_point point[4];
 	struct survival survival;
@@ -367,6 +452,7 @@ int main(void)
 		cmocka_unit_test(samples_do_nearly_as_well),
 		cmocka_unit_test(growth_is_said_when_nothing_is_stuck),
 		cmocka_unit_test(the_plateau_has_bounds),
+		cmocka_unit_test(growth_is_what_still_rises),
 		cmocka_unit_test(the_curve_is_kaplan_meiers),
 		cmocka_unit_test(a_small_curve_is_exact),
 	};

@@ -137,7 +137,8 @@ static struct leak_report *make_leaks(void)
 		.last_held_count = 1, .likely_site = 2,
 	};
 	struct leak_group stuck = { .verdict = LEAK_STUCK, .site = 2, .count = 1, .growth = 0,
-				    .oldest = 1e9 };
+				    .oldest = 1e9, .by_history = true };
+	const struct leak_early early[] = { { 1, 3, 300, 0, 750 }, { 2, 1, 64, 2.5, 9.375 } };
 
 	assert_non_null(full.content);
 	full.content[0] = (struct leak_content){ .address = 0x1000, .size = 100, .count = 3,
@@ -155,6 +156,11 @@ static struct leak_report *make_leaks(void)
 	for (uint64_t i = 0; i < BLOCK_KINDS; i++)
 		leaks->kind[i] = (struct leak_sum){ i + 1, i + 10 };
 	leaks->suppressed = (struct leak_sum){ 7, 70 };
+	leaks->watched = 10.5;
+	leaks->history = 3600;
+	leaks->history_sites = 2;
+	for (size_t i = 0; i < ARRAY_SIZE(early); i++)
+		assert_int_equal(leak_report_add_early(leaks, &early[i]), 0);
 	leaks->heap_count = 2;
 	leaks->heap[0] = (struct leak_heap){ .allocator = "glibc", .version = "2.36",
 					     .covered = true, .live_count = 5, .live_bytes = 50 };
@@ -231,6 +237,34 @@ static void record_leaks(void)
 	leak_report_free(leaks);
 	snapshot_free(snapshot);
 	sample_done(&sample);
+}
+
+static void change(const char *sql)
+{
+	sqlite3 *db;
+
+	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+	assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
+	sqlite3_close(db);
+}
+
+/* What older versions did not write is not known. */
+static void reads_older_leak_reports(void **state)
+{
+	struct recording_content content;
+
+	(void)state;
+	record_leaks();
+	change("ALTER TABLE leak_search DROP COLUMN watched_seconds;"
+	       "ALTER TABLE leak_search DROP COLUMN history_seconds;"
+	       "ALTER TABLE leak_search DROP COLUMN history_sites;"
+	       "ALTER TABLE leak_groups DROP COLUMN by_history; DROP TABLE leak_early");
+	assert_int_equal(recording_read(path, &content), 0);
+	assert_true(isnan(content.leaks->watched) && content.leaks->history == 0);
+	assert_int_equal(content.leaks->early_count, 0);
+	assert_int_equal(content.leaks->group_count, 3);
+	assert_false(content.leaks->group[2].by_history);
+	recording_content_done(&content);
 }
 
 /* A finished recording is one file, and an older one is replaced (the loop above did that). */
@@ -449,15 +483,6 @@ static void refuses_other_files(void **state)
 	assert_int_equal(recording_open("/dev", &recording), -EEXIST);
 }
 
-static void change(const char *sql)
-{
-	sqlite3 *db;
-
-	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
-	assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
-	sqlite3_close(db);
-}
-
 static void refuses_newer_and_tampered_ones(void **state)
 {
 	struct recording_content content;
@@ -597,6 +622,7 @@ int main(void)
 		IN_FOLDER(refuses_newer_and_tampered_ones),
 		IN_FOLDER(keeps_the_leak_report),
 		IN_FOLDER(has_a_leak_report_only_if_one_was_made),
+		IN_FOLDER(reads_older_leak_reports),
 		IN_FOLDER(bounds_what_rows_of_leaks_say),
 		IN_FOLDER(bounds_what_rows_say),
 		IN_FOLDER(survives_damage),

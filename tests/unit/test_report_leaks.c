@@ -353,6 +353,79 @@ static void contents_are_in_the_document(void **state)
 	printed_done(&printed);
 }
 
+/* Of a recording whose memory nobody searched: a stuck site, and two that nobody can judge. */
+static struct leak_report *make_unsearched(void)
+{
+	struct leak_report *leaks = NULL;
+	const struct leak_group stuck = { .verdict = LEAK_STUCK, .site = 1, .count = 20,
+					  .bytes = 20000, .growth = 1024, .oldest = 39.5 };
+	const struct leak_early early[] = { { 2, 1, 64, 12.5, 46.875 }, { 77, 3, 96, 0, 750 } };
+
+	assert_int_equal(leak_report_new(&leaks), 0);
+	assert_int_equal(leak_report_add(leaks, &stuck), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(early); i++)
+		assert_int_equal(leak_report_add_early(leaks, &early[i]), 0);
+	leaks->unsearched = true;
+	leaks->watched = 40;
+	leaks->looks = 40;
+	leak_report_sort(leaks);
+	return leaks;
+}
+
+static void a_recording_is_judged_without_memory(void **state)
+{
+	static const char expected[] =
+		"\nLeaks: sites whose blocks nobody seems to free\n"
+		"  judged    by how long blocks lived in 40.0 s, and by 40 snapshots; memory was "
+		"not searched\n"
+		"\nTop 1 of 1 group\n"
+		"\n#1  stuck: 19.5 KiB in 20 blocks\n"
+		"    the oldest is 39.5 s old; +1.00 KiB/h\n";
+	static const char early[] =
+		"\n  Too early to tell for 2 sites, in 40.0 s:\n"
+		"    96 B in 3 blocks: none was freed yet; 12 min 30 s would tell\n"
+		"    64 B in 1 block of inner<T>::\"f\" at src/inner.hpp:12:3 (inlined): freed "
+		"ones lived up to 12.5 s; 46.9 s would tell\n";
+	struct printed printed;
+	json_t *root, *leaks;
+	int status;
+
+	(void)state;
+	print_as(&printed, "leaks", make_unsearched(), 0);
+	if (!strstr(printed.text, expected) || !strstr(printed.text, early))
+		fail_msg("not as expected:\n%s", printed.text);
+	assert_null(strstr(printed.text, "reachable"));
+	assert_null(strstr(printed.text, "sites by live bytes"));
+	printed_done(&printed);
+	print_as(&printed, "json", make_unsearched(), 0);
+	root = load(&printed);
+	leaks = json_object_get(root, "leaks");
+	assert_true(json_is_null(json_object_get(leaks, "definitely_lost")));
+	assert_true(json_is_null(json_object_get(leaks, "history")));
+	assert_int_equal(json_array_size(json_object_get(leaks, "too_early")), 2);
+	json_decref(root);
+	status = schema_validate("snapshot.schema.json", printed.text);
+	assert_true(status == 0 || status == 77);
+	printed_done(&printed);
+}
+
+static void a_history_is_told(void **state)
+{
+	struct leak_report *leaks = make_leaks();
+	struct printed printed;
+
+	(void)state;
+	leaks->history = 3600;
+	leaks->history_sites = 12;
+	leaks->watched = 10;
+	leaks->group[3].by_history = true;
+	print_as(&printed, "text", leaks, 0);
+	assert_non_null(strstr(printed.text, "\n  history   1 h 0 min of an earlier recording, "
+					     "which knows 12 of the sites with live blocks\n"));
+	assert_non_null(strstr(printed.text, "; as the earlier recording shows\n"));
+	printed_done(&printed);
+}
+
 static void follows_the_schema(void **state)
 {
 	struct printed printed;
@@ -399,6 +472,8 @@ int main(void)
 		cmocka_unit_test(contents_are_private),
 		cmocka_unit_test(contents_are_escaped),
 		cmocka_unit_test(contents_are_in_the_document),
+		cmocka_unit_test(a_recording_is_judged_without_memory),
+		cmocka_unit_test(a_history_is_told),
 		cmocka_unit_test(follows_the_schema),
 	};
 

@@ -4,11 +4,12 @@
  *
  * A cache with a limit, sessions that expire, a pool that cuts its nodes from slabs, buffers
  * that live for one request, and a table of routes that grows only while it is told to. One
- * mistake: request_refuse() forgets the text that it logged.
+ * mistake: request_refuse() forgets the text that it logged. Another one, if it is told to make it:
+ * some sessions are put aside, to be ended by nobody, though they can still be reached.
  *
  *	slow_server		serves on a loopback port of the system's choice: "ready PID",
  *				then "port N"; commands: 'g' routes grow, 's' they stop,
- *				'c' counts, 'q' ends
+ *				'f' sessions are forgotten, 'c' counts, 'q' ends
  *	slow_server PORT RATE SECONDS	the load: RATE requests a second over 4 connections
  */
 #include <arpa/inet.h>
@@ -30,6 +31,7 @@
 #define CACHE_LIMIT	500u
 #define CACHE_BUCKETS	1024u
 #define SESSION_SECONDS	2
+#define FORGET_EVERY	490u	/* requests */
 #define SLAB_NODES	500u
 #define ROUTE_BUCKETS	512u
 
@@ -60,12 +62,12 @@ struct route {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct entry *cache_bucket[CACHE_BUCKETS];
 static unsigned cache_count, cache_hand;
-static struct session *session_first, **session_last = &session_first;
+static struct session *session_first, **session_last = &session_first, *sessions_forgotten;
 static struct node *pool_free, *pool_busy;
 static struct slab *slabs;
 static struct route *route_bucket[ROUTE_BUCKETS];
 static atomic_uint requests, refused, routes;
-static atomic_int growing, refuse_line, route_line;
+static atomic_int growing, forgetting, refuse_line, route_line;
 
 static time_t now_seconds(void)
 {
@@ -131,6 +133,11 @@ VICTIM_FRAME static void session_open(unsigned n)
 
 	session->user = malloc(32);
 	snprintf(session->user, 32, "user-%u", n);
+	if (n % FORGET_EVERY == 0 && atomic_load(&forgetting)) {
+		session->next = sessions_forgotten;
+		sessions_forgotten = session;
+		return;
+	}
 	session->expires = now_seconds() + SESSION_SECONDS;
 	*session_last = session;
 	session_last = &session->next;
@@ -277,6 +284,7 @@ static int serve_all(void)
 		switch (victim_await()) {
 		case 'g': atomic_store(&growing, 1); break;
 		case 's': atomic_store(&growing, 0); break;
+		case 'f': atomic_store(&forgetting, 1); break;
 		case 'c': say_counts(); break;
 		default: return 0;
 		}
