@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * pagemap.h - which pages of a process hold anything: /proc/PID/pagemap.
+ *
+ * Populated is what is in memory or swapped out. What else anonymous memory has reads as zeros, and
+ * nobody need look; in mappings of files it holds the file's bytes.
+ */
+#ifndef MEMATTACH_PAGEMAP_H
+#define MEMATTACH_PAGEMAP_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "src/base/cleanup.h"
+
+enum pagemap_way {
+	PAGEMAP_UNKNOWN,	/* the kernel does not tell, or not us */
+	PAGEMAP_BY_ENTRY,	/* a number a page is read: 1 s a TiB, populated or not */
+	PAGEMAP_BY_RANGE,	/* the PAGEMAP_SCAN request (Linux 6.7): the empty costs nothing */
+};
+struct pagemap {
+	int fd;			/* borrowed */
+	enum pagemap_way way;
+	/* By range: pages that were only ever read do not count, where the kernel can tell them. */
+	uint64_t left_out;
+};
+/* The kernel's struct page_region. */
+struct pagemap_range {
+	uint64_t low, high, categories;
+};
+
+/* Asks the kernel what it offers for fd (an open pagemap; -1, or any other file: UNKNOWN). */
+void pagemap_init(struct pagemap *pagemap, int fd);
+/*
+ * The populated stretches from *at on, ascending, in ret; *at moves to where it has looked up to,
+ * end at the most, but always on. A call is brief (some ms). pre: *at < end, both page-aligned,
+ * room > 0, way is not UNKNOWN. How many; -errno. Of a process that has ended nothing is populated,
+ * by entry it is -ESRCH: who asks must know by other means whether it lived.
+ */
+int pagemap_next(const struct pagemap *pagemap, uint64_t *at, uint64_t end,
+		 struct pagemap_range *ret, size_t room) _must_check_;
+
+#endif
