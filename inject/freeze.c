@@ -37,12 +37,13 @@
 #include "inject/sharers.h"
 #include "inject/threads.h"
 #include "inject/tracee.h"
+#include "src/base/pagemap.h"
 
 #define STOP_BUDGET_NS 20000000ull	/* doubles every 3 tries, up to 160 ms */
 #define CHILD_LIMIT_NS 2000000000ull
 #define BETWEEN_TRIES_NS 30000000ull	/* at least; a long stop is followed by a longer run */
-#define WARM_LIMIT_NS 200000000ull	/* 10 us a megabyte; enormous empty mappings may wait */
-enum { SHARED_TRIES = 10, WARM_WORDS = 4096, MAX_LEFT = 64 };
+#define WARM_LIMIT_NS 200000000ull	/* 10 us a megabyte */
+enum { SHARED_TRIES = 10, WARM_WORDS = 4096, WARM_RANGES = 512, MAX_LEFT = 64 };
 enum { QUIET_REAP_TRIES = 4, MAX_STOP_DOUBLINGS = 3 };
 
 /* One pass over the threads: there are pauses between ours. */
@@ -97,6 +98,15 @@ static int copy_threads(const struct stop_all *stop, const struct borrow *b, str
 	return 0;
 }
 
+/* Files of the process, or thread, whose memory is the picture. */
+static int open_picture(struct freeze *f, pid_t pid)
+{
+	f->mem = open_of(pid, "mem");
+	f->maps = open_of(pid, "maps");
+	f->pagemap = open_of(pid, "pagemap");
+	return f->mem < 0 ? f->mem : f->maps < 0 ? f->maps : 0;
+}
+
 /* Makes it last as long as we live and no longer, and opens it. */
 static int hold_child(struct freeze *f)
 {
@@ -108,9 +118,7 @@ static int hold_child(struct freeze *f)
 		error = tracee_die_with_us(f->child);
 	if (error)
 		return error;
-	f->mem = open_of(f->child, "mem");
-	f->maps = open_of(f->child, "maps");
-	return f->mem < 0 ? f->mem : f->maps < 0 ? f->maps : 0;
+	return open_picture(f, f->child);
 }
 
 static bool has_userfaultfd(const struct target *target)
@@ -189,6 +197,36 @@ int freeze_check(const struct target *target, char *reason, size_t room)
 	return 1;
 }
 
+static void warm_pages(const struct pagemap *pagemap, uint64_t low, uint64_t high, uint64_t end)
+{
+	const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+	uint64_t at = low / page, last = high / page, word[WARM_WORDS];
+
+	for (; at < last && tracee_now_ns() < end; at += WARM_WORDS) {
+		size_t count = last - at < WARM_WORDS ? last - at : WARM_WORDS;
+
+		if (pread(pagemap->fd, word, count * sizeof(*word),
+			  (off_t)(at * sizeof(*word))) <= 0)
+			break;
+	}
+}
+
+/* Which pages there are can be asked for by range; that alone does not look at them. */
+static void warm_map(const struct pagemap *pagemap, const struct procmap *map, uint64_t end)
+{
+	struct pagemap_range range[WARM_RANGES];
+	uint64_t at = map->start;
+
+	while (at < map->end && tracee_now_ns() < end) {
+		int count = pagemap_next(pagemap, &at, map->end, range, WARM_RANGES);
+
+		if (count < 0)
+			return;
+		for (int i = 0; pagemap->way == PAGEMAP_BY_RANGE && i < count; i++)
+			warm_pages(pagemap, range[i].low, range[i].high, end);
+	}
+}
+
 /*
  * Has the kernel look at every page that it is about to share, while all run: what it then
  * does to each of them finds its words in the cache. A fifth of the pause of a large target.
@@ -196,25 +234,15 @@ int freeze_check(const struct target *target, char *reason, size_t room)
 static void warm_up(const struct target *target)
 {
 	_cleanup_(procmaps_done) struct procmaps maps = { 0 };
-	uint64_t end = tracee_now_ns() + WARM_LIMIT_NS, word[WARM_WORDS];
-	const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+	uint64_t end = tracee_now_ns() + WARM_LIMIT_NS;
+	struct pagemap pagemap;
 
-	if (target->pagemap < 0 || procmaps_read(target->maps, &maps))
+	pagemap_init(&pagemap, target->pagemap);
+	if (pagemap.way == PAGEMAP_UNKNOWN || procmaps_read(target->maps, &maps))
 		return;
-	for (size_t i = 0; i < maps.count && tracee_now_ns() < end; i++) {
-		const struct procmap *map = &maps.map[i];
-		uint64_t at = map->start / page, last = map->end / page;
-
-		if (!(map->prot & PROCMAP_W) || (map->prot & PROCMAP_SHARED))
-			continue;
-		for (; at < last && tracee_now_ns() < end; at += WARM_WORDS) {
-			size_t count = last - at < WARM_WORDS ? last - at : WARM_WORDS;
-
-			if (pread(target->pagemap, word, count * sizeof(*word),
-				  (off_t)(at * sizeof(*word))) <= 0)
-				break;
-		}
-	}
+	for (size_t i = 0; i < maps.count && tracee_now_ns() < end; i++)
+		if ((maps.map[i].prot & PROCMAP_W) && !(maps.map[i].prot & PROCMAP_SHARED))
+			warm_map(&pagemap, &maps.map[i], end);
 }
 
 /* All others stand still, too, for the clone and nothing else. */
@@ -307,15 +335,13 @@ static int freeze_stop(const struct target *target, uint64_t deadline_ns, struct
 		error = copy_threads(f->stop, NULL, f);
 	if (error)
 		return error;
-	f->mem = open_of(f->thread_count ? f->thread[0].tid : target->ref.pid, "mem");
-	f->maps = open_of(f->thread_count ? f->thread[0].tid : target->ref.pid, "maps");
-	return f->mem < 0 ? f->mem : f->maps < 0 ? f->maps : 0;
+	return open_picture(f, f->thread_count ? f->thread[0].tid : target->ref.pid);
 }
 
 int freeze_begin(const struct target *target, const struct freeze_gadgets *gadgets,
 		 enum freeze_way way, uint64_t deadline_ns, struct freeze *ret)
 {
-	*ret = (struct freeze){ .way = way, .mem = -1, .maps = -1 };
+	*ret = (struct freeze){ .way = way, .mem = -1, .maps = -1, .pagemap = -1 };
 	return way == FREEZE_STOP ? freeze_stop(target, deadline_ns, ret) :
 				    freeze_copies(target, gadgets, deadline_ns, ret);
 }
@@ -355,10 +381,11 @@ void freeze_kill(struct freeze *f)
 {
 	cleanup_fd(&f->mem);
 	cleanup_fd(&f->maps);
+	cleanup_fd(&f->pagemap);
 	free(f->thread);
 	f->thread = NULL;
 	f->thread_count = 0;
-	f->mem = f->maps = -1;
+	f->mem = f->maps = f->pagemap = -1;
 	if (f->stop) {
 		stop_all_end(f->stop, NULL, NULL);
 		f->pause_us = (tracee_now_ns() - f->begin_ns) / 1000;

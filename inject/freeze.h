@@ -33,6 +33,7 @@ struct freeze {
 	bool dead;		/* killed and waited for by us: only the target's wait is left */
 	struct stop_all *stop;	/* FREEZE_STOP */
 	int mem, maps;		/* of the picture, read only; -1 */
+	int pagemap;		/* of it; -1 where it may not be opened */
 	struct stop_thread *thread;	/* as they stood, without the call that was made on one */
 	size_t thread_count;
 	uint64_t tsc;		/* while everything stood still */

@@ -99,13 +99,11 @@ static int open_jit_map(const struct target *target)
 
 int hello_open(const struct target *target, enum hello_fd which)
 {
-	static const char *const name[] = { "mem", "maps", "statm" };
-	int fd;
+	static const char *const name[] = { "mem", "maps", "statm", "pagemap" };
+	int fd = which == HELLO_JIT ? open_jit_map(target) : open_proc(target, name[which]);
 
-	if (which != HELLO_JIT)
-		return open_proc(target, name[which]);
-	fd = open_jit_map(target);
-	if (fd < 0)
-		fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	if (fd >= 0 || which < HELLO_PAGEMAP)
+		return fd;
+	fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	return fd < 0 ? -errno : fd;
 }

@@ -5,12 +5,12 @@
 
 #include "inject/proto.h"
 
-enum hello_fd { HELLO_MEM, HELLO_MAPS, HELLO_STATM, HELLO_JIT, HELLO_FDS };
+enum hello_fd { HELLO_MEM, HELLO_MAPS, HELLO_STATM, HELLO_PAGEMAP, HELLO_JIT, HELLO_FDS };
 
 /* Fills ret from /proc. 0 or -ESRCH. */
 int hello_fill(const struct target *target, struct proto_hello *ret) _must_check_;
-/* A new descriptor for the analyst: memory read only, maps, statm, perf map of JIT code (or
- * /dev/null). */
+/* A new descriptor for the analyst: memory read only, maps, statm, pagemap and perf map of JIT
+ * code (or /dev/null, for these two). */
 int hello_open(const struct target *target, enum hello_fd which) _must_check_;
 
 #endif

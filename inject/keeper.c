@@ -425,7 +425,7 @@ static void restore_children(struct keeper *k)
 		return;
 	for (;;) {
 		memset(&child, 0, sizeof(child));
-		child.freeze.mem = child.freeze.maps = -1;
+		child.freeze.mem = child.freeze.maps = child.freeze.pagemap = -1;
 		child.signals = k->signals;
 		child.timer = k->timer;
 		child.is_child = true;
@@ -513,7 +513,7 @@ int keeper_run(struct target *target, const struct keeper_options *options,
 	if (error)
 		return error;
 	k->options = options;
-	k->freeze.mem = k->freeze.maps = -1;
+	k->freeze.mem = k->freeze.maps = k->freeze.pagemap = -1;
 	k->socket = options->socket;
 	k->status = -1;
 	k->signals = open_signals();

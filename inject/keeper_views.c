@@ -183,7 +183,9 @@ static int reply_picture(struct keeper *k, struct reply *reply)
 	keeper_reply_fd(reply, f->mem);
 	keeper_reply_fd(reply, f->maps);
 	keeper_reply_fd(reply, threads);
-	f->mem = f->maps = -1;	/* closed when they are sent */
+	if (f->pagemap >= 0)
+		keeper_reply_fd(reply, f->pagemap);
+	f->mem = f->maps = f->pagemap = -1;	/* closed when they are sent */
 	return 0;
 }
 

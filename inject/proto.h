@@ -18,7 +18,7 @@
 #define PROTO_MAX_PAYLOAD (96u * 1024u)
 
 enum proto_type {
-	PROTO_HELLO = 1,    /* reply: struct proto_hello; fds: mem (read only), maps, statm */
+	PROTO_HELLO = 1,    /* reply: struct proto_hello; fds: enum hello_fd */
 	PROTO_OPEN_FILE,    /* value[0], value[1]: a mapping's start and end; fds: its file */
 	PROTO_LIST_THREADS, /* reply: struct thread_candidate[] */
 	PROTO_SAMPLE,       /* value[0]: tid; value[1]: 1 = it stands until the next request, at
@@ -38,7 +38,8 @@ enum proto_type {
 			    reply: struct children_left */
 	PROTO_FREEZE,    /* value[0], value[1]: gadgets (syscall; ret and restorer), value[2]:
 			    1 = stop instead of copy; reply: value[0] pause in us, value[1] TSC,
-			    value[2] threads; fds: memory, maps, struct stop_thread[] */
+			    value[2] threads; fds: memory, maps, struct stop_thread[],
+			    pagemap (if it may be opened) */
 	PROTO_THAW,      /* the picture is no longer needed; reply: value[0] 1 and, if nothing
 			    worse, -ECANCELED: it had ended before, what was read of it may be
 			    nothing (target ended, user asked to stop); value[1] pause in us */

@@ -26,7 +26,7 @@
 enum { MAX_PICTURES = 30, MAX_LATE = 3 };
 #define BETWEEN_PICTURES_NS 10000000l	/* for an allocator to finish what it was at */
 #define DRAIN_EVERY_NS	1000000ull
-#define MAX_SEARCHED	(256ull << 30)
+#define MAX_SEARCHED	(256ull << 30)	/* by two processors: some minutes */
 
 struct draining {
 	struct watch *watch;
@@ -48,7 +48,7 @@ void session_leaks_init(struct session_leaks *l, const struct session_options *o
 	l->options = options;
 	l->view = view;
 	l->plan = plan;
-	l->picture.mem = -1;
+	l->picture.mem = l->pagemap = -1;
 }
 
 int session_leaks_open_history(struct session_leaks *l)
@@ -90,6 +90,7 @@ static int open_picture(struct session_leaks *l, struct keeper_link *link)
 	void *list;
 
 	threads = keeper_link_take_fd(link, 2);
+	l->pagemap = keeper_link_take_fd(link, 3);
 	list = bytes ? mmap(NULL, bytes, PROT_READ, MAP_PRIVATE, threads, 0) : MAP_FAILED;
 	if (list == MAP_FAILED) {
 		cleanup_fd(&mem);
@@ -207,6 +208,21 @@ static void keep_draining(void *context)
 	(void)watch_drain(d->watch);
 }
 
+/* More than can be read: never done. */
+static int check_size(const struct session_leaks *l)
+{
+	struct proto_message *reply = &l->view->link->reply;
+	uint64_t bytes = picture_filled_bytes(&l->picture);
+
+	if (bytes <= MAX_SEARCHED)
+		return 0;
+	(void)snprintf(reply->text, sizeof(reply->text),
+		       "%llu GiB of its memory would have to be read, more than the %llu GiB that "
+		       "can be%s", (unsigned long long)(bytes >> 30), MAX_SEARCHED >> 30,
+		       l->picture.holes.count ? "" : " (the kernel does not tell what is empty)");
+	return -EFBIG;
+}
+
 static int walk(struct session_leaks *l, struct watch *watch)
 {
 	const struct analysis_input input = {
@@ -225,7 +241,11 @@ static int walk(struct session_leaks *l, struct watch *watch)
 		l->picture.idle = keep_draining;
 		l->picture.idle_context = &draining;
 	}
-	error = analysis_begin(&input, &l->analysis);
+	error = picture_find_holes(&l->picture, l->pagemap, l->view->pagemap);
+	if (!error)
+		error = check_size(l);
+	if (!error)
+		error = analysis_begin(&input, &l->analysis);
 	l->picture.idle = NULL;
 	return error;
 }
@@ -244,26 +264,6 @@ static int note_books(struct session_leaks *l, struct watch *watch)
 	return error;
 }
 
-/* Holes are looked through like everything else: what reserves terabytes is never done. */
-static int check_size(const struct session_leaks *l)
-{
-	struct proto_message *reply = &l->view->link->reply;
-	uint64_t bytes = 0;
-
-	for (size_t i = 0; i < l->picture.maps.count; i++) {
-		const struct procmap *map = &l->picture.maps.map[i];
-
-		if ((map->prot & PROCMAP_W) && !(map->prot & PROCMAP_SHARED))
-			bytes += map->end - map->start;
-	}
-	if (bytes <= MAX_SEARCHED)
-		return 0;
-	(void)snprintf(reply->text, sizeof(reply->text),
-		       "%llu GiB of it are writable, more than the %llu GiB that can be searched",
-		       (unsigned long long)(bytes >> 30), MAX_SEARCHED >> 30);
-	return -EFBIG;
-}
-
 /* torn: another moment is a better one. */
 static int take_once(struct session_leaks *l, struct watch *watch)
 {
@@ -280,8 +280,6 @@ static int take_once(struct session_leaks *l, struct watch *watch)
 	l->taken = true;
 	l->moment = link->reply.value[1];
 	error = open_picture(l, link);
-	if (!error)
-		error = check_size(l);
 	if (error)
 		return error;
 	error = watch ? note_books(l, watch) : 0;
@@ -368,6 +366,7 @@ int session_leaks_thaw(struct session_leaks *l)
 	analysis_free(l->analysis);
 	l->analysis = NULL;
 	picture_done(&l->picture);
+	cleanup_fd(&l->pagemap);
 	l->taken = false;
 	return keeper_link_call(l->view->link, PROTO_THAW, NULL, NULL, 0);
 }
@@ -377,6 +376,7 @@ void session_leaks_done(struct session_leaks *l)
 	analysis_free(l->analysis);
 	l->analysis = NULL;
 	picture_done(&l->picture);
+	cleanup_fd(&l->pagemap);
 	hashmap_done(&l->by_address);
 	free(l->known);
 	leak_report_free(l->report);

@@ -21,12 +21,13 @@ struct session_block {
 	double weight;
 	bool reachable;
 };
-/* Zeroed, but for picture.mem = -1: nothing taken. */
+/* Zeroed, but for picture.mem and pagemap = -1: nothing taken. */
 struct session_leaks {
 	const struct session_options *options;
 	struct target_view *view;
 	const struct hook_plan *plan;
 	struct picture picture;
+	int pagemap;			/* of the picture; -1 */
 	bool taken;
 	bool torn;			/* an allocator was at work in the picture; try another */
 	int late;			/* pictures of which a record did not come in time */

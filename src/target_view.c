@@ -41,6 +41,7 @@ int target_view_open(struct target_view *view, struct keeper_link *link)
 	view->mem = keeper_link_take_fd(link, HELLO_MEM);
 	view->maps_fd = keeper_link_take_fd(link, HELLO_MAPS);
 	view->statm = keeper_link_take_fd(link, HELLO_STATM);
+	view->pagemap = keeper_link_take_fd(link, HELLO_PAGEMAP);
 	view->jit = keeper_link_take_fd(link, HELLO_JIT);
 	view->reader = (struct elf_reader){ elf_reader_fd, &view->mem };
 	if (error)
@@ -63,6 +64,7 @@ void target_view_done(struct target_view *view)
 	cleanup_fd(&view->mem);
 	cleanup_fd(&view->maps_fd);
 	cleanup_fd(&view->statm);
+	cleanup_fd(&view->pagemap);
 	cleanup_fd(&view->jit);
 }
 

@@ -14,7 +14,7 @@
 struct target_view {
 	struct keeper_link *link;
 	struct proto_hello hello;
-	int mem, maps_fd, statm, jit;
+	int mem, maps_fd, statm, pagemap, jit;
 	struct procmaps maps;		/* as last read */
 	struct modules *modules;
 	struct elf_reader reader;	/* of mem */

@@ -14,7 +14,7 @@
 
 #include <errno.h>
 
-#define MAX_PAGES	(16u << 20)	/* tried one by one: 64 GiB */
+#define MAX_PAGES	(16u << 20)	/* that are not empty, tried one by one: 64 GiB */
 #define LARGEST_ALIGN	47u		/* log2 */
 
 struct search {
@@ -97,6 +97,10 @@ static void look_everywhere(struct search *s, struct glibc_mapped *mapped)
 	const uint64_t base = mapped->base, end = mapped->end;
 
 	for (uint64_t at = base + GLIBC_PAGE; at < end && s->pages > 0; at += GLIBC_PAGE) {
+		/* nothing stands at the end of an empty page */
+		at = picture_skip_hole(s->glibc->picture, at - GLIBC_PAGE) + GLIBC_PAGE;
+		if (at >= end)
+			return;
 		s->pages--;
 		if (moved_to(s, base, at - 16, mapped))
 			return;
@@ -183,11 +187,15 @@ static int search_piece(void *context, uint64_t low, uint64_t high)
 	low = low > s->until ? low : s->until;
 	low = (low + GLIBC_PAGE - 1) & ~(uint64_t)(GLIBC_PAGE - 1);
 	while (low < high) {
-		uint64_t end = low;
+		uint64_t end;
 		int r;
 
 		if (!mapped_missing(s) && !main_missing(s))
 			return 1;
+		low = s->every_page ? picture_skip_hole(s->glibc->picture, low) : low;
+		if (low >= high)
+			return 0;
+		end = low;
 		if (s->every_page && s->pages-- == 0)
 			return glibc_fail(s->glibc, -ENOTSUP, "too much memory to search");
 		r = try_mapped(s, low, &end);

@@ -123,7 +123,11 @@ int mimalloc_read_segments(struct mimalloc *mimalloc)
 		low = low > from ? low : from;
 		while (low < map->end && low >= map->start && r == 0) {
 			from = low + MIMALLOC_SEGMENT;
-			r = try_segment(mimalloc, map, low, &from);
+			if (picture_skip_hole(mimalloc->picture, low) < from)
+				r = try_segment(mimalloc, map, low, &from);
+			else
+				from = picture_skip_hole(mimalloc->picture, low) &
+				       ~(MIMALLOC_SEGMENT - 1);
 			low = from;
 		}
 	}

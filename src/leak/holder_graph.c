@@ -231,7 +231,8 @@ static void scan_chunk(struct scan *scan, uint64_t low, uint64_t high, bool heap
 	unsigned int failures = 0;
 	uint64_t at = low;
 
-	while (at < high && failures < MAX_FAILURES) {
+	while ((at = picture_skip_hole(scan->graph->input->picture, at)) < high &&
+	       failures < MAX_FAILURES) {
 		size_t got = picture_read_some(scan->graph->input->picture, at, scan->word,
 					       high - at) & ~(size_t)7;
 

@@ -208,6 +208,43 @@ static void run_phases(struct marker *marker)
 	mark_lost(&marker->worker[0]);
 }
 
+/* Bytes of blocks in [low, high), which is a hole's part of the segment. */
+static uint64_t bytes_in(const struct blocks *map, const struct segment *segment, uint64_t low,
+			 uint64_t high)
+{
+	uint64_t first = map_place(segment, low) >> 4, last = map_place(segment, high - 1) >> 4;
+	uint64_t at = map_start(map, first), bytes = 0;
+
+	for (at = at == BLOCK_NONE ? map_next_start(map, first, last) : at; at != BLOCK_NONE;
+	     at = map_next_start(map, at + 1, last)) {
+		struct block block = map_block(map, segment, at);
+		uint64_t end = block.address + block.bytes;
+		uint64_t from = block.address > low ? block.address : low;
+
+		if (end > low)
+			bytes += (end < high ? end : high) - from;
+	}
+	return bytes;
+}
+
+/* What of the blocks lies in holes of the picture, and was not looked through. */
+static uint64_t empty_bytes(const struct marker *marker)
+{
+	const struct ranges *holes = &marker->input->picture->holes;
+	const struct blocks *map = marker->map;
+	uint64_t bytes = 0;
+
+	for (size_t i = 0; i < map->segment_count; i++) {
+		const struct segment *s = &map->segment[i];
+		const struct range *hole = ranges_at_or_above(holes, s->low);
+
+		for (; hole && hole < holes->range + holes->count && hole->low < s->high; hole++)
+			bytes += bytes_in(map, s, hole->low > s->low ? hole->low : s->low,
+					  hole->high < s->high ? hole->high : s->high);
+	}
+	return bytes;
+}
+
 static void add_up(struct marker *marker, struct mark_sums *sums)
 {
 	static mark_job *const sum[] = { sum_job, NULL };
@@ -221,7 +258,8 @@ static void add_up(struct marker *marker, struct mark_sums *sums)
 			sums->bytes[kind] += part->bytes[kind];
 		}
 	}
-	sums->scanned_bytes = marker->input->roots->bytes + marker->map->bytes;
+	sums->scanned_bytes = marker->input->roots->bytes + marker->map->bytes -
+			      empty_bytes(marker);
 	if (marker->records_peak < records_bytes(marker))
 		marker->records_peak = records_bytes(marker);
 	sums->memory = fixed_memory(marker) + marker->records_peak +

@@ -37,7 +37,7 @@ struct mark_input {
 };
 struct mark_sums {
 	uint64_t count[BLOCK_KINDS], bytes[BLOCK_KINDS];
-	uint64_t scanned_bytes;		/* looked through for pointers: roots, and every block */
+	uint64_t scanned_bytes;		/* looked through: roots and blocks, but no holes */
 	size_t memory;			/* taken at most, beside the map */
 	double seconds;
 };

@@ -61,13 +61,24 @@ static bool take_block(struct marker *marker)
 	return true;
 }
 
+/* Moves on to the next byte that is in no hole, of this block or another; false: there is none. */
+static bool find_filled(struct marker *marker)
+{
+	struct large *large = &marker->large;
+
+	do
+		large->at = picture_skip_hole(marker->input->picture, large->at);
+	while (large->at >= large->end && take_block(marker));
+	return large->at < large->end;
+}
+
 static bool take_piece(struct marker *marker, struct piece *ret)
 {
 	struct large *large = &marker->large;
 	bool taken;
 
 	pthread_mutex_lock(&large->lock);
-	taken = large->at < large->end || take_block(marker);
+	taken = find_filled(marker);
 	if (taken) {
 		ret->low = large->at;
 		ret->high = large->end - large->at > PIECE ? large->at + PIECE : large->end;

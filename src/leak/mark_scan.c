@@ -75,7 +75,7 @@ void mark_scan_range(struct worker *worker, uint64_t low, uint64_t high, uint64_
 	worker->buffer_high = worker->buffer_low = 0;
 	low = (low + 7) & ~7ull;
 	high &= ~7ull;
-	while (low < high) {
+	while ((low = picture_skip_hole(worker->marker->input->picture, low)) < high) {
 		size_t bytes = high - low > BUFFER_BYTES ? BUFFER_BYTES : high - low;
 
 		mark_read(worker->marker->input->picture, low, worker->buffer, bytes);

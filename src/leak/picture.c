@@ -36,6 +36,7 @@ void picture_done(struct picture *picture)
 	cleanup_fd(&picture->mem);
 	cleanup_fd(&picture->live);
 	ranges_done(&picture->live_ranges);
+	ranges_done(&picture->holes);
 	procmaps_done(&picture->maps);
 	free(picture->thread);
 	*picture = (struct picture){ .mem = -1, .live = -1 };
@@ -102,16 +103,28 @@ int picture_add_live(struct picture *picture, int live, const struct procmaps *m
 	return 0;
 }
 
-/* Where the next bytes at address are, and how many of them at the most. */
-static int source_of(const struct picture *picture, uint64_t address, size_t *bytes)
+/* Is address in one of ranges? Cuts bytes off where that changes. */
+static bool cut_at_border(const struct ranges *ranges, uint64_t address, size_t *bytes)
 {
-	const struct range *live = picture->live < 0 ? NULL :
-				   ranges_at_or_above(&picture->live_ranges, address);
-	uint64_t end = live ? (live->low <= address ? live->high : live->low) : UINT64_MAX;
+	const struct range *next = ranges_at_or_above(ranges, address);
+	bool inside = next && next->low <= address;
 
-	if (end - address < *bytes)
-		*bytes = (size_t)(end - address);
-	return live && live->low <= address ? picture->live : picture->mem;
+	if (next && (inside ? next->high : next->low) - address < *bytes)
+		*bytes = (size_t)((inside ? next->high : next->low) - address);
+	return inside;
+}
+
+/* A piece of what is wanted, as much as has one source: as pread. */
+static ssize_t read_piece(const struct picture *picture, uint64_t address, void *buffer,
+			  size_t bytes)
+{
+	int fd = cut_at_border(&picture->live_ranges, address, &bytes) ? picture->live :
+									 picture->mem;
+
+	if (!cut_at_border(&picture->holes, address, &bytes))
+		return pread(fd, buffer, bytes, (off_t)address);
+	memset(buffer, 0, bytes);
+	return (ssize_t)bytes;
 }
 
 size_t picture_read_some(const struct picture *picture, uint64_t address, void *buffer,
@@ -122,9 +135,8 @@ size_t picture_read_some(const struct picture *picture, uint64_t address, void *
 	if (picture->idle)
 		picture->idle(picture->idle_context);
 	while (done < bytes) {
-		size_t part = bytes - done;
-		int fd = source_of(picture, address + done, &part);
-		ssize_t got = pread(fd, (char *)buffer + done, part, (off_t)(address + done));
+		ssize_t got = read_piece(picture, address + done, (char *)buffer + done,
+					 bytes - done);
 
 		if (got < 0 && errno == EINTR)
 			continue;

@@ -28,6 +28,7 @@ struct picture {
 	uint64_t pause_us;		/* how long the target stood still for it */
 	int live;			/* owned; the running target's memory, -1: none */
 	struct ranges live_ranges;	/* what is read there: the picture has no copy of it */
+	struct ranges holes;		/* memory that is empty: zeros, never read; see below */
 	/* Called between reads while it is not NULL, on the reading thread: other work goes on. */
 	void (*idle)(void *context);
 	void *idle_context;
@@ -48,6 +49,19 @@ int picture_open(int mem, int maps_fd, const struct picture_thread *threads, siz
  * rest, and may be torn. 0, -ENOMEM (live is closed).
  */
 int picture_add_live(struct picture *picture, int live, const struct procmaps *maps) _must_check_;
+/*
+ * Finds the holes: what of the private anonymous mappings is in no memory and no swap, by pagemap
+ * (the picture's) and live_pagemap (the running target's, for live_ranges); both borrowed. Where
+ * they (-1, or files that tell nothing) do not say, all counts as filled; so do the
+ * smallest holes if there are more than two million. Once, after picture_add_live. 0, -ENOMEM.
+ */
+int picture_find_holes(struct picture *picture, int pagemap, int live_pagemap) _must_check_;
+/* Where the hole ends that address is in; address itself if it is in none. */
+uint64_t picture_skip_hole(const struct picture *picture, uint64_t address);
+/* How much of [low, high) lies in holes. */
+uint64_t picture_hole_bytes(const struct picture *picture, uint64_t low, uint64_t high);
+/* Private memory that may be looked through for pointers, without the holes. */
+uint64_t picture_filled_bytes(const struct picture *picture);
 void picture_done(struct picture *picture);
 /* As much as is there from address on, up to bytes; the count, 0 if nothing. */
 size_t picture_read_some(const struct picture *picture, uint64_t address, void *buffer,

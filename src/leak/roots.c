@@ -50,16 +50,22 @@ static int append_root(struct collector *c, uint64_t low, uint64_t high)
 	return 0;
 }
 
+/* ranges_outside's callback: of a root, what is no hole. */
+static int take_filled(void *context, uint64_t low, uint64_t high)
+{
+	low = (low + 7) & ~7ull;
+	high &= ~7ull;
+	return low < high ? append_root(context, low, high) : 0;
+}
+
 /* ranges_outside's callback: a piece that is a root, if its class is wanted. */
 static int take_piece(void *context, uint64_t low, uint64_t high)
 {
 	struct collector *c = context;
 
-	low = (low + 7) & ~7ull;
-	high &= ~7ull;
-	if (low >= high || !(c->input->classes & c->class))
+	if (!(c->input->classes & c->class))
 		return 0;
-	return append_root(c, low, high);
+	return ranges_outside(&c->input->picture->holes, low, high, take_filled, c);
 }
 
 static int merge_ranges(struct ranges *into, const struct ranges *from)

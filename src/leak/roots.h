@@ -54,6 +54,7 @@ struct roots_input {
 	unsigned int classes;		/* enum root_class */
 };
 /*
+ * Holes of the picture are left out: a root that has some is in pieces.
  * A stack or thread data inside a heap segment is a root all the same (a stack from
  * malloc). Beware of shared roots: to read a hole of shared memory fills it with a page that stays
  * (seen in 6.18: 64 MiB of an empty memfd), and to read a file's brings it in from its disk.

@@ -160,7 +160,7 @@ static const uint64_t *words_at(struct search *s, uint64_t at, uint64_t high, ui
 
 static void scan_words(struct search *s, const struct piece *piece, uint64_t low, uint64_t high)
 {
-	while (low < high && s->left && !s->error) {
+	while ((low = picture_skip_hole(s->input->picture, low)) < high && s->left && !s->error) {
 		uint64_t count;
 		const uint64_t *word = words_at(s, low, high, &count);
 
@@ -289,13 +289,18 @@ static int32_t thread_above(const struct picture *picture, uint64_t high)
 static int scan_dead(void *context, uint64_t low, uint64_t high)
 {
 	struct search *s = context;
-	int32_t tid = thread_above(s->input->picture, high);
-	struct piece piece = { .like = { .kind = tid ? STALE_STACK : STALE_ENDED, .tid = tid } };
+	struct piece piece = { .like = { .kind = STALE_ENDED } };
 
 	low = (low + 7) & ~7ull;
 	high &= ~7ull;
-	if (low < high)
-		scan_words(s, &piece, high - low < MAX_DEAD ? low : high - MAX_DEAD, high);
+	if (low < high && high - low > MAX_DEAD)
+		low = high - MAX_DEAD;
+	if (picture_skip_hole(s->input->picture, low) >= high)
+		return 0;	/* roots leave many holes behind */
+	piece.like.tid = thread_above(s->input->picture, high);
+	if (piece.like.tid)
+		piece.like.kind = STALE_STACK;
+	scan_words(s, &piece, low, high);
 	return s->error;
 }
 

@@ -61,7 +61,7 @@ lsan_build() {
 	 $CXX $flags -o lsan_leaky_cxx "$v/leaky_cxx.cc" leaky_book.o victim.o -pthread -ldl)
 }
 
-# What can't be searched together is built alone, but for what no checker can take. Under
+# What can't be searched together is built alone, but for what no checker can take (sparse). Under
 # valgrind memory lies low, where small integers look like pointers into a large block (huge).
 each() {
 	for program in leaky leaky_cxx; do
@@ -69,7 +69,7 @@ each() {
 		tell leaky l
 		answer leaky listed
 		sed -n 's/^alone //p' "$WORK/leaky.out" |
-			grep -v -e busy -e none -e pvalloc -e huge >"$WORK/kinds"
+			grep -v -e busy -e none -e pvalloc -e huge -e sparse >"$WORK/kinds"
 		ended leaky
 		"$1" $program "--kind="
 		while read -r kind; do

@@ -47,18 +47,41 @@ for kind in userfaultfd errno kill nproc pidns share; do
 	finished "$kind"
 done
 
-# What reserves more than can be looked through: neither copied nor stopped for it.
+page_tables() { sed -n 's/^VmPTE:[^0-9]*\([0-9]*\).*/\1/p' "/proc/$VICTIM/status"; }
+
+# What is only reserved is no matter. Nor does a look make tables for it, of pages without end.
 victim sparse uncopyable --kind=sparse
-if [ "$VICTIM" != none ]; then
+if [ "$VICTIM" = none ]; then
+	note "terabytes can't be had here"
+else
 	pristine_take "$VICTIM"
+	before=$(page_tables)
 	for how in copy stop; do
-		attach -p "$VICTIM" --leaks -d 0 "--snapshot=$how"
-		expect "$STATUS" 3 "exit status for sparse memory, $how"
-		said_one_line 'GiB of it are writable'
+		attach -p "$VICTIM" --leaks -d 0 "--snapshot=$how" --json
+		expect "$STATUS" 0 "exit status for sparse memory, $how"
+		json_expect '.leaks.scanned_bytes < 67108864' true
 	done
+	[ "$(page_tables)" -le $((before + 64)) ] ||
+		fail "page tables: $before KiB, $(page_tables) KiB after"
 	no_child_stays "$VICTIM"
 	pristine_check "$VICTIM" --quiet
 	finished sparse
+fi
+
+# More than can be read, as a file's pages hold what the file does: neither copied nor stopped.
+victim file uncopyable --kind=file
+if [ "$VICTIM" = none ]; then
+	note "so large a file can't be had here"
+else
+	pristine_take "$VICTIM"
+	for how in copy stop; do
+		attach -p "$VICTIM" --leaks -d 0 "--snapshot=$how"
+		expect "$STATUS" 3 "exit status for a huge mapped file, $how"
+		said_one_line 'GiB of its memory would have to be read'
+	done
+	no_child_stays "$VICTIM"
+	pristine_check "$VICTIM" --quiet
+	finished file
 fi
 
 # Control groups, where we may make some.

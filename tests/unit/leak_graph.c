@@ -51,6 +51,12 @@ size_t graph_add(struct graph *graph, uint64_t address, uint64_t bytes)
 	return graph->count++;
 }
 
+void graph_hole(struct graph *graph, uint64_t low, uint64_t high)
+{
+	assert_int_equal(ranges_add(&graph->picture.holes, low, high), 0);
+	ranges_normalize(&graph->picture.holes);
+}
+
 void graph_word(struct graph *graph, uint64_t address, uint64_t value)
 {
 	assert_int_equal(pwrite(graph->picture.mem, &value, sizeof(value), (off_t)address),
@@ -364,7 +370,8 @@ void graph_check(struct graph *graph, unsigned int workers, size_t memory)
 		assert_int_equal(mark_kind(graph->blocks, block->address), block->kind);
 		count[block->kind]++;
 		bytes[block->kind] += block->bytes;
-		all += block->bytes;
+		all += block->bytes - picture_hole_bytes(&graph->picture, block->address,
+							 block->address + block->bytes);
 	}
 	assert_memory_equal(sums.count, count, sizeof(count));
 	assert_memory_equal(sums.bytes, bytes, sizeof(bytes));

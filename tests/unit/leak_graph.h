@@ -30,6 +30,8 @@ void graph_segment(struct graph *graph, uint64_t low, uint64_t high, unsigned in
 /* Returns its position as long as the reference was not asked. */
 size_t graph_add(struct graph *graph, uint64_t address, uint64_t bytes);
 void graph_word(struct graph *graph, uint64_t address, uint64_t value);
+/* What stands there is not to be read. */
+void graph_hole(struct graph *graph, uint64_t low, uint64_t high);
 /* A root range of whole words; later ones are above earlier ones. */
 void graph_root(struct graph *graph, uint64_t low, uint64_t high);
 /* A register. */

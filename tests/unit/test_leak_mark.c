@@ -344,6 +344,26 @@ static void test_large_blocks(void **state)
 	graph_done(&graph);
 }
 
+/* Words in holes do not count, and would be seen if they were read. */
+static void test_holes(void **state)
+{
+	struct graph graph;
+	uint64_t big = UPPER + 0x1000, bytes = 1ull << 30;
+
+	(void)state;
+	begin(&graph);
+	graph_segment(&graph, UPPER, UPPER + (2ull << 30), 16);
+	graph_add(&graph, big, bytes);
+	nodes(&graph, 100);
+	for (unsigned int i = 0; i < 100; i++)
+		graph_word(&graph, big + i * (bytes / 100 & ~7ull), node(i));
+	graph_word(&graph, ROOT, big);
+	graph_hole(&graph, UPPER + (256ull << 20), UPPER + (512ull << 20));
+	check(&graph);
+	assert_int_equal(kind(&graph, node(30)), BLOCK_DEFINITELY_LOST);
+	graph_done(&graph);
+}
+
 /*
  * More than a stack holds, from one block, each with another behind it. Everything is read
  * before the table is reached: only the last block leads to it.
@@ -520,6 +540,16 @@ static void check_at_random(struct graph *graph)
 	graph_check(graph, workers, roll(2) ? 64u << 20 : scarce(graph, workers));
 }
 
+/* In small blocks, in large ones, over several, over the end of a segment. */
+static void random_holes(struct graph *graph, const struct shape *shape)
+{
+	for (uint64_t i = roll(12); i; i--) {
+		uint64_t low = (roll(2) ? UPPER : LOW) + (roll(shape->segment_bytes) & ~4095ull);
+
+		graph_hole(graph, low, low + (1 + roll(roll(3) ? 3 : 4096)) * 4096);
+	}
+}
+
 static void random_graph(const struct shape *shape)
 {
 	struct graph graph;
@@ -531,6 +561,8 @@ static void random_graph(const struct shape *shape)
 		fill_segment(&graph, shape, LOW + shape->segment_bytes, 16);
 	for (size_t i = 0; i < graph.count; i++)
 		fill_block(&graph, shape, &graph.block[i]);
+	if (!roll(3))
+		random_holes(&graph, shape);
 	graph_root(&graph, ROOT, ROOT + 1024);
 	for (unsigned int i = 0; i < shape->roots; i++)
 		graph_word(&graph, ROOT + roll(128) * 8, random_pointer(&graph, shape));
@@ -653,6 +685,7 @@ int main(void)
 		cmocka_unit_test(test_multiple_inheritance),
 		cmocka_unit_test(test_segment_ends_and_granules),
 		cmocka_unit_test(test_large_blocks),
+		cmocka_unit_test(test_holes),
 		cmocka_unit_test(test_wide),
 		cmocka_unit_test(test_scarce_memory),
 		cmocka_unit_test(test_unreadable),

@@ -164,6 +164,15 @@ static struct roots_input input_of(const struct run *run, unsigned int classes)
 				     classes };
 }
 
+static void find_holes(struct run *run)
+{
+	int pagemap = leak_picture_open_file(run->pid, "pagemap");
+
+	assert_int_equal(picture_find_holes(&run->picture, pagemap, -1), 0);
+	if (pagemap >= 0)
+		close(pagemap);
+}
+
 static struct run *run_victim(const char *program, unsigned int seed)
 {
 	struct run *run = calloc(1, sizeof(*run));
@@ -175,6 +184,8 @@ static struct run *run_victim(const char *program, unsigned int seed)
 	start(run, program, seed);
 	count = stop_all(run->pid, thread);
 	assert_int_equal(leak_picture_of(run->pid, thread, count, &run->picture), 0);
+	if (seed % 2)		/* with holes, and without */
+		find_holes(run);
 	assert_int_equal(blocks_new(&run->blocks), 0);
 	know_heap(run);
 	input = input_of(run, ROOT_ALL);
@@ -199,6 +210,10 @@ static void assert_root(const struct run *run, const struct place *place, enum r
 {
 	const struct root *root = roots_find(&run->roots, place->address);
 
+	if (picture_skip_hole(&run->picture, place->address) != place->address) {
+		assert_null(root);	/* nothing was ever written there */
+		return;
+	}
 	if (!root)
 		fail_msg("%s %d: %lx in no root", place->name, place->tid, place->address);
 	if (root->class != class || (class != ROOT_GLOBALS && root->tid != place->tid))
@@ -303,6 +318,7 @@ static void check_roots(const struct run *run, const struct roots *roots)
 		assert_true(root->low % 8 == 0 && root->high % 8 == 0);
 		assert_int_equal(picture_read(&run->picture, root->low, &word, 8), 0);
 		assert_int_equal(picture_read(&run->picture, root->high - 8, &word, 8), 0);
+		assert_int_equal(picture_hole_bytes(&run->picture, root->low, root->high), 0);
 		assert_false(ranges_contain(&run->excluded, root->low));
 		assert_false(ranges_contain(&run->excluded, root->high - 1));
 		assert_true(root->class != ROOT_GLOBALS || !ranges_contain(&run->heap, root->low));

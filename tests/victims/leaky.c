@@ -216,6 +216,35 @@ VICTIM_FRAME static void build_pool_mapped(void)
 	mapped_pool = pool;
 }
 
+struct node *sparse_pool;
+
+/*
+ * A terabyte is reserved and a few pages of it are used; one more was only read. What a page held
+ * that was given back is lost. Neither checker can have as much memory.
+ */
+VICTIM_FRAME static void build_pool_sparse(void)
+{
+	const size_t bytes = (size_t)1 << 40, step = bytes / 64;
+	char *pool = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	struct node *above = NULL;
+
+	if (pool == MAP_FAILED)
+		victim_fail("mmap");
+	for (size_t at = bytes - 4096; at > step; at -= step) {
+		struct node *node = (struct node *)(pool + at + 64);
+
+		node->next = above;
+		node->other = LEAKY(LEAKY_REACHED, 1216, calloc(1, 1216));
+		node->other->other = LEAKY(LEAKY_REACHED, 1232, calloc(1, 1232));
+		above = node;
+	}
+	sparse_pool = above;
+	*(struct node **)(pool + step / 2) = LEAKY(LEAKY_LOST, 1248, calloc(1, 1248));
+	if (madvise(pool + step / 2, 4096, MADV_DONTNEED) || *(volatile char *)(pool + step / 3))
+		victim_fail("madvise");
+}
+
 /* Pools in a block: one that its start leads to, one that only its bump pointer does. */
 VICTIM_FRAME static void build_pool_block(void)
 {
@@ -302,6 +331,7 @@ static const struct leaky_kind kinds[] = {
 	{ "hidden", build_hidden, 0 },
 	{ "length64", build_length64, 0 },
 	{ "pool_mapped", build_pool_mapped, 0 },
+	{ "pool_sparse", build_pool_sparse, 1 },
 	{ "pool_block", build_pool_block, 0 },
 	{ "roots", build_roots, 0 },
 	{ "environ", build_environ, 0 },

@@ -9,7 +9,8 @@
  * nproc	its user may have no process more (RLIMIT_NPROC, as nobody)
  * pidns	its next child founds a pid namespace: when that ends, it can't fork any more
  * share	another process shares its memory (CLONE_VM)
- * sparse	has reserved terabytes, as some runtimes do
+ * sparse	has reserved terabytes, as some runtimes do; that is no reason
+ * file		maps half a terabyte of a file, to write to it privately
  * Commands: 'q' ends and prints "verdict ok|failed": pidns must still be able to fork, the
  * others see that their waits were never interrupted. A kind that can't be had here
  * prints "ready none".
@@ -122,13 +123,25 @@ static void begin_sparse(void)
 	memory[1ull << 40] = 1;
 }
 
+static void begin_file(void)
+{
+	const char *folder = getenv("TMPDIR");
+	int fd = open(folder ? folder : "/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	off_t bytes = 512ll << 30;
+
+	if (fd < 0 || ftruncate(fd, bytes) < 0 ||
+	    mmap(NULL, (size_t)bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE, fd,
+		 0) == MAP_FAILED)
+		not_here();
+}
+
 static const struct {
 	const char *name;
 	void (*begin)(void);
 } kinds[] = {
 	{ "userfaultfd", begin_userfaultfd }, { "errno", begin_errno }, { "kill", begin_kill },
 	{ "nproc", begin_nproc }, { "pidns", begin_pidns }, { "share", begin_share },
-	{ "sparse", begin_sparse },
+	{ "sparse", begin_sparse }, { "file", begin_file },
 };
 
 /* As the init of the new namespace; it would be ENOMEM if there had been one before. */
