@@ -31,12 +31,12 @@ int glibc_fail(struct glibc *glibc, int error, const char *format, ...)
 
 static int glibc_init(struct glibc *glibc)
 {
-	int r = glibc_window_init(&glibc->window, glibc->picture);
+	int r = heap_window_init(&glibc->window, glibc->picture);
 
 	if (r == 0)
-		r = glibc_window_init(&glibc->probe, glibc->picture);
+		r = heap_window_init(&glibc->probe, glibc->picture);
 	if (r == 0)
-		r = glibc_pages_init(&glibc->pages, glibc->picture);
+		r = heap_pages_init(&glibc->pages, glibc->picture);
 	glibc->probe_budget = PROBE_BUDGET;
 	return r;
 }
@@ -49,9 +49,9 @@ static void glibc_done(struct glibc *glibc)
 	free(glibc->mapped);
 	free(glibc->cached);
 	ranges_done(&glibc->claimed);
-	glibc_window_done(&glibc->window);
-	glibc_window_done(&glibc->probe);
-	glibc_pages_done(&glibc->pages);
+	heap_window_done(&glibc->window);
+	heap_window_done(&glibc->probe);
+	heap_pages_done(&glibc->pages);
 }
 
 /* Cached blocks may have mappings of their own, too (2.42, with a raised tcache_max). */

@@ -15,7 +15,7 @@
 
 #include "src/leak/heap.h"
 #include "src/leak/heap_glibc_layout.h"
-#include "src/leak/heap_glibc_window.h"
+#include "src/leak/heap_window.h"
 
 #define GLIBC_MAX_LIBCS	8u		/* one a namespace of dlmopen */
 #define GLIBC_MAX_ARENAS 65536u
@@ -69,8 +69,8 @@ struct glibc {
 	uint64_t *cached;		/* owned; chunks, ascending after glibc_cached_sort */
 	int safe_linking;		/* 1, 0, -1: not known yet */
 	struct ranges claimed;		/* regions, with what is the allocator's own around them */
-	struct glibc_window window, probe;
-	struct glibc_pages pages;
+	struct heap_window window, probe;
+	struct heap_pages pages;
 	uint64_t probe_budget;		/* chunks that guesses may still cost */
 	uint64_t link_budget;		/* links of lists that may still be followed */
 	struct glibc_sums sums;

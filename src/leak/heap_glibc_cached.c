@@ -36,7 +36,7 @@ uint64_t glibc_chunk_size(struct glibc *glibc, uint64_t chunk)
 {
 	uint64_t head;
 
-	return chunk % 16 == 0 && glibc_pages_read(&glibc->pages, chunk + 8, &head, sizeof(head))
+	return chunk % 16 == 0 && heap_pages_read(&glibc->pages, chunk + 8, &head, sizeof(head))
 		       ? head & ~(uint64_t)GLIBC_SIZE_BITS
 		       : 0;
 }
@@ -77,7 +77,7 @@ int64_t glibc_follow(struct glibc *glibc, const struct glibc_list *list, uint64_
 			return glibc_fail(glibc, -ENOTSUP, "lists of cached blocks do not end");
 		glibc->link_budget--;
 		if ((size_t)count >= list->limit || !list->fits(list->index, size) ||
-		    !glibc_pages_read(&glibc->pages, chunk + GLIBC_HEADER, &stored, 8))
+		    !heap_pages_read(&glibc->pages, chunk + GLIBC_HEADER, &stored, 8))
 			return -EAGAIN;
 		r = glibc_cached_push(glibc, chunk);
 		if (r < 0)
@@ -178,7 +178,7 @@ static bool limbo_at(struct glibc *glibc, uint64_t chunk)
 	uint64_t size = glibc_chunk_size(glibc, chunk), stored, next;
 
 	if (size < GLIBC_MINSIZE || size > LARGEST_FAST || glibc_is_cached(glibc, chunk) ||
-	    !glibc_pages_read(&glibc->pages, chunk + GLIBC_HEADER, &stored, sizeof(stored)))
+	    !heap_pages_read(&glibc->pages, chunk + GLIBC_HEADER, &stored, sizeof(stored)))
 		return false;
 	next = stored ^ (chunk + GLIBC_HEADER) >> 12;
 	return next != 0 && !glibc_is_cached(glibc, next) &&

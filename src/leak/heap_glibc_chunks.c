@@ -68,7 +68,7 @@ static void note_orphan(struct stretch *s, uint64_t size)
 
 	if (!orphans || orphans->count == ARRAY_SIZE(orphans->chunk) ||
 	    !glibc_tcache_layout(s->glibc->versions, size) ||
-	    !glibc_pages_read(&s->glibc->pages, s->chunk + GLIBC_HEADER, words,
+	    !heap_pages_read(&s->glibc->pages, s->chunk + GLIBC_HEADER, words,
 			      size - 8 < sizeof(words) ? size - 8 : sizeof(words)))
 		return;
 	if (glibc_maybe_tcache(s->glibc, size, words))
@@ -125,17 +125,17 @@ static int at_heap_end(struct stretch *s, const uint64_t *words, uint64_t at)
  * Where the main arena's stretch ends whose fence begins at address; 0: it is none. A fence is
  * two headers of 16 bytes, or three, where 16 bytes were left over before the page's end.
  */
-static uint64_t fence_end(struct glibc_window *window, uint64_t address)
+static uint64_t fence_end(struct heap_window *window, uint64_t address)
 {
 	const uint64_t fence = FENCE | GLIBC_PREV_INUSE;
-	const uint64_t *words = glibc_window_words(window, address + FENCE, 16);
+	const uint64_t *words = heap_window_words(window, address + FENCE, 16);
 	uint64_t end = address + 2 * FENCE;
 
 	if (!words || words[SIZE] != fence)
 		return 0;
 	if (end % GLIBC_PAGE != GLIBC_PAGE - FENCE)
 		return end;
-	words = glibc_window_words(window, end, 16);
+	words = heap_window_words(window, end, 16);
 	return words && words[SIZE] == fence ? end + FENCE : end;
 }
 
@@ -151,7 +151,7 @@ static int at_fence(struct stretch *s, const uint64_t *words, uint64_t at)
 		s->region.high = fence_end(&s->glibc->window, at);
 		return s->region.high ? 1 : torn(s, "a fence is missing", at);
 	}
-	words = glibc_window_words(&s->glibc->window, at + FENCE, 16);
+	words = heap_window_words(&s->glibc->window, at + FENCE, 16);
 	if (!words)
 		return torn(s, "a heap can't be read", at);
 	return at_heap_end(s, words, at + FENCE) ?: 1;
@@ -192,11 +192,11 @@ static int walk_chunks(struct stretch *s)
 	struct glibc *glibc = s->glibc;
 	uint64_t at = s->region.low;
 
-	glibc_window_begin(&glibc->window, at, s->region.high);
+	heap_window_begin(&glibc->window, at, s->region.high);
 	for (;;) {
 		size_t bytes = s->region.high - at < 32 ? 16 : 32;
 		const uint64_t *words = at < s->region.high
-						? glibc_window_words(&glibc->window, at, bytes)
+						? heap_window_words(&glibc->window, at, bytes)
 						: NULL;
 		uint64_t next;
 		int r;
@@ -223,10 +223,10 @@ static int search_after_fence(struct glibc *glibc, uint64_t low, uint64_t limit)
 	struct glibc_region next;
 	const uint64_t *words;
 
-	glibc_window_begin(&glibc->window, low, limit);
+	heap_window_begin(&glibc->window, low, limit);
 	for (uint64_t at = low; at + GLIBC_MINSIZE <= limit && glibc->probe_budget > 0; at += 16) {
 		glibc->probe_budget--;
-		words = glibc_window_words(&glibc->window, at, 16);
+		words = heap_window_words(&glibc->window, at, 16);
 		if (!words)
 			return 0;
 		if ((words[SIZE] & 15) == GLIBC_PREV_INUSE && words[SIZE] >= GLIBC_MINSIZE &&
@@ -310,9 +310,9 @@ int glibc_probe_region(struct glibc *glibc, uint64_t low, uint64_t limit,
 	uint64_t top = glibc->arena[0].top, at = low, size;
 	const uint64_t *words;
 
-	glibc_window_begin(&glibc->probe, low, limit);
+	heap_window_begin(&glibc->probe, low, limit);
 	for (; glibc->probe_budget > 0; glibc->probe_budget--, at += size) {
-		words = at < limit ? glibc_window_words(&glibc->probe, at, 16) : NULL;
+		words = at < limit ? heap_window_words(&glibc->probe, at, 16) : NULL;
 		if (!words)
 			return 0;
 		size = words[SIZE] & ~(uint64_t)GLIBC_SIZE_BITS;

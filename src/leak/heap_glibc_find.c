@@ -14,6 +14,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "src/leak/heap_bytes.h"
+
 #define BLOCK_BYTES	(64u << 10)
 #define MAX_LIBC_DATA	(4ull << 20)	/* writable memory of a libc */
 #define MAX_OTHER_DATA	(256ull << 20)	/* of a program that may have a libc in itself */
@@ -189,38 +191,23 @@ int glibc_find(const struct picture *picture, const struct modules *modules, str
 	return r < 0 ? r : (int)find.count;
 }
 
-static uint32_t half(const uint8_t *bytes, size_t offset)
-{
-	uint32_t v;
-
-	memcpy(&v, bytes + offset, sizeof(v));
-	return v;
-}
-
-static uint64_t word(const uint8_t *bytes, size_t offset)
-{
-	uint64_t v;
-
-	memcpy(&v, bytes + offset, sizeof(v));
-	return v;
-}
-
 /*
  * The numbers of a malloc_par agree with each other. In 2.43 and 2.44 each mremap counts 16
  * bytes too many, so that mmapped_mem is nothing exact there.
  */
 static bool par_plausible(const uint8_t *at, const struct glibc_par_layout *layout)
 {
-	uint64_t mapped = word(at, layout->mmapped_mem);
-	uint32_t count = half(at, layout->n_mmaps);
+	uint64_t mapped = heap_word(at, layout->mmapped_mem);
+	uint32_t count = heap_half(at, layout->n_mmaps);
 
-	return count <= half(at, layout->n_mmaps + 8u) && half(at, layout->n_mmaps + 12u) <= 1 &&
-	       half(at, layout->n_mmaps + 4u) < 1u << 31 &&
-	       mapped <= word(at, layout->mmapped_mem + 8u) && mapped % 16 == 0 &&
+	return count <= heap_half(at, layout->n_mmaps + 8u) &&
+	       heap_half(at, layout->n_mmaps + 12u) <= 1 &&
+	       heap_half(at, layout->n_mmaps + 4u) < 1u << 31 &&
+	       mapped <= heap_word(at, layout->mmapped_mem + 8u) && mapped % 16 == 0 &&
 	       mapped / GLIBC_PAGE >= count &&
-	       word(at, 0) != 0 &&		/* trim_threshold */
-	       word(at, 16) - 1 < 4ull << 30 &&	/* mmap_threshold: half a heap at the most */
-	       word(at, 24) - 1 < 4096;		/* arena_test: 8, but for tunables */
+	       heap_word(at, 0) != 0 &&		/* trim_threshold */
+	       heap_word(at, 16) - 1 < 4ull << 30 && /* mmap_threshold: half a heap at the most */
+	       heap_word(at, 24) - 1 < 4096;		/* arena_test: 8, but for tunables */
 }
 
 /* Where the heap should begin by the main arena's own numbers; 0 if that can't be said. */
@@ -247,15 +234,15 @@ static bool base_plausible(const struct glibc *glibc, uint64_t base)
 static bool par_take(struct glibc *glibc, const struct glibc_par_layout *layout,
 		     const uint8_t *at, uint64_t address)
 {
-	uint64_t base = word(at, layout->sbrk_base);
+	uint64_t base = heap_word(at, layout->sbrk_base);
 
 	if (!par_plausible(at, layout) || !base_plausible(glibc, base))
 		return false;
 	glibc->par = layout;
 	glibc->par_address = address;
 	glibc->sbrk_base = base;
-	glibc->n_mmaps = half(at, layout->n_mmaps);
-	glibc->mmapped_mem = word(at, layout->mmapped_mem);
+	glibc->n_mmaps = heap_half(at, layout->n_mmaps);
+	glibc->mmapped_mem = heap_word(at, layout->mmapped_mem);
 	glibc_versions_narrow(&glibc->versions, layout->versions);
 	return true;
 }

@@ -66,7 +66,7 @@ static bool moved_to(struct search *s, uint64_t base, uint64_t chunk, struct gli
 	struct glibc_mapped moved;
 	uint64_t header[2];
 
-	if (!glibc_pages_read(&s->glibc->pages, chunk, header, sizeof(header)) ||
+	if (!heap_pages_read(&s->glibc->pages, chunk, header, sizeof(header)) ||
 	    !mapped_header(s->glibc, base, chunk - base, header, &moved))
 		return false;
 	*ret = moved;
@@ -112,7 +112,7 @@ static bool mapped_at(struct search *s, uint64_t base, struct glibc_mapped *ret)
 {
 	uint64_t header[2];
 
-	if (!glibc_pages_read(&s->glibc->pages, base, header, sizeof(header)) ||
+	if (!heap_pages_read(&s->glibc->pages, base, header, sizeof(header)) ||
 	    !mapped_header(s->glibc, base, 0, header, ret))
 		return false;
 	look_aligned(s, ret);
@@ -169,7 +169,7 @@ static int try_main(struct search *s, uint64_t base, uint64_t high, uint64_t *re
 	uint64_t header[2];
 
 	if (!main_missing(s) ||
-	    !glibc_pages_read(&s->glibc->pages, base, header, sizeof(header)) ||
+	    !heap_pages_read(&s->glibc->pages, base, header, sizeof(header)) ||
 	    (header[1] & 15) != GLIBC_PREV_INUSE || header[1] < GLIBC_MINSIZE ||
 	    !glibc_probe_region(s->glibc, base, high, &region) || region.high % GLIBC_PAGE != 0)
 		return 0;

@@ -85,7 +85,7 @@ static int read_tcache(struct glibc *glibc, uint64_t chunk, uint64_t slack)
 	int r;
 
 	layout = glibc_tcache_layout(glibc->versions, size);
-	if (!layout || !glibc_pages_read(&glibc->pages, chunk + GLIBC_HEADER, words,
+	if (!layout || !heap_pages_read(&glibc->pages, chunk + GLIBC_HEADER, words,
 					 layout->entries + 8ull * layout->bins))
 		return -EAGAIN;
 	r = tcache_lists(glibc, layout, (const uint8_t *)words, slack);

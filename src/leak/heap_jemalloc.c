@@ -32,7 +32,7 @@ int jemalloc_fail(struct jemalloc *jemalloc, int error, const char *format, ...)
 
 bool jemalloc_read(struct jemalloc *jemalloc, uint64_t address, void *buffer, size_t bytes)
 {
-	return address < JEMALLOC_TOP && glibc_pages_read(&jemalloc->pages, address, buffer, bytes);
+	return address < JEMALLOC_TOP && heap_pages_read(&jemalloc->pages, address, buffer, bytes);
 }
 
 uint64_t jemalloc_word(struct jemalloc *jemalloc, uint64_t address)
@@ -55,7 +55,7 @@ int jemalloc_extend(struct ranges *ranges, uint64_t low, uint64_t high)
 static int jemalloc_init(struct jemalloc *jemalloc)
 {
 	jemalloc->words = malloc(WORDS_BYTES);
-	return jemalloc->words ? glibc_pages_init(&jemalloc->pages, jemalloc->picture) : -ENOMEM;
+	return jemalloc->words ? heap_pages_init(&jemalloc->pages, jemalloc->picture) : -ENOMEM;
 }
 
 static void jemalloc_done(struct jemalloc *jemalloc)
@@ -68,7 +68,7 @@ static void jemalloc_done(struct jemalloc *jemalloc)
 	ranges_done(&jemalloc->free);
 	ranges_done(&jemalloc->slabs_of_8);
 	ranges_done(&jemalloc->used);
-	glibc_pages_done(&jemalloc->pages);
+	heap_pages_done(&jemalloc->pages);
 }
 
 /* --- to survey ---------------------------------------------------------------- */

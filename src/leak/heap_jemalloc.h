@@ -14,7 +14,7 @@
 #define MEMATTACH_LEAK_HEAP_JEMALLOC_H
 
 #include "src/leak/heap.h"
-#include "src/leak/heap_glibc_window.h"
+#include "src/leak/heap_window.h"
 
 #define JEMALLOC_PAGE		4096u
 #define JEMALLOC_HUGE		(2u << 20)	/* base blocks are multiples of it */
@@ -71,7 +71,7 @@ struct jemalloc {
 	uint64_t arenas[4096 / 64];	/* a bit for each that has extents */
 	uint64_t cache_below;		/* of a thread's cache below its thread pointer; 0: none */
 	bool entered;			/* a thread is at work in jemalloc, be it harmless */
-	struct glibc_pages pages;
+	struct heap_pages pages;
 	char why[128];
 };
 

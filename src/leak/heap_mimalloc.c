@@ -40,7 +40,7 @@ static int mimalloc_init(struct mimalloc *mimalloc)
 	mimalloc->is_free = calloc(MIMALLOC_MAX_BLOCKS / 64 + 1, sizeof(*mimalloc->is_free));
 	if (!mimalloc->head || !mimalloc->is_free)
 		return -ENOMEM;
-	return glibc_pages_init(&mimalloc->pages, mimalloc->picture);
+	return heap_pages_init(&mimalloc->pages, mimalloc->picture);
 }
 
 static void mimalloc_done(struct mimalloc *mimalloc)
@@ -51,7 +51,7 @@ static void mimalloc_done(struct mimalloc *mimalloc)
 	free(mimalloc->head);
 	free(mimalloc->is_free);
 	hashmap_done(&mimalloc->heaps);
-	glibc_pages_done(&mimalloc->pages);
+	heap_pages_done(&mimalloc->pages);
 }
 
 /* --- checking ----------------------------------------------------------------- */

@@ -16,7 +16,7 @@
 
 #include "src/base/hashmap.h"
 #include "src/leak/heap.h"
-#include "src/leak/heap_glibc_window.h"
+#include "src/leak/heap_window.h"
 
 #define MIMALLOC_MAX		4u	/* of them in a process */
 #define MIMALLOC_MAX_SEGMENTS	(4u << 20)
@@ -81,7 +81,7 @@ struct mimalloc {
 	struct mimalloc_heap *heap;	/* owned */
 	uint64_t *delayed;		/* owned; blocks queued on heaps, ascending */
 	struct hashmap heaps;		/* addresses met in pages */
-	struct glibc_pages pages;	/* for lists */
+	struct heap_pages pages;	/* for lists */
 	uint8_t *head;			/* owned; MIMALLOC_HEAD_MAX bytes of the segment at hand */
 	uint64_t *is_free;		/* owned; a bit a block of the page at hand */
 	struct mimalloc_sums sums;

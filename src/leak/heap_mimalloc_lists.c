@@ -216,7 +216,7 @@ static int follow_delayed(struct mimalloc *mimalloc, const struct mimalloc_heap 
 	while (block && r == 0) {
 		if (block % 8 || mimalloc_segment_at(mimalloc, block) < 0 ||
 		    mimalloc->delayed_count >= limit ||
-		    !glibc_pages_read(&mimalloc->pages, block, &word, sizeof(word)))
+		    !heap_pages_read(&mimalloc->pages, block, &word, sizeof(word)))
 			return mimalloc_fail(mimalloc, -EAGAIN, "a heap's queue is broken");
 		r = push_delayed(mimalloc, block);
 		block = mimalloc_link(mimalloc, word, heap->address, heap->keys);

@@ -50,7 +50,7 @@ static int follow(struct mimalloc *mimalloc, const struct mimalloc_page *page, s
 	/* No block is on it twice, so that it ends. */
 	for (list->count = 0; block; list->count++) {
 		if (!take_free(mimalloc, page, block) ||
-		    !glibc_pages_read(&mimalloc->pages, block, &word, sizeof(word)))
+		    !heap_pages_read(&mimalloc->pages, block, &word, sizeof(word)))
 			return mimalloc_fail(mimalloc, -EAGAIN, "a list of %s blocks is broken",
 					     list->name);
 		block = mimalloc_link(mimalloc, word, page->address, page->keys);

@@ -14,6 +14,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "src/leak/heap_bytes.h"
+
 #define SEGMENT_MAX_SLICES (1ull << 31)	/* 128 TiB */
 #define HUGE_SIZE	(2u << 30)	/* in a page's 32 bits: all of its slices */
 #define START_OFFSET	384u		/* of the first block, where they are small */
@@ -30,30 +32,6 @@ enum {
 	SPAN_FREE = 16, SPAN_USED = 24, SPAN_SIZE = 28, SPAN_LOCAL = 32, SPAN_KEYS = 40,
 };
 #define FLAG_ALIGNED	2u
-
-static uint64_t word_at(const uint8_t *bytes, size_t offset)
-{
-	uint64_t v;
-
-	memcpy(&v, bytes + offset, sizeof(v));
-	return v;
-}
-
-static uint32_t half_at(const uint8_t *bytes, size_t offset)
-{
-	uint32_t v;
-
-	memcpy(&v, bytes + offset, sizeof(v));
-	return v;
-}
-
-static uint16_t quarter_at(const uint8_t *bytes, size_t offset)
-{
-	uint16_t v;
-
-	memcpy(&v, bytes + offset, sizeof(v));
-	return v;
-}
 
 /* Is something mapped everywhere in it, from map on? */
 static bool is_mapped(const struct procmaps *maps, const struct procmap *map, uint64_t high)
@@ -90,15 +68,15 @@ static int try_segment(struct mimalloc *mimalloc, const struct procmap *map, uin
 	uint64_t slices;
 
 	if (picture_read(mimalloc->picture, low, head, sizeof(head)) < 0 ||
-	    word_at(head, SEGMENT_COOKIE) != (low ^ mimalloc->cookie))
+	    heap_word(head, SEGMENT_COOKIE) != (low ^ mimalloc->cookie))
 		return 0;
-	slices = word_at(head, SEGMENT_SLICES);
+	slices = heap_word(head, SEGMENT_SLICES);
 	if (slices < 2 || slices > SEGMENT_MAX_SLICES ||
 	    !is_mapped(&mimalloc->picture->maps, map, low + slices * MIMALLOC_SLICE))
 		return mimalloc_fail(mimalloc, -EAGAIN, "a segment has an impossible size");
 	segment.high = low + slices * MIMALLOC_SLICE;
-	segment.thread = word_at(head, SEGMENT_THREAD);
-	segment.empty = word_at(head, SEGMENT_USED) == 0;
+	segment.thread = heap_word(head, SEGMENT_THREAD);
+	segment.empty = heap_word(head, SEGMENT_USED) == 0;
 	/* What follows an empty one may be another's by now. */
 	if (segment.empty && slices > MIMALLOC_SLICES)
 		segment.high = low + MIMALLOC_SEGMENT;
@@ -166,18 +144,18 @@ static bool cut_read(const struct mimalloc *mimalloc, const struct mimalloc_segm
 	const uint8_t *head = mimalloc->head, *own = head + SEGMENT_TABLE;
 	uint64_t slices = (segment->high - segment->low) / MIMALLOC_SLICE;
 
-	*cut = (struct cut){ .entries = word_at(head, SEGMENT_ENTRIES),
-			     .info = word_at(head, SEGMENT_INFO),
-			     .used = word_at(head, SEGMENT_USED),
-			     .huge = half_at(head, SEGMENT_KIND) == 1 };
-	if (half_at(head, SEGMENT_KIND) > 1 || (!cut->huge && slices != MIMALLOC_SLICES))
+	*cut = (struct cut){ .entries = heap_word(head, SEGMENT_ENTRIES),
+			     .info = heap_word(head, SEGMENT_INFO),
+			     .used = heap_word(head, SEGMENT_USED),
+			     .huge = heap_half(head, SEGMENT_KIND) == 1 };
+	if (heap_half(head, SEGMENT_KIND) > 1 || (!cut->huge && slices != MIMALLOC_SLICES))
 		return false;
 	/* Secure builds spend the last slice on a guard page. */
 	return cut->info == 1 && cut->entries > cut->info && cut->entries <= MIMALLOC_SLICES &&
 	       (cut->entries >= MIMALLOC_SLICES - 1 || cut->entries + 1 >= slices) &&
 	       cut->entries <= slices &&
-	       half_at(own, SPAN_COUNT) == cut->info && half_at(own, SPAN_BACK) == 0 &&
-	       half_at(own, SPAN_SIZE) > 0;
+	       heap_half(own, SPAN_COUNT) == cut->info && heap_half(own, SPAN_BACK) == 0 &&
+	       heap_half(own, SPAN_SIZE) > 0;
 }
 
 /* How many blocks have room, and where the first of them is. */
@@ -197,20 +175,20 @@ static bool page_read(const struct mimalloc *mimalloc, const uint8_t *at,
 		      struct mimalloc_page *page)
 {
 	const struct mimalloc_layout *layout = mimalloc->layout;
-	uint32_t reserved = quarter_at(at, SPAN_RESERVED);
+	uint32_t reserved = heap_quarter(at, SPAN_RESERVED);
 	uint64_t room;
 
-	page->size = half_at(at, SPAN_SIZE);
-	page->capacity = quarter_at(at, SPAN_CAPACITY);
-	page->used = half_at(at, SPAN_USED);
-	page->free = word_at(at, SPAN_FREE);
-	page->local_free = word_at(at, SPAN_LOCAL);
-	page->thread_free = word_at(at, layout->thread_free) & ~3ull;
-	page->heap = word_at(at, layout->thread_free + 8u);
+	page->size = heap_half(at, SPAN_SIZE);
+	page->capacity = heap_quarter(at, SPAN_CAPACITY);
+	page->used = heap_half(at, SPAN_USED);
+	page->free = heap_word(at, SPAN_FREE);
+	page->local_free = heap_word(at, SPAN_LOCAL);
+	page->thread_free = heap_word(at, layout->thread_free) & ~3ull;
+	page->heap = heap_word(at, layout->thread_free + 8u);
 	page->aligned = at[SPAN_FLAGS] & FLAG_ALIGNED;
 	if (layout->coded) {
-		page->keys[0] = word_at(at, SPAN_KEYS);
-		page->keys[1] = word_at(at, SPAN_KEYS + 8);
+		page->keys[0] = heap_word(at, SPAN_KEYS);
+		page->keys[1] = heap_word(at, SPAN_KEYS + 8);
 	}
 	room = page_room(page);
 	return page->size % 8 == 0 && room > 0 && page->capacity <= reserved &&
@@ -221,9 +199,9 @@ static bool page_read(const struct mimalloc *mimalloc, const uint8_t *at,
 /* The slices from index on, as their first tells: where the next begin, 0: it can't be. */
 static uint64_t span_end(const struct cut *cut, const uint8_t *at, uint64_t index, uint64_t slices)
 {
-	uint64_t count = half_at(at, SPAN_COUNT);
+	uint64_t count = heap_half(at, SPAN_COUNT);
 
-	if (count == 0 || half_at(at, SPAN_BACK) != 0 || count > slices - index)
+	if (count == 0 || heap_half(at, SPAN_BACK) != 0 || count > slices - index)
 		return 0;
 	/* Only the one page of a huge segment may reach beyond the table. */
 	return index + count <= cut->entries || cut->huge ? index + count : 0;
@@ -252,7 +230,7 @@ int mimalloc_each_page(struct mimalloc *mimalloc, const struct mimalloc_segment 
 		if (end == 0)
 			return mimalloc_fail(mimalloc, -EAGAIN, "a segment's slices do not fit");
 		page.high = segment->low + end * MIMALLOC_SLICE;
-		if (half_at(at, SPAN_SIZE) == 0)
+		if (heap_half(at, SPAN_SIZE) == 0)
 			continue;
 		if (++used > cut.used || !page_read(mimalloc, at, &page))
 			return mimalloc_fail(mimalloc, -EAGAIN, "a page's numbers do not fit");

@@ -30,7 +30,7 @@ static void musl_done(struct musl *musl)
 	free(musl->group);
 	ranges_done(&musl->areas);
 	ranges_done(&musl->segments);
-	glibc_pages_done(&musl->pages);
+	heap_pages_done(&musl->pages);
 }
 
 /* Could it be that a thread just changes the heap, so that another picture will do? */
@@ -109,7 +109,7 @@ static int add(struct musl *musl, struct heap *heap, struct heap_result *ret)
 
 static int walk(struct musl *musl, struct heap *heap, struct heap_result *ret)
 {
-	int r = glibc_pages_init(&musl->pages, musl->picture);
+	int r = heap_pages_init(&musl->pages, musl->picture);
 
 	musl_look_at_hands(musl);
 	if (r == 0)

@@ -22,7 +22,7 @@
 #define MEMATTACH_LEAK_HEAP_MUSL_H
 
 #include "src/leak/heap.h"
-#include "src/leak/heap_glibc_window.h"
+#include "src/leak/heap_window.h"
 
 #define MUSL_PAGE	4096u
 #define MUSL_UNIT	16u	/* also the header of a group */
@@ -65,7 +65,7 @@ struct musl {
 	struct ranges segments;		/* in which blocks lie: the outermost groups; normalized */
 	uint64_t at_hand[MUSL_MAX_AT_HAND];	/* words of threads in malloc: metas, if they are */
 	size_t at_hand_count;
-	struct glibc_pages pages;
+	struct heap_pages pages;
 	uint64_t long_steps;		/* places of far aligned blocks that may still be tried */
 	struct musl_sums sums;
 	char why[128];

@@ -168,7 +168,7 @@ static int check_group(struct musl *musl, const struct musl_group *group, uint64
 {
 	uint64_t header[2], bytes = MUSL_UNIT + (group->last + 1ull) * musl_stride(group);
 
-	if (!glibc_pages_read(&musl->pages, group->mem, header, sizeof(header)) ||
+	if (!heap_pages_read(&musl->pages, group->mem, header, sizeof(header)) ||
 	    header[0] != group->meta || (header[1] & 31) > group->last)
 		return torn(musl, "a group does not name its meta", group->mem);
 	if (group->map_bytes && (group->mem % MUSL_PAGE || bytes > group->map_bytes))

@@ -18,6 +18,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "src/leak/heap_bytes.h"
+
 enum reserved { RESERVED_AT_END = 5, RESERVED_GROUP = 6, RESERVED_MOVED = 7 };
 
 #define FAR_UNITS	0x10000u	/* distances that do not fit into 16 bits */
@@ -32,22 +34,6 @@ struct found {
 	uint32_t reserved;
 };
 
-static uint32_t half(const uint8_t *bytes)
-{
-	uint32_t v;
-
-	memcpy(&v, bytes, sizeof(v));
-	return v;
-}
-
-static uint32_t quarter(const uint8_t *bytes)
-{
-	uint16_t v;
-
-	memcpy(&v, bytes, sizeof(v));
-	return v;
-}
-
 /* Does a block of the slot begin at address? */
 static bool read_header(struct musl *musl, const struct slot *slot, uint64_t address,
 			struct found *ret)
@@ -56,11 +42,11 @@ static bool read_header(struct musl *musl, const struct slot *slot, uint64_t add
 	uint8_t bytes[8];
 
 	/* The group's own header is before the first slot, so that all can be read. */
-	if (!glibc_pages_read(&musl->pages, address - 8, bytes, sizeof(bytes)) ||
+	if (!heap_pages_read(&musl->pages, address - 8, bytes, sizeof(bytes)) ||
 	    (bytes[5] & 31u) != slot->index || bytes[5] >> 5 == RESERVED_MOVED)
 		return false;
-	if (bytes[4] ? quarter(&bytes[6]) || units < FAR_UNITS || half(&bytes[0]) != units
-		     : quarter(&bytes[6]) != units)
+	if (bytes[4] ? heap_quarter(bytes, 6) || units < FAR_UNITS || heap_half(bytes, 0) != units
+		     : heap_quarter(bytes, 6) != units)
 		return false;
 	ret->address = address;
 	ret->reserved = bytes[5] >> 5;
@@ -94,7 +80,7 @@ static bool is_unwritten(struct musl *musl, const struct slot *slot)
 	size_t count = slot->end - slot->low < sizeof(words) ? (slot->end - slot->low) / 8
 							     : ARRAY_SIZE(words);
 
-	if (!glibc_pages_read(&musl->pages, slot->low, words, count * 8))
+	if (!heap_pages_read(&musl->pages, slot->low, words, count * 8))
 		return false;
 	for (size_t i = 0; i < count; i++) {
 		if (words[i])
@@ -112,11 +98,11 @@ static bool find_block(struct musl *musl, const struct slot *slot, struct found 
 {
 	uint8_t bytes[4];
 
-	if (!glibc_pages_read(&musl->pages, slot->low - MUSL_HEADER, bytes, sizeof(bytes)) ||
-	    (slot->index == 0 && half(bytes) == 0 && is_unwritten(musl, slot)))
+	if (!heap_pages_read(&musl->pages, slot->low - MUSL_HEADER, bytes, sizeof(bytes)) ||
+	    (slot->index == 0 && heap_half(bytes, 0) == 0 && is_unwritten(musl, slot)))
 		return false;
 	if (bytes[1] == RESERVED_MOVED << 5)
-		return find_moved(musl, slot, quarter(&bytes[2]), ret);
+		return find_moved(musl, slot, heap_quarter(bytes, 2), ret);
 	return read_header(musl, slot, slot->low, ret);
 }
 
@@ -127,10 +113,10 @@ static uint64_t usable_bytes(struct musl *musl, const struct slot *slot, const s
 	uint8_t bytes[5];
 
 	if (rest == RESERVED_AT_END) {
-		if (!glibc_pages_read(&musl->pages, slot->end - 5, bytes, sizeof(bytes)) ||
-		    bytes[0] || half(&bytes[1]) < RESERVED_AT_END)
+		if (!heap_pages_read(&musl->pages, slot->end - 5, bytes, sizeof(bytes)) ||
+		    bytes[0] || heap_half(bytes, 1) < RESERVED_AT_END)
 			return most;
-		rest = half(&bytes[1]);
+		rest = heap_half(bytes, 1);
 	}
 	return rest <= most ? most - rest : most;
 }

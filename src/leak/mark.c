@@ -96,16 +96,26 @@ static int marker_init(struct marker *marker, const struct mark_input *input)
 
 /* ---- phases ---- */
 
+/* The blocks of the next chunk; false: none is left. */
+static bool take_blocks(struct worker *worker, struct walk *ret)
+{
+	uint64_t chunk = mark_take_chunk(worker->marker);
+
+	if (chunk == BLOCK_NONE)
+		return false;
+	*ret = walk_chunk(worker->marker->map, chunk);
+	return true;
+}
+
 /* Marks of an earlier run. They are in lines with starts only, once hits have been judged. */
 static bool forget_job(struct worker *worker)
 {
 	const struct blocks *map = worker->marker->map;
-	uint64_t chunk = mark_take_chunk(worker->marker), index;
 	struct walk walk;
+	uint64_t index;
 
-	if (chunk == BLOCK_NONE)
+	if (!take_blocks(worker, &walk))
 		return false;
-	walk = walk_chunk(map, chunk);
 	while ((index = walk_next(&walk)) != BLOCK_NONE) {
 		struct line *line = map_line(map, index);
 
@@ -118,15 +128,14 @@ static bool forget_job(struct worker *worker)
 /* Everything that phase 1 has found loose and not reached. */
 static bool seed_job(struct worker *worker)
 {
-	struct marker *marker = worker->marker;
-	uint64_t chunk = mark_take_chunk(marker), index;
+	const struct blocks *map = worker->marker->map;
 	struct walk walk;
+	uint64_t index;
 
-	if (chunk == BLOCK_NONE)
+	if (!take_blocks(worker, &walk))
 		return false;
-	walk = walk_chunk(marker->map, chunk);
 	while ((index = walk_next(&walk)) != BLOCK_NONE) {
-		const struct line *line = map_line(marker->map, index);
+		const struct line *line = map_line(map, index);
 
 		if (!(bits_load(&line->loose) & ~bits_load(&line->reach) & map_bit(index)))
 			continue;
@@ -152,12 +161,11 @@ static enum block_kind kind_at(const struct blocks *map, uint64_t index)
 static bool sum_job(struct worker *worker)
 {
 	const struct blocks *map = worker->marker->map;
-	uint64_t chunk = mark_take_chunk(worker->marker), index;
 	struct walk walk;
+	uint64_t index;
 
-	if (chunk == BLOCK_NONE)
+	if (!take_blocks(worker, &walk))
 		return false;
-	walk = walk_chunk(map, chunk);
 	while ((index = walk_next(&walk)) != BLOCK_NONE) {
 		enum block_kind kind = kind_at(map, index);
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * heap_glibc_window.c - see heap_glibc_window.h.
+ * heap_window.c - see heap_window.h.
  *
  * pread on /proc/PID/mem costs half a microsecond a call and as much again a page, so small
  * chunks are read in long stretches, and of large ones nothing but the header. Which of
  * the two it is, is decided at each refill by how densely the last stretch was used. Mapping the
  * picture was rejected: it can't be, it is another process.
  */
-#include "src/leak/heap_glibc_window.h"
+#include "src/leak/heap_window.h"
 
 #include <errno.h>
 #include <string.h>
@@ -17,19 +17,19 @@
 #define SPARSE		2048u	/* bytes read for one that was asked for: too many */
 #define PAGE		4096u
 
-int glibc_window_init(struct glibc_window *window, const struct picture *picture)
+int heap_window_init(struct heap_window *window, const struct picture *picture)
 {
-	*window = (struct glibc_window){ .picture = picture, .buffer = malloc(ROOM) };
+	*window = (struct heap_window){ .picture = picture, .buffer = malloc(ROOM) };
 	return window->buffer ? 0 : -ENOMEM;
 }
 
-void glibc_window_done(struct glibc_window *window)
+void heap_window_done(struct heap_window *window)
 {
 	free(window->buffer);
 	window->buffer = NULL;
 }
 
-void glibc_window_begin(struct glibc_window *window, uint64_t low, uint64_t limit)
+void heap_window_begin(struct heap_window *window, uint64_t low, uint64_t limit)
 {
 	window->at = low;
 	window->limit = limit;
@@ -38,14 +38,14 @@ void glibc_window_begin(struct glibc_window *window, uint64_t low, uint64_t limi
 	window->ahead = LEAST;
 }
 
-static size_t next_ahead(const struct glibc_window *window)
+static size_t next_ahead(const struct heap_window *window)
 {
 	if (window->have > window->gets * SPARSE)
 		return LEAST;
 	return window->ahead < ROOM ? window->ahead * 2 : ROOM;
 }
 
-const uint64_t *glibc_window_fill(struct glibc_window *window, uint64_t address, size_t bytes)
+const uint64_t *heap_window_fill(struct heap_window *window, uint64_t address, size_t bytes)
 {
 	size_t wanted;
 
@@ -61,22 +61,22 @@ const uint64_t *glibc_window_fill(struct glibc_window *window, uint64_t address,
 	return window->have < bytes ? NULL : (const uint64_t *)(const void *)window->buffer;
 }
 
-int glibc_pages_init(struct glibc_pages *pages, const struct picture *picture)
+int heap_pages_init(struct heap_pages *pages, const struct picture *picture)
 {
-	*pages = (struct glibc_pages){ .picture = picture, .bytes = malloc(GLIBC_PAGES * PAGE) };
+	*pages = (struct heap_pages){ .picture = picture, .bytes = malloc(HEAP_PAGES * PAGE) };
 	return pages->bytes ? 0 : -ENOMEM;
 }
 
-void glibc_pages_done(struct glibc_pages *pages)
+void heap_pages_done(struct heap_pages *pages)
 {
 	free(pages->bytes);
 	pages->bytes = NULL;
 }
 
 /* The bytes of the page at address, NULL if it can't be read. */
-static const uint8_t *page_get(struct glibc_pages *pages, uint64_t address)
+static const uint8_t *page_get(struct heap_pages *pages, uint64_t address)
 {
-	unsigned int slot = (unsigned int)(address / PAGE % GLIBC_PAGES);
+	unsigned int slot = (unsigned int)(address / PAGE % HEAP_PAGES);
 	uint8_t *bytes = pages->bytes + (size_t)slot * PAGE;
 
 	if (pages->page[slot] == address + 1)
@@ -88,7 +88,7 @@ static const uint8_t *page_get(struct glibc_pages *pages, uint64_t address)
 	return bytes;
 }
 
-bool glibc_pages_read(struct glibc_pages *pages, uint64_t address, void *buffer, size_t bytes)
+bool heap_pages_read(struct heap_pages *pages, uint64_t address, void *buffer, size_t bytes)
 {
 	uint8_t *to = buffer;
 
