@@ -35,6 +35,11 @@ static const uint8_t dwarf_number[CFI_REGISTERS] = {
 	[CFI_R12] = 12, [CFI_R13] = 13, [CFI_R14] = 14, [CFI_R15] = 15,
 };
 
+unsigned int cfi_dwarf_number(enum cfi_register which)
+{
+	return dwarf_number[which];
+}
+
 struct rule_entry {
 	struct cfi_rule rule;
 	int result;

@@ -15,6 +15,8 @@ enum cfi_register {
 	CFI_RIP = 0, CFI_RSP, CFI_RBP, CFI_RBX, CFI_R12, CFI_R13, CFI_R14, CFI_R15,
 	CFI_REGISTERS
 };
+/* DWARF's number of it. */
+unsigned int cfi_dwarf_number(enum cfi_register which);
 
 enum cfi_where {
 	CFI_SAME = 0,		/* the caller's value is this frame's */

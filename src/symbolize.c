@@ -214,6 +214,13 @@ static struct names *get_names(struct symbolizer *symbolizer, const struct modul
 	return &symbolizer->names[module->id - 1];
 }
 
+struct dwarf_file *symbolizer_file(struct symbolizer *symbolizer, const struct module *module)
+{
+	const struct names *names = get_names(symbolizer, module);
+
+	return names ? names->file : NULL;
+}
+
 static const struct symbol *find_symbol(const struct names *names, uint64_t address)
 {
 	return names->symbols ? symbol_table_find(names->symbols, address + names->symbol_bias)

@@ -34,6 +34,11 @@ void symbolizer_free(struct symbolizer *symbolizer);
 const struct symbol_frame *symbolizer_frame(struct symbolizer *symbolizer,
 					    const struct frame *frame, size_t *ret_count);
 /*
+ * The module's file as it is opened for its names; NULL: none can be had. Borrowed, valid for
+ * the symbolizer's life.
+ */
+struct dwarf_file *symbolizer_file(struct symbolizer *symbolizer, const struct module *module);
+/*
  * The linkage name of the function at frame from the symbol tables alone, no
  * inline frames, not demangled; NULL when unknown. Valid for the symbolizer's life.
  */

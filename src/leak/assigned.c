@@ -19,12 +19,13 @@
 #include <sys/stat.h>
 
 #include "src/leak/assigned_code.h"
-#include "src/leak/assigned_debug.h"
 #include "src/leak/assigned_file.h"
 #include "src/leak/assigned_macro.h"
 #include "src/leak/assigned_name.h"
 #include "src/leak/assigned_source.h"
-#include "src/leak/assigned_type.h"
+#include "src/leak/debug_modules.h"
+#include "src/leak/type_shape.h"
+#include "src/leak/type_text.h"
 
 #define MAX_FRAMES	24u	/* wrappers in wrappers */
 #define LINES_BEFORE	60u	/* of a statement, when its function's begin is unknown */
@@ -32,18 +33,13 @@
 #define MAX_HEADERS	400u	/* of a unit, that are searched for a macro */
 #define MAX_FUNCTION	4000u	/* lines from a function's begin to the call */
 
-struct module_debug {
-	bool opened;
-	struct debug_info *info;	/* NULL: none */
-	int64_t time;			/* when the file was changed last */
-};
 struct assigned_finder {
 	struct modules *modules;
 	struct symbolizer *symbolizer;
 	struct assigned_options options;
 	struct source_files *files;
-	struct module_debug *module;	/* [id - 1] */
-	uint32_t module_count;
+	struct debug_modules *debug;
+	struct cfi_rules *cfi;
 	struct debug_scopes *scopes;	/* of the frame that is looked at */
 	struct tokens tokens;
 	struct assigned_stats stats;
@@ -57,7 +53,8 @@ struct search {
 	const struct symbol_frame *symbol;
 	size_t symbol_count;
 	size_t level;
-	struct debug_info *info;
+	const struct module *module;	/* NULL: none */
+	struct debug_index *debug;	/* of the module; NULL: none */
 	struct debug_scopes *scopes;	/* NULL: no debug information */
 	bool container;			/* the last caller was a library's container */
 	char callee[ASSIGNED_NAME_BYTES];	/* what was called here, "" the allocator */
@@ -84,7 +81,8 @@ int assigned_finder_new(struct modules *modules, struct symbolizer *symbolizer,
 	if (options)
 		finder->options = *options;
 	finder->scopes = malloc(sizeof(*finder->scopes));
-	if (!finder->scopes ||
+	if (!finder->scopes || debug_modules_new(symbolizer, &finder->debug) < 0 ||
+	    cfi_rules_new(&finder->cfi) < 0 ||
 	    assigned_files_new(finder->options.source_root, &finder->files) < 0) {
 		assigned_finder_free(finder);
 		return -ENOMEM;
@@ -98,10 +96,9 @@ void assigned_finder_free(struct assigned_finder *finder)
 {
 	if (!finder)
 		return;
-	for (uint32_t i = 0; i < finder->module_count; i++)
-		assigned_debug_close(finder->module[i].info);
-	free(finder->module);
 	free(finder->scopes);
+	debug_modules_free(finder->debug);
+	cfi_rules_free(finder->cfi);
 	assigned_files_free(finder->files);
 	assigned_tokens_done(&finder->tokens);
 	free(finder);
@@ -120,38 +117,6 @@ bool assigned_fits(const struct assigned *assigned, uint64_t bytes)
 
 /* ---- a frame's debug information ---- */
 
-static int open_module(struct module_debug *debug, const struct module *module)
-{
-	struct stat stat;
-	int r;
-
-	debug->opened = true;
-	if (module->fd >= 0 && fstat(module->fd, &stat) == 0)
-		debug->time = stat.st_mtime;
-	if (module->kind == MODULE_JIT)
-		return 0;
-	r = assigned_debug_open(module, &debug->info);
-	return r == -ENOMEM ? r : 0;
-}
-
-static int get_module(struct assigned_finder *finder, const struct module *module,
-		      struct module_debug **ret)
-{
-	if (module->id > finder->module_count) {
-		uint32_t count = module->id + 31;
-		struct module_debug *grown = reallocarray(finder->module, count, sizeof(*grown));
-
-		if (!grown)
-			return -ENOMEM;
-		memset(grown + finder->module_count, 0,
-		       (count - finder->module_count) * sizeof(*grown));
-		finder->module = grown;
-		finder->module_count = count;
-	}
-	*ret = &finder->module[module->id - 1];
-	return (*ret)->opened ? 0 : open_module(*ret, module);
-}
-
 static uint64_t call_address(const struct frame *frame)
 {
 	return frame->flags & FRAME_RETURN ? frame->offset - 1 : frame->offset;
@@ -161,23 +126,19 @@ static uint64_t call_address(const struct frame *frame)
 static int enter_frame(struct search *search)
 {
 	struct assigned_finder *finder = search->finder;
-	const struct module *module = modules_get(finder->modules, search->frame->module);
-	struct module_debug *debug;
 	int r;
 
-	search->info = NULL;
+	search->module = modules_get(finder->modules, search->frame->module);
+	search->debug = NULL;
 	search->scopes = NULL;
 	search->symbol = symbolizer_frame(finder->symbolizer, search->frame,
 					  &search->symbol_count);
-	if (!module)
+	if (!search->module)
 		return 0;
-	r = get_module(finder, module, &debug);
-	if (r < 0)
-		return r;
-	search->info = debug->info;
-	if (!search->info)
-		return 0;
-	r = assigned_debug_scopes(search->info, call_address(search->frame), finder->scopes);
+	search->debug = debug_modules_get(finder->debug, search->module);
+	if (!search->debug)
+		return -ENOMEM;
+	r = debug_scopes_read(search->debug, call_address(search->frame), finder->scopes);
 	if (r == 0)
 		search->scopes = finder->scopes;
 	return r == -ENOMEM ? r : 0;
@@ -201,9 +162,9 @@ static void set_type(struct search *search, const Dwarf_Die *type)
 {
 	Dwarf_Die element;
 
-	assigned_type_name(type, search->ret->type);
-	if (assigned_type_pointee(type, &element))
-		search->ret->element_bytes = assigned_type_size(&element);
+	type_text(type, search->ret->type);
+	if (type_pointee(type, &element))
+		search->ret->element_bytes = type_size(&element);
 }
 
 /* "return value of F", unless a variable's name was found further in. */
@@ -221,7 +182,7 @@ static void set_returned(struct search *search, enum assigned_how how)
 /* ---- source ---- */
 
 /* The level of the debug information that the symbolizer's level is; NULL: none. */
-static const struct debug_level *debug_level(const struct search *search)
+static const struct scope_level *level_of(const struct search *search)
 {
 	if (!search->scopes || search->level >= search->scopes->level_count)
 		return NULL;
@@ -233,7 +194,7 @@ enum fit { FIT_NO, FIT_UNKNOWN, FIT_YES };
 /* Does the line where the function is declared hold its name? */
 static enum fit declaration_fits(const struct search *search)
 {
-	const struct debug_level *level = debug_level(search);
+	const struct scope_level *level = level_of(search);
 	const char *file = search->symbol[search->level].file, *declared;
 	char name[ASSIGNED_NAME_BYTES];
 	Dwarf_Die die;
@@ -249,10 +210,17 @@ static enum fit declaration_fits(const struct search *search)
 										    : FIT_NO;
 }
 
+/* When the module's file was changed last. */
+static int64_t module_time(const struct module *module)
+{
+	struct stat stat;
+
+	return module->fd >= 0 && fstat(module->fd, &stat) == 0 ? stat.st_mtime : 0;
+}
+
 static bool believe(const struct search *search, int64_t time, const struct source_answer *answer)
 {
-	const struct module_debug *debug = &search->finder->module[search->frame->module - 1];
-	bool newer = time > debug->time;
+	bool newer = time > module_time(search->module);
 
 	switch (declaration_fits(search)) {
 	case FIT_YES:
@@ -266,7 +234,7 @@ static bool believe(const struct search *search, int64_t time, const struct sour
 
 static struct source_window window_of(const struct search *search, uint32_t line)
 {
-	const struct debug_level *level = debug_level(search);
+	const struct scope_level *level = level_of(search);
 	struct source_window window = { .wanted = line, .first = 1, .last = line + LINES_AFTER };
 
 	if (line > LINES_BEFORE)
@@ -348,7 +316,7 @@ static bool may_hold(const struct search *search, const struct source_answer *an
 	return answer->kind != SOURCE_VARIABLE || !search->scopes ||
 	       !assigned_name_type(search->scopes, (unsigned int)search->level,
 				   answer->text, &type) ||
-	       assigned_type_may_point(&type);
+	       type_may_point(&type);
 }
 
 /* 1: an answer from the source text; 0: none; -ENOMEM. */
@@ -364,7 +332,7 @@ static int read_source(struct search *search, struct source_answer *ret)
 	int64_t time;
 	int r;
 
-	if (finder->options.no_source || !symbol->file || !symbol->line || !search->info)
+	if (finder->options.no_source || !symbol->file || !symbol->line || !search->module)
 		return 0;
 	file = get_file(search, symbol->file);
 	if (!file)
@@ -391,12 +359,12 @@ static int read_source(struct search *search, struct source_answer *ret)
 /* A local variable that the function returns. */
 static bool is_returned_local(struct search *search, const struct source_answer *answer)
 {
-	const struct debug_level *level = debug_level(search);
+	const struct scope_level *level = level_of(search);
 	Dwarf_Die die;
 	bool is_static;
 
 	if (!answer->plain || !level ||
-	    !assigned_debug_local(search->scopes, (unsigned int)search->level, answer->text,
+	    !debug_scopes_local(search->scopes, (unsigned int)search->level, answer->text,
 				  strlen(answer->text), &die, &is_static) ||
 	    is_static)
 		return false;
@@ -439,13 +407,13 @@ static enum outcome take_source(struct search *search, const struct source_answe
 
 static int read_code(const struct search *search, struct code_answer *ret)
 {
-	const struct module *module = modules_get(search->finder->modules, search->frame->module);
-	struct code_place place = { .module = module, .info = search->info,
-				    .scopes = search->scopes,
-				    .return_address = search->frame->offset };
+	const struct code_place place = { .module = search->module, .index = search->debug,
+					  .cfi = search->finder->cfi, .scopes = search->scopes,
+					  .return_address = search->frame->offset };
 
 	*ret = (struct code_answer){ .kind = CODE_NOTHING };
-	if (search->finder->options.no_code || !module || !(search->frame->flags & FRAME_RETURN))
+	if (search->finder->options.no_code || !search->module ||
+	    !(search->frame->flags & FRAME_RETURN))
 		return -ENOENT;
 	return assigned_code_read(&place, ret);
 }
@@ -487,7 +455,7 @@ static void clean_up(struct search *search)
 }
 
 /* The function at address, in full; NULL unknown. */
-static const char *function_at(struct search *search, uint64_t address, char stub[64])
+static const char *function_at(struct search *search, uint64_t address, char stub[PLT_NAME_BYTES])
 {
 	struct frame frame = { .module = search->frame->module, .offset = address };
 	const struct symbol_frame *symbol;
@@ -496,8 +464,8 @@ static const char *function_at(struct search *search, uint64_t address, char stu
 	stub[0] = '\0';
 	if (!address)
 		return NULL;
-	if (search->info)
-		assigned_debug_stub(search->info, address, stub);
+	if (search->debug)
+		debug_index_stub(search->debug, address, stub);
 	if (stub[0])
 		return stub;
 	symbol = symbolizer_frame(search->finder->symbolizer, &frame, &count);
@@ -510,7 +478,7 @@ static const char *function_at(struct search *search, uint64_t address, char stu
  */
 static enum outcome take_code_call(struct search *search, const struct code_answer *answer)
 {
-	char name[ASSIGNED_NAME_BYTES], stub[64];
+	char name[ASSIGNED_NAME_BYTES], stub[PLT_NAME_BYTES];
 
 	for (unsigned int i = 0; i < answer->call_count; i++) {
 		const struct code_call *call = &answer->call[i];

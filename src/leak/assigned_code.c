@@ -15,8 +15,8 @@
 #include <string.h>
 
 #include "src/leak/assigned_return.h"
-#include "src/leak/assigned_type.h"
 #include "src/leak/assigned_value.h"
+#include "src/leak/type_shape.h"
 
 #define MAX_AFTER	25u	/* instructions from the call to a name */
 #define MAX_BEFORE	300u	/* of the straight code before the call */
@@ -222,7 +222,7 @@ static void look_in_registers(struct follow *follow, uint64_t address)
 	struct value_state *state = follow->state;
 
 	for (unsigned int i = 0; place->scopes && i < place->scopes->variable_count; i++) {
-		const struct debug_variable *variable = &place->scopes->variable[i];
+		const struct scope_variable *variable = &place->scopes->variable[i];
 		struct value object = { .kind = VALUE_CONTENTS, .local = true };
 		Dwarf_Die die = variable->die;
 		struct debug_place where;
@@ -230,17 +230,17 @@ static void look_in_registers(struct follow *follow, uint64_t address)
 
 		if (follow->answer.kind == CODE_VARIABLE && variable->level <= follow->answer.level)
 			continue;
-		assigned_debug_place(place->info, place->scopes, variable, address, &where);
+		debug_scopes_place(place->scopes, variable, address, &where);
 		if (where.where != DEBUG_REGISTER || where.reg >= 16 ||
 		    state->reg[where.reg].kind != VALUE_RESULT)
 			continue;
 		name = dwarf_diename(&die);
 		if (!name || strcmp(name, "this") == 0 || strlen(name) >= sizeof(object.text) ||
-		    !assigned_type_of(&die, &object.type) ||
-		    !assigned_type_is_pointer(&object.type))
+		    !type_of_entry(&die, &object.type) ||
+		    !type_is_pointer(&object.type))
 			continue;
 		strcpy(object.text, name);
-		if (variable->rank != DEBUG_OTHER_CALL) {
+		if (variable->rank != SCOPE_OTHER_CALL) {
 			found(follow, &object, variable->level);
 		} else if (follow->spare.kind != CODE_VARIABLE && !is_reserved(name)) {
 			follow->spare = (struct code_answer){
@@ -257,8 +257,7 @@ static void found_symbol(struct follow *follow, uint64_t address)
 	struct code_answer *answer = &follow->answer;
 	uint64_t offset;
 	int bytes;
-	const char *name = follow->place->info ? assigned_debug_symbol(follow->place->info, address,
-								       &offset) : NULL;
+	const char *name = debug_index_symbol(follow->place->index, address, &offset);
 
 	if (!name || answer->kind != CODE_NOTHING)
 		return;
@@ -277,7 +276,7 @@ static void store(struct follow *follow, unsigned int operand)
 
 	value_of_memory(follow->state, &at, &object);
 	/* A number's place may be used for something else while the number is not needed. */
-	if (object.kind == VALUE_CONTENTS && assigned_type_is_pointer(&object.type))
+	if (object.kind == VALUE_CONTENTS && type_is_pointer(&object.type))
 		found(follow, &object, level_at(follow, follow->at));
 	else if (object.kind == VALUE_STATIC)
 		found_symbol(follow, (uint64_t)object.number);
@@ -389,11 +388,11 @@ static bool returns_first(const struct follow *follow, uint64_t callee)
 		"strcpy", "strncpy", "strcat", "memcpy", "memmove", "memset", "wcscpy",
 		"__memcpy_chk", "__strcpy_chk", "__memset_chk", "__memmove_chk",
 	};
-	char name[64] = "";
+	char name[PLT_NAME_BYTES];
 
-	if (!callee || !follow->place->info || follow->state->reg[REG_RDI].kind != VALUE_RESULT)
+	if (!callee || follow->state->reg[REG_RDI].kind != VALUE_RESULT)
 		return false;
-	assigned_debug_stub(follow->place->info, callee, name);
+	debug_index_stub(follow->place->index, callee, name);
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		if (strcmp(name, names[i]) == 0)
 			return true;
@@ -624,8 +623,7 @@ int assigned_code_read(const struct code_place *place, struct code_answer *ret)
 
 	if (!state)
 		return -ENOMEM;
-	state->info = place->info;
-	state->scopes = place->scopes;
+	state->place = place;
 	if (ZYAN_FAILED(ZydisDecoderInit(&follow.decoder, ZYDIS_MACHINE_MODE_LONG_64,
 					 ZYDIS_STACK_WIDTH_64)) ||
 	    !module_bytes(place->module, place->return_address, 1, NULL))

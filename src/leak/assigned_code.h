@@ -3,7 +3,7 @@
 #ifndef MEMATTACH_LEAK_ASSIGNED_CODE_H
 #define MEMATTACH_LEAK_ASSIGNED_CODE_H
 
-#include "src/leak/assigned_debug.h"
+#include "src/leak/assigned_value.h"
 
 enum code_kind {
 	CODE_NOTHING = 0,
@@ -28,12 +28,6 @@ struct code_answer {
 	Dwarf_Die type;		/* of the variable */
 	unsigned int call_count;
 	struct code_call call[CODE_CALLS];
-};
-struct code_place {
-	const struct module *module;
-	struct debug_info *info;		/* NULL: none */
-	const struct debug_scopes *scopes;	/* of the call; NULL: no debug information */
-	uint64_t return_address;		/* virtual address of the module's file */
 };
 /* 0, or -ENOENT: there is no code; -ENOMEM. */
 int assigned_code_read(const struct code_place *place, struct code_answer *ret) _must_check_;

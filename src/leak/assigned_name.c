@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "src/leak/assigned_expr.h"
-#include "src/leak/assigned_type.h"
+#include "src/leak/type_shape.h"
 
 /* Offsets of a demangled name's parts. */
 struct parts {
@@ -172,15 +172,15 @@ static bool type_step(const struct tokens *tokens, size_t *i, Dwarf_Die *type)
 		if (tokens->token[*i].mate < 0)
 			return false;
 		*i = (size_t)tokens->token[*i].mate + 1;
-		return assigned_type_element(type, type) || assigned_type_pointee(type, type);
+		return type_element(type, type) || type_pointee(type, type);
 	}
 	if ((!arrow && expr_mark(tokens, *i) != '.') || !expr_is_word(tokens, *i + 1))
 		return false;
 	*i += 2;
 	/* A reference is a pointer that is written like what it refers to. */
-	if (assigned_type_is_pointer(type) && !assigned_type_pointee(type, type))
+	if (type_is_pointer(type) && !type_pointee(type, type))
 		return false;
-	return assigned_type_member(type, name->text, name->bytes, type);
+	return type_member(type, name->text, name->bytes, type);
 }
 
 /* The object of a C++ method: members are named without it. */
@@ -190,9 +190,9 @@ static bool member_of_this(const struct debug_scopes *scopes, unsigned int level
 	Dwarf_Die this, type;
 	bool is_static;
 
-	return assigned_debug_local(scopes, level, "this", 4, &this, &is_static) &&
-	       assigned_type_of(&this, &type) && assigned_type_pointee(&type, &type) &&
-	       assigned_type_member(&type, name->text, name->bytes, ret);
+	return debug_scopes_local(scopes, level, "this", 4, &this, &is_static) &&
+	       type_of_entry(&this, &type) && type_pointee(&type, &type) &&
+	       type_member(&type, name->text, name->bytes, ret);
 }
 
 static bool root_type(const struct debug_scopes *scopes, unsigned int level,
@@ -201,12 +201,12 @@ static bool root_type(const struct debug_scopes *scopes, unsigned int level,
 	bool is_static;
 	Dwarf_Die die;
 
-	if (assigned_debug_local(scopes, level, name->text, name->bytes, &die, &is_static))
-		return assigned_type_of(&die, ret);
+	if (debug_scopes_local(scopes, level, name->text, name->bytes, &die, &is_static))
+		return type_of_entry(&die, ret);
 	if (member_of_this(scopes, level, name, ret))
 		return true;
-	return assigned_debug_named(scopes, name->text, name->bytes, &die) &&
-	       assigned_type_of(&die, ret);
+	return debug_scopes_named(scopes, name->text, name->bytes, &die) &&
+	       type_of_entry(&die, ret);
 }
 
 /* Takes the stars at *i off the type that follows. */
@@ -222,7 +222,7 @@ static size_t skip_stars(const struct tokens *tokens, size_t *i)
 static bool apply_stars(size_t stars, Dwarf_Die *type)
 {
 	while (stars-- > 0) {
-		if (!assigned_type_pointee(type, type))
+		if (!type_pointee(type, type))
 			return false;
 	}
 	return true;

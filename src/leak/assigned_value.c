@@ -13,10 +13,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "src/leak/assigned_type.h"
+#include "src/leak/field_path.h"
+#include "src/leak/type_shape.h"
 
-#define REG_RSP	7u
-#define REG_RBP	6u
 #define MAX_OBJECT	(1ull << 40)
 #define MIN_STATIC	65536	/* smaller numbers are no addresses */
 
@@ -51,22 +50,22 @@ _printf_(2, 3) static bool print(char text[VALUE_TEXT], const char *format, ...)
 
 /* ---- variables ---- */
 
-static bool name_variable(const struct debug_variable *variable, struct value *ret)
+static bool name_variable(const struct scope_variable *variable, struct value *ret)
 {
 	Dwarf_Die die = variable->die;
 	const char *name = dwarf_diename(&die);
 
 	*ret = (struct value){ .kind = VALUE_CONTENTS, .local = true };
-	return name && print(ret->text, "%s", name) && assigned_type_of(&die, &ret->type);
+	return name && print(ret->text, "%s", name) && type_of_entry(&die, &ret->type);
 }
 
 /* The best variable of all for which fits() is true. */
 struct fit {
-	const struct debug_variable *best;
+	const struct scope_variable *best;
 	struct debug_place place;
 };
 
-static bool is_better(const struct debug_variable *a, const struct debug_variable *b)
+static bool is_better(const struct scope_variable *a, const struct scope_variable *b)
 {
 	if (!b || a->rank != b->rank)
 		return !b || a->rank < b->rank;
@@ -76,13 +75,15 @@ static bool is_better(const struct debug_variable *a, const struct debug_variabl
 static void find_in_register(const struct value_state *state, unsigned int number,
 			     uint64_t address, struct fit *fit)
 {
-	for (unsigned int i = 0; i < state->scopes->variable_count; i++) {
-		const struct debug_variable *variable = &state->scopes->variable[i];
+	const struct debug_scopes *scopes = state->place->scopes;
+
+	for (unsigned int i = 0; i < scopes->variable_count; i++) {
+		const struct scope_variable *variable = &scopes->variable[i];
 		struct debug_place place;
 
 		if (!is_better(variable, fit->best))
 			continue;
-		assigned_debug_place(state->info, state->scopes, variable, address, &place);
+		debug_scopes_place(scopes, variable, address, &place);
 		if (place.where == DEBUG_REGISTER && place.reg == number)
 			fit->best = variable;
 	}
@@ -94,7 +95,7 @@ void value_of_register(const struct value_state *state, unsigned int number, uin
 	struct fit fit = { .best = NULL };
 
 	*ret = state->reg[number];
-	if (ret->kind == VALUE_RESULT || !state->scopes)
+	if (ret->kind == VALUE_RESULT || !state->place->scopes)
 		return;
 	find_in_register(state, number, address, &fit);
 	if (fit.best) {
@@ -105,23 +106,47 @@ void value_of_register(const struct value_state *state, unsigned int number, uin
 	}
 }
 
+/* The call frame address as a register and a distance from it; DEBUG_NOWHERE: it is not that. */
+static struct debug_place find_frame(const struct code_place *place, uint64_t address)
+{
+	struct debug_place frame = { .where = DEBUG_NOWHERE };
+	struct cfi_rule rule;
+
+	if (cfi_rules_find(place->cfi, place->module, address, &rule) == 0 && !rule.cfa_deref)
+		frame = (struct debug_place){ DEBUG_MEMORY, cfi_dwarf_number(rule.cfa_base),
+					      rule.cfa_offset };
+	return frame;
+}
+
+static void add_frame(struct debug_place *place, const struct debug_place *frame)
+{
+	place->where = frame->where;
+	place->reg = frame->reg;
+	place->offset = (int64_t)((uint64_t)place->offset + (uint64_t)frame->offset);
+}
+
 /* The variable of the frame whose bytes hold reg + offset. */
 static void find_in_frame(const struct value_state *state, unsigned int reg, int64_t offset,
 			  uint64_t address, struct fit *fit)
 {
-	for (unsigned int i = 0; i < state->scopes->variable_count; i++) {
-		const struct debug_variable *variable = &state->scopes->variable[i];
+	const struct debug_scopes *scopes = state->place->scopes;
+	struct debug_place frame = find_frame(state->place, address);
+
+	for (unsigned int i = 0; i < scopes->variable_count; i++) {
+		const struct scope_variable *variable = &scopes->variable[i];
 		struct debug_place place;
 		Dwarf_Die die = variable->die, type;
 		uint64_t size;
 
 		if (!is_better(variable, fit->best))
 			continue;
-		assigned_debug_place(state->info, state->scopes, variable, address, &place);
+		debug_scopes_place(scopes, variable, address, &place);
+		if (place.where == DEBUG_FRAME)
+			add_frame(&place, &frame);
 		if (place.where != DEBUG_MEMORY || place.reg != reg || place.offset > offset ||
-		    !assigned_type_of(&die, &type))
+		    !type_of_entry(&die, &type))
 			continue;
-		size = assigned_type_size(&type);
+		size = type_size(&type);
 		if ((uint64_t)offset - (uint64_t)place.offset >= (size ? size : 1))
 			continue;
 		fit->best = variable;
@@ -130,6 +155,23 @@ static void find_in_frame(const struct value_state *state, unsigned int reg, int
 }
 
 /* ---- parts of objects ---- */
+
+/*
+ * The part at offset of an object of type: adds the way there to text and gives the part's
+ * type, which is no struct. False: offset is outside of it, or where no part begins.
+ */
+static bool find_part(const Dwarf_Die *type, uint64_t offset, char *text, size_t bytes,
+		      Dwarf_Die *ret)
+{
+	const struct field_search search = { .open = true };
+	struct field_path path;
+
+	field_path_find(&search, type, offset, &path);
+	if (path.fit < FIELD_VALUE || !field_path_append(&path, text, bytes))
+		return false;
+	*ret = path.leaf.die;
+	return true;
+}
 
 /* From the object in *at to its part at offset. */
 static bool go_inside(struct value *at, int64_t offset)
@@ -140,8 +182,7 @@ static bool go_inside(struct value *at, int64_t offset)
 	if (offset < 0 || (uint64_t)offset >= MAX_OBJECT)
 		return false;
 	memcpy(text, at->text, sizeof(text));
-	if (!assigned_type_descend(&at->type, (uint64_t)offset, text, sizeof(text), &part) ||
-	    strlen(text) >= sizeof(text) - 1)
+	if (!find_part(&at->type, (uint64_t)offset, text, sizeof(text), &part))
 		return false;
 	at->local = at->local && strcmp(text, at->text) == 0;
 	memcpy(at->text, text, sizeof(text));
@@ -208,12 +249,12 @@ static bool follow(const struct value *pointer, struct value *ret)
 	bool ok, elements;
 	Dwarf_Die type;
 
-	if (!assigned_type_pointee(&pointer->type, &type))
+	if (!type_pointee(&pointer->type, &type))
 		return false;
-	size = (int64_t)assigned_type_size(&type);
+	size = (int64_t)type_size(&type);
 	element = whole_elements(&offset, size);
 	elements = pointer->index[0] && index_scale(pointer) == size;
-	if (!assigned_type_descend(&type, (uint64_t)offset, parts, sizeof(parts), &object.type) ||
+	if (!find_part(&type, (uint64_t)offset, parts, sizeof(parts), &object.type) ||
 	    !element_text(elements ? pointer->index : "", element, index))
 		return false;
 	/* An index of other steps is that of an array in the object. */
@@ -236,13 +277,22 @@ static bool index_array(const struct value *address, struct value *at)
 	Dwarf_Die type;
 
 	if (address->number < 0 || (uint64_t)address->number >= MAX_OBJECT ||
-	    !assigned_type_descend(&at->type, (uint64_t)address->number, parts, sizeof(parts),
+	    !find_part(&at->type, (uint64_t)address->number, parts, sizeof(parts),
 				   &type) ||
 	    !put_index(parts, address->index) || !print(at->text, "%s%s", address->text, parts))
 		return false;
 	at->type = type;
 	at->local = false;
 	return true;
+}
+
+/* Of the functions around the call, or outside of all; thread_local: by offset in the block. */
+static bool find_static(const struct code_place *place, uint64_t address, bool thread_local,
+			Dwarf_Die *ret, uint64_t *ret_offset)
+{
+	return (place->scopes &&
+		debug_scopes_static(place->scopes, address, thread_local, ret, ret_offset)) ||
+	       debug_index_global(place->index, address, thread_local, ret, ret_offset);
 }
 
 /* The static variable that holds address. */
@@ -253,12 +303,10 @@ static bool name_static(const struct value_state *state, uint64_t address, struc
 	uint64_t offset;
 	Dwarf_Die die;
 
-	if (!state->info || (!(state->scopes && assigned_debug_static(state->info, state->scopes,
-								       address, &die, &offset)) &&
-			     !assigned_debug_global(state->info, address, &die, &offset)))
+	if (!find_static(state->place, address, false, &die, &offset))
 		return false;
 	name = dwarf_diename(&die);
-	if (!name || !print(object.text, "%s", name) || !assigned_type_of(&die, &object.type))
+	if (!name || !print(object.text, "%s", name) || !type_of_entry(&die, &object.type))
 		return false;
 	object.number = (int64_t)offset;
 	*ret = object;
@@ -324,7 +372,7 @@ static bool variable_in_frame(const struct value_state *state, const struct valu
 	int64_t offset = displacement(at->operand);
 	struct fit fit = { .best = NULL };
 
-	if (!state->scopes || !is_frame_register(at->operand->mem.base))
+	if (!state->place->scopes || !is_frame_register(at->operand->mem.base))
 		return false;
 	find_in_frame(state, reg, offset, at->address, &fit);
 	if (!fit.best || !name_variable(fit.best, ret))
@@ -387,18 +435,20 @@ static bool thread_offset(const struct value_state *state, const ZydisDecodedOpe
 static bool name_thread(const struct value_state *state, const ZydisDecodedOperand *operand,
 			struct value *ret)
 {
-	uint64_t offset;
+	uint64_t end = debug_index_tls_end(state->place->index), at, offset;
 	int64_t from_fs;
 	const char *name;
 	Dwarf_Die die;
 
-	if (!state->info || !thread_offset(state, operand, &from_fs) ||
-	    !assigned_debug_thread(state->info, state->scopes, from_fs, &die, &offset))
+	if (!thread_offset(state, operand, &from_fs) || from_fs >= 0)
+		return false;
+	at = (uint64_t)from_fs + end;	/* variant II: the block ends at fs */
+	if (at >= end || !find_static(state->place, at, true, &die, &offset))
 		return false;
 	name = dwarf_diename(&die);
 	ret->number = (int64_t)offset;
 	ret->kind = VALUE_ADDRESS;
-	return name && print(ret->text, "%s", name) && assigned_type_of(&die, &ret->type);
+	return name && print(ret->text, "%s", name) && type_of_entry(&die, &ret->type);
 }
 
 /* The object that an address is the address of. */
@@ -460,7 +510,7 @@ static bool is_pointing(const struct value *value)
 {
 	return value->kind == VALUE_ADDRESS || value->kind == VALUE_STATIC ||
 	       value->kind == VALUE_RESULT ||
-	       (value->kind == VALUE_CONTENTS && assigned_type_is_pointer(&value->type));
+	       (value->kind == VALUE_CONTENTS && type_is_pointer(&value->type));
 }
 
 void value_add(const struct value *a, const struct value *b, struct value *ret)

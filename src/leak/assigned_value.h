@@ -9,7 +9,8 @@
 
 #include <Zydis/Zydis.h>
 
-#include "src/leak/assigned_debug.h"
+#include "src/cfi_rule.h"
+#include "src/leak/debug_scopes.h"
 
 #define VALUE_TEXT	112u
 #define VALUE_SLOTS	24u
@@ -39,9 +40,16 @@ struct value_slot {		/* a word of the stack frame */
 	int64_t offset;
 	struct value value;
 };
+/* The call that is looked at; all borrowed. */
+struct code_place {
+	const struct module *module;
+	struct debug_index *index;		/* of the module */
+	struct cfi_rules *cfi;
+	const struct debug_scopes *scopes;	/* of the call; NULL: no debug information */
+	uint64_t return_address;		/* virtual address of the module's file */
+};
 struct value_state {
-	struct debug_info *info;		/* NULL: none */
-	const struct debug_scopes *scopes;	/* NULL: none */
+	const struct code_place *place;
 	struct value reg[16];			/* by DWARF number */
 	struct value_slot slot[VALUE_SLOTS];
 	unsigned int slot_count, slot_next;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * debug_walk.c - one compile unit's tree of debug information, in order, without recursion.
+ * debug_walk.c - a tree of debug information, in order, without recursion.
  *
  * Goes into what gives names to what lies in it (namespaces, classes), and into functions
  * for those who ask: they are most of a unit, and hold no global names but static locals.
+ * All of src/leak walks with this, so that one place bounds what a hostile tree costs.
  * The tree is hostile: depth and number of entries are bounded.
  * Rejected: dwarf_getscopes_die() for the scopes of an entry, which recurses as deep as
  * the file says.
@@ -28,9 +29,18 @@ bool debug_walk_is_scope(int tag)
 	return false;
 }
 
-static bool enters(const struct debug_walk *walk, struct debug_level *level)
+bool debug_walk_enters_functions(void *context, struct debug_level *level, unsigned int depth)
 {
-	return walk->enters ? walk->enters(walk->context, level) : debug_walk_is_scope(level->tag);
+	int tag = level[depth].tag;
+
+	(void)context;
+	return debug_walk_is_scope(tag) || tag == DW_TAG_subprogram || tag == DW_TAG_lexical_block;
+}
+
+static bool enters(const struct debug_walk *walk, struct debug_level *level, unsigned int depth)
+{
+	return walk->enters ? walk->enters(walk->context, level, depth)
+			    : debug_walk_is_scope(level[depth].tag);
 }
 
 const char *debug_scope_name(Dwarf_Die *die, int tag)
@@ -40,17 +50,27 @@ const char *debug_scope_name(Dwarf_Die *die, int tag)
 	return !name && tag == DW_TAG_namespace ? "(anonymous namespace)" : name;
 }
 
-/* The first entry below level's, with its scope. */
-static bool go_down(struct debug_level *level)
+/* That of the scopes around what lies in level. */
+static uint64_t scope_below(struct debug_level *level)
 {
-	const char *name;
+	const char *name = NULL;
 
-	if (dwarf_child(&level[0].die, &level[1].die) != 0)
-		return false;
-	name = debug_walk_is_scope(level[0].tag) || level[0].tag == DW_TAG_subprogram ?
-	       debug_scope_name(&level[0].die, level[0].tag) : NULL;
-	level[1].scope = name ? type_name_hash(level[0].scope, name) : level[0].scope;
-	return true;
+	if (debug_walk_is_scope(level->tag) || level->tag == DW_TAG_subprogram)
+		name = debug_scope_name(&level->die, level->tag);
+	return name ? type_name_hash(level->scope, name) : level->scope;
+}
+
+uint64_t debug_walk_scope(struct debug_level *level, unsigned int depth)
+{
+	unsigned int known = depth;
+
+	while (!level[known].has_scope)
+		known--;	/* [0] has one */
+	for (; known < depth; known++) {
+		level[known + 1].scope = scope_below(&level[known]);
+		level[known + 1].has_scope = true;
+	}
+	return level[depth].scope;
 }
 
 static int run(const struct debug_walk *walk, struct debug_level *level)
@@ -66,8 +86,9 @@ static int run(const struct debug_walk *walk, struct debug_level *level)
 		r = walk->each(walk->context, level, depth);
 		if (r != 0)
 			return r;
-		if (depth + 1 < DEBUG_MAX_DEPTH && enters(walk, at) && go_down(at)) {
-			depth++;
+		if (depth + 1 < DEBUG_MAX_DEPTH && enters(walk, level, depth) &&
+		    dwarf_child(&at->die, &level[depth + 1].die) == 0) {
+			level[++depth].has_scope = false;
 			continue;
 		}
 		while (dwarf_siblingof(&level[depth].die, &level[depth].die) != 0) {
@@ -78,28 +99,34 @@ static int run(const struct debug_walk *walk, struct debug_level *level)
 	return 0;
 }
 
-int debug_walk_unit(const struct debug_walk *walk, Dwarf_Die *unit)
+int debug_walk_below(const struct debug_walk *walk, Dwarf_Die *top)
 {
 	struct debug_level level[DEBUG_MAX_DEPTH];
 
 	level[0].scope = TYPE_NAME_EMPTY;
-	if (dwarf_child(unit, &level[0].die) != 0)
-		return 0;
-	return run(walk, level);
+	level[0].has_scope = true;
+	return dwarf_child(top, &level[0].die) == 0 ? run(walk, level) : 0;
+}
+
+bool debug_next_unit(Dwarf *dwarf, struct debug_unit *unit)
+{
+	Dwarf_Die split;
+	uint8_t type;
+
+	if (dwarf_get_units(dwarf, unit->next, &unit->next, NULL, &type, &unit->die, &split) != 0)
+		return false;
+	unit->has_code = type == DW_UT_compile || type == DW_UT_skeleton;
+	unit->tree = type == DW_UT_skeleton && dwarf_tag(&split) != DW_TAG_invalid ? split
+										   : unit->die;
+	return true;
 }
 
 int debug_walk_all(const struct debug_walk *walk, Dwarf *dwarf)
 {
-	Dwarf_CU *unit = NULL;
-	Dwarf_Die die, split;
-	uint8_t type;
+	struct debug_unit unit = { .next = NULL };
 	int r = 0;
 
-	while (r == 0 && *walk->budget > 0 &&
-	       dwarf_get_units(dwarf, unit, &unit, NULL, &type, &die, &split) == 0) {
-		bool skeleton = type == DW_UT_skeleton && dwarf_tag(&split) != DW_TAG_invalid;
-
-		r = debug_walk_unit(walk, skeleton ? &split : &die);
-	}
+	while (r == 0 && *walk->budget > 0 && debug_next_unit(dwarf, &unit))
+		r = debug_walk_below(walk, &unit.tree);
 	return r;
 }

@@ -15,7 +15,7 @@
 #include <string.h>
 
 #include "src/base/hashmap.h"
-#include "src/leak/field_walk.h"
+#include "src/leak/debug_modules.h"
 #include "src/leak/type_names.h"
 #include "src/leak/type_shape.h"
 
@@ -24,8 +24,7 @@
 
 struct fields {
 	const struct modules *modules;
-	struct debug_index **index;	/* [module id - 1] */
-	uint32_t index_count;
+	struct debug_modules *debug;
 	struct hashmap completed;	/* a declaration -> index in complete + 1, or 0 */
 	Dwarf_Die *complete;
 	size_t complete_count, complete_room;
@@ -35,8 +34,10 @@ int fields_new(const struct modules *modules, struct fields **ret)
 {
 	struct fields *fields = calloc(1, sizeof(*fields));
 
-	if (!fields)
+	if (!fields || debug_modules_new(NULL, &fields->debug) < 0) {
+		free(fields);
 		return -ENOMEM;
+	}
 	fields->modules = modules;
 	*ret = fields;
 	return 0;
@@ -46,9 +47,7 @@ void fields_free(struct fields *fields)
 {
 	if (!fields)
 		return;
-	for (uint32_t i = 0; i < fields->index_count; i++)
-		debug_index_free(fields->index[i]);
-	free(fields->index);
+	debug_modules_free(fields->debug);
 	hashmap_done(&fields->completed);
 	free(fields->complete);
 	free(fields);
@@ -56,22 +55,7 @@ void fields_free(struct fields *fields)
 
 struct debug_index *fields_index(struct fields *fields, const struct module *module)
 {
-	struct debug_index **grown;
-	uint32_t count = module->id + 31;
-
-	if (module->id > fields->index_count) {
-		grown = reallocarray(fields->index, count, sizeof(struct debug_index *));
-		if (!grown)
-			return NULL;
-		memset(grown + fields->index_count, 0,
-		       (count - fields->index_count) * sizeof(struct debug_index *));
-		fields->index = grown;
-		fields->index_count = count;
-	}
-	if (!fields->index[module->id - 1] &&
-	    debug_index_new(module, &fields->index[module->id - 1]) < 0)
-		return NULL;
-	return fields->index[module->id - 1];
+	return debug_modules_get(fields->debug, module);
 }
 
 /* ---- variables ---- */
@@ -130,11 +114,11 @@ static bool type_by_hash(struct fields *fields, uint32_t first, uint64_t hash, D
 
 	if (first && type_in(fields, first, hash, ret))
 		return true;
-	for (uint32_t i = 0; i < fields->index_count; i++)
-		if (fields->index[i] && type_in(fields, i + 1, hash, ret))
+	for (uint32_t id = 1; id <= modules_count(fields->modules); id++)
+		if (debug_modules_has(fields->debug, id) && type_in(fields, id, hash, ret))
 			return true;
 	for (uint32_t id = 1; id <= modules_count(fields->modules) && foreign < MAX_FOREIGN; id++) {
-		if (id <= fields->index_count && fields->index[id - 1])
+		if (debug_modules_has(fields->debug, id))
 			continue;
 		foreign++;
 		if (type_in(fields, id, hash, ret))
@@ -168,15 +152,17 @@ static uint64_t keep_complete(struct fields *fields, const Dwarf_Die *die)
 	return fields->complete_count;
 }
 
-bool field_complete(struct fields *fields, Dwarf_Die *type)
+/* Replaces a type that is only declared by its definition. False: there is none. */
+static bool complete(void *context, Dwarf_Die *type)
 {
+	struct fields *fields = context;
 	uint64_t key = (uint64_t)(uintptr_t)type->addr, at = 0, hash;
 	Dwarf_Die found;
 
 	if (!type_is_record(type) || !dwarf_hasattr(type, DW_AT_declaration))
 		return true;
 	if (!hashmap_get(&fields->completed, key, &at)) {
-		hash = debug_type_name_hash(type);
+		hash = debug_name_hash(type);
 		if (hash && type_by_hash(fields, 0, hash, &found))
 			at = keep_complete(fields, &found);
 		if (hashmap_count(&fields->completed) < MAX_COMPLETED)
@@ -194,14 +180,20 @@ uint64_t fields_size(const struct field_type *type)
 
 /* ---- blocks ---- */
 
+static void find_path(struct fields *fields, const struct field_type *type, bool open,
+		      uint64_t offset, struct field_path *ret)
+{
+	const struct field_search search = { complete, fields, open };
+
+	*ret = (struct field_path){ .fit = FIELD_NONE };
+	if (type->die.addr)
+		field_path_find(&search, &type->die, offset, ret);
+}
+
 void fields_walk(struct fields *fields, const struct field_type *type, uint64_t offset,
 		 struct field_path *ret)
 {
-	struct field_walk walk = { .fields = fields, .path = ret };
-
-	memset(ret, 0, sizeof(*ret));
-	if (type->die.addr)
-		field_walk_run(&walk, &type->die, offset);
+	find_path(fields, type, false, offset, ret);
 }
 
 /* Puts step before the path that was found. */
@@ -248,36 +240,26 @@ static void walk_array(struct fields *fields, const struct field_view *view, uin
 	prepend(ret, (struct field_step){ .index = (int64_t)((offset - first) / size) - zero });
 }
 
-/* A single record, perhaps with an open array at its end. */
-static void walk_single(struct fields *fields, const struct field_view *view, uint64_t relative,
-			struct field_path *ret)
-{
-	struct field_walk walk = { .fields = fields, .path = ret, .open = true };
-
-	field_walk_run(&walk, &view->type.die, relative);
-}
-
 void fields_walk_block(struct fields *fields, const struct field_view *view, uint64_t bytes,
 		       uint64_t offset, struct field_path *ret)
 {
 	uint64_t relative = offset - view->base, size = fields_size(&view->type);
-	Dwarf_Die type = view->type.die;
 
-	memset(ret, 0, sizeof(*ret));
+	*ret = (struct field_path){ .fit = FIELD_NONE };
 	if (view->node) {
 		if (offset >= view->base)
 			walk_node(fields, view, relative, ret);
 		return;
 	}
-	if (size == 0 || offset >= bytes || !type_strip(&type))
+	if (size == 0 || offset >= bytes)
 		return;
-	if (!type_is_record(&type) && dwarf_tag(&type) != DW_TAG_array_type) {
+	if (!type_is_record(&view->type.die) && !type_is_array(&view->type.die)) {
 		if (size >= 8)	/* char * and the like say nothing of what they point to */
 			walk_array(fields, view, size, offset, ret);
 		return;
 	}
 	if (!view->array && offset >= view->base)
-		walk_single(fields, view, relative, ret);
+		find_path(fields, &view->type, true, relative, ret);	/* open at its end */
 	if (view->array || (ret->fit < FIELD_WORD && is_array(bytes, view->base, size)))
 		walk_array(fields, view, size, offset, ret);
 }
@@ -311,9 +293,8 @@ static bool leads_to_array(const struct field_path *path)
 
 static bool pointee(struct fields *fields, const struct field_type *pointer, Dwarf_Die *ret)
 {
-	*ret = pointer->die;
-	return ret->addr && type_strip(ret) && type_is_pointer(ret) && type_of_entry(ret, ret) &&
-	       type_strip(ret) && field_complete(fields, ret);
+	return pointer->die.addr && type_pointee(&pointer->die, ret) && type_strip(ret, ret) &&
+	       complete(fields, ret);
 }
 
 bool fields_follow(struct fields *fields, const struct field_path *path,

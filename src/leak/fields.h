@@ -12,32 +12,8 @@
 #include <elfutils/libdw.h>
 
 #include "src/leak/debug_index.h"
+#include "src/leak/field_path.h"
 #include "src/modules.h"
-
-#define FIELD_MAX_STEPS 24u
-
-/* A type; die.addr NULL: not known. Borrowed from the fields it came from. */
-struct field_type {
-	Dwarf_Die die;
-};
-struct field_step {
-	const char *name;	/* a member; NULL: an index */
-	int64_t index;
-};
-/* How much a path is worth. */
-enum field_fit {
-	FIELD_NONE = 0,
-	FIELD_PART,		/* ends in something that holds no pointer there */
-	FIELD_WORD,		/* ends at an integer as large as a pointer */
-	FIELD_POINTER,		/* ends at a pointer */
-};
-struct field_path {
-	enum field_fit fit;
-	unsigned int count;
-	struct field_step step[FIELD_MAX_STEPS];	/* no base classes, no unnamed members */
-	struct field_type leaf;	/* what is at its end */
-	struct field_type element; /* of the C++ list, tree or hash table that it goes through */
-};
 
 /* What is known of a block: type at base; more of it before and behind when it is an array. */
 struct field_view {

@@ -28,7 +28,5 @@ struct frame_variable {
 };
 /* Searches the function and all blocks and inlined calls that pc is in; innermost wins. */
 bool frame_variable_find(const struct frame_state *state, struct frame_variable *variable);
-/* DWARF's number of an enum cfi_register. */
-unsigned int frame_dwarf_number(unsigned int cfi_register);
 
 #endif

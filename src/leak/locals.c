@@ -197,12 +197,13 @@ static struct debug_index *search_function(struct locals *locals, struct walked 
 {
 	const struct module *module = modules_find(locals->modules, frame->pc);
 	struct debug_index *index = module ? fields_index(locals->fields, module) : NULL;
+	struct debug_function function;
 
 	if (!index)
 		return NULL;
-	if (!frame->searched && !debug_index_function(index, frame->pc - module->bias,
-						      &frame->function))
-		frame->function.addr = NULL;
+	if (!frame->searched &&
+	    debug_index_function(index, frame->pc - module->bias, &function) == 0)
+		frame->function = function.die;
 	frame->searched = true;
 	*ret_module = module;
 	return index;
@@ -277,7 +278,7 @@ static bool in_slot(struct locals *locals, struct stack_of *stack, uint32_t i, u
 		for (uint32_t k = i + 1; k < stack->count &&
 		     stack->frame[k].from[which] == address; k++)
 			if (in_register(locals, &stack->frame[k],
-					frame_dwarf_number((unsigned int)which), ret))
+					cfi_dwarf_number(which), ret))
 				return true;
 	return false;
 }
@@ -328,7 +329,7 @@ bool locals_register(struct locals *locals, int32_t tid, uint32_t number, struct
 		return false;
 	if (in_register(locals, &stack->frame[0], dwarf_number, ret))
 		return true;
-	while (which < CFI_REGISTERS && frame_dwarf_number((unsigned int)which) != dwarf_number)
+	while (which < CFI_REGISTERS && cfi_dwarf_number(which) != dwarf_number)
 		which++;
 	for (uint32_t k = 1; which < CFI_REGISTERS && k < stack->count &&
 	     stack->frame[k].from[which] == 0; k++)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * field_walk.c - the search for the member at an offset.
+ * field_path.c - the search for the member at an offset.
  *
  * Depth first with a stack of its own: in unions and among empty base classes several
  * members lie at one offset, and the first that leads to a pointer there is taken. Types are
@@ -8,9 +8,11 @@
  * number of members that are looked at are bounded.
  * Members of virtual base classes are not found: where they lie is in the vtable.
  */
-#include "src/leak/field_walk.h"
+#include "src/leak/field_path.h"
 
 #include <dwarf.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "src/leak/type_shape.h"
@@ -19,7 +21,8 @@
 #define MAX_LOOKS	20000u
 
 struct level {
-	Dwarf_Die type;		/* stripped and complete */
+	Dwarf_Die declared;
+	Dwarf_Die type;		/* the same, stripped and complete */
 	Dwarf_Die child;	/* the member that was tried last; addr NULL: none yet */
 	uint64_t offset;	/* in type */
 	unsigned int count;	/* steps of the path up to here */
@@ -27,8 +30,8 @@ struct level {
 	bool storage;		/* was seen as what is stored in it */
 };
 struct search {
-	const struct field_walk *walk;
-	struct field_path now;
+	const struct field_search *how;
+	struct field_path now, *best;
 	struct level level[MAX_DEPTH];
 	unsigned int depth;	/* levels in use */
 	unsigned int looks;
@@ -109,17 +112,19 @@ static void note_container(struct search *search, Dwarf_Die *type)
 
 /* ---- the search ---- */
 
-static void push(struct search *search, Dwarf_Die *type, uint64_t offset, bool is_last)
+static void push(struct search *search, const Dwarf_Die *declared, uint64_t offset, bool is_last)
 {
 	struct level *level = &search->level[search->depth];
+	Dwarf_Die type;
 
-	if (search->depth == MAX_DEPTH || !type_strip(type))
+	if (search->depth == MAX_DEPTH || !type_strip(declared, &type))
 		return;
-	(void)field_complete(search->walk->fields, type);
-	if (type_is_record(type))
-		note_container(search, type);
-	*level = (struct level){ .type = *type, .offset = offset, .count = search->now.count,
-				 .is_last = is_last };
+	if (search->how->complete)
+		(void)search->how->complete(search->how->context, &type);
+	if (type_is_record(&type))
+		note_container(search, &type);
+	*level = (struct level){ .declared = *declared, .type = type, .offset = offset,
+				 .count = search->now.count, .is_last = is_last };
 	search->depth++;
 }
 
@@ -130,25 +135,25 @@ static void add_step(struct search *search, const char *name, int64_t index)
 }
 
 /* Keeps the path as it stands if it is the best so far. */
-static void offer(struct search *search, Dwarf_Die *leaf, enum field_fit fit)
+static void offer(struct search *search, const struct level *level, enum field_fit fit)
 {
-	if (fit <= search->walk->path->fit)
+	if (fit <= search->best->fit)
 		return;
-	*search->walk->path = search->now;
-	search->walk->path->fit = fit;
-	search->walk->path->leaf.die = *leaf;
+	*search->best = search->now;
+	search->best->fit = fit;
+	search->best->leaf.die = level->declared;
 }
 
-static void offer_leaf(struct search *search, struct level *level)
+static enum field_fit fit_of_leaf(const struct level *level)
 {
-	enum field_fit fit = FIELD_PART;
+	Dwarf_Die type = level->type;
 
-	if (level->offset == 0 && type_is_pointer(&level->type))
-		fit = FIELD_POINTER;
-	else if (level->offset == 0 && dwarf_tag(&level->type) == DW_TAG_base_type &&
-		 type_size(&level->type) == 8)
-		fit = FIELD_WORD;
-	offer(search, &level->type, fit);
+	if (level->offset != 0 || type_is_array(&type))
+		return FIELD_PART;
+	if (type_is_pointer(&type))
+		return FIELD_POINTER;
+	return dwarf_tag(&type) == DW_TAG_base_type && type_size(&type) == 8 ? FIELD_WORD
+									      : FIELD_VALUE;
 }
 
 /* Raw memory in which libstdc++ builds a value: seen as that value. */
@@ -183,7 +188,7 @@ static bool is_open(const Dwarf_Die *type)
 	Dwarf_Die array = *type;
 	uint64_t count;
 
-	return type_strip(&array) && dwarf_tag(&array) == DW_TAG_array_type &&
+	return type_is_array(&array) && type_strip(&array, &array) &&
 	       (!type_element_count(&array, &count) || count <= 1);
 }
 
@@ -271,19 +276,33 @@ static void step(struct search *search)
 	if (record ? enter_record(search, level) :
 	    dwarf_tag(&level->type) == DW_TAG_array_type && enter_array(search, level))
 		return;
-	if (!record && first)
-		offer_leaf(search, level);
-	else if (first)
-		offer(search, &level->type, FIELD_PART);
+	if (first)
+		offer(search, level, record ? FIELD_PART : fit_of_leaf(level));
 	search->depth--;
 }
 
-void field_walk_run(const struct field_walk *walk, const Dwarf_Die *type, uint64_t offset)
+void field_path_find(const struct field_search *how, const Dwarf_Die *type, uint64_t offset,
+		     struct field_path *ret)
 {
-	struct search search = { .walk = walk };
-	Dwarf_Die start = *type;
+	struct search search = { .how = how, .best = ret };
 
-	push(&search, &start, offset, walk->open);
-	while (search.depth > 0 && search.looks < MAX_LOOKS && walk->path->fit < FIELD_POINTER)
+	*ret = (struct field_path){ .fit = FIELD_NONE };
+	push(&search, type, offset, how->open);
+	while (search.depth > 0 && search.looks < MAX_LOOKS && ret->fit < FIELD_POINTER)
 		step(&search);
+}
+
+bool field_path_append(const struct field_path *path, char *text, size_t bytes)
+{
+	size_t length = strlen(text);
+
+	for (unsigned int i = 0; i < path->count && length < bytes; i++) {
+		const struct field_step *step = &path->step[i];
+		char *end = text + length;
+		size_t room = bytes - length;
+
+		length += (size_t)(step->name ? snprintf(end, room, ".%s", step->name)
+					      : snprintf(end, room, "[%" PRId64 "]", step->index));
+	}
+	return length < bytes;
 }

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * debug_file.c - a module's file as src/leak asks it.
+ *
+ * Where there is a symbolizer it has the file open already, and libdw keeps what it has read of
+ * it: opened a second time, a large file would take its memory twice.
+ */
+#include "src/leak/debug_file.h"
+
+#include <gelf.h>
+
+#define MAX_HEADERS	256u
+
+/*
+ * The thread-local block. Only a program's own has a fixed place, below fs (variant II); a library
+ * is told from a program by its having no interpreter.
+ */
+static void find_thread_local(struct debug_file *file, Elf *elf)
+{
+	bool program;
+	uint64_t align;
+	size_t count;
+	GElf_Ehdr header;
+	GElf_Phdr phdr;
+
+	if (!elf || !gelf_getehdr(elf, &header) || elf_getphdrnum(elf, &count) != 0)
+		return;
+	program = header.e_type == ET_EXEC;
+	for (size_t i = 0; i < count && i < MAX_HEADERS; i++) {
+		if (!gelf_getphdr(elf, (int)i, &phdr))
+			continue;
+		program |= phdr.p_type == PT_INTERP;
+		if (phdr.p_type != PT_TLS)
+			continue;
+		file->tls_low = phdr.p_vaddr;
+		file->tls_bytes = phdr.p_memsz;
+		align = phdr.p_align ? phdr.p_align : 1;
+		if (align < 65536 && phdr.p_memsz < UINT32_MAX)
+			file->tls_end = (phdr.p_memsz + align - 1) / align * align;
+	}
+	if (!program)
+		file->tls_end = 0;
+}
+
+static struct dwarf_file *get_file(const struct module *module, struct symbolizer *symbolizer,
+				   bool *ret_is_own)
+{
+	struct dwarf_file *file;
+
+	*ret_is_own = false;
+	if (module->kind == MODULE_JIT || module->kind == MODULE_SHIM)
+		return NULL;
+	if (symbolizer)
+		return symbolizer_file(symbolizer, module);
+	*ret_is_own = dwarf_file_open(module, &file) == 0;
+	return *ret_is_own ? file : NULL;
+}
+
+void debug_file_open(const struct module *module, struct symbolizer *symbolizer,
+		     struct debug_file *ret)
+{
+	Dwfl_Module *opened;
+	Dwarf_Addr bias = 0;
+
+	*ret = (struct debug_file){ .file = NULL };
+	ret->file = get_file(module, symbolizer, &ret->is_own);
+	if (!ret->file)
+		return;
+	opened = dwarf_file_module(ret->file);
+	find_thread_local(ret, dwfl_module_getelf(opened, &bias));
+	ret->symbol_bias = bias;
+	ret->dwarf = dwfl_module_getdwarf(opened, &bias);
+	if (ret->dwarf)
+		ret->dwarf_bias = bias;
+}
+
+void debug_file_close(struct debug_file *file)
+{
+	if (file->is_own)
+		dwarf_file_close(file->file);
+	*file = (struct debug_file){ .file = NULL };
+}
