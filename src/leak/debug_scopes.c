@@ -83,7 +83,8 @@ static bool enters(void *context, struct debug_level *level, unsigned int depth)
 	bool call = level[depth].tag == DW_TAG_inlined_subroutine;
 	struct block *block = &reading->around[depth + 1];
 
-	if (!is_block(level[depth].tag) || !dwarf_haschildren(&level[depth].die))
+	/* A call without entries of its own counts, as it does for the symbolizer. */
+	if (!is_block(level[depth].tag))
 		return false;
 	*block = *outer;
 	block->holds = outer->holds && dwarf_haspc(&level[depth].die, reading->pc) == 1;

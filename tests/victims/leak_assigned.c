@@ -204,6 +204,24 @@ NOINLINE void lists(struct node **list, size_t n)
 	}
 }
 
+/* An inlined call of which debug information says nothing else, in one that has a parameter. */
+static inline __attribute__((always_inline)) void *bare(void)
+{
+	return malloc(sizeof(struct node)); //= ^
+}
+
+static inline __attribute__((always_inline)) void link_bare(struct node *to)
+{
+	to->left = bare(); //= to->left : struct node *
+}
+
+NOINLINE void inlined(struct node *node)
+{
+	node->count++;
+	link_bare(node);
+	keep(node->left);
+}
+
 int main(int argc, char **argv)
 {
 	struct node *node = node_new((size_t)argc); //= node : struct node *
@@ -215,6 +233,7 @@ int main(int argc, char **argv)
 	globals((size_t)argc);
 	lists(&made, (size_t)argc);
 	initializers((size_t)argc);
+	inlined(node);
 	if (out(&made, &text, 3) || table_fill(&g_table, 1, 2))
 		return 1;
 	return (int)locals(argv[0], 4);
