@@ -22,43 +22,15 @@
 #include "src/base/log.h"
 #include "src/safe_thread.h"
 #include "src/sandbox.h"
-#include "src/session_leaks.h"
-#include "src/session_report.h"
+#include "src/session_picture.h"
 #include "src/session_start.h"
-#include "src/watch.h"
+#include "src/session_state.h"
 
-enum session_state {
-	STATE_OPENED = 0,
-	STATE_PLANNED,
-	STATE_LOADED,
-	STATE_WATCHING,
-	STATE_UNHOOKED,
-	STATE_LEFT,
-};
 enum { LOAD_TRIES = 40, KEEP_AFTER = 10, PROOF_TRIES = 5, LEAVE_SECONDS = 15 };
 
 #define MAX_EXE_BYTES (1ll << 29)
 #define PAUSE_STEP_NS 1000000ull /* between drains of an idle target; a half-full ring ends it */
 #define PAUSE_MAX_NS 20000000ull
-
-struct session {
-	const struct session_options *options;
-	enum session_state state;
-	struct keeper_link link;
-	struct target_view view;
-	struct hook_plan plan;
-	struct unwinder *unwinder;
-	struct watch watch;
-	bool watching;
-	bool map_only;		/* the plan is for the map loader */
-	struct session_report report;
-	struct session_leaks leaks;
-	enum attachment_loader loader;
-	int ring_fd;
-	uint64_t shim_base;
-	int exit;
-	uint8_t *exe_file;
-};
 
 static double now(void)
 {
@@ -68,7 +40,7 @@ static double now(void)
 	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-static int fail(struct session *s, int status, const char *what, int error)
+int session_fail(struct session *s, int status, const char *what, int error)
 {
 	if (s->options->quiet)
 		log_debug("%s: %s", what, strerror(-error));
@@ -121,7 +93,8 @@ static int plan(struct session *s, bool map_only)
 
 	s->map_only = map_only;
 	if (error)
-		return fail(s, SESSION_REFUSED, "can't read the target's list of modules", error);
+		return session_fail(s, SESSION_REFUSED, "can't read the target's list of modules",
+				    error);
 	return 0;
 }
 
@@ -220,7 +193,7 @@ static int load(struct session *s)
 
 		proof = by_map ? 0 : prove_thread(s, i >= KEEP_AFTER, why);
 		if (proof < 0)
-			return fail(s, SESSION_FAILED, "looking for a thread", proof);
+			return session_fail(s, SESSION_FAILED, "looking for a thread", proof);
 		if (!proof && !by_map && s->options->loader == LOADER_DLOPEN)
 			continue;
 		error = try_load(s, proof ? LOADER_DLOPEN : LOADER_MAP);
@@ -236,8 +209,8 @@ static int load(struct session *s)
 		return -ENOTSUP;
 	}
 	if (error)
-		return fail(s, s->state == STATE_LOADED ? SESSION_FAILED : SESSION_REFUSED,
-			    "can't enter the target", error);
+		return session_fail(s, s->state == STATE_LOADED ? SESSION_FAILED : SESSION_REFUSED,
+				    "can't enter the target", error);
 	s->state = STATE_LOADED;
 	return 0;
 }
@@ -289,12 +262,12 @@ static int hook(struct session *s)
 	if (!error)
 		error = keeper_link_call(&s->link, PROTO_HOOK, value, NULL, 0);
 	if (error)
-		return fail(s, SESSION_FAILED, "can't hook the allocators", error);
+		return session_fail(s, SESSION_FAILED, "can't hook the allocators", error);
 	watch_begin(&s->watch);
 	s->state = STATE_WATCHING;
 	if (s->options->task == SESSION_RUN)
 		error = keeper_link_call(&s->link, PROTO_RELEASE, NULL, NULL, 0);
-	return error ? fail(s, SESSION_FAILED, "can't start the program", error) : 0;
+	return error ? session_fail(s, SESSION_FAILED, "can't start the program", error) : 0;
 }
 
 /* ---- WATCHING ---- */
@@ -342,8 +315,8 @@ static int keep_watching(struct session *s)
 	}
 	session_report_watched(&s->report);
 	if (error == -EPIPE)
-		return fail(s, SESSION_DORMANT, "the keeper is gone", error);
-	return error ? fail(s, SESSION_FAILED, "watching", error) : 0;
+		return session_fail(s, SESSION_DORMANT, "the keeper is gone", error);
+	return error ? session_fail(s, SESSION_FAILED, "watching", error) : 0;
 }
 
 /* ---- WATCHING -> UNHOOKED -> LEFT ---- */
@@ -459,7 +432,8 @@ static void leave(struct session *s)
 		s->report.detached = SNAPSHOT_PRISTINE;
 	} else {
 		s->report.detached = SNAPSHOT_DORMANT;
-		(void)fail(s, SESSION_DORMANT, "could not leave the target as it was", error);
+		(void)session_fail(s, SESSION_DORMANT, "could not leave the target as it was",
+				   error);
 		if (!s->options->quiet)
 			log_error("run `memattach cleanup -p %d` to finish", s->view.hello.pid);
 		s->exit = SESSION_DORMANT;
@@ -482,54 +456,8 @@ static int open_session(struct session *s)
 	if (error == -ENOTDIR)
 		s->exit = SESSION_USAGE;	/* said already */
 	else if (error)
-		(void)fail(s, SESSION_FAILED, "can't open the session", error);
+		(void)session_fail(s, SESSION_FAILED, "can't open the session", error);
 	return error;
-}
-
-/* ---- the picture of a leak report ---- */
-
-static void take_picture(struct session *s, struct watch *watch)
-{
-	int error = target_view_refresh(&s->view);
-	bool refused;
-
-	if (error >= 0)
-		error = session_leaks_take(&s->leaks, watch);
-	refused = error == -ECANCELED || error == -EACCES || error == -EFBIG;
-	if (!error)
-		return;
-	if (s->leaks.ended) {
-		(void)fail(s, s->link.target_gone ? SESSION_TARGET_ENDED : SESSION_FAILED,
-			   "no leak report", error);
-		return;
-	}
-	(void)fail(s, refused ? SESSION_REFUSED : SESSION_FAILED, "no leak report", error);
-	if (session_leaks_thaw(&s->leaks))	/* half of one is none */
-		(void)fail(s, SESSION_DORMANT, "a dead child is left in the target", -EBUSY);
-}
-
-static void search_picture(struct session *s)
-{
-	int error, thaw;
-	bool ended;
-
-	if (!s->leaks.taken)
-		return;
-	error = session_leaks_search(&s->leaks);
-	thaw = session_leaks_thaw(&s->leaks);
-	if (s->leaks.report && !error && !thaw)	/* with --snapshot=stop it is known only now */
-		s->leaks.report->pause_us = s->link.reply.value[1];
-	/* memory that is not there any more looks like memory without a reference */
-	ended = error == -ECANCELED || (thaw && s->link.reply.value[0]);
-	if (ended)
-		(void)fail(s, s->link.target_gone ? SESSION_TARGET_ENDED : SESSION_FAILED,
-			   "no leak report", -ECANCELED);
-	if (error && !ended)
-		(void)fail(s, SESSION_FAILED, "searching for leaks", error);
-	if (thaw && thaw != -ECANCELED)
-		(void)fail(s, SESSION_DORMANT, "a dead child is left in the target", thaw);
-	if (s->leaks.report && !ended)
-		s->report.leaks = &s->leaks;
 }
 
 /* ---- the whole ---- */
@@ -548,12 +476,12 @@ static void attach_and_watch(struct session *s)
 	if (!error)
 		(void)keep_watching(s);
 	if (!error && s->options->leaks && !s->link.target_gone)
-		take_picture(s, &s->watch);
+		session_picture_take(s, &s->watch);
 out:
 	if (s->state >= STATE_LOADED || s->link.target_gone)
 		leave(s);
 	if (s->leaks.taken) {
-		search_picture(s);
+		session_picture_search(s);
 		note_status(s, false);	/* the child is waited for in a stop, too */
 	}
 }
@@ -565,10 +493,10 @@ static int look_for_leaks(struct session *s)
 	int error = watch_open_empty(&s->watch, &s->view, &s->plan, &options);
 
 	if (error)
-		return fail(s, SESSION_FAILED, "can't open the books", error);
+		return session_fail(s, SESSION_FAILED, "can't open the books", error);
 	session_report_begin(&s->report, &s->watch);
-	take_picture(s, NULL);
-	search_picture(s);
+	session_picture_take(s, NULL);
+	session_picture_search(s);
 	note_status(s, true);
 	s->report.detached = s->link.target_gone ? SNAPSHOT_TARGET_ENDED : SNAPSHOT_PRISTINE;
 	if (s->link.target_gone && !s->exit)
@@ -601,7 +529,7 @@ static int run_session(struct session *s)
 	if (error == -ESRCH)
 		log_error("the program ended before it was ready to be watched");
 	if (error)
-		return fail(s, SESSION_FAILED, "can't start the program", error);
+		return session_fail(s, SESSION_FAILED, "can't start the program", error);
 	return watch_session(s);
 }
 
@@ -640,7 +568,7 @@ static int cleanup_session(struct session *s)
 		return 0;
 	}
 	if (error)
-		return fail(s, SESSION_REFUSED, "can't clean up", error);
+		return session_fail(s, SESSION_REFUSED, "can't clean up", error);
 	s->loader = (enum attachment_loader)s->link.reply.value[0];
 	s->shim_base = s->link.reply.value[1];
 	s->state = STATE_LOADED;

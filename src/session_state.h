@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/* session_state.h - what a session consists of while it runs. For session.c and its parts. */
+#ifndef MEMATTACH_SESSION_STATE_H
+#define MEMATTACH_SESSION_STATE_H
+
+#include "src/session_leaks.h"
+#include "src/session_report.h"
+#include "src/watch.h"
+
+enum session_state {
+	STATE_OPENED = 0,
+	STATE_PLANNED,
+	STATE_LOADED,
+	STATE_WATCHING,
+	STATE_UNHOOKED,
+	STATE_LEFT,
+};
+struct session {
+	const struct session_options *options;
+	enum session_state state;
+	struct keeper_link link;
+	struct target_view view;
+	struct hook_plan plan;
+	struct unwinder *unwinder;
+	struct watch watch;
+	bool watching;
+	bool map_only;		/* the plan is for the map loader */
+	struct session_report report;
+	struct session_leaks leaks;
+	enum attachment_loader loader;
+	int ring_fd;
+	uint64_t shim_base;
+	int exit;
+	uint8_t *exe_file;
+};
+
+/*
+ * Says what went wrong, in the keeper's words if it has some; the first failure decides how the
+ * session ends. error, or -EIO for none.
+ */
+int session_fail(struct session *s, int status, const char *what, int error);
+
+#endif
