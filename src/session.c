@@ -23,6 +23,7 @@
 #include "src/safe_thread.h"
 #include "src/sandbox.h"
 #include "src/session_picture.h"
+#include "src/session_refusal.h"
 #include "src/session_start.h"
 #include "src/session_state.h"
 
@@ -98,17 +99,9 @@ static int plan(struct session *s, bool map_only)
 	return 0;
 }
 
-static bool has_allocator(const struct session *s)
+static int refuse(struct session *s, const struct session_refusal *refusal)
 {
-	for (uint32_t i = 0; i < s->plan.entry_count; i++)
-		if (s->plan.family[s->plan.entry[i].family].kind != HOOK_FAMILY_LOADER)
-			return true;
-	return false;
-}
-
-static int refuse(struct session *s, const char *reason, const char *remedy)
-{
-	log_error("%s; %s", reason, remedy);
+	log_error("%s; %s", refusal->reason, refusal->remedy);
 	s->exit = SESSION_REFUSED;
 	return -ENOTSUP;
 }
@@ -116,17 +109,12 @@ static int refuse(struct session *s, const char *reason, const char *remedy)
 static int make_plan(struct session *s)
 {
 	int error = plan(s, s->options->loader == LOADER_MAP || s->options->task == SESSION_RUN);
+	struct session_refusal refusal;
 
 	if (error)
 		return error;
-	if (!has_allocator(s))
-		return refuse(s, s->plan.skipped_count ? s->plan.skipped[0] :
-				 "the target has no allocator that memattach knows",
-			      "see `memattach check -p PID` for what was found (Go programs and "
-			      "stripped static programs bring their own)");
-	if (!s->plan.gadget_syscall_ret || !s->plan.gadget_restorer)
-		return refuse(s, "the target's code has no system call instruction to borrow",
-			      "nothing can be done from outside");
+	if (session_refusal_of(&s->plan, s->options, &refusal))
+		return refuse(s, &refusal);
 	s->state = STATE_PLANNED;
 	return 0;
 }
@@ -490,6 +478,7 @@ out:
 static int look_for_leaks(struct session *s)
 {
 	struct watch_options options = { .mode = s->options->mode };
+	struct session_refusal refusal;
 	int error = watch_open_empty(&s->watch, &s->view, &s->plan, &options);
 
 	if (error)
@@ -497,6 +486,11 @@ static int look_for_leaks(struct session *s)
 	session_report_begin(&s->report, &s->watch);
 	session_picture_take(s, NULL);
 	session_picture_search(s);
+	if (s->report.leaks && s->leaks.report->heap_count == 0 &&
+	    session_refusal_no_heap(&s->plan, &refusal)) {
+		s->report.leaks = NULL;		/* "0 lost" would be no answer */
+		return refuse(s, &refusal);
+	}
 	note_status(s, true);
 	s->report.detached = s->link.target_gone ? SNAPSHOT_TARGET_ENDED : SNAPSHOT_PRISTINE;
 	if (s->link.target_gone && !s->exit)
@@ -513,7 +507,7 @@ static int watch_session(struct session *s)
 
 	if (error)
 		return error;
-	if (s->options->leaks && s->options->duration == 0)
+	if (session_is_picture_only(s->options))
 		return look_for_leaks(s);
 	attach_and_watch(s);
 	if (s->watching && s->watch.live)

@@ -115,6 +115,8 @@ static int glibc_check(struct glibc *glibc)
 		r = check_walk(glibc, orphans, true);
 	if (r == 0 && glibc_in_limbo(glibc))
 		r = glibc_fail(glibc, -EAGAIN, "a thread is emptying a fastbin");
+	if (r == 0 && glibc_in_realloc(glibc))
+		r = glibc_fail(glibc, -EAGAIN, "a thread is changing the size of a block");
 	if (r == 0)
 		r = glibc_read_orphans(glibc, orphans);
 	/* Their blocks passed for live ones. */

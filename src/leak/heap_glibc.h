@@ -4,7 +4,8 @@
  *
  * heap_glibc_find finds a libc's main_arena and mp_, heap_glibc_arenas the stretches of its
  * arenas, heap_glibc_cached and heap_glibc_tcache the blocks that are free though no header says
- * so, heap_glibc_chunks walks a stretch, heap_glibc_mapped finds what only a search finds.
+ * so, heap_glibc_chunks walks a stretch, heap_glibc_mapped finds what only a search finds,
+ * heap_glibc_threads tells what a thread may be at.
  * heap_glibc.c is in charge.
  *
  * Their functions return 0; -ENOMEM; -EAGAIN where what was read does not agree with itself
@@ -177,6 +178,11 @@ bool glibc_in_limbo(struct glibc *glibc);
  * further stretches of a main arena in pieces until its total is.
  */
 int glibc_search_mapped(struct glibc *glibc) _must_check_;
+
+/* Is there a thread that may be between a mapping and its count in mp_? */
+bool glibc_may_map(const struct glibc *glibc);
+/* Is there one in realloc (not in malloc or free)? False also where the name is not to be had. */
+bool glibc_in_realloc(const struct glibc *glibc);
 
 /* Sets why and returns error. */
 int glibc_fail(struct glibc *glibc, int error, const char *format, ...) _printf_(3, 4);

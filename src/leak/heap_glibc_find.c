@@ -193,7 +193,8 @@ int glibc_find(const struct picture *picture, const struct modules *modules, str
 
 /*
  * The numbers of a malloc_par agree with each other. In 2.43 and 2.44 each mremap counts 16
- * bytes too many, so that mmapped_mem is nothing exact there.
+ * bytes too many, so that mmapped_mem is nothing exact there. Where nothing is in the main arena
+ * (2.42 makes tcaches late), they alone tell the layouts apart.
  */
 static bool par_plausible(const uint8_t *at, const struct glibc_par_layout *layout)
 {
@@ -204,7 +205,7 @@ static bool par_plausible(const uint8_t *at, const struct glibc_par_layout *layo
 	       heap_half(at, layout->n_mmaps + 12u) <= 1 &&
 	       heap_half(at, layout->n_mmaps + 4u) < 1u << 31 &&
 	       mapped <= heap_word(at, layout->mmapped_mem + 8u) && mapped % 16 == 0 &&
-	       mapped / GLIBC_PAGE >= count &&
+	       mapped / GLIBC_PAGE >= count && (count > 0 || mapped == 0 || layout->drifts) &&
 	       heap_word(at, 0) != 0 &&		/* trim_threshold */
 	       heap_word(at, 16) - 1 < 4ull << 30 && /* mmap_threshold: half a heap at the most */
 	       heap_word(at, 24) - 1 < 4096;		/* arena_test: 8, but for tunables */

@@ -3,6 +3,7 @@
 # allocators. Sourced after lib.sh. $what names the case; $wrong counts those that differ.
 # shellcheck shell=sh disable=SC2034,SC2154
 wrong=0
+LEAKY_OPTIONS=${LEAKY_OPTIONS:-}	# of memattach, for all reports from a picture
 
 # leaky_compare OPTIONS: of check_leaks.py. All cases are tried, whatever the first says.
 leaky_compare() {
@@ -23,14 +24,15 @@ leaky_build() {
 # Threads that do nothing but allocate may be inside the allocator in every picture.
 leaky_search() {
 	for _ in 1 2 3 4 5; do
-		attach -p "$VICTIM" --leaks -d 0 --json
+		# shellcheck disable=SC2086
+		attach -p "$VICTIM" --leaks -d 0 --json $LEAKY_OPTIONS
 		grep -q 'at work in every picture' "$ERRORS" || break
 	done
 }
 
 # leaky_look ALLOCATOR [OPTIONS]: at the victim that runs, before and after its blocks are built.
 leaky_look() {
-	attach -p "$VICTIM" --leaks -d 0 --json
+	leaky_search
 	expect "$STATUS" 0 "$what: exit status before anything was built"
 	cp "$REPORT" "$WORK/before.json"
 	leaky_build

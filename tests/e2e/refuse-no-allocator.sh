@@ -8,6 +8,10 @@ pristine_take "$VICTIM"
 attach -p "$VICTIM" -d 1
 expect "$STATUS" 3 "exit status"
 said_one_line 'allocator|no libc|malloc'
+# nor is there a heap to be found in its memory
+attach -p "$VICTIM" --leaks -d 0 --snapshot=stop
+expect "$STATUS" 3 "exit status of a leak report"
+said_one_line 'no allocator.*heap'
 pristine_check "$VICTIM" --quiet
 ended golike
 

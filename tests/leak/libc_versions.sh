@@ -2,15 +2,16 @@
 # SPDX-License-Identifier: MIT
 # Live blocks of a victim under real libcs of other versions, against its own book of them:
 #
-#	libc_versions.sh DIR [SCENARIO...]
+#	libc_versions.sh [DIR [SCENARIO...]]
 #
-# DIR holds unpacked libcs (fetch_libcs.sh makes it; without one, LIBCS may name it). The victim is
-# linked with each of them, and run by its loader. Environment: HEAP_CHECK the program of
-# heap_check.c, CC, SRCDIR. Prints a line a run. Exit status 1 if any does not agree, 77 no libcs.
+# DIR holds unpacked libcs; without one, LIBCS may name it, or fetch_libcs.sh makes it in BUILDDIR.
+# The victim is linked with each of them, and run by its loader. Environment: HEAP_CHECK the program
+# of heap_check.c, CC, SRCDIR, BUILDDIR, TORN. Prints a line a run, and in the end how many of them
+# agree for each libc. Exit status 1 if any does not agree, 77 no libcs.
 set -u
 : "${SRCDIR:=$(cd "$(dirname "$0")/../.." && pwd)}"
 : "${BUILDDIR:=$SRCDIR}"
-: "${HEAP_CHECK:=$BUILDDIR/tests/leak/heap_check}"
+: "${HEAP_CHECK:=$BUILDDIR/tests/tools/heap_check}"
 : "${CC:=cc}"
 : "${TORN:=100}"	# pictures of a victim that never stands still
 
@@ -18,6 +19,10 @@ LIBCS=${1:-${LIBCS:-}}
 [ $# -eq 0 ] || shift
 [ $# -gt 0 ] || set -- single mix arenas pieces gaps fast heaps edges mapped padded forked \
 	busy lonely
+if [ -z "$LIBCS" ]; then
+	LIBCS=$BUILDDIR/libcs
+	sh "$SRCDIR/tests/leak/fetch_libcs.sh" "$LIBCS" || exit
+fi
 [ -d "$LIBCS" ] || { echo "SKIP: no folder of libcs"; exit 77; }
 [ -x "$HEAP_CHECK" ] || { echo "no $HEAP_CHECK"; exit 99; }
 
@@ -49,9 +54,14 @@ check() {
 	esac
 	printf '%s %s %s: ' "$1" "$3" "${GLIBC_TUNABLES:-}"
 	[ $STATUS -ne 77 ] || STATUS=0
+	runs=$((runs + 1))
 	# shellcheck disable=SC2086
-	timeout -k 10 120 "$HEAP_CHECK" $options "$2/ld-linux-x86-64.so.2" --library-path "$2" \
-		"$WORK/victim" "$3" || STATUS=1
+	if timeout -k 10 120 "$HEAP_CHECK" $options "$2/ld-linux-x86-64.so.2" --library-path "$2" \
+		"$WORK/victim" "$3"; then
+		agreed=$((agreed + 1))
+	else
+		STATUS=1
+	fi
 }
 
 for libc in "$LIBCS"/*/; do
@@ -59,6 +69,7 @@ for libc in "$LIBCS"/*/; do
 	[ -n "$file" ] || continue
 	folder=$(cd "$(dirname "$file")" && pwd)
 	version=$(basename "$libc")
+	runs=0 agreed=0
 	link "$folder" || { echo "$version: can't be linked with"; STATUS=1; continue; }
 	for scenario; do
 		check "$version" "$folder" "$scenario"
@@ -71,5 +82,7 @@ for libc in "$LIBCS"/*/; do
 		done
 		unset GLIBC_TUNABLES
 	done
+	echo "$version: $agreed of $runs agree" >>"$WORK/sums"
 done
+[ $STATUS -eq 77 ] || { cat "$WORK/sums"; echo "$(wc -l <"$WORK/sums") releases"; }
 exit $STATUS

@@ -4,12 +4,13 @@
 # 100 seeded runs, and every step of attach and detach killed 50 times. Takes hours; tells
 # each result as it comes; status 1 if any failed.
 #
-#	soak/run.sh [NAME...]	only those: cycles, coverage, kill, kill-alone, leaks
+#	soak/run.sh [NAME...]	only those: cycles, coverage, kill, kill-alone, leaks,
+#				libcs
 set -u
 : "${SRCDIR:=$(cd "$(dirname "$0")/../.." && pwd)}"
 export SRCDIR
 e2e=$SRCDIR/tests/e2e
-wanted=${*:-cycles coverage leaks kill kill-alone}
+wanted=${*:-cycles coverage leaks libcs kill kill-alone}
 : "${BUILDDIR:=$SRCDIR}"
 : "${SOAK_RESULTS:=$BUILDDIR/soak-results.tsv}"
 export BUILDDIR
@@ -66,6 +67,11 @@ soak_leaks() {
 	unset CYCLES SECONDS_WATCHED
 }
 
+# The walk of glibc's heap, in the libcs of many releases; they come from the network.
+soak_libcs() {
+	one "heaps of glibc's releases" ../leak/libc_versions.sh
+}
+
 # Every step killed 50 times with each loader, all kinds of threads at once.
 soak_kill() {
 	TEST_LIMIT=3600 KIND=mix THREADS=12
@@ -103,6 +109,7 @@ for name in $wanted; do
 	cycles)	soak_cycles ;;
 	coverage) soak_coverage ;;
 	leaks)	soak_leaks ;;
+	libcs)	soak_libcs ;;
 	kill)	soak_kill ;;
 	kill-alone) soak_kill_alone ;;
 	*)	echo "no such soak: $name"; exit 99 ;;

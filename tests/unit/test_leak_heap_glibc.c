@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <cmocka.h>
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <malloc.h>
 #include <pthread.h>
@@ -42,6 +43,75 @@ static void finds_blocks_of_all_versions(void **state)
 			    first <= m->version->minor);
 		if (sscanf(w.result.version, "2.%*u-2.%u", &last) == 1)
 			assert_true(last >= m->version->minor);
+		walk_done(&w);
+	}
+}
+
+/* What the model has in its main heap has never been there. */
+static void empty_main(struct model *m)
+{
+	const struct model_version *v = m->version;
+	size_t kept = 0;
+
+	memset(m->heap, 0, sizeof(m->heap));
+	for (uint64_t i = 0; i < 127; i++) {
+		uint64_t head = MODEL_MAIN + v->bins + 16 * i;
+
+		lab_put(&m->lab, head, head - 16);
+		lab_put(&m->lab, head + 8, head - 16);
+	}
+	for (uint64_t i = 0; v->fast && i < 10; i++)
+		lab_put(&m->lab, MODEL_MAIN + v->fast + 8 * i, 0);
+	lab_put(&m->lab, MODEL_MAIN + v->top, MODEL_MAIN + v->bins - 16);
+	lab_put(&m->lab, MODEL_MAIN + v->system_mem, 0);
+	lab_put(&m->lab, MODEL_MAIN + v->system_mem + 8, 0);
+	lab_put(&m->lab, MODEL_FS - 0x60, 0);
+	lab_put(&m->lab, MODEL_PAR_AT + v->sbrk_base, 0);
+	for (size_t i = 0; i < m->lab.live_count; i++) {
+		if (m->lab.live[i].address - MODEL_HEAP >= MODEL_HEAP_BYTES)
+			m->lab.live[kept++] = m->lab.live[i];
+	}
+	m->lab.live_count = kept;
+	m->lab.free_count = 2;	/* the other arena's */
+}
+
+/* Every block of the first thread has a mapping of its own: mp_ is told by its numbers alone. */
+static void finds_blocks_beside_an_empty_main_arena(void **state)
+{
+	struct model *m = *state;
+
+	for (size_t i = 0; i < MODEL_VERSIONS; i++) {
+		struct walk w;
+
+		model_build(m, &model_versions[i]);
+		empty_main(m);
+		walk_lab(&w, heap_walk_glibc, &m->lab);
+		if (w.result.cover != HEAP_COVERED)
+			print_message("2.%u: %s\n", m->version->minor, w.result.why);
+		walk_check_truth(&w, &m->lab);
+		assert_int_equal(w.result.mmapped, 2);
+		walk_done(&w);
+	}
+}
+
+/* A thread has counted the one block off, but not given it back; the other is as large. */
+static void tells_a_mapping_that_goes(void **state)
+{
+	struct model *m = *state;
+
+	for (int inside = 0; inside <= 1; inside++) {
+		struct walk w;
+
+		model_build(m, &model_versions[7]);
+		lab_put_some(&m->lab, MODEL_PAR_AT + m->version->n_mmaps, 1, 4);
+		lab_put(&m->lab, MODEL_PAR_AT + m->version->mmapped_mem, 0x23000);
+		m->lab.registers.rip = MODEL_LIBC + 0x1000;
+		m->lab.registers.orig_rax = inside ? SYS_munmap : SYS_read;
+		walk_lab(&w, heap_walk_glibc, &m->lab);
+		if (inside)
+			walk_check_nothing(&w, "a mapping that goes", HEAP_TORN);
+		else
+			assert_int_equal(w.result.cover, HEAP_COVERED);
 		walk_done(&w);
 	}
 }
@@ -370,10 +440,61 @@ static void finds_its_own_blocks(void **state)
 		pthread_join(threads[i], NULL);
 }
 
+/* Whoever is in realloc, or in what it has called, may hide blocks; in a system call nobody is. */
+static void tells_a_thread_in_realloc(void **state)
+{
+	static uint64_t stack[64];
+	const uint64_t inside = (uintptr_t)dlsym(RTLD_DEFAULT, "realloc") + 4;
+	const uint64_t beside = (uintptr_t)dlsym(RTLD_DEFAULT, "malloc") + 4;
+	const uint64_t far = (uintptr_t)dlsym(RTLD_DEFAULT, "strtol") + 4;
+	const struct {
+		uint64_t rip;
+		long call;
+		uint64_t depth;		/* of the return address on the stack */
+		enum heap_cover cover;
+	} cases[] = {
+		{ inside, -1, 64, HEAP_TORN },	  { inside, SYS_read, 64, HEAP_COVERED },
+		{ beside, -1, 64, HEAP_COVERED }, { beside, -1, 9, HEAP_TORN },
+		{ beside, -1, 60, HEAP_COVERED }, { beside, SYS_read, 9, HEAP_COVERED },
+		{ far, -1, 9, HEAP_COVERED },
+	};
+	struct module_source source = { lab_open_file, lab_read_memory, NULL };
+
+	(void)state;
+	/* Its malloc isn't glibc's. */
+	if (MEMATTACH_SANITIZED)
+		skip();
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct modules *modules;
+		struct picture picture;
+		struct walk w;
+		pid_t child;
+
+		memset(stack, 0, sizeof(stack));
+		if (cases[i].depth < ARRAY_SIZE(stack))
+			stack[cases[i].depth] = inside;
+		child = leak_picture_fork(&picture);
+		source.context = &picture;
+		picture.thread[0].registers.rip = cases[i].rip;
+		picture.thread[0].registers.orig_rax = (unsigned long long)cases[i].call;
+		picture.thread[0].registers.rsp = (uintptr_t)stack;
+		assert_int_equal(modules_new(&source, &modules), 0);
+		assert_true(modules_update(modules, &picture.maps) >= 0);
+		walk_picture(&w, heap_walk_glibc, &picture, modules);
+		if (w.result.cover != cases[i].cover)
+			fail_msg("case %zu: %d %s", i, w.result.cover, w.result.why);
+		walk_done(&w);
+		modules_free(modules);
+		leak_picture_end(child, &picture);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(finds_blocks_of_all_versions),
+		cmocka_unit_test(finds_blocks_beside_an_empty_main_arena),
+		cmocka_unit_test(tells_a_mapping_that_goes),
 		cmocka_unit_test(keeps_own_structures_apart),
 		cmocka_unit_test(tells_torn_heaps),
 		cmocka_unit_test(tells_broken_from_torn),
@@ -383,6 +504,7 @@ int main(void)
 		cmocka_unit_test(ends_in_cycles),
 		cmocka_unit_test(says_that_it_is_absent),
 		cmocka_unit_test(finds_its_own_blocks),
+		cmocka_unit_test(tells_a_thread_in_realloc),
 	};
 
 	return cmocka_run_group_tests(tests, setup, walk_teardown);
