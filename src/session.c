@@ -23,6 +23,7 @@
 #include "src/safe_thread.h"
 #include "src/sandbox.h"
 #include "src/session_leaks.h"
+#include "src/session_older.h"
 #include "src/session_report.h"
 #include "src/session_start.h"
 #include "src/watch.h"
@@ -534,6 +535,14 @@ static void search_picture(struct session *s)
 
 /* ---- the whole ---- */
 
+static void know_older(struct session *s)
+{
+	int error = session_older_take(&s->leaks, &s->watch, &s->report.older);
+
+	if (error)
+		(void)fail(s, SESSION_DORMANT, "a dead child is left in the target", error);
+}
+
 static void attach_and_watch(struct session *s)
 {
 	int error = load(s);
@@ -544,6 +553,8 @@ static void attach_and_watch(struct session *s)
 	if (!error)
 		error = hook(s);
 	s->report.loader = s->loader;
+	if (!error)
+		know_older(s);
 	note_status(s, true);
 	if (!error)
 		(void)keep_watching(s);
