@@ -101,7 +101,11 @@ struct hook_plan {
 	 * RING_MAX_ENTRIES - entry_count.
 	 */
 	uint32_t helper_count;
-	uint32_t reserved;
+	/*
+	 * Of skipped: entries that need no hook, since they end in one that has one, or give
+	 * and take no block. When there are no others, every block is seen to come and go.
+	 */
+	uint32_t harmless_count;
 	struct ring_range helper[RING_MAX_ENTRIES];
 };
 

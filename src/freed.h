@@ -25,7 +25,7 @@ struct freed_event {
 	uint32_t thread;	/* small number */
 };
 struct freed_block {
-	uint64_t address, size;	/* size: bytes asked for, 0 if it was not seen allocated */
+	uint64_t address, size;	/* size: bytes asked for; not seen allocated: usable ones, or 0 */
 	uint64_t born;		/* TSC of the allocation */
 	uint32_t site;		/* of the allocation; 0: it was not seen */
 	uint32_t thread;	/* that allocated it */

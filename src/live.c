@@ -59,6 +59,8 @@ void live_free(struct live *live)
 		free(live->thread[i].cut);
 	mappings_free(live->mappings);
 	freed_free(live->freed);
+	older_free(live->older);
+	free(live->unknown);
 	wrong_frees_free(live->wrong);
 	hashmap_done(&live->addresses);
 	hashmap_done(&live->thread_index);
@@ -82,7 +84,7 @@ static int threads_reserve(struct live *live)
 	return 0;
 }
 
-struct live_thread *live_thread(struct live *live, uint64_t name)
+struct live_thread *live_thread(struct live *live, uint64_t name, uint64_t now)
 {
 	uint64_t at;
 
@@ -94,7 +96,7 @@ struct live_thread *live_thread(struct live *live, uint64_t name)
 		at = live->thread_count;
 		if (threads_reserve(live) < 0 || hashmap_put(&live->thread_index, name, at) < 0)
 			return NULL;
-		live->thread[live->thread_count++] = (struct live_thread){ 0 };
+		live->thread[live->thread_count++] = (struct live_thread){ .seen = now };
 	}
 	live->last_name = name;
 	live->last_thread = (uint32_t)at;
@@ -210,32 +212,36 @@ static void block_free(struct live *live, uint32_t at, const struct freed_event 
 }
 
 /* A free of an address where nothing lives as far as we know, and that is not wrong. */
-static void free_unknown(struct live *live, uint64_t address, const struct freed_event *by)
+static void free_unknown(struct live *live, const struct unknown_free *freed)
 {
-	uint64_t value;
+	uint64_t value, bytes = live_older_freed(live, freed);
 
 	sites_oddities(live->sites)->free_unknown++;
-	if (!hashmap_get(&live->addresses, address, &value))
-		live_mark(live, &(struct freed_block){ .address = address, .freed = *by });
+	if (hashmap_get(&live->addresses, freed->address, &value)) {
+		if (!(value & MARK))
+			return;		/* another thread has it by now */
+		live_unmark(live, value);	/* it lived again, see live_wrong.c */
+	}
+	live_mark(live, &(struct freed_block){ .address = freed->address, .size = bytes,
+					       .freed = freed->by });
 }
 
 /* The realloc that thread announced did not fail: its old block is gone. */
 static void pending_free(struct live *live, struct live_thread *thread, uint64_t time)
 {
-	struct freed_event by = thread->pending_by;
+	struct unknown_free *freed = &thread->announced;
 	uint64_t value;
 
 	if (!thread->pending)
 		return;
 	thread->pending = false;
 	live->pending_count--;
-	by.time = time;
+	freed->by.time = time;
 	if (thread->pending_block == NO_BLOCK)
-		free_unknown(live, thread->pending_address, &by);
+		free_unknown(live, freed);
 	else	/* another thread may have got the address meanwhile */
-		block_free(live, thread->pending_block, &by,
-			   !hashmap_get(&live->addresses, thread->pending_address, &value),
-			   thread);
+		block_free(live, thread->pending_block, &freed->by,
+			   !hashmap_get(&live->addresses, freed->address, &value), thread);
 }
 
 /* A block at an address where one lived: that one's free was missed. */
@@ -290,6 +296,7 @@ static int apply_alloc(struct live *live, struct live_thread *thread, const stru
 	sites_alloc(live->sites, site, &change);
 	live->events.alloc++;
 	if (change.untracked) {
+		live->complete = false;	/* its free will look like that of no block */
 		live_release(live, at);
 		if (present)
 			hashmap_remove(&live->addresses, event->address, NULL);
@@ -300,23 +307,26 @@ static int apply_alloc(struct live *live, struct live_thread *thread, const stru
 }
 
 /* Sets the old block aside until the thread tells how its realloc went. */
-static void apply_realloc_begin(struct live *live, struct live_thread *thread, uint64_t address,
-				const struct freed_event *by, uint32_t block)
+static void apply_realloc_begin(struct live *live, struct live_thread *thread,
+				const struct unknown_free *announced, uint32_t block)
 {
 	thread->pending = true;
 	live->pending_count++;
-	thread->pending_address = address;
-	thread->pending_by = *by;
+	thread->announced = *announced;
 	thread->pending_block = block;
 	if (block != NO_BLOCK)
-		hashmap_remove(&live->addresses, address, NULL);
+		hashmap_remove(&live->addresses, announced->address, NULL);
 }
 
 static int apply_free(struct live *live, struct live_thread *thread, const struct event *event,
 		      uint32_t stack)
 {
-	struct freed_event by = { .time = event->time, .stack = stack,
-				  .thread = (uint32_t)(thread - live->thread) & THREAD_MASK };
+	const struct unknown_free freed = {
+		.address = event->address, .entry = event->entry,
+		.realloc = event->flags & RING_F_REALLOC,
+		.by = { .time = event->time, .stack = stack,
+			.thread = (uint32_t)(thread - live->thread) & THREAD_MASK },
+	};
 	uint64_t value = 0;
 	bool present, known;
 
@@ -324,15 +334,15 @@ static int apply_free(struct live *live, struct live_thread *thread, const struc
 	live->events.free++;
 	present = hashmap_get(&live->addresses, event->address, &value);
 	known = present && !(value & MARK);
-	if (!known && live_is_wrong(live, event, &by, present ? &value : NULL))
+	if (!known && live_is_wrong(live, event, &freed.by, present ? &value : NULL))
 		return 0;
-	if (event->flags & RING_F_REALLOC)
-		apply_realloc_begin(live, thread, event->address, &by,
+	if (freed.realloc)
+		apply_realloc_begin(live, thread, &freed,
 				    known ? (uint32_t)(value >> 1) : NO_BLOCK);
 	else if (known)
-		block_free(live, (uint32_t)(value >> 1), &by, true, thread);
+		block_free(live, (uint32_t)(value >> 1), &freed.by, true, thread);
 	else
-		free_unknown(live, event->address, &by);
+		free_unknown(live, &freed);
 	return 0;
 }
 
@@ -342,7 +352,7 @@ static int apply_undo(struct live *live, struct live_thread *thread, const struc
 	uint64_t value;
 	bool present;
 
-	if (!thread->pending || thread->pending_address != event->address)
+	if (!thread->pending || thread->announced.address != event->address)
 		return 0;	/* settled long ago, or its announcement was lost */
 	thread->pending = false;
 	live->pending_count--;
@@ -368,15 +378,14 @@ static int apply_undo(struct live *live, struct live_thread *thread, const struc
 	return 0;
 }
 
-int live_apply(struct live *live, const struct event *event, uint32_t stack)
+static int apply(struct live *live, struct live_thread *thread, const struct event *event,
+		 uint32_t stack)
 {
-	struct live_thread *thread = live_thread(live, event->thread);
-
-	if (!thread)
-		return -ENOMEM;
 	live->credit += EVENT_CREDIT;
 	if (event->kind != RING_UNMAP_UNDO)
 		live_forget_cut(live, thread);
+	if ((event->kind == RING_ALLOC || event->kind == RING_FREE) && !thread->first)
+		thread->first = event->time;
 	switch (event->kind) {
 	case RING_ALLOC:
 		return apply_alloc(live, thread, event, stack);
@@ -388,6 +397,16 @@ int live_apply(struct live *live, const struct event *event, uint32_t stack)
 		pending_free(live, thread, event->time);
 		return live_apply_map(live, thread, event, stack);
 	}
+}
+
+int live_apply(struct live *live, const struct event *event, uint32_t stack)
+{
+	struct live_thread *thread = live_thread(live, event->thread, event->time);
+	int error = thread ? apply(live, thread, event, stack) : -ENOMEM;
+
+	if (error)
+		live->complete = false;	/* what is not booked looks like no block later */
+	return error;
 }
 
 bool live_wants_stack(const struct event *event)
@@ -431,16 +450,16 @@ void live_settle(struct live *live, uint64_t now)
 	for (uint32_t i = 0; i < live->thread_count; i++) {
 		struct live_thread *thread = &live->thread[i];
 
-		if (thread->pending && now > thread->pending_by.time &&
-		    now - thread->pending_by.time >= live->options.settle_ticks)
-			pending_free(live, thread, thread->pending_by.time);
+		if (thread->pending && now > thread->announced.by.time &&
+		    now - thread->announced.by.time >= live->options.settle_ticks)
+			pending_free(live, thread, thread->announced.by.time);
 	}
 }
 
 void live_finish(struct live *live)
 {
 	for (uint32_t i = 0; i < live->thread_count; i++) {
-		pending_free(live, &live->thread[i], live->thread[i].pending_by.time);
+		pending_free(live, &live->thread[i], live->thread[i].announced.by.time);
 		live_forget_cut(live, &live->thread[i]);
 	}
 }

@@ -55,6 +55,7 @@ struct live_block {
 	double weight;
 };
 
+struct older;
 struct live;
 /* options are copied; sites is borrowed and must outlive the live set. 0 or -ENOMEM. */
 int live_new(const struct live_options *options, struct sites *sites,
@@ -73,6 +74,20 @@ bool live_wants_free_stack(const struct live *live, const struct event *event);
 bool live_tells_frees(const struct live *live);
 /* Those found so far. Borrowed until the next live_apply. */
 const struct wrong_frees *live_wrong_frees(const struct live *live);
+/*
+ * A picture was taken at TSC moment, and everything up to it is booked, nothing after it: from
+ * now on what is freed and not known is remembered, for live_set_older.
+ */
+void live_await_older(struct live *live, uint64_t moment);
+/*
+ * older (taken; NULL: it is not to be had) are the blocks of that picture. The frees since then
+ * are judged now, all others as they come: what is freed is a block of older or one that was
+ * seen allocated, or the free is wrong. True: so it is; false: no older, records were lost
+ * meanwhile, or there were too many frees to remember.
+ */
+bool live_set_older(struct live *live, struct older *older);
+/* How many allocations of the thread with this thread pointer were booked. */
+uint64_t live_thread_allocs(const struct live *live, uint64_t thread);
 /* From now on not every event is recorded (the adaptive mode began to sample). */
 void live_set_sampled(struct live *live);
 bool live_exact(const struct live *live);

@@ -5,6 +5,7 @@
 
 #include "src/base/hashmap.h"
 #include "src/freed.h"
+#include "src/leak/older.h"
 #include "src/live.h"
 #include "src/mappings.h"
 
@@ -23,12 +24,22 @@ struct block {
 	uint32_t glibc : 1;
 };
 
+/* A free of a block whose allocation was not seen. */
+struct unknown_free {
+	uint64_t address;
+	struct freed_event by;
+	uint16_t entry;
+	bool realloc;
+	bool before;		/* a realloc that was under way in the picture: not to be judged */
+};
+
 struct live_thread {
+	uint64_t seen;			/* TSC of its first event, */
+	uint64_t first;			/* and of the first of the malloc family; 0: none */
 	uint64_t serial;		/* allocations so far */
 	bool pending;			/* a realloc was announced */
 	uint32_t pending_block;		/* NO_BLOCK: not one we know */
-	uint64_t pending_address;
-	struct freed_event pending_by;	/* the announcement */
+	struct unknown_free announced;	/* its old block's end */
 	struct mapping_piece *cut;	/* by the last munmap, which may yet fail */
 	uint32_t cut_count, cut_capacity;
 	uint64_t cut_time, cut_unknown;	/* cut_unknown: bytes we did not know of */
@@ -42,6 +53,11 @@ struct live {
 	struct freed *freed;
 	struct wrong_frees *wrong;
 	uint64_t credit;		/* blocks that searches may look at: live_wrong.c */
+	struct older *older;		/* owned; NULL: older blocks are not known */
+	uint64_t moment;		/* TSC of the picture that shows them; 0: none yet */
+	bool awaits_older;		/* frees of what may be one are kept in unknown */
+	struct unknown_free *unknown;
+	uint32_t unknown_count, unknown_capacity;
 	uint64_t live_count, pending_count;
 	struct block *block;
 	uint32_t block_count, block_capacity, free_block;
@@ -54,14 +70,32 @@ struct live {
 	struct live_events events;
 };
 
-/* The state of the thread with this thread pointer. NULL: out of memory. Valid until the next. */
-struct live_thread *live_thread(struct live *live, uint64_t name);
+/*
+ * The state of the thread with this thread pointer, which does something at TSC now. NULL: out
+ * of memory. Valid until the next.
+ */
+struct live_thread *live_thread(struct live *live, uint64_t name, uint64_t now);
 /*
  * Books the free of an address where nothing is known to live if it is a wrong one. mark:
  * the table's value where it was freed before, else NULL. False: not wrong, or not known.
  */
 bool live_is_wrong(struct live *live, const struct event *event, const struct freed_event *by,
 		   const uint64_t *mark);
+/*
+ * A block whose allocation was not seen is freed: it is no older one any more. Its usable
+ * bytes, 0: not known.
+ */
+uint64_t live_older_freed(struct live *live, const struct unknown_free *freed);
+/*
+ * What the older blocks say of address, which nobody saw allocated; ret: the one that it is
+ * inside of.
+ */
+enum older_place live_older_place(const struct live *live, uint16_t entry, uint64_t address,
+				  struct older_block *ret);
+/* wrong is about that block. */
+void live_set_older_block(struct wrong_free *wrong, const struct older_block *block);
+/* Books and counts a wrong free. */
+void live_add_wrong(struct live *live, const struct wrong_free *wrong);
 /* What the block is to the sites; .time is 0. */
 struct site_change live_change(const struct block *block);
 /* The place of a block that is booked out and off the table is free for another. */

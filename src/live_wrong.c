@@ -4,8 +4,9 @@
  *
  * A verdict needs proof. A second free is one if nothing can have been missed: every
  * entry hooked, no record ever lost. An address that never was a block since the attach
- * may be a block from before it, unless it lies where none can: inside one that lives,
- * off the alignment, or where the places (live_options.place) say so.
+ * may be a block from before it, unless those are known (live_older.c), or it lies where
+ * none can: inside one that lives, off the alignment, or where the places
+ * (live_options.place) say so.
  *
  * The block that holds an address is looked for in the table close by, then among all
  * blocks; the second search is paid from a credit that events earn, so that a target
@@ -18,6 +19,7 @@
 #include "src/live_private.h"
 
 #define REACH		256u	/* how far below an address its block is looked for first */
+#define CALLS_END	3u	/* of a second: calls from before the hooks have returned */
 #define CREDIT_MAX	(1ull << 28)	/* blocks looked at: under a second */
 
 /* Was anything missed? Then what is left of the marks means nothing, now and for good. */
@@ -65,6 +67,13 @@ static const struct block *block_around(struct live *live, uint64_t address)
 	return NULL;
 }
 
+void live_set_older_block(struct wrong_free *wrong, const struct older_block *block)
+{
+	wrong->block = (struct freed_block){
+		.address = block->address, .size = block->bytes, .thread = FREED_NO_THREAD,
+	};
+}
+
 static void set_block(struct wrong_free *wrong, const struct block *block)
 {
 	wrong->block = (struct freed_block){
@@ -100,14 +109,21 @@ static bool set_mapping(const struct live *live, uint64_t address, struct wrong_
 static enum wrong_free_reason reason_of(struct live *live, const struct event *event,
 					struct wrong_free *wrong)
 {
-	const struct block *around = block_around(live, event->address);
 	bool glibc = live->options.glibc_entry[event->entry];
 	enum wrong_free_reason reason = WRONG_FREE_NOT;
+	struct older_block older;
+	enum older_place place = live_older_place(live, event->entry, event->address, &older);
+	const struct block *around;
 
-	if (around) {
+	if (place == OLDER_LIVE)
+		return WRONG_FREE_NOT;
+	around = block_around(live, event->address);
+	if (around)
 		set_block(wrong, around);
+	else if (place == OLDER_INSIDE)
+		live_set_older_block(wrong, &older);
+	if (around || place == OLDER_INSIDE)
 		return WRONG_FREE_INSIDE;
-	}
 	if (event->address % (glibc ? LIVE_ALIGNMENT : 8u))
 		return WRONG_FREE_MISALIGNED;
 	if (glibc && live->options.place)
@@ -116,13 +132,51 @@ static enum wrong_free_reason reason_of(struct live *live, const struct event *e
 	if (glibc && (reason == WRONG_FREE_NOT || reason == WRONG_FREE_UNMAPPED ||
 		      reason == WRONG_FREE_MAPPED) && set_mapping(live, event->address, wrong))
 		reason = WRONG_FREE_MAPPED;
-	return reason;
+	return reason == WRONG_FREE_NOT && place == OLDER_FREE ? WRONG_FREE_FREE : reason;
+}
+
+void live_add_wrong(struct live *live, const struct wrong_free *wrong)
+{
+	struct site_oddities *oddities = sites_oddities(live->sites);
+
+	if (wrong_free_kind(wrong->reason) == WRONG_FREE_DOUBLE)
+		oddities->double_free++;
+	else
+		oddities->illegal_free++;
+	wrong_frees_add(live->wrong, wrong);
+}
+
+/*
+ * Was it not allocated again since it was freed? A call that began before its entry was hooked
+ * is not recorded, and may return what was freed meanwhile. There is none after the picture
+ * of the older blocks, in which such a block lives. Without one: none some time after the
+ * first event, nor in a thread that did something before that free.
+ */
+static bool surely_again(const struct live *live, const struct event *event,
+			 const struct freed_event *by, const struct freed_event *first)
+{
+	uint64_t begin = live->thread[0].seen + live->options.settle_ticks / CALLS_END;
+	struct older_block older;
+
+	if (first->time >= (live->moment ? live->moment : begin))
+		return true;
+	if (live->older) {
+		switch (live_older_place(live, event->entry, event->address, &older)) {
+		case OLDER_LIVE:
+			return false;
+		case OLDER_INSIDE:
+		case OLDER_FREE:
+			return true;
+		case OLDER_UNKNOWN:
+			break;
+		}
+	}
+	return !live->awaits_older && live->thread[by->thread].first <= first->time;
 }
 
 bool live_is_wrong(struct live *live, const struct event *event, const struct freed_event *by,
 		   const uint64_t *mark)
 {
-	struct site_oddities *oddities = sites_oddities(live->sites);
 	struct wrong_free wrong = {
 		.reason = WRONG_FREE_AGAIN, .realloc = event->flags & RING_F_REALLOC,
 		.entry = event->entry, .address = event->address, .by = *by,
@@ -134,13 +188,11 @@ bool live_is_wrong(struct live *live, const struct event *event, const struct fr
 		wrong.block = *freed_get(live->freed, (uint32_t)(*mark >> 1));
 	else
 		wrong.reason = reason_of(live, event, &wrong);
+	if (mark && !surely_again(live, event, by, &wrong.block.freed))
+		return false;
 	if (wrong.reason == WRONG_FREE_NOT || !live_saw_all(live))
 		return false;
-	if (wrong_free_kind(wrong.reason) == WRONG_FREE_DOUBLE)
-		oddities->double_free++;
-	else
-		oddities->illegal_free++;
-	wrong_frees_add(live->wrong, &wrong);
+	live_add_wrong(live, &wrong);
 	return true;
 }
 

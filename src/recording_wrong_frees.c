@@ -21,9 +21,31 @@
 	" first_thread INTEGER, first_time REAL, allocated_stack INTEGER," \
 	" allocated_skip INTEGER, allocated_thread INTEGER, allocated_time REAL);" \
 	"DELETE FROM wrong_frees;"
+#define OLDER_COLUMNS 7u
+#define OLDER_TABLE \
+	"CREATE TABLE IF NOT EXISTS older_blocks(id INTEGER PRIMARY KEY, judged INTEGER," \
+	" why TEXT, count INTEGER, bytes INTEGER, memory_bytes INTEGER, pause_us INTEGER);"
 #define CALL(call) \
 	CELL_I((call).stack), CELL_I((call).skip_frames), CELL_I((call).thread), \
 	CELL_R((call).time)
+
+/* What was known of the blocks from before the attach: one row, if it was asked for. */
+static int put_older(sqlite3 *db, const struct snapshot_older *older)
+{
+	_cleanup_(recording_db_done) sqlite3_stmt *statement = NULL;
+	const struct cell cell[OLDER_COLUMNS] = {
+		CELL_I(1), CELL_I(older->judged), CELL_T(older->why), CELL_I(older->count),
+		CELL_I(older->bytes), CELL_I(older->memory_bytes), CELL_I(older->pause_us),
+	};
+	int err;
+
+	if (!older->asked)
+		return 0;
+	err = recording_db_run(db, OLDER_TABLE);
+	if (err == 0)
+		err = recording_db_prepare(db, "older_blocks", OLDER_COLUMNS, &statement);
+	return err ? err : recording_db_put(statement, cell, OLDER_COLUMNS);
+}
 
 int recording_wrong_frees_put(sqlite3 *db, const struct snapshot *snapshot)
 {
@@ -46,7 +68,7 @@ int recording_wrong_frees_put(sqlite3 *db, const struct snapshot *snapshot)
 
 		err = recording_db_put(statement, cell, COLUMNS);
 	}
-	return err;
+	return err ? err : put_older(db, &snapshot->session.older);
 }
 
 /* How the stacks' ids of the file are translated. */
@@ -74,7 +96,7 @@ static void read_row(struct row *row, const struct ids *ids, struct snapshot *sn
 	_cleanup_free_ char *call = NULL;
 
 	row->next++;	/* the id */
-	w->reason = (enum wrong_free_reason)row_uint32(row, WRONG_FREE_MAPPED);
+	w->reason = (enum wrong_free_reason)row_uint32(row, WRONG_FREE_FREE);
 	call = row_text(row);
 	(void)snprintf(w->call, sizeof(w->call), "%s", call ? call : "");
 	w->realloc = row_bool(row);
@@ -88,6 +110,34 @@ static void read_row(struct row *row, const struct ids *ids, struct snapshot *sn
 	w->allocated = read_call(row, ids);
 }
 
+static int read_older(sqlite3 *db, struct snapshot_older *older)
+{
+	_cleanup_(recording_db_done) sqlite3_stmt *statement = NULL;
+	struct row row = { .next = 1 };
+	_cleanup_free_ char *why = NULL;
+	int result = recording_db_has_table(db, "older_blocks");
+
+	if (result <= 0)
+		return result;
+	result = sqlite3_prepare_v2(db, "SELECT * FROM older_blocks", -1, &statement, NULL);
+	if (result == SQLITE_OK && sqlite3_column_count(statement) < (int)OLDER_COLUMNS)
+		return -EBADMSG;
+	if (result == SQLITE_OK)
+		result = sqlite3_step(statement);
+	if (result != SQLITE_ROW)
+		return recording_db_errno(db, result);
+	row.statement = statement;
+	older->asked = true;
+	older->judged = row_bool(&row);
+	why = row_text(&row);
+	(void)snprintf(older->why, sizeof(older->why), "%s", why ? why : "");
+	older->count = row_uint(&row);
+	older->bytes = row_uint(&row);
+	older->memory_bytes = row_uint(&row);
+	older->pause_us = row_uint(&row);
+	return 0;
+}
+
 int recording_wrong_frees_read(sqlite3 *db, const uint32_t *stack_id, uint32_t stack_count,
 			       struct snapshot *snapshot)
 {
@@ -95,6 +145,8 @@ int recording_wrong_frees_read(sqlite3 *db, const uint32_t *stack_id, uint32_t s
 	const struct ids ids = { stack_id, stack_count };
 	int result = recording_db_has_table(db, "wrong_frees");
 
+	if (result > 0)
+		result = read_older(db, &snapshot->session.older) ?: 1;
 	if (result <= 0)
 		return result;
 	snapshot->wrong_free = calloc(WRONG_FREES_MAX, sizeof(*snapshot->wrong_free));

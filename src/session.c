@@ -22,6 +22,7 @@
 #include "src/base/log.h"
 #include "src/safe_thread.h"
 #include "src/sandbox.h"
+#include "src/session_older.h"
 #include "src/session_picture.h"
 #include "src/session_refusal.h"
 #include "src/session_start.h"
@@ -450,6 +451,14 @@ static int open_session(struct session *s)
 
 /* ---- the whole ---- */
 
+static void know_older(struct session *s)
+{
+	int error = session_older_take(&s->leaks, &s->watch, &s->report.older);
+
+	if (error)
+		(void)session_fail(s, SESSION_DORMANT, "a dead child is left in the target", error);
+}
+
 static void attach_and_watch(struct session *s)
 {
 	int error = load(s);
@@ -460,6 +469,8 @@ static void attach_and_watch(struct session *s)
 	if (!error)
 		error = hook(s);
 	s->report.loader = s->loader;
+	if (!error)
+		know_older(s);
 	note_status(s, true);
 	if (!error)
 		(void)keep_watching(s);

@@ -22,8 +22,9 @@
 #include "src/leak/mark.h"
 #include "src/leak/roots.h"
 #include "src/session_contents.h"
+#include "src/under_way.h"
 
-enum { MAX_PICTURES = 30, MAX_LATE = 3 };
+enum { MAX_PICTURES = 30, MAX_OF_OLDER = 8, MAX_LATE = 3 };
 #define BETWEEN_PICTURES_NS 10000000l	/* for an allocator to finish what it was at */
 #define DRAIN_EVERY_NS	1000000ull
 #define MAX_SEARCHED	(256ull << 30)	/* by two processors: some minutes */
@@ -250,6 +251,19 @@ static int walk(struct session_leaks *l, struct watch *watch)
 	return error;
 }
 
+/* What is freed from this moment on is to be judged. -EAGAIN: not by this picture. */
+static int begin_older(struct session_leaks *l, struct watch *watch)
+{
+	const struct under_way input = { .picture = &l->picture, .modules = l->view->modules,
+					 .plan = l->plan, .live = watch->live };
+
+	l->under_way = under_way(&input);
+	if (l->under_way)
+		return -EAGAIN;
+	live_await_older(watch->live, l->moment);
+	return 0;
+}
+
 /*
  * All that was recorded up to the picture, and nothing after it. -ETIME: a thread is late with its
  * record; others may wait for room meanwhile, so that is not waited for many times.
@@ -259,7 +273,7 @@ static int note_books(struct session_leaks *l, struct watch *watch)
 	int error = watch_hold_at(watch, l->moment);
 
 	if (!error)
-		error = copy_books(l, watch, l->moment);
+		error = l->for_older ? begin_older(l, watch) : copy_books(l, watch, l->moment);
 	watch_go_on(watch);
 	return error;
 }
@@ -292,9 +306,9 @@ static int take_once(struct session_leaks *l, struct watch *watch)
 
 int session_leaks_take(struct session_leaks *l, struct watch *watch)
 {
-	int error = take_once(l, watch);
+	int error = take_once(l, watch), most = l->for_older ? MAX_OF_OLDER : MAX_PICTURES;
 
-	for (int i = 1; l->torn && i < MAX_PICTURES; i++) {
+	for (int i = 1; l->torn && i < most; i++) {
 		error = session_leaks_thaw(l);
 		if (watch)
 			(void)watch_drain(watch);

@@ -32,6 +32,8 @@ struct session_leaks {
 	bool torn;			/* an allocator was at work in the picture; try another */
 	int late;			/* pictures of which a record did not come in time */
 	bool ended;			/* it was gone before its heaps were walked */
+	bool for_older;			/* of the beginning: see session_older.h */
+	bool under_way;			/* a thread may be in a call from before the hooks */
 	struct hashmap by_address;	/* block -> index in known */
 	struct session_block *known;	/* as the books stood at the picture */
 	size_t known_count, known_room;

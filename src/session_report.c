@@ -134,6 +134,7 @@ static struct snapshot_session describe_session(const struct session_report *r)
 		.detach_stop_us_max = r->detach_stop_us,
 		.threads_stopped = r->threads_stopped,
 		.detached = r->detached,
+		.older = r->older,
 	};
 
 	describe_children(&r->left, &session);

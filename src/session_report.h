@@ -21,6 +21,7 @@ struct session_report {
 	enum snapshot_detached detached;
 	struct children_left left;
 	struct session_leaks *leaks;	/* borrowed; NULL: not searched for */
+	struct snapshot_older older;
 	uint64_t attach_stop_us, detach_stop_us;
 	uint32_t threads_stopped;
 	double begin_time;	/* seconds since 1970 */

@@ -48,6 +48,15 @@ struct snapshot_child {
 	int pid;
 	char reason[256];
 };
+/* What a picture told of the blocks from before the attach: frees are judged by it. */
+struct snapshot_older {
+	bool asked;			/* exact, and leaks were asked for; else all of it is 0 */
+	bool judged;
+	char why[160];			/* what is not covered, for people; "" nothing */
+	uint64_t count, bytes;		/* blocks, usable bytes */
+	uint64_t memory_bytes;		/* that memattach took to remember them */
+	uint64_t pause_us;		/* that the picture took */
+};
 struct snapshot_session {
 	char *version;			/* of memattach */
 	enum snapshot_mode mode;
@@ -66,6 +75,7 @@ struct snapshot_session {
 	uint64_t corrupt;		/* rings that made no sense */
 	uint64_t gaps;			/* times at which recording was interrupted */
 	double gap_seconds;		/* and for how long, all together */
+	struct snapshot_older older;
 	uint32_t children_left;		/* the first SNAPSHOT_MAX_CHILDREN are named; unrecorded */
 	struct snapshot_child child[SNAPSHOT_MAX_CHILDREN];
 };

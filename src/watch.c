@@ -81,8 +81,8 @@ static int make_books(struct watch *w)
 {
 	struct live_options options = {
 		.exact = w->options.mode == SNAPSHOT_EXACT,
-		.complete = w->options.mode == SNAPSHOT_EXACT && w->plan->skipped_count == 0 &&
-			    w->plan->left_out == 0,
+		.complete = w->options.mode == SNAPSHOT_EXACT && w->plan->left_out == 0 &&
+			    w->plan->skipped_count == w->plan->harmless_count,
 		.lost = w->reader ? reader_lost_records : NULL,
 		.settle_ticks = (uint64_t)w->ticks.hz,
 		.place = free_places_judge,

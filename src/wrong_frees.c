@@ -85,6 +85,7 @@ const char *wrong_free_reason_name(enum wrong_free_reason reason)
 		[WRONG_FREE_STATIC] = "static-data",
 		[WRONG_FREE_UNMAPPED] = "no-memory",
 		[WRONG_FREE_MAPPED] = "not-allocated",
+		[WRONG_FREE_FREE] = "free-memory",
 	};
 
 	return name[reason];

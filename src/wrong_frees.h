@@ -21,6 +21,7 @@ enum wrong_free_reason {
 	WRONG_FREE_STATIC,	/* in the code or data of a module */
 	WRONG_FREE_UNMAPPED,	/* where no memory is, nor was at the attach */
 	WRONG_FREE_MAPPED,	/* memory newer than the attach that no allocator gave out */
+	WRONG_FREE_FREE,	/* in a heap that was walked, and in no block */
 };
 
 struct wrong_free {
@@ -31,7 +32,7 @@ struct wrong_free {
 	/*
 	 * Freed before: that block, with its first free. Inside: the block that lives, freed
 	 * all 0. Mapped: the mapping, if the program made it, likewise. Else all 0. Its site
-	 * is 0 if its allocation was not seen.
+	 * is 0 if its allocation was not seen; its size is what is usable then, or 0.
 	 */
 	struct freed_block block;
 	struct freed_event by;		/* this free */

@@ -14,6 +14,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "src/leak/block_map.h"
 #include "src/leak/groups.h"
 #include "src/leak/heap.h"
 #include "src/leak/holders.h"
@@ -27,6 +28,8 @@ struct analysis {
 	struct analysis_input input;
 	double seconds;		/* that the walks took */
 	struct heap heap;
+	struct older_heap covered[OLDER_MAX_HEAPS];
+	size_t covered_count;
 	struct ranges known;	/* pages that hold blocks of allocators that can't be walked */
 	struct ranges excluded;
 	struct roots roots;
@@ -53,6 +56,18 @@ static void note_heap(struct leak_report *report, const struct heap_result *resu
 	report->covers_older_blocks = report->covers_older_blocks && heap->covered;
 }
 
+/* The segments from number begin on are this allocator's. */
+static void note_covered(struct analysis *a, const struct heap_result *result, size_t begin)
+{
+	struct older_heap *heap = &a->covered[a->covered_count];
+
+	if (result->cover != HEAP_COVERED || a->covered_count == OLDER_MAX_HEAPS)
+		return;
+	*heap = (struct older_heap){ .begin = begin, .end = a->heap.blocks->segment_count };
+	memcpy(heap->allocator, result->allocator, sizeof(heap->allocator));
+	a->covered_count++;
+}
+
 static int walk_heaps(struct analysis *a)
 {
 	static heap_walker *const walkers[] = {
@@ -66,6 +81,7 @@ static int walk_heaps(struct analysis *a)
 	report->covers_older_blocks = true;
 	for (size_t i = 0; i < ARRAY_SIZE(walkers); i++) {
 		struct heap_result result = { .cover = HEAP_ABSENT };
+		size_t begin = a->heap.blocks->segment_count;
 		int error = walkers[i](a->input.picture, a->input.modules, &a->heap, &result);
 
 		if (!error && result.cover == HEAP_TORN)
@@ -73,6 +89,7 @@ static int walk_heaps(struct analysis *a)
 		if (error)
 			return error;
 		note_heap(report, &result);
+		note_covered(a, &result, begin);
 	}
 	report->covers_older_blocks = report->covers_older_blocks && report->heap_count > 0;
 	return 0;
@@ -369,6 +386,17 @@ int analysis_search(struct analysis *a, struct leak_report **ret)
 	*ret = a->report;
 	a->report = NULL;
 	return 0;
+}
+
+int analysis_take_older(struct analysis *a, struct older **ret)
+{
+	return older_new(a->heap.blocks, a->covered, a->covered_count, ret);
+}
+
+const struct leak_heap *analysis_heaps(const struct analysis *a, uint32_t *ret_count)
+{
+	*ret_count = a->report->heap_count;
+	return a->report->heap;
 }
 
 void analysis_free(struct analysis *a)

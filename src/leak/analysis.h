@@ -9,6 +9,7 @@
 #define MEMATTACH_LEAK_ANALYSIS_H
 
 #include "src/leak/leak_report.h"
+#include "src/leak/older.h"
 #include "src/leak/picture.h"
 #include "src/modules.h"
 
@@ -47,6 +48,13 @@ struct analysis;
 int analysis_begin(const struct analysis_input *input, struct analysis **ret) _must_check_;
 /* The rest, once: *ret is the caller's. What the session knows must be of the picture's moment. */
 int analysis_search(struct analysis *analysis, struct leak_report **ret) _must_check_;
+/*
+ * Instead of a search: the blocks that the walks found, of the allocators that are covered. The
+ * analysis is fit for analysis_free only afterwards. 0 or -ENOMEM.
+ */
+int analysis_take_older(struct analysis *analysis, struct older **ret) _must_check_;
+/* The heaps that were found, covered or not: *ret_count of them, borrowed. */
+const struct leak_heap *analysis_heaps(const struct analysis *analysis, uint32_t *ret_count);
 /* NULL is ignored. */
 void analysis_free(struct analysis *analysis);
 

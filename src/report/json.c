@@ -87,6 +87,21 @@ static void put_children_left(struct emit *emit, const struct snapshot_session *
 	emit_end(emit, ']');
 }
 
+/* Only where it was asked for. */
+static void put_older(struct emit *emit, const struct snapshot_older *older)
+{
+	if (!older->asked)
+		return;
+	emit_begin(emit, "older_blocks", '{');
+	emit_bool(emit, "judged", older->judged);
+	emit_text(emit, "why", older->why[0] ? older->why : NULL);
+	emit_uint(emit, "count", older->count);
+	emit_uint(emit, "bytes", older->bytes);
+	emit_uint(emit, "memory_bytes", older->memory_bytes);
+	emit_uint(emit, "pause_us", older->pause_us);
+	emit_end(emit, '}');
+}
+
 static void put_session(struct emit *emit, const struct snapshot *snapshot)
 {
 	const struct snapshot_session *session = &snapshot->session;
@@ -107,6 +122,7 @@ static void put_session(struct emit *emit, const struct snapshot *snapshot)
 	emit_uint(emit, "threads_stopped", session->threads_stopped);
 	emit_text(emit, "detached", snapshot_detached_name(session->detached));
 	put_children_left(emit, session);
+	put_older(emit, &session->older);
 	emit_real(emit, "blocked_seconds", session->blocked_seconds);
 	emit_uint(emit, "samples", snapshot->totals.samples);
 	put_counts(emit, snapshot);

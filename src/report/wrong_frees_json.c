@@ -25,6 +25,8 @@ static void put_block(struct emit *emit, const struct snapshot_wrong_free *wrong
 	emit_begin(emit, "block", '{');
 	put_address(emit, "address", wrong->block_address);
 	emit_uint_if(emit, "bytes", wrong->block_size, wrong->allocated.stack);
+	if (!wrong->allocated.stack && wrong->block_size)
+		emit_uint(emit, "usable_bytes", wrong->block_size);
 	emit_end(emit, '}');
 }
 

@@ -22,6 +22,7 @@ static const char *what_is_wrong(enum wrong_free_reason reason)
 		[WRONG_FREE_STATIC] = "which is in a module's code or static data",
 		[WRONG_FREE_UNMAPPED] = "where there is no memory",
 		[WRONG_FREE_MAPPED] = "in memory that the allocator did not hand out",
+		[WRONG_FREE_FREE] = "in free memory of the heap, where no block begins",
 	};
 
 	return text[reason];
@@ -88,8 +89,22 @@ static void put_wrong_free(FILE *out, const struct report_input *input, size_t r
 		put_call(out, input, wrong->reason == WRONG_FREE_MAPPED ? "mapped" : "allocated",
 			 &wrong->allocated,
 			 wrong->freed_first.stack ? &wrong->freed_first : &wrong->freed);
-	else if (wrong->freed_first.stack)
+	else if (wrong->freed_first.stack || wrong->reason == WRONG_FREE_INSIDE)
 		fputs("    allocated before the attach\n", out);
+}
+
+/* Frees of older blocks were to be judged: why are some not? */
+static void put_uncovered(FILE *out, const struct report_input *input)
+{
+	const struct snapshot_older *older = &input->snapshot->session.older;
+	const struct style *style = style_for(&input->options);
+
+	if (!older->asked || !older->why[0] || !input->snapshot->complete)
+		return;	/* or that is said already */
+	fprintf(out, "  %s%-10s%sfrees of blocks from before the attach are not covered: ",
+		style->warn, "unknown", style->plain);
+	text_put_printable(out, older->why);
+	fputc('\n', out);
 }
 
 /* Verdicts need that nothing was missed: is it so, and why not? */
@@ -118,6 +133,7 @@ void wrong_frees_text_put(FILE *out, const struct report_input *input)
 	if (!snapshot->exact)
 		return;
 	put_doubt(out, input);
+	put_uncovered(out, input);
 	if (count == 0)
 		return;
 	fprintf(out, "\n%sWrong frees: %zu of %zu kinds%s\n", style->bold, top, count,

@@ -5,7 +5,8 @@
 WRONG is KIND:REASON:CALL:COUNT:BYTES:FREED:FIRST:ALLOCATED. The last three are stacks: names
 of functions joined by '<', innermost first; NAME@MARK asks for the line that has the comment
 "@MARK" in SOURCE; "-" for no stack. The order does not matter; more frames than are named do
-not either, but a stack that ends in "." has no more."""
+not either, but a stack that ends in "." has no more. BYTES is "usableN" for a block from before the
+attach."""
 import json
 import re
 import sys
@@ -37,13 +38,19 @@ def stack_fits(wanted, call, marks):
     return True
 
 
+def bytes_of(block):
+    if "usable_bytes" in block:
+        return f"usable{block['usable_bytes']}"
+    return str(block["bytes"])
+
+
 def fits(wanted, found, marks):
     kind, reason, call, count, size, freed, first, allocated = wanted.split(":")
     block = found["block"]
     return (found["kind"] == kind and found["reason"] == reason and found["call"] == call
             and found["count"] == int(count)
             and (block is None if size == "-" else
-                 block is not None and str(block["bytes"]) == size)
+                 block is not None and bytes_of(block) == size)
             and stack_fits(freed, found["freed"], marks)
             and stack_fits(first, found["freed_first"], marks)
             and stack_fits(allocated, found["allocated"], marks))

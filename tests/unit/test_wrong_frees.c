@@ -26,6 +26,7 @@ struct fixture {
 	uint64_t now, lost;
 	enum wrong_free_reason place;	/* what the places say of any address */
 	uint64_t places_asked;
+	struct live_options options;
 };
 static struct fixture fixture;
 
@@ -53,6 +54,7 @@ static int set_up(void **state)
 	options.glibc_entry[GLIBC] = true;
 	assert_int_equal(stacks_new(&fixture.stacks), 0);
 	assert_int_equal(sites_new(fixture.stacks, &fixture.sites), 0);
+	fixture.options = options;
 	assert_int_equal(live_new(&options, fixture.sites, &fixture.live), 0);
 	*state = &fixture;
 	return 0;
@@ -329,6 +331,27 @@ static void reuse_is_not_wrong(void **state)
 	assert_int_equal(sites_oddities(fixture.sites)->missed_free, 0);
 }
 
+/* A thread's call that began before the hooks returns what another has freed: not recorded. */
+static void calls_from_before_are_waited_for(void **state)
+{
+	(void)state;
+	live_free(fixture.live);
+	fixture.options.settle_ticks = 3000;
+	assert_int_equal(live_new(&fixture.options, fixture.sites, &fixture.live), 0);
+	release(1, 0x1000, 8);
+	release(2, 0x1000, 9);		/* by the thread that got it, the first thing it does */
+	assert_int_equal(wrong_count(), 0);
+	release(1, 0x1000, 10);
+	assert_int_equal(wrong_count(), 1);
+	release(1, 0x2000, 8);
+	release(2, 0x2000, 9);		/* was at work before */
+	assert_int_equal(wrong_count(), 2);
+	fixture.now += 1000;		/* time enough */
+	release(1, 0x3000, 8);
+	release(3, 0x3000, 11);
+	assert_int_equal(wrong_count(), 3);
+}
+
 static void a_loss_ends_all_verdicts(void **state)
 {
 	(void)state;
@@ -548,6 +571,7 @@ int main(void)
 		WITH_BOOKS(asks_for_the_place_of_glibc_blocks_only),
 		WITH_BOOKS(names_the_mapping),
 		WITH_BOOKS(reuse_is_not_wrong),
+		WITH_BOOKS(calls_from_before_are_waited_for),
 		WITH_BOOKS(a_loss_ends_all_verdicts),
 		WITH_BOOKS(wants_whole_stacks_of_suspects_only),
 		cmocka_unit_test(has_room_for_so_many_kinds),

@@ -6,6 +6,7 @@
  *
  * Commands, each a case: those in small letters survive and answer "done ok", those in
  * capitals are the process's end (SIGABRT by glibc, SIGSEGV where there is no memory).
+ * Those of older blocks (j, J, k, K, n, N, m, P) can be told only by who has walked the heap.
  * A comment "@name" marks the line of a call that the test looks for in a stack.
  * 'q' ends at once: heaps are broken by then. All lines are written without stdio.
  */
@@ -24,6 +25,8 @@
 
 #define TCACHE_COUNT	7	/* blocks of one size that a thread's cache takes */
 #define OLD_BLOCKS	8
+#define OLD_LARGE	4
+#define DEAD_BLOCKS	4
 
 /* ---- another thread, which stays: what it frees lies in a cache of its own ---- */
 
@@ -54,6 +57,8 @@ static void on_other_thread(void (*run)(void *argument), void *argument)
 /* ---- small functions whose names and lines the test looks for ---- */
 
 static void *old_block[OLD_BLOCKS];	/* allocated before anybody attaches */
+static uint64_t *old_large[OLD_LARGE];	/* of 4096 bytes */
+static void *dead_block[DEAD_BLOCKS];	/* and freed before that, too */
 static char global_bytes[128] __attribute__((aligned(16)));
 
 /* What the compiler knows to be wrong it would warn of, or leave out. */
@@ -84,6 +89,12 @@ VICTIM_FRAME static void drop_again(void *p)
 VICTIM_FRAME static void *grow_dropped(void *p)
 {
 	p = realloc(hide(p), victim_size(24));	/* @grow */
+	return victim_seen(p);
+}
+
+VICTIM_FRAME static void *grow_again(void *p)
+{
+	p = realloc(hide(p), victim_size(5000));	/* @grow-again */
 	return victim_seen(p);
 }
 
@@ -226,6 +237,80 @@ VICTIM_FRAME static void of_garbage(void)
 	victim_seen(NULL);
 }
 
+/* ---- of blocks from before the attach ---- */
+
+VICTIM_FRAME static void older_inside_accepted(void)
+{
+	old_large[0][127] = 0x41;
+	drop_again(old_large[0] + 128);	/* @older-inside-again */
+	victim_seen(NULL);
+}
+
+VICTIM_FRAME static void older_inside_caught(void)
+{
+	memset(old_large[1], 0, 4096);
+	drop_again(old_large[1] + 128);	/* @older-inside-caught-again */
+	victim_seen(NULL);
+}
+
+VICTIM_FRAME static void older_realloc_inside(void)
+{
+	old_large[2][127] = old_large[2][135] = 0x41;
+	victim_seen(grow_dropped(old_large[2] + 128));	/* @older-realloc-again */
+}
+
+VICTIM_FRAME static void older_realloc_caught(void)
+{
+	memset(old_large[3], 0, 4096);
+	victim_seen(grow_dropped(old_large[3] + 128));	/* @older-realloc-caught-again */
+}
+
+/* It lies in the other thread's cache. */
+VICTIM_FRAME static void dead_accepted(void)
+{
+	drop_again(dead_block[0]);	/* @dead-again */
+	victim_seen(NULL);
+}
+
+/* It lies in the cache of this thread, which looks. */
+VICTIM_FRAME static void dead_caught(void)
+{
+	drop_again(dead_block[1]);	/* @dead-caught-again */
+	victim_seen(NULL);
+}
+
+VICTIM_FRAME static void dead_realloc(void)
+{
+	victim_seen(grow_dropped(dead_block[2]));	/* @dead-realloc-again */
+}
+
+VICTIM_FRAME static void dead_realloc_caught(void)
+{
+	victim_seen(grow_again(dead_block[3]));	/* @dead-realloc-caught-again */
+}
+
+static void make_older(void)
+{
+	for (size_t i = 0; i < OLD_BLOCKS; i++)
+		old_block[i] = make_block(i == 5 ? 1 << 20 : 200);
+	free(old_block[6]);
+	old_block[6] = aligned_alloc(4096, 4096);
+	for (size_t i = 0; i < OLD_LARGE; i++)
+		old_large[i] = make_block(4096);
+	for (size_t i = 0; i < DEAD_BLOCKS; i++)
+		dead_block[i] = make_block(328 + 16 * i);
+}
+
+static void make_dead(void)
+{
+	for (size_t i = 0; i < DEAD_BLOCKS; i++) {
+		if (i % 2)
+			drop_block(dead_block[i]);
+		else
+			on_other_thread(drop_on_thread, dead_block[i]);
+	}
+}
+
 /* ---- what must never be called wrong ---- */
 
 static const char *plug_path;
@@ -335,6 +420,10 @@ static void run(char command)
 		{ 'i', inside_accepted }, { 'I', inside_caught }, { 'S', of_stack },
 		{ 'T', of_other_stack }, { 'G', of_global }, { 'M', of_mapping },
 		{ 'U', of_nothing }, { 'B', of_garbage }, { 'l', legal },
+		{ 'j', older_inside_accepted }, { 'J', older_inside_caught },
+		{ 'k', older_realloc_inside }, { 'K', older_realloc_caught },
+		{ 'n', dead_accepted }, { 'N', dead_caught },
+		{ 'm', dead_realloc }, { 'P', dead_realloc_caught },
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -355,13 +444,11 @@ int main(int argc, char **argv)
 	victim_setup();
 	(void)setrlimit(RLIMIT_CORE, &no_core);
 	plug_path = victim_option(argv, "plug", NULL);
-	for (size_t i = 0; i < OLD_BLOCKS; i++)
-		old_block[i] = make_block(i == 5 ? 1 << 20 : 200);
-	free(old_block[6]);
-	old_block[6] = aligned_alloc(4096, 4096);
+	make_older();
 	if (sem_init(&wanted, 0, 0) != 0 || sem_init(&finished, 0, 0) != 0 ||
 	    pthread_create(&thread, NULL, other_thread, NULL) != 0)
 		victim_fail("thread");
+	make_dead();
 	victim_ready();
 	while ((command = victim_await()) != 'q')
 		run(command);
