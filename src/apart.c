@@ -274,6 +274,15 @@ void apart_free(struct apart *apart)
 	free(apart);
 }
 
+/* Said once; then nobody is asked any more. */
+static int give_up(struct apart *apart)
+{
+	log_warning("names are missing: no process can be made to read them: %s", strerror(errno));
+	apart->deaths = MAX_DEATHS + 1;
+	apart->child = 0;
+	return -ECHILD;
+}
+
 static int begin_child(struct apart *apart)
 {
 	const struct timeval patience = { .tv_sec = REAL_SECONDS + 30 };
@@ -281,19 +290,21 @@ static int begin_child(struct apart *apart)
 
 	(void)fflush(NULL);	/* what is in buffers now is this process's to write */
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
-		return -errno;
+		return give_up(apart);
 	apart->child = fork();
 	if (apart->child == 0) {
 		close(pair[0]);
 		become_child();
 		answer_all(apart, pair[1]);
 	}
-	close(pair[1]);
 	if (apart->child < 0) {
+		int error = give_up(apart);
+
 		close(pair[0]);
-		apart->child = 0;
-		return -ECHILD;
+		close(pair[1]);
+		return error;
 	}
+	close(pair[1]);
 	apart->socket = pair[0];
 	(void)setsockopt(pair[0], SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
 	return 0;

@@ -25,7 +25,7 @@ int apart_put(struct apart_answer *answer, const void *bytes, size_t count) _mus
 /* A string with its end; NULL is told from "". Cut after 16 KiB. */
 int apart_put_text(struct apart_answer *answer, const char *text) _must_check_;
 
-/* What is left of an answer. The child may have been taken over: nothing in it is to be believed. */
+/* What is left of an answer. The child may have been taken over: nothing in it is believed. */
 struct apart_reader {
 	const char *at;
 	size_t left;

@@ -120,8 +120,8 @@ static int read_headers(struct making *m)
 
 	read_source(source, 0, h, sizeof(*h));
 	if (!in_file(source, 0, sizeof(*h)) || memcmp(h->e_ident, ELFMAG, SELFMAG) != 0 ||
-	    h->e_ident[EI_CLASS] != ELFCLASS64 || h->e_ident[EI_DATA] != ELFDATA2LSB || h->e_phnum > MAX_PHDR ||
-	    (h->e_phnum && h->e_phentsize != sizeof(Elf64_Phdr)))
+	    h->e_ident[EI_CLASS] != ELFCLASS64 || h->e_ident[EI_DATA] != ELFDATA2LSB ||
+	    h->e_phnum > MAX_PHDR || (h->e_phnum && h->e_phentsize != sizeof(Elf64_Phdr)))
 		return -ENOEXEC;
 	m->section_count = h->e_shnum;
 	if (h->e_shoff && in_file(source, h->e_shoff, sizeof(first)) && !h->e_shnum) {

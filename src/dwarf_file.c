@@ -5,8 +5,9 @@
  * Each module gets a Dwfl of its own with one Dwfl_Module placed at the file's
  * virtual addresses: closed modules overlap open ones, and a Dwfl can hold only
  * one module per address. What libdw gets of the main file is a copy of ours
- * (debug_image.c), never a mapping, because its owner may truncate it under us. Split debug
- * files are found by libdwfl's own search; those that others than root could change are copied, too.
+ * (debug_image.c), never a mapping, because its owner may truncate it under us. Split
+ * debug files are found by libdwfl's own search; those that others than root could change are
+ * copied, too.
  * What is left: dwz and .dwo files that the debug information itself names are
  * opened and mapped by libdw. One that is truncated while we read it ends the
  * child in which this runs (apart.h).

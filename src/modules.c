@@ -24,6 +24,8 @@
 #include "src/module_image.h"
 
 #define MAX_MODULES	(1u << 20)
+#define MAX_FILES	2048u	/* open at once; to have one costs as much as the maps are long */
+#define MAX_SAME	64u	/* places of one file at once; namespaces make 16 */
 
 struct range {
 	uint64_t low, high;
@@ -276,12 +278,26 @@ static void place_blind(struct module *module, const struct procmaps *maps, size
 	module->bias = first->start - first->offset;
 }
 
+/* Whoever maps thousands of files, or one a thousand times, gets no names for the rest. */
+static bool are_too_many(const struct modules *modules, const struct procmap *map)
+{
+	uint32_t same = 0;
+
+	for (uint32_t i = 0; i < modules->open_count; i++)
+		same += same_file(modules->open[i], map);
+	return same >= MAX_SAME || modules->open_count >= MAX_FILES;
+}
+
 static int load(const struct modules *modules, struct module *module, const struct procmaps *maps,
 		size_t index)
 {
 	const struct procmap *map = &maps->map[index];
 	int r;
 
+	if (module->kind == MODULE_FILE && are_too_many(modules, map)) {
+		place_blind(module, maps, index);
+		return 0;
+	}
 	if (module->kind == MODULE_VDSO) {
 		r = module_image_from_mapping(module, &modules->source, map->start,
 					      map->end - map->start);
