@@ -273,6 +273,19 @@ int link_map_read(const struct link_map_input *input, struct link_map_list *ret)
 	return 0;
 }
 
+const char *link_map_error(int error)
+{
+	switch (error) {
+	case -EAGAIN:
+		return "it leads into nothing, contradicts itself, or never stays as it is";
+	case -E2BIG:
+		return "it has more than 4096 of them";
+	case -EBADMSG:
+		return "it is broken";
+	}
+	return strerror(-error);
+}
+
 void link_map_done(struct link_map_list *list)
 {
 	free(list->module);

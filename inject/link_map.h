@@ -70,6 +70,8 @@ int link_map_find_exe(const struct link_map_input *input, uint64_t *ret_base) _m
 int link_map_read(const struct link_map_input *input, struct link_map_list *ret) _must_check_;
 /* Frees what link_map_read allocated; accepts a zeroed one. */
 void link_map_done(struct link_map_list *list);
+/* What a failure of link_map_read means, for people. */
+const char *link_map_error(int error);
 
 /* The first module of that exact name (as given to dlopen), or NULL. Borrowed. */
 const struct link_map_module *link_map_find_name(const struct link_map_list *list,

@@ -4,26 +4,22 @@
  *
  * Each module gets a Dwfl of its own with one Dwfl_Module placed at the file's
  * virtual addresses: closed modules overlap open ones, and a Dwfl can hold only
- * one module per address. The main file is read by pread (ELF_C_READ), never
- * mapped, because its owner may truncate it under us. Split debug files are
- * found by libdwfl's own search; it maps what it finds, so a file that others
- * than root could change is first copied into a sealed memfd.
+ * one module per address. What libdw gets of the main file is a copy of ours
+ * (debug_image.c), never a mapping, because its owner may truncate it under us. Split
+ * debug files are found by libdwfl's own search; those that others than root could change are
+ * copied, too.
  * What is left: dwz and .dwo files that the debug information itself names are
  * opened and mapped by libdw. One that is truncated while we read it ends the
- * analyst, which the target survives.
+ * child in which this runs (apart.h).
  */
 #include "src/dwarf_file.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/sendfile.h>
 #include <sys/stat.h>
 
+#include "src/debug_image.h"
 #include "src/module_image.h"
-
-#define MAX_DEBUG_FILE	(8ll << 30)
 
 struct dwarf_file {
 	const struct module *module;
@@ -41,47 +37,28 @@ Elf *dwarf_file_elf(const struct module *module)
 	return NULL;
 }
 
-/* libdwfl's callback; userdata was set to the dwarf_file. The Elf is libdwfl's to end. */
+/* libdwfl's callback; userdata was set to the dwarf_file. The descriptor is libdwfl's to close. */
 static int find_elf(Dwfl_Module *dwfl_module, void **userdata, const char *name, Dwarf_Addr base,
 		    char **ret_path, Elf **ret_elf)
 {
-	const struct dwarf_file *file = *userdata;
+	const struct module *module = ((const struct dwarf_file *)*userdata)->module;
+	const struct debug_source source = {
+		.fd = module->from_memory ? -1 : module->fd,
+		.bytes = module->file, .size = module->file_bytes,
+	};
+	int fd = source.fd < 0 && !source.bytes ? -ENOENT : debug_image_make(&source);
 
 	(void)dwfl_module;
 	(void)name;
 	(void)base;
-	*ret_elf = dwarf_file_elf(file->module);
-	*ret_path = *ret_elf ? strdup(file->module->path) : NULL;
-	return -1;
+	*ret_elf = NULL;
+	*ret_path = fd < 0 ? NULL : strdup(module->path);
+	return fd < 0 ? -1 : fd;
 }
 
 static bool is_trusted(const struct stat *stat)
 {
 	return stat->st_uid == 0 && (stat->st_mode & (S_IWGRP | S_IWOTH)) == 0;
-}
-
-/* A sealed copy of fd, or -1. */
-static int copy_sealed(int fd, off_t bytes)
-{
-	_cleanup_fd_ int copy = memfd_create("memattach-debug", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	off_t at = 0;
-	int ret;
-
-	if (copy < 0)
-		return -1;
-	while (at < bytes) {
-		ssize_t n = sendfile(copy, fd, &at, (size_t)(bytes - at));
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			break;
-	}
-	if (fcntl(copy, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL) < 0)
-		return -1;
-	ret = copy;
-	copy = -1;
-	return ret;
 }
 
 /* libdwfl's callback: its standard search, then a private copy unless only root could change it. */
@@ -99,11 +76,10 @@ static int find_debuginfo(Dwfl_Module *dwfl_module, void **userdata, const char 
 	if (fstat(fd, &stat) == 0 && S_ISREG(stat.st_mode)) {
 		if (is_trusted(&stat))
 			return fd;
-		if (stat.st_size <= MAX_DEBUG_FILE)
-			copy = copy_sealed(fd, stat.st_size);
+		copy = debug_image_make(&(struct debug_source){ .fd = fd });
 	}
 	close(fd);
-	return copy;
+	return copy < 0 ? -1 : copy;
 }
 
 static int section_address(Dwfl_Module *dwfl_module, void **userdata, const char *name,
@@ -151,7 +127,7 @@ int dwarf_file_open(const struct module *module, struct dwarf_file **ret)
 	GElf_Addr bias;
 	int r;
 
-	if (module->fd < 0 && !module->file)
+	if ((module->fd < 0 && !module->file) || module_read_names(module) == MODULE_NO_NAMES)
 		return -ENOENT;
 	file = calloc(1, sizeof(*file));
 	if (!file)
@@ -176,6 +152,13 @@ void dwarf_file_close(struct dwarf_file *file)
 	if (file->dwfl)
 		dwfl_end(file->dwfl);
 	free(file);
+}
+
+Dwarf *dwarf_file_dwarf(const struct dwarf_file *file, Dwarf_Addr *ret_bias)
+{
+	if (module_read_names(file->module) != MODULE_TRUSTED)
+		return NULL;
+	return dwfl_module_getdwarf(file->dwfl_module, ret_bias);
 }
 
 Dwfl_Module *dwarf_file_module(const struct dwarf_file *file)

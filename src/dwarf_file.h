@@ -23,10 +23,16 @@ struct dwarf_file;
 /*
  * Opens the module for names and lines. Its debug information may be in the file
  * itself or in a split file (build id, .gnu_debuglink with CRC, debuginfod),
- * which is looked for on first use. 0, -ENOENT there is no file, -ENOMEM.
+ * which is looked for on first use. 0, -ENOENT there is no file, or none that is to be read any
+ * more (module_read_names), -ENOMEM.
  */
 int dwarf_file_open(const struct module *module, struct dwarf_file **ret) _must_check_;
 void dwarf_file_close(struct dwarf_file *file);
+/*
+ * Its DWARF, borrowed, and what is added to the file's virtual addresses for those in it. NULL:
+ * none, or none that is to be read any more.
+ */
+Dwarf *dwarf_file_dwarf(const struct dwarf_file *file, Dwarf_Addr *ret_bias);
 /* Borrowed. Its addresses are the file's virtual ones plus the biases that libdwfl returns. */
 Dwfl_Module *dwarf_file_module(const struct dwarf_file *file);
 

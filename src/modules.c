@@ -18,10 +18,14 @@
 #include <elf.h>
 #include <errno.h>
 #include <string.h>
+#include <sys/mman.h>
 
+#include "src/base/log.h"
 #include "src/module_image.h"
 
 #define MAX_MODULES	(1u << 20)
+#define MAX_FILES	2048u	/* open at once; to have one costs as much as the maps are long */
+#define MAX_SAME	64u	/* places of one file at once; namespaces make 16 */
 
 struct range {
 	uint64_t low, high;
@@ -36,6 +40,7 @@ struct modules {
 	struct range *jit;		/* sorted */
 	uint32_t jit_count;
 	struct module *shim;		/* open, or NULL */
+	struct module_marks *marks;	/* in shared memory */
 	uint64_t generation;
 };
 
@@ -45,6 +50,12 @@ int modules_new(const struct module_source *source, struct modules **ret)
 
 	if (!modules)
 		return -ENOMEM;
+	modules->marks = mmap(NULL, sizeof(*modules->marks), PROT_READ | PROT_WRITE,
+			      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (modules->marks == MAP_FAILED) {
+		free(modules);
+		return -ENOMEM;
+	}
 	modules->source = *source;
 	modules->generation = 1;
 	*ret = modules;
@@ -67,6 +78,7 @@ void modules_free(struct modules *modules)
 	free(modules->module);
 	free(modules->open);
 	free(modules->jit);
+	(void)munmap(modules->marks, sizeof(*modules->marks));
 	free(modules);
 }
 
@@ -114,6 +126,7 @@ static void add(struct modules *modules, struct module *module)
 	uint32_t at = modules->open_count;
 
 	module->id = modules->count + 1;
+	module->marks = modules->marks;
 	modules->module[modules->count++] = module;
 	while (at > 0 && modules->open[at - 1]->low > module->low) {
 		modules->open[at] = modules->open[at - 1];
@@ -265,12 +278,26 @@ static void place_blind(struct module *module, const struct procmaps *maps, size
 	module->bias = first->start - first->offset;
 }
 
+/* Whoever maps thousands of files, or one a thousand times, gets no names for the rest. */
+static bool are_too_many(const struct modules *modules, const struct procmap *map)
+{
+	uint32_t same = 0;
+
+	for (uint32_t i = 0; i < modules->open_count; i++)
+		same += same_file(modules->open[i], map);
+	return same >= MAX_SAME || modules->open_count >= MAX_FILES;
+}
+
 static int load(const struct modules *modules, struct module *module, const struct procmaps *maps,
 		size_t index)
 {
 	const struct procmap *map = &maps->map[index];
 	int r;
 
+	if (module->kind == MODULE_FILE && are_too_many(modules, map)) {
+		place_blind(module, maps, index);
+		return 0;
+	}
 	if (module->kind == MODULE_VDSO) {
 		r = module_image_from_mapping(module, &modules->source, map->start,
 					      map->end - map->start);
@@ -501,6 +528,41 @@ uint64_t modules_generation(const struct modules *modules)
 uint32_t modules_count(const struct modules *modules)
 {
 	return modules->count;
+}
+
+enum module_distrust module_read_names(const struct module *module)
+{
+	uint32_t all;
+
+	if (!module->marks)
+		return module->distrust;
+	__atomic_store_n(&module->marks->reading, module->id, __ATOMIC_RELAXED);
+	all = __atomic_load_n(&module->marks->distrust, __ATOMIC_RELAXED);
+	return all > module->distrust ? all : module->distrust;
+}
+
+static bool blame_all(const struct modules *modules, const char *how)
+{
+	if (modules->marks->distrust == MODULE_NO_NAMES)
+		return false;
+	modules->marks->distrust++;
+	log_warning("reading %s %s: none is used any more", modules->marks->distrust ==
+		    MODULE_NO_DWARF ? "debug information" : "symbol tables", how);
+	return true;
+}
+
+bool modules_blame(const struct modules *modules, const char *how)
+{
+	uint32_t id = __atomic_load_n(&modules->marks->reading, __ATOMIC_RELAXED);
+	struct module *module = id == 0 || id > modules->count ? NULL : modules->module[id - 1];
+
+	if (!module || module->distrust == MODULE_NO_NAMES)
+		return blame_all(modules, how);
+	module->distrust++;
+	log_warning("the %s of %.200s is damaged (reading it %s): not used",
+		    module->distrust == MODULE_NO_DWARF ? "debug information" : "symbol table",
+		    module->path, how);
+	return true;
 }
 
 const uint8_t *module_bytes(const struct module *module, uint64_t address, size_t bytes,

@@ -22,6 +22,18 @@ enum module_kind {
 	MODULE_SHIM,		/* memattach's own code in the target */
 };
 
+/* What of a file's names may still be read: what killed a reader once is left alone (apart.h). */
+enum module_distrust {
+	MODULE_TRUSTED = 0,
+	MODULE_NO_DWARF,	/* symbol tables only */
+	MODULE_NO_NAMES,	/* nothing */
+};
+/* Shared with the children that read names. */
+struct module_marks {
+	uint32_t reading;	/* id of the module whose names were read last; 0: none */
+	uint32_t distrust;	/* enum module_distrust: of all modules, also of later ones */
+};
+
 /* A PT_LOAD of the ELF file, virtual addresses of the file. */
 struct module_segment {
 	uint64_t address, memory_bytes;
@@ -56,6 +68,9 @@ struct module {
 	bool from_memory;	/* file was put together from the target's memory */
 	bool borrowed;		/* file belongs to someone else */
 	bool seen;		/* by the modules_update that runs */
+
+	enum module_distrust distrust;
+	struct module_marks *marks;	/* of all modules */
 };
 
 /* Where modules come from: the keeper's services, or a test's. */
@@ -90,6 +105,13 @@ const struct module *modules_find(const struct modules *modules, uint64_t addres
 bool modules_is_jit(const struct modules *modules, uint64_t address);
 /* By id, closed ones too; NULL for 0 or unknown. */
 const struct module *modules_get(const struct modules *modules, uint32_t id);
+/*
+ * After a child died: less is read of the module whose names were read last, or of all if that is
+ * not known or was not enough. how ("crashed") is said on stderr. False: nothing was left to read.
+ */
+bool modules_blame(const struct modules *modules, const char *how);
+/* Before anything in the module's file is looked at for names. What may be looked at. */
+enum module_distrust module_read_names(const struct module *module);
 /* Changes whenever modules_update changed something. */
 uint64_t modules_generation(const struct modules *modules);
 /* Ids run from 1 to this. */

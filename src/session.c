@@ -94,9 +94,12 @@ static int plan(struct session *s, bool map_only)
 	int error = hook_planner_run(&input, &s->plan);
 
 	s->map_only = map_only;
-	if (error)
+	if (error) {
+		(void)snprintf(s->link.reply.text, sizeof(s->link.reply.text), "%s",
+			       link_map_error(error));
 		return session_fail(s, SESSION_REFUSED, "can't read the target's list of modules",
 				    error);
+	}
 	return 0;
 }
 

@@ -322,7 +322,8 @@ int session_leaks_take(struct session_leaks *l, struct watch *watch)
 	}
 	if (l->torn || (error == -ETIME && l->late))
 		(void)snprintf(l->view->link->reply.text, sizeof(l->view->link->reply.text), "%s",
-			       l->torn ? "its allocator is at work in every picture; try again" :
+			       l->torn ? "its allocator is at work in every picture, or its "
+					 "heap is damaged; try again" :
 					 "records of what it did before the picture are late; "
 					 "try again");
 	return error;

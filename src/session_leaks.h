@@ -11,6 +11,7 @@
 #include "src/history.h"
 #include "src/leak/analysis.h"
 #include "src/session.h"
+#include "src/session_names.h"
 #include "src/symbolize.h"
 #include "src/target_view.h"
 #include "src/watch.h"
@@ -67,8 +68,8 @@ int session_leaks_search(struct session_leaks *leaks) _must_check_;
  * old), and the variables of all groups with a site. 0 or -ENOMEM.
  */
 int session_leaks_complete(struct session_leaks *leaks, struct symbolizer *symbolizer,
-			   const struct watch *watch, const struct snapshot *snapshot)
-	_must_check_;
+			   struct session_names *names, const struct watch *watch,
+			   const struct snapshot *snapshot) _must_check_;
 /* Gives the picture back; nothing of it is left in the target. 0 or -errno. */
 int session_leaks_thaw(struct session_leaks *leaks);
 void session_leaks_done(struct session_leaks *leaks);

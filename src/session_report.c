@@ -37,6 +37,8 @@ int session_report_open(struct session_report *r, const struct session_options *
 	r->view = view;
 	r->plan = plan;
 	error = symbolizer_new(view->modules, &r->symbolizer);
+	if (!error)
+		error = session_names_new(view->modules, r->symbolizer, &r->names);
 	if (error || !options->output ||
 	    (options->task != SESSION_WATCH && options->task != SESSION_RUN))
 		return error;
@@ -306,7 +308,8 @@ void session_report_end(struct session_report *r, struct watch *watch, int *exit
 		*exit = *exit ? *exit : SESSION_FAILED;
 		return;
 	}
-	if (r->leaks && session_leaks_complete(r->leaks, r->symbolizer, watch, snapshot))
+	if (r->leaks && session_leaks_complete(r->leaks, r->symbolizer, r->names,
+					       watch, snapshot))
 		log_error("out of memory: suspects are missing from the leak report");
 	if (r->leaks && r->options->access_seconds > 0)
 		watch_accesses(r, exit);
@@ -332,5 +335,6 @@ void session_report_close(struct session_report *r)
 {
 	if (r->recording)
 		(void)recording_close(r->recording);
+	session_names_free(r->names);
 	symbolizer_free(r->symbolizer);
 }

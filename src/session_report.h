@@ -6,6 +6,7 @@
 #include "src/recording.h"
 #include "src/session.h"
 #include "src/session_leaks.h"
+#include "src/session_names.h"
 #include "src/symbolize.h"
 #include "src/watch.h"
 
@@ -14,6 +15,7 @@ struct session_report {
 	const struct target_view *view;
 	const struct hook_plan *plan;
 	struct symbolizer *symbolizer;
+	struct session_names *names;
 	struct recording *recording;
 	bool recording_failed;
 	bool progress;		/* a progress line stands on stderr */

@@ -158,7 +158,7 @@ static char *pointee_of(const char *type)
 }
 
 /* What the group's blocks were assigned to where they were allocated. */
-static int name_group(struct assigned_finder *finder, const struct watch *watch,
+static int name_group(struct session_names *names, const struct watch *watch,
 		      struct leak_group *group)
 {
 	const struct site *site = sites_peek(watch->sites, group->site);
@@ -171,8 +171,8 @@ static int name_group(struct assigned_finder *finder, const struct watch *watch,
 	stack = stacks_get(watch->stacks, site->stack);
 	if (stack.frame_count <= site->skip_frames)
 		return 0;
-	error = assigned_find(finder, stack.frame + site->skip_frames,
-			      stack.frame_count - site->skip_frames, &found);
+	error = session_names_assigned(names, stack.frame + site->skip_frames,
+				       stack.frame_count - site->skip_frames, &found);
 	if (error || found.how == ASSIGNED_UNKNOWN)
 		return error;
 	if (!group->variable && found.variable[0])
@@ -245,16 +245,14 @@ static void drop_suppressed(struct session_leaks *l, struct symbolizer *symboliz
 	report->group_count = kept;
 }
 
-static int name_groups(struct session_leaks *l, struct symbolizer *symbolizer,
+static int name_groups(struct session_leaks *l, struct session_names *names,
 		       const struct watch *watch)
 {
-	struct assigned_finder *finder = NULL;
-	int error = assigned_finder_new(l->view->modules, symbolizer, NULL, &finder);
+	int error = 0;
 
 	for (size_t i = 0; !error && i < l->report->group_count; i++)
 		if (l->report->group[i].site)
-			error = name_group(finder, watch, &l->report->group[i]);
-	assigned_finder_free(finder);
+			error = name_group(names, watch, &l->report->group[i]);
 	return error;
 }
 
@@ -279,7 +277,8 @@ static void name_traces(struct leak_report *report, struct symbolizer *symbolize
 }
 
 int session_leaks_complete(struct session_leaks *l, struct symbolizer *symbolizer,
-			   const struct watch *watch, const struct snapshot *snapshot)
+			   struct session_names *names, const struct watch *watch,
+			   const struct snapshot *snapshot)
 {
 	struct suspects s = { .l = l, .watch = watch, .snapshot = snapshot };
 	int error = 0;
@@ -297,7 +296,7 @@ int session_leaks_complete(struct session_leaks *l, struct symbolizer *symbolize
 	if (!error)
 		error = session_contents_put(l);
 	if (!error)
-		error = name_groups(l, symbolizer, watch);
+		error = name_groups(l, names, watch);
 	leak_report_sort(l->report);
 	return error;
 }

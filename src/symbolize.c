@@ -9,8 +9,8 @@
  * opened on the first question, which comes at report time, so that attaching
  * costs no symbol work.
  * Strings of DWARF and symbol tables are borrowed from libdw, whose handles
- * stay open for the symbolizer's life; demangled and JIT names are kept here,
- * once each.
+ * stay open for the symbolizer's life; demangled and JIT names, and what somebody else
+ * has found out for us, are kept here, once each.
  */
 #include "src/symbolize.h"
 
@@ -65,6 +65,7 @@ struct symbolizer {
 	struct text *texts;
 	struct jit_map *jit;
 	uint32_t jit_generation;
+	struct symbolizer_remote remote;
 	struct symbol_frame unknown;	/* answer when there is no memory for a better one */
 };
 
@@ -147,21 +148,36 @@ static char *without_version(const char *raw)
 	return at && at > raw ? strndup(raw, (size_t)(at - raw)) : NULL;
 }
 
+static struct text *get_text(struct symbolizer *symbolizer, const char *raw)
+{
+	struct text *text;
+
+	HASH_FIND_STR(symbolizer->texts, raw, text);
+	if (text)
+		return text;
+	text = text_new(raw);
+	if (text)
+		HASH_ADD_KEYPTR(hh, symbolizer->texts, text->raw, strlen(text->raw), text);
+	return text;
+}
+
 /* raw as people write it; lives as long as the symbolizer. NULL without memory. */
 static const char *shown_name(struct symbolizer *symbolizer, const char *raw)
 {
 	_cleanup_free_ char *plain = without_version(raw);
-	const char *name = plain ? plain : raw;
-	struct text *text;
+	struct text *text = get_text(symbolizer, plain ? plain : raw);
 
-	HASH_FIND_STR(symbolizer->texts, name, text);
-	if (!text) {
-		text = text_new(name);
-		if (!text)
-			return NULL;
-		HASH_ADD_KEYPTR(hh, symbolizer->texts, text->raw, strlen(text->raw), text);
-	}
+	if (!text)
+		return NULL;
 	return text->shown ? text->shown : text->raw;
+}
+
+/* text itself, kept. */
+static const char *kept_text(struct symbolizer *symbolizer, const char *text)
+{
+	const struct text *kept = text ? get_text(symbolizer, text) : NULL;
+
+	return kept ? kept->raw : NULL;
 }
 
 /* ---- files ---- */
@@ -190,7 +206,7 @@ static void open_dwarf(struct names *names)
 	if (names->dwarf_opened || !names->file)
 		return;
 	names->dwarf_opened = true;
-	dwarf = dwfl_module_getdwarf(dwarf_file_module(names->file), &bias);
+	dwarf = dwarf_file_dwarf(names->file, &bias);
 	if (!dwarf || cu_index_new(dwarf, &names->index) < 0)
 		return;
 	names->dwarf_bias = bias;
@@ -209,6 +225,7 @@ static struct names *get_names(struct symbolizer *symbolizer, const struct modul
 		symbolizer->names = names;
 		symbolizer->names_count = count;
 	}
+	(void)module_read_names(module);
 	if (!symbolizer->names[module->id - 1].opened)
 		open_names(&symbolizer->names[module->id - 1], module);
 	return &symbolizer->names[module->id - 1];
@@ -336,13 +353,35 @@ static void answer_jit(struct symbolizer *symbolizer, const struct frame *frame,
 	finish(answer, symbol || is_jit ? "[jit]" : "", "", address, symbol ? symbol->low : 0);
 }
 
+/* Where the call is, if nobody answers, is where it returns to. */
+static void answer_remote(struct symbolizer *symbolizer, const struct frame *frame,
+			  const struct module *module, struct answer *answer)
+{
+	const struct symbolizer_remote *remote = &symbolizer->remote;
+	struct symbol_frame *at = answer->frame;
+
+	if (remote->ask(remote->context, frame, at, &answer->count) < 0) {
+		*answer = (struct answer){ .count = 1 };
+		finish(answer, module->path, module->build_id, lookup_address(frame), 0);
+		return;
+	}
+	for (size_t i = 0; i < answer->count; i++, at++) {
+		at->function = kept_text(symbolizer, at->function);
+		at->file = kept_text(symbolizer, at->file);
+		at->module = module->path;
+		at->build_id = module->build_id;
+	}
+}
+
 static void find_answer(struct symbolizer *symbolizer, const struct frame *frame,
 			struct answer *answer)
 {
 	const struct module *module = modules_get(symbolizer->modules, frame->module);
 
 	*answer = (struct answer){ .count = 1 };
-	if (module && module->kind != MODULE_JIT)
+	if (module && module->kind != MODULE_JIT && symbolizer->remote.ask)
+		answer_remote(symbolizer, frame, module, answer);
+	else if (module && module->kind != MODULE_JIT)
 		answer_module(symbolizer, frame, module, answer);
 	else
 		answer_jit(symbolizer, frame,
@@ -395,6 +434,11 @@ const char *symbolizer_function_name(struct symbolizer *symbolizer, const struct
 	names = get_names(symbolizer, module);
 	symbol = names ? find_symbol(names, lookup_address(frame)) : NULL;
 	return symbol ? symbol->name : NULL;
+}
+
+void symbolizer_set_remote(struct symbolizer *symbolizer, const struct symbolizer_remote *remote)
+{
+	symbolizer->remote = remote ? *remote : (struct symbolizer_remote){ .ask = NULL };
 }
 
 int symbolizer_set_jit_map(struct symbolizer *symbolizer, int fd)

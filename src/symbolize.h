@@ -22,6 +22,19 @@ struct symbol_frame {
 	bool inlined;			/* inlined into the next frame of this list */
 };
 
+#define SYMBOLIZER_MAX_FRAMES 64u	/* of one machine frame */
+
+/* Somebody else who reads modules' files for names. */
+struct symbolizer_remote {
+	/*
+	 * What symbolizer_frame would answer, but for module and build_id: ret and its count, 1 to
+	 * SYMBOLIZER_MAX_FRAMES. Strings are borrowed until the next question. 0 or -errno.
+	 */
+	int (*ask)(void *context, const struct frame *frame,
+		   struct symbol_frame ret[SYMBOLIZER_MAX_FRAMES], size_t *ret_count);
+	void *context;
+};
+
 struct symbolizer;
 /* modules is borrowed and must outlive the symbolizer. 0 or -ENOMEM. */
 int symbolizer_new(struct modules *modules, struct symbolizer **ret) _must_check_;
@@ -33,6 +46,8 @@ void symbolizer_free(struct symbolizer *symbolizer);
  */
 const struct symbol_frame *symbolizer_frame(struct symbolizer *symbolizer,
 					    const struct frame *frame, size_t *ret_count);
+/* From now on remote is asked for what is not known yet; NULL: the files are read here. Copied. */
+void symbolizer_set_remote(struct symbolizer *symbolizer, const struct symbolizer_remote *remote);
 /*
  * The module's file as it is opened for its names; NULL: none can be had. Borrowed, valid for
  * the symbolizer's life.

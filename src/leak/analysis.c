@@ -17,7 +17,7 @@
 #include "src/leak/block_map.h"
 #include "src/leak/groups.h"
 #include "src/leak/heap.h"
-#include "src/leak/holders.h"
+#include "src/leak/holder_texts.h"
 #include "src/leak/mark.h"
 #include "src/leak/roots.h"
 
@@ -288,25 +288,22 @@ static int trace(struct analysis *a)
 	struct holders_input input = { .picture = a->input.picture,
 				       .modules = a->input.modules,
 				       .blocks = a->heap.blocks, .roots = &a->roots };
-	struct holder_chains chains = { .count = 0 };
-	struct holders *holders = NULL;
-	int error = holders_new(&input, &holders);
+	struct holder_texts texts = { .count = 0 };
+	int error = 0;
 
 	report->traced = true;
-	if (!error && blocks_find(a->heap.blocks, a->input.trace_to, &report->trace_block)) {
+	if (blocks_find(a->heap.blocks, a->input.trace_to, &report->trace_block)) {
 		report->trace_kind = mark_kind(a->heap.blocks, report->trace_block.address);
-		error = holders_trace(holders, a->input.trace_to, 0, 0, &chains);
+		error = holder_texts_trace(&input, a->input.trace_to, &texts);
 	}
-	report->trace = calloc(chains.count + 1, sizeof(*report->trace));
-	for (size_t i = 0; report->trace && i < chains.count; i++) {
-		char *text = chains.chain[i].count ? strdup(chains.chain[i].text) : NULL;
-
-		if (text)
-			report->trace[report->trace_count++] = text;
+	report->trace = calloc(texts.count + 1, sizeof(*report->trace));
+	for (size_t i = 0; report->trace && i < texts.count; i++) {
+		if (texts.text[i])
+			report->trace[report->trace_count++] = texts.text[i];
+		texts.text[i] = NULL;
 	}
-	report->trace_cut = chains.cut;
-	holder_chains_done(&chains);
-	holders_free(holders);
+	report->trace_cut = texts.cut;
+	holder_texts_done(&texts);
 	return error;
 }
 

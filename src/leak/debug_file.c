@@ -69,7 +69,7 @@ void debug_file_open(const struct module *module, struct symbolizer *symbolizer,
 	opened = dwarf_file_module(ret->file);
 	find_thread_local(ret, dwfl_module_getelf(opened, &bias));
 	ret->symbol_bias = bias;
-	ret->dwarf = dwfl_module_getdwarf(opened, &bias);
+	ret->dwarf = dwarf_file_dwarf(ret->file, &bias);
 	if (ret->dwarf)
 		ret->dwarf_bias = bias;
 }

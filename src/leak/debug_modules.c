@@ -47,6 +47,7 @@ struct debug_index *debug_modules_get(struct debug_modules *debug, const struct 
 	struct debug_index **grown;
 	uint32_t count = module->id + 31;
 
+	(void)module_read_names(module);
 	if (module->id > debug->count) {
 		grown = reallocarray(debug->index, count, sizeof(struct debug_index *));
 		if (!grown)

@@ -18,13 +18,13 @@
 #include <uthash.h>
 
 #include "src/leak/contents.h"
-#include "src/leak/holders.h"
+#include "src/leak/holder_texts.h"
 #include "src/leak/likely.h"
 #include "src/leak/mark.h"
 #include "src/leak/stale.h"
 #include "src/leak/types.h"
 
-enum { MAX_HOLDERS = 64, HOLDER_SECONDS = 10 };
+enum { MAX_HOLDERS = HOLDER_TEXTS_MAX, HOLDER_SECONDS = 10 };
 #define SPLIT_SHARE	10u		/* a shape that names a tenth of the blocks is an owner */
 #define STALE_MIN	(32u << 20)	/* bytes that may always be read for traces, */
 #define STALE_PART	8u		/* and this part of what marking has read */
@@ -163,8 +163,7 @@ static int name_holders(const struct groups *g, struct leak_report *report)
 				       .seconds = HOLDER_SECONDS };
 	uint64_t address[MAX_HOLDERS];
 	struct leak_group *group[MAX_HOLDERS];
-	struct holder_chains chains = { .count = 0 };
-	struct holders *holders = NULL;
+	struct holder_texts texts;
 	size_t count = 0;
 	int error;
 
@@ -175,14 +174,12 @@ static int name_holders(const struct groups *g, struct leak_report *report)
 		}
 	if (!count)
 		return 0;
-	error = holders_new(&input, &holders);
-	if (!error)
-		error = holders_find(holders, address, count, &chains);
-	for (size_t i = 0; !error && i < chains.count && i < count; i++)
-		if (chains.chain[i].count)
-			group[i]->held_by = strdup(chains.chain[i].text);
-	holder_chains_done(&chains);
-	holders_free(holders);
+	error = holder_texts_find(&input, address, count, &texts);
+	for (size_t i = 0; !error && i < texts.count && i < count; i++) {
+		group[i]->held_by = texts.text[i];
+		texts.text[i] = NULL;
+	}
+	holder_texts_done(&texts);
 	return error;
 }
 

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * session_names.h - names from the files of a target, read in a child that they may kill (apart.h).
+ */
+#ifndef MEMATTACH_SESSION_NAMES_H
+#define MEMATTACH_SESSION_NAMES_H
+
+#include "src/leak/assigned.h"
+#include "src/modules.h"
+#include "src/symbolize.h"
+
+struct session_names;
+/* From now on symbolizer asks the child. Both are borrowed. 0 or -ENOMEM. */
+int session_names_new(struct modules *modules, struct symbolizer *symbolizer,
+		      struct session_names **ret) _must_check_;
+/* symbolizer answers from what it has already. NULL is ignored. */
+void session_names_free(struct session_names *names);
+/* assigned_find in the child; what can't be found out is ASSIGNED_UNKNOWN. 0 or -ENOMEM. */
+int session_names_assigned(struct session_names *names, const struct frame *frame, uint32_t count,
+			   struct assigned *ret) _must_check_;
+
+#endif

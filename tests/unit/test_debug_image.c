@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: MIT */
+/* test_debug_image.c - what is in the copy, what is behind it, and what lies do to it. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "src/debug_image.h"
+
+#define LOADED	0x400u
+
+/* A file of three sections: loaded data, code, and a string without an end. */
+struct file {
+	Elf64_Ehdr header;
+	Elf64_Phdr phdr;
+	uint8_t data[64], code[64];
+	char text[8];
+	Elf64_Shdr section[4];
+};
+
+static void build(struct file *f)
+{
+	*f = (struct file){
+		.header = { .e_ident = { 0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, 1 },
+			    .e_type = ET_DYN, .e_machine = EM_X86_64, .e_version = 1,
+			    .e_phoff = offsetof(struct file, phdr), .e_phnum = 1,
+			    .e_phentsize = sizeof(Elf64_Phdr), .e_ehsize = sizeof(Elf64_Ehdr),
+			    .e_shoff = offsetof(struct file, section), .e_shnum = 4,
+			    .e_shentsize = sizeof(Elf64_Shdr) },
+		.phdr = { .p_type = PT_LOAD, .p_flags = PF_R | PF_X,
+			  .p_filesz = offsetof(struct file, text) },
+		.section = {
+			[1] = { .sh_type = SHT_PROGBITS, .sh_flags = SHF_ALLOC,
+				.sh_offset = offsetof(struct file, data), .sh_size = 64 },
+			[2] = { .sh_type = SHT_PROGBITS, .sh_flags = SHF_ALLOC | SHF_EXECINSTR,
+				.sh_offset = offsetof(struct file, code), .sh_size = 64 },
+			[3] = { .sh_type = SHT_PROGBITS,
+				.sh_offset = offsetof(struct file, text), .sh_size = 8 },
+		},
+	};
+	memset(f->data, 'd', sizeof(f->data));
+	memset(f->code, 'c', sizeof(f->code));
+	memset(f->text, 't', sizeof(f->text));
+}
+
+static int make(const struct file *f)
+{
+	const struct debug_source source = { .fd = -1, .bytes = (const void *)f,
+					     .size = sizeof(*f) };
+
+	return debug_image_make(&source);
+}
+
+static void read_section(int fd, unsigned int index, Elf64_Shdr *ret)
+{
+	Elf64_Ehdr header;
+
+	assert_int_equal(pread(fd, &header, sizeof(header), 0), sizeof(header));
+	assert_int_equal(pread(fd, ret, sizeof(*ret), (off_t)(header.e_shoff +
+			 index * sizeof(*ret))), sizeof(*ret));
+}
+
+/* count bytes at offset are all that one. */
+static void assert_bytes(int fd, uint64_t offset, size_t count, int byte)
+{
+	uint8_t *bytes = calloc(1, count);
+
+	assert_non_null(bytes);
+	assert_int_equal(pread(fd, bytes, count, (off_t)offset), count);
+	for (size_t i = 0; i < count; i++)
+		assert_int_equal(bytes[i], byte);
+	free(bytes);
+}
+
+static void copies_what_names_something(void **state)
+{
+	struct file f;
+	Elf64_Shdr s;
+	int fd;
+
+	(void)state;
+	build(&f);
+	fd = make(&f);
+	assert_true(fd >= 0);
+	read_section(fd, 1, &s);
+	assert_int_equal(s.sh_offset, offsetof(struct file, data));
+	assert_bytes(fd, s.sh_offset, 64, 'd');
+	read_section(fd, 2, &s);
+	assert_bytes(fd, s.sh_offset, 64, 0);		/* code is left out */
+	read_section(fd, 3, &s);
+	assert_int_equal(s.sh_size, 8);
+	assert_bytes(fd, s.sh_offset, 8, 't');
+	assert_bytes(fd, s.sh_offset + 8, DEBUG_IMAGE_SLACK, 0);
+	assert_int_equal(ftruncate(fd, 0), -1);		/* nobody's to change */
+	assert_int_equal(pwrite(fd, "x", 1, 0), -1);
+	close(fd);
+}
+
+/* A file behind a descriptor gives the same image as one in memory. */
+static void from_a_descriptor(void **state)
+{
+	char path[] = "/tmp/memattach-image.XXXXXX";
+	int file = mkstemp(path), fd, other;
+	uint8_t a[32768], b[32768];
+	struct file f;
+	ssize_t n;
+
+	(void)state;
+	assert_true(file >= 0);
+	unlink(path);
+	build(&f);
+	assert_int_equal(write(file, &f, sizeof(f)), sizeof(f));
+	fd = debug_image_make(&(struct debug_source){ .fd = file });
+	other = make(&f);
+	assert_true(fd >= 0 && other >= 0);
+	n = pread(fd, a, sizeof(a), 0);
+	assert_true(n > 0 && n < (ssize_t)sizeof(a));
+	assert_int_equal(pread(other, b, sizeof(b), 0), n);
+	assert_memory_equal(a, b, (size_t)n);
+	close(fd);
+	close(other);
+	close(file);
+}
+
+static void sections_that_lie_are_emptied(void **state)
+{
+	struct file f;
+	Elf64_Shdr s;
+	int fd;
+
+	(void)state;
+	build(&f);
+	f.section[3].sh_size = UINT64_MAX - f.section[3].sh_offset + 1;
+	f.section[2].sh_flags = 0;
+	f.section[2].sh_offset = 1ull << 60;
+	f.section[1].sh_size = 1 << 20;			/* loaded, and longer than the file */
+	fd = make(&f);
+	assert_true(fd >= 0);
+	for (unsigned int i = 1; i < 4; i++) {
+		read_section(fd, i, &s);
+		assert_int_equal(s.sh_size, 0);
+	}
+	close(fd);
+}
+
+static void refuses(void **state)
+{
+	int device = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	struct file f;
+
+	(void)state;
+	build(&f);
+	f.header.e_ident[EI_CLASS] = ELFCLASS32;
+	assert_int_equal(make(&f), -ENOEXEC);
+	build(&f);
+	f.header.e_phnum = 60000;
+	assert_int_equal(make(&f), -ENOEXEC);
+	assert_int_equal(debug_image_make(&(struct debug_source){ .fd = device }),
+			 -ENOEXEC);
+	assert_int_equal(debug_image_make(&(struct debug_source){ -1, (void *)&f, 10 }),
+			 -ENOEXEC);
+	close(device);
+}
+
+/* Ten thousand sections that all are the whole file do not make it ten thousand times as large. */
+static void overlaps_are_bounded(void **state)
+{
+	const size_t count = 10000, bytes = 1 << 20;
+	uint8_t *file = calloc(1, bytes);
+	Elf64_Ehdr *header = (void *)file;
+	Elf64_Shdr *section = (void *)(file + LOADED);
+	struct file f;
+
+	(void)state;
+	assert_non_null(file);
+	build(&f);
+	*header = f.header;
+	header->e_phnum = 0;
+	header->e_shoff = LOADED;
+	header->e_shnum = (uint16_t)count;
+	for (size_t i = 1; i < count; i++)
+		section[i] = (Elf64_Shdr){ .sh_type = SHT_PROGBITS, .sh_size = bytes };
+	assert_int_equal(debug_image_make(&(struct debug_source){ -1, file, bytes }), -EFBIG);
+	free(file);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(copies_what_names_something),
+		cmocka_unit_test(from_a_descriptor),
+		cmocka_unit_test(sections_that_lie_are_emptied),
+		cmocka_unit_test(refuses),
+		cmocka_unit_test(overlaps_are_bounded),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
