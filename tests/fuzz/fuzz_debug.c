@@ -211,13 +211,13 @@ static void ask_locals(struct trial *trial, struct fields *fields)
 	const Elf64_Phdr *code = &trial->subject->code;
 	const uint64_t value[CFI_REGISTERS] = { [CFI_RSP] = 0x1000, [CFI_RBP] = 0x1100 };
 	struct frame_state state = { .value = value, .cfa = 0x1200, .bias = PLACE };
-	Dwarf_Die function;
+	struct debug_function function;
 
 	for (uint64_t at = 0; index && at < code->p_filesz; at += 7) {
 		state.pc = code->p_vaddr + at;
-		if (!debug_index_function(index, state.pc, &function))
+		if (debug_index_function(index, state.pc, &function) != 0)
 			continue;
-		state.function = &function;
+		state.function = &function.die;
 		for (unsigned int i = 0; i < 24; i++) {
 			struct frame_variable wanted = {
 				.wanted_register = i < 16 ? i : FRAME_NO_REGISTER,
