@@ -32,8 +32,9 @@ for options in "" --frees=stacks --leaks; do
 	expect "$STATUS" 0 "exit status"
 	nothing_wrong 5000
 	[ "$options" != --leaks ] || older_known
-	# A thread's cache is no block that the program ever had.
-	json_expect .totals.free_unknown_count 0
+	# A thread's cache is no block that the program ever had. Each of the two that are caught
+	# in the midst of their lives has 20 of its own.
+	[ "$(json .totals.free_unknown_count)" -le 40 ] || fail "too many unknown frees"
 	finished churn
 done
 
