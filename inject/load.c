@@ -37,7 +37,6 @@
 #define MADV_WIPEONFORK 18
 #endif
 #define PAGE 4096ull
-#define DLOPEN_STACK (256ull * 1024)
 #define CALL_LIMIT_NS 3000000000ull
 #define REACH (1ull << 30)
 
@@ -80,7 +79,7 @@ static int borrow_for(const struct attachment *a, const struct load_options *opt
 		return threads_borrow(&a->target, &request, ret);
 	request.tid = options->proven->tid;
 	request.allow = BORROW_ALLOW_BLOCKED | BORROW_ALLOW_RESTART_BLOCK;
-	request.stack_room = DLOPEN_STACK;
+	request.stack_room = THREADS_CALL_STACK;
 	request.expect = &options->proven->registers;
 	request.expect_stack = options->proven->stack;
 	request.expect_stack_bytes = options->proven->stack_bytes;

@@ -18,6 +18,9 @@ struct thread_candidate {
 	uint64_t sp, pc;	/* of a blocked one */
 };
 
+/* What dlopen and dlclose may take of the stack of the thread that calls them for us. */
+#define THREADS_CALL_STACK (256ull * 1024)
+
 /* Fills candidates, best first; the number, or -errno. */
 int threads_rank(const struct target *target, struct thread_candidate *candidates, size_t room);
 /*

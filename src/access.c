@@ -5,7 +5,8 @@
  * leaves nothing in it, and hooks would only slow it down meanwhile.
  * Blocks may have been freed since the picture was made. Their memory may be gone, which is looked
  * for before each slice; or a function of the allocator touches it, which says so. What is
- * written while other words are watched shows in the contents, compared in the end.
+ * written while other words are watched shows in the contents, compared in the end: with the
+ * picture's (access_changes.h), or where there is none any more, the first bytes with themselves.
  * An access is reported by the place *behind* it. That is as a return address, but where a call
  * read its own target: there one is at the first instruction of a function, and the access
  * is its caller's.
@@ -288,15 +289,24 @@ static bool note_end(struct access *a)
 	return a->report->access.ended;
 }
 
+static bool has_changed(const struct access *a, const struct access_block *block)
+{
+	uint64_t hash = hash_contents(a, block);
+
+	if (!hash || !block->contents)
+		return false;
+	return hash != block->contents ||
+	       (a->input->changes &&
+		access_changes_in(a->input->changes, block->address, block->bytes));
+}
+
 static void compare_contents(struct access *a)
 {
 	(void)note_end(a);
 	for (size_t i = 0; !a->report->access.ended && i < a->plan.count; i++) {
 		struct access_block *block = &a->plan.block[i];
-		uint64_t hash = hash_contents(a, block);
 
-		if (block->state == ACCESS_QUIET && hash && block->contents &&
-		    hash != block->contents)
+		if (block->state == ACCESS_QUIET && has_changed(a, block))
 			block->state = ACCESS_CHANGED;
 	}
 }
@@ -382,6 +392,9 @@ static int watch(struct access *a)
 		more = watch_slice(a, &request);
 		memset(&request, 0, sizeof(request));
 	}
+	/* what is written shows without any breakpoint */
+	if (a->report->access.problem[0] && a->input->changes && a->plan.count)
+		more = wait_slice(a, a->end);
 	a->report->access.seconds = now() - a->begin;
 	if (more >= 0)
 		compare_contents(a);

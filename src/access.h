@@ -7,6 +7,7 @@
 #define MEMATTACH_ACCESS_H
 
 #include "inject/hook_plan.h"
+#include "src/access_changes.h"
 #include "src/leak/leak_report.h"
 #include "src/symbolize.h"
 #include "src/target_view.h"
@@ -15,6 +16,7 @@ struct access_input {
 	struct target_view *view;
 	const struct hook_plan *plan;	/* where its allocators are */
 	struct symbolizer *symbolizer;
+	struct access_changes *changes;	/* since the picture, which stays as long; NULL: it is gone */
 	double seconds;
 	bool progress;			/* say on stderr that this takes a while */
 };

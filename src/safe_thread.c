@@ -13,6 +13,7 @@
 #include <sys/mman.h>
 
 #include "inject/arch/x86_64/call_shape.h"
+#include "inject/arch/x86_64/frame.h"
 #include "inject/threads.h"
 #include "src/base/log.h"
 #include "src/frame_names.h"
@@ -193,6 +194,15 @@ static bool blocked(const struct thread_candidate *t)
 	return t->rank == THREAD_BLOCKED || t->rank == THREAD_TIMED;
 }
 
+/* Runtimes have helper threads with some pages of stack; the main thread's grows. */
+static bool has_room(const struct search *s, const struct thread_candidate *t)
+{
+	const struct procmap *map = procmaps_find(&s->in->view->maps, t->sp);
+
+	return !map || t->tid == s->in->view->hello.pid ||
+	       t->sp - map->start >= THREADS_CALL_STACK + FRAME_MAX_BYTES + 4096;
+}
+
 int safe_thread_find(const struct safe_thread_input *input, char ret_why[128])
 {
 	static struct search s;
@@ -222,6 +232,10 @@ int safe_thread_find(const struct safe_thread_input *input, char ret_why[128])
 	for (size_t i = 0, tried = 0; i < s.count && tried < MAX_SAMPLES; i++) {
 		if (!blocked(&s.thread[i]))
 			continue;
+		if (!has_room(&s, &s.thread[i])) {
+			error = not_safe(&s, "its stack is too small");
+			continue;
+		}
 		tried++;
 		error = check_sample(&s, s.thread[i].tid);
 		if (error != -ENOENT)

@@ -189,6 +189,8 @@ static int load(struct session *s)
 		if (!proof && !by_map && s->options->loader == LOADER_DLOPEN)
 			continue;
 		error = try_load(s, proof ? LOADER_DLOPEN : LOADER_MAP);
+		if (error == -ENOTSUP && proof)		/* of that thread's stack */
+			error = -EAGAIN;
 		if (error == -EEXIST && s->state == STATE_PLANNED &&
 		    target_view_refresh(&s->view) >= 0 && plan(s, s->map_only))
 			return -EIO;
@@ -488,6 +490,18 @@ out:
 	}
 }
 
+static void report(struct session *s, bool attach)
+{
+	bool concluded = session_report_conclude(&s->report, &s->watch, &s->exit);
+
+	if (s->leaks.taken) {
+		session_picture_release(s);
+		note_status(s, attach);
+	}
+	if (concluded)
+		session_report_write(&s->report, &s->watch, &s->exit);
+}
+
 /* Only what lies in memory: nothing is hooked, nothing stays in the target for a moment. */
 static int look_for_leaks(struct session *s)
 {
@@ -503,6 +517,7 @@ static int look_for_leaks(struct session *s)
 	if (s->report.leaks && s->leaks.report->heap_count == 0 &&
 	    session_refusal_no_heap(&s->plan, &refusal)) {
 		s->report.leaks = NULL;		/* "0 lost" would be no answer */
+		session_picture_release(s);
 		return refuse(s, &refusal);
 	}
 	note_status(s, true);
@@ -511,7 +526,7 @@ static int look_for_leaks(struct session *s)
 		s->exit = SESSION_TARGET_ENDED;
 	session_report_watched(&s->report);
 	if (s->report.leaks)
-		session_report_end(&s->report, &s->watch, &s->exit);
+		report(s, true);
 	return 0;
 }
 
@@ -525,7 +540,7 @@ static int watch_session(struct session *s)
 		return look_for_leaks(s);
 	attach_and_watch(s);
 	if (s->watching && s->watch.live)
-		session_report_end(&s->report, &s->watch, &s->exit);
+		report(s, false);
 	return 0;
 }
 

@@ -374,6 +374,28 @@ int session_leaks_search(struct session_leaks *l)
 	return error;
 }
 
+/* A copy that has ended has no memory. */
+static bool is_there(const struct picture *picture)
+{
+	const struct procmaps *maps = &picture->maps;
+	char byte;
+
+	for (size_t i = 0; i < maps->count; i++)
+		if (maps->map[i].prot & PROCMAP_R)
+			return pread(picture->mem, &byte, 1, (off_t)maps->map[i].start) == 1;
+	return false;
+}
+
+bool session_leaks_keep_picture(struct session_leaks *l)
+{
+	if (!l->report || l->options->access_seconds <= 0 || l->options->stop_for_picture ||
+	    !is_there(&l->picture))
+		return false;
+	analysis_free(l->analysis);
+	l->analysis = NULL;
+	return true;
+}
+
 int session_leaks_thaw(struct session_leaks *l)
 {
 	if (!l->taken)

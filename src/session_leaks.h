@@ -70,6 +70,11 @@ int session_leaks_search(struct session_leaks *leaks) _must_check_;
 int session_leaks_complete(struct session_leaks *leaks, struct symbolizer *symbolizer,
 			   struct session_names *names, const struct watch *watch,
 			   const struct snapshot *snapshot) _must_check_;
+/*
+ * Ends the search, but keeps the picture for --access, to be given back after that. False: it is
+ * of no use, as there is none, nothing was asked for, or what it is of has ended.
+ */
+bool session_leaks_keep_picture(struct session_leaks *leaks);
 /* Gives the picture back; nothing of it is left in the target. 0 or -errno. */
 int session_leaks_thaw(struct session_leaks *leaks);
 void session_leaks_done(struct session_leaks *leaks);

@@ -40,6 +40,10 @@ void session_picture_search(struct session *s)
 	if (!s->leaks.taken)
 		return;
 	error = session_leaks_search(&s->leaks);
+	if (!error && session_leaks_keep_picture(&s->leaks)) {
+		s->report.leaks = &s->leaks;
+		return;
+	}
 	thaw = session_leaks_thaw(&s->leaks);
 	if (s->leaks.report && !error && !thaw)	/* with --snapshot=stop it is known only now */
 		s->leaks.report->pause_us = s->link.reply.value[1];
@@ -54,4 +58,13 @@ void session_picture_search(struct session *s)
 		(void)session_fail(s, SESSION_DORMANT, "a dead child is left in the target", thaw);
 	if (s->leaks.report && !ended)
 		s->report.leaks = &s->leaks;
+}
+
+void session_picture_release(struct session *s)
+{
+	int error = session_leaks_thaw(&s->leaks);	/* if it was taken */
+
+	/* the report was made before it ended */
+	if (error && error != -ECANCELED)
+		(void)session_fail(s, SESSION_DORMANT, "a dead child is left in the target", error);
 }

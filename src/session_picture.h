@@ -11,7 +11,12 @@
 
 /* Takes it; watch: what was watched, or NULL. s->leaks.taken says whether there is one. */
 void session_picture_take(struct session *s, struct watch *watch);
-/* Searches it and gives it back; s->report then has the leaks, if it was not for nothing. */
+/*
+ * Searches it; s->report then has the leaks, if it was not for nothing. Gives it back, unless it is
+ * of use until their blocks were watched.
+ */
 void session_picture_search(struct session *s);
+/* Gives it back, if that was not done before. */
+void session_picture_release(struct session *s);
 
 #endif

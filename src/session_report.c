@@ -280,8 +280,13 @@ static void close_recording(struct session_report *r, const struct snapshot *sna
 /* Are the suspects still used? What can't be found out is said in the report. */
 static void watch_accesses(const struct session_report *r, int *exit)
 {
+	struct access_changes changes = {
+		.before = r->leaks->picture.mem, .now = r->leaks->view->mem,
+		.pagemap = r->leaks->pagemap, .budget = ACCESS_COMPARED,
+	};
 	struct access_input input = {
 		.view = r->leaks->view, .plan = r->plan, .symbolizer = r->symbolizer,
+		.changes = r->leaks->taken ? &changes : NULL,
 		.seconds = r->options->access_seconds, .progress = isatty(STDERR_FILENO),
 	};
 	int error = access_run(&input, r->leaks->report);
@@ -292,31 +297,39 @@ static void watch_accesses(const struct session_report *r, int *exit)
 		*exit = SESSION_TARGET_ENDED;
 }
 
-void session_report_end(struct session_report *r, struct watch *watch, int *exit)
+bool session_report_conclude(struct session_report *r, struct watch *watch, int *exit)
 {
-	struct snapshot *snapshot;
-	struct report_input input;
 	int error;
 
 	end_progress(r);
 	(void)symbolizer_set_jit_map(r->symbolizer, r->view->jit);	/* none: nothing to name */
 	error = watch_tick(watch);
 	if (!error)
-		error = take(r, watch, &snapshot);
+		error = take(r, watch, &r->last);
 	if (error) {
 		log_error("out of memory: no report");
 		*exit = *exit ? *exit : SESSION_FAILED;
-		return;
+		return false;
 	}
 	if (r->leaks && session_leaks_complete(r->leaks, r->symbolizer, r->names,
-					       watch, snapshot))
+					       watch, r->last))
 		log_error("out of memory: suspects are missing from the leak report");
 	if (r->leaks && r->options->access_seconds > 0)
 		watch_accesses(r, exit);
 	if (r->leaks && r->leaks->report->kind[BLOCK_DEFINITELY_LOST].count &&
 	    *exit == SESSION_OK)
 		*exit = SESSION_LEAKS;
-	input = input_for(r, snapshot, watch);
+	return true;
+}
+
+void session_report_write(struct session_report *r, struct watch *watch, int *exit)
+{
+	struct snapshot *snapshot = r->last;
+	struct report_input input = input_for(r, snapshot, watch);
+	int error;
+
+	snapshot->session.attach_stop_us_max = r->attach_stop_us;
+	snapshot->session.detach_stop_us_max = r->detach_stop_us;
 	if (r->options->trace_to && input.leaks)
 		error = trace_write(stdout, input.leaks, r->options->trace_to, r->options->json);
 	else
@@ -329,6 +342,7 @@ void session_report_end(struct session_report *r, struct watch *watch, int *exit
 	}
 	close_recording(r, snapshot, watch, exit);
 	snapshot_free(snapshot);
+	r->last = NULL;
 }
 
 void session_report_close(struct session_report *r)

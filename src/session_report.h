@@ -23,6 +23,7 @@ struct session_report {
 	enum snapshot_detached detached;
 	struct children_left left;
 	struct session_leaks *leaks;	/* borrowed; NULL: not searched for */
+	struct snapshot *last;		/* between session_report_conclude and its writing */
 	struct snapshot_older older;
 	uint64_t attach_stop_us, detach_stop_us;
 	uint32_t threads_stopped;
@@ -47,8 +48,13 @@ void session_report_watched(struct session_report *report);
 int session_report_interval(struct session_report *report, struct watch *watch) _must_check_;
 void session_report_stops(struct session_report *report, bool attach, uint64_t us,
 			  uint32_t threads);
-/* The final report, on stdout. *exit is changed for leaks and failures. */
-void session_report_end(struct session_report *report, struct watch *watch, int *exit);
+/*
+ * Finds out what the final report says; --access takes its time here. *exit is changed for leaks and
+ * failures. False: there will be none.
+ */
+bool session_report_conclude(struct session_report *report, struct watch *watch, int *exit);
+/* After that was true: the report on stdout, with the stops that are known by now. */
+void session_report_write(struct session_report *report, struct watch *watch, int *exit);
 void session_report_close(struct session_report *report);
 
 #endif

@@ -69,6 +69,7 @@ used called read call_first_word
 used copied read copy_block
 quiet quiet
 quiet freed
+quiet wide
 # two of four blocks that have only their size in common
 group many 1
 json_expect "$group | .verdict, .count" 'still-reachable
@@ -76,7 +77,7 @@ json_expect "$group | .verdict, .count" 'still-reachable
 group many 3
 json_expect "$group | .verdict, .count" 'definitely-lost
 2'
-expect "$(json '.leaks.definitely_lost.count')" 4 "definitely lost"
+expect "$(json '.leaks.definitely_lost.count')" 5 "definitely lost"
 json_expect '[.leaks.groups[] | select(.verdict == "definitely-lost") | .bytes] | add ==
 	'"$(json .leaks.definitely_lost.bytes)" true
 # a bound for a word that is used all the time
@@ -97,6 +98,20 @@ attach_wait
 group freed
 json_expect "$group | .verdict" still-reachable
 json_expect "$group | .access.freed + .access.changed" 1
+
+# Written to, in one word of thousands that are not watched.
+watch_begin --access=5
+tell access w
+attach_wait
+group wide
+json_expect "$group | .verdict" still-reachable
+json_expect "$group | .access.changed, .access.hits" '1
+0'
+pristine_take "$VICTIM"
+attach leaks -p "$VICTIM" --access=1 --json
+pristine_check "$VICTIM"
+group wide
+json_expect "$group | .verdict" definitely-lost
 
 # What it costs the thread that does nothing else but hit a watched word: pairs, watched and not.
 best=0
@@ -151,6 +166,16 @@ json_expect '.leaks.access | .blocks == 0 and (.problem | test("debug registers 
 group hidden
 json_expect "$group | .verdict, .access" 'definitely-lost
 null'
+ended taken
+# What is written shows without them.
+victim taken accessed --breakpoints=4
+attach_begin leaks -p "$VICTIM" --access=4 --json
+sleep 2
+tell taken w
+attach_wait
+group wide
+json_expect "$group | .verdict, .access.changed" 'still-reachable
+1'
 ended taken
 VICTIM_NAME=shared
 victim shared accessed --breakpoints=3

@@ -6,6 +6,7 @@
  * quiet    lost, never touched                    hidden   lost, read every millisecond
  * hot      lost, written in a tight loop          called   lost, its first word is called
  * copied   lost, read by memcpy                   freed    lost, freed when 'f' is told
+ * wide     lost, of 25 pages, one word far inside is written when 'w' is told
  * grown    a list that only grows, written by touch_session()
  * 'm' answers with how fast the tight loop is, in steps per millisecond of its own processor time;
  * 's' starts growing; --breakpoints=N takes so many debug registers for itself first.
@@ -34,7 +35,7 @@ struct session {
 
 /* Bases: block - AWAY. */
 static struct {
-	uint64_t quiet, hidden, hot, called, copied, freed, many[4];
+	uint64_t quiet, hidden, hot, called, copied, freed, wide, many[4];
 } base;
 static struct session *sessions;
 static uint64_t steps;
@@ -75,6 +76,11 @@ VICTIM_FRAME void copy_block(uint64_t from, char *to)
 	/* the pointer is made here and dies here; 64 bytes by a call of libc's memcpy */
 	memcpy(to, victim_seen((void *)(uintptr_t)(from + AWAY)), victim_size(64));
 	__asm__ volatile("" : : : "memory");	/* a call, not a jump */
+}
+
+VICTIM_FRAME void write_inside(uint64_t to)
+{
+	__asm__ volatile("incq 70008(%0,%1)" : : "r"(to), "r"(AWAY) : "memory");
 }
 
 VICTIM_FRAME void free_block(uint64_t from)
@@ -237,6 +243,7 @@ int main(int argc, char **argv)
 	make_lost(&base.called, "called", 500);
 	make_lost(&base.copied, "copied", 64);
 	make_lost(&base.freed, "freed", 700);
+	make_lost(&base.wide, "wide", 100000);
 	for (size_t i = 0; i < 4; i++)	/* of equal size: two are read, two are not */
 		make_lost(&base.many[i], "many", 1000);
 	*(void (**)(void))(uintptr_t)(base.called + AWAY) = do_nothing;
@@ -257,6 +264,8 @@ int main(int argc, char **argv)
 			growing = 1;
 		else if (command == 'f')
 			free_block(base.freed);
+		else if (command == 'w')
+			write_inside(base.wide);
 		wipe_stack();
 	}
 	return 0;

@@ -15,6 +15,7 @@
  * leader	the main thread has ended, workers go on
  * worker	one thread alone has a seccomp filter: mmap and memfd_create kill the process
  * norestart	a filter kills at restart_syscall; one thread sleeps for long
+ * smallstack	threads with 64 KiB of stack wait; the main thread alone has more, and polls
  * Commands of all: 'q' ends and prints "verdict ok|failed".
  * Rejected: more kinds of processes.c, which is about relatives and states; these
  * need commands of their own.
@@ -399,6 +400,32 @@ static void run_norestart(void)
 		;
 }
 
+static void *wait_thread(void *unused)
+{
+	(void)unused;
+	for (;;)
+		poll(NULL, 0, -1);
+	return NULL;
+}
+
+static void run_smallstack(void)
+{
+	struct pollfd input = { .fd = STDIN_FILENO, .events = POLLIN };
+	pthread_attr_t attributes;
+	pthread_t thread;
+
+	if (pthread_attr_init(&attributes) || pthread_attr_setstacksize(&attributes, 64u << 10))
+		victim_fail("pthread_attr_setstacksize");
+	for (int i = 0; i < 4; i++)
+		if (pthread_create(&thread, &attributes, wait_thread, NULL) != 0)
+			victim_fail("pthread_create");
+	victim_ready();
+	do
+		while (poll(&input, 1, 500) == 0)
+			;
+	while (victim_await() != 'q');
+}
+
 int main(int argc, char *argv[])
 {
 	static const struct {
@@ -407,7 +434,8 @@ int main(int argc, char *argv[])
 	} kinds[] = { { "altstack", run_altstack }, { "localstack", run_localstack },
 		      { "share", run_share },
 		      { "spawn", run_spawn },	    { "leader", run_leader },
-		      { "worker", run_worker },	    { "norestart", run_norestart } };
+		      { "worker", run_worker },	    { "norestart", run_norestart },
+		      { "smallstack", run_smallstack } };
 	const char *kind = victim_option(argv, "kind", "");
 
 	(void)argc;

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * access_changes.h - what was written to since the picture of a leak report, page by page.
+ *
+ * The picture's copy shares its pages with the target until one of the two writes, which is the
+ * target, as the copy never runs. Which pages are shared no longer is told by its pagemap, and
+ * costs the target nothing that the picture did not; what changed there, by a look at both.
+ */
+#ifndef MEMATTACH_ACCESS_CHANGES_H
+#define MEMATTACH_ACCESS_CHANGES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "src/base/cleanup.h"
+
+struct access_changes {
+	int before, now;	/* borrowed: memory of the picture and of the target; before -1: none */
+	int pagemap;		/* borrowed: of the picture; -1: all pages are compared */
+	uint64_t budget;	/* bytes that may still be compared */
+};
+
+#define ACCESS_COMPARED	(256ull << 20)	/* a budget: a fifth of a second */
+
+/* True: bytes of [address, address + bytes) differ. False: they do not, or nobody can tell. */
+bool access_changes_in(struct access_changes *changes, uint64_t address, uint64_t bytes);
+
+#endif
