@@ -28,7 +28,7 @@
 #include "src/session_start.h"
 #include "src/session_state.h"
 
-enum { LOAD_TRIES = 40, KEEP_AFTER = 10, PROOF_TRIES = 5, LEAVE_SECONDS = 15 };
+enum { LOAD_TRIES = 40, KEEP_AFTER = 10, PROOF_TRIES = 5, LEAVE_SECONDS = 30 };
 
 #define MAX_EXE_BYTES (1ll << 29)
 #define PAUSE_STEP_NS 1000000ull /* between drains of an idle target; a half-full ring ends it */

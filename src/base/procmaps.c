@@ -4,7 +4,10 @@
  *
  * The kernel promises that addresses never go backwards even when the map
  * changes between two reads (Documentation/filesystems/proc.rst), so anything
- * unsorted or overlapping is refused. Paths are chosen by the target: the text
+ * unsorted or overlapping is refused. Since it reads without the lock of the whole map
+ * (6.17) it does not always keep that: of a process that maps and unmaps all the time, one text in
+ * a thousand has a mapping that begins before the end of the one above it (6.18.44). Then all
+ * is read again. Paths are chosen by the target: the text
  * is cut at newlines first, and only "\012", the one escape that the kernel
  * writes here, is undone; a file whose name really ends in " (deleted)" can't
  * be told from a deleted one, and callers that open it compare dev and inode.
@@ -19,6 +22,7 @@
 #define PROCMAPS_FIRST_BYTES (64u << 10)
 #define PROCMAPS_MAX_BYTES   (256u << 20)
 #define PAGE_BYTES           4096u
+#define READ_TRIES	     20
 #define HOLE_DISTANCE        (64u << 10)
 #define HOLE_STACK_ROOM      (1ull << 30)
 #define HOLE_HEAP_ROOM       (1ull << 40)
@@ -240,7 +244,7 @@ static int read_text(int fd, char **text, size_t *ret_length)
 	return 0;
 }
 
-int procmaps_read(int fd, struct procmaps *ret)
+static int read_once(int fd, struct procmaps *ret)
 {
 	struct procmaps maps = { 0 };
 	size_t length = 0;
@@ -251,6 +255,15 @@ int procmaps_read(int fd, struct procmaps *ret)
 		return r;
 	}
 	return parse_take(&maps, length, ret);
+}
+
+int procmaps_read(int fd, struct procmaps *ret)
+{
+	int r = -EBADMSG;
+
+	for (int i = 0; i < READ_TRIES && r == -EBADMSG; i++)
+		r = read_once(fd, ret);
+	return r;
 }
 
 void procmaps_done(struct procmaps *maps)

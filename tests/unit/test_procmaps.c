@@ -8,10 +8,19 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "src/base/procmaps.h"
+
+#define MANY_BYTES	(1u << 20)
 
 static void parse(const char *text, struct procmaps *ret)
 {
@@ -261,6 +270,63 @@ static void hole_never_beyond_user_space(void **state)
 			 0);
 }
 
+static void *map_and_unmap(void *unused)
+{
+	unsigned int seed = 1;
+
+	for (;;) {
+		char *m = mmap(NULL, MANY_BYTES, PROT_READ | PROT_WRITE,
+			       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		size_t at = (size_t)rand_r(&seed) % 100 * 4096;
+
+		if (m == MAP_FAILED)
+			continue;
+		(void)mprotect(m + at, 4096 * (1 + (size_t)rand_r(&seed) % 100), PROT_READ);
+		(void)munmap(m + (size_t)rand_r(&seed) % 100 * 4096, 4096);
+		(void)munmap(m, MANY_BYTES);
+	}
+	return unused;
+}
+
+static _Noreturn void never_stand_still(pid_t parent)
+{
+	pthread_t thread;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent)
+		_exit(99);
+	for (int i = 0; i < 3; i++)
+		if (pthread_create(&thread, NULL, map_and_unmap, NULL))
+			_exit(99);
+	for (;;)
+		pause();
+}
+
+/* Some in a thousand texts are not sorted, on kernels that read without the map's lock. */
+static void read_while_it_changes(void **state)
+{
+	pid_t parent = getpid(), child = fork();
+	char path[64];
+	int fd, bad = 0;
+
+	(void)state;
+	if (child == 0)
+		never_stand_still(parent);
+	assert_true(child > 0);
+	snprintf(path, sizeof(path), "/proc/%d/maps", child);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	for (int i = 0; fd >= 0 && i < 10000; i++) {
+		_cleanup_(procmaps_done) struct procmaps maps = { 0 };
+
+		bad += procmaps_read(fd, &maps) != 0;
+	}
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+	assert_true(fd >= 0);
+	close(fd);
+	assert_int_equal(bad, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -272,6 +338,7 @@ int main(void)
 		cmocka_unit_test(read_own_maps_twice),
 		cmocka_unit_test(read_many_mappings),
 		cmocka_unit_test(read_refuses_other_files),
+		cmocka_unit_test(read_while_it_changes),
 		cmocka_unit_test(find_at_edges),
 		cmocka_unit_test(hole_below_is_preferred),
 		cmocka_unit_test(hole_above),
