@@ -15,7 +15,7 @@
 #include "src/base/cleanup.h"
 
 struct access_changes {
-	int before, now;	/* borrowed: memory of the picture and of the target; before -1: none */
+	int before, now;	/* borrowed: memory of the picture (-1: none), of the target */
 	int pagemap;		/* borrowed: of the picture; -1: all pages are compared */
 	uint64_t budget;	/* bytes that may still be compared */
 };

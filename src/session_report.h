@@ -49,8 +49,8 @@ int session_report_interval(struct session_report *report, struct watch *watch) 
 void session_report_stops(struct session_report *report, bool attach, uint64_t us,
 			  uint32_t threads);
 /*
- * Finds out what the final report says; --access takes its time here. *exit is changed for leaks and
- * failures. False: there will be none.
+ * Finds out what the final report says; --access takes its time here. *exit is changed for
+ * leaks and failures. False: there will be none.
  */
 bool session_report_conclude(struct session_report *report, struct watch *watch, int *exit);
 /* After that was true: the report on stdout, with the stops that are known by now. */

@@ -163,10 +163,11 @@ uint64_t picture_skip_hole(const struct picture *picture, uint64_t address)
 
 uint64_t picture_hole_bytes(const struct picture *picture, uint64_t low, uint64_t high)
 {
-	const struct range *hole = ranges_at_or_above(&picture->holes, low);
+	const struct ranges *holes = &picture->holes;
+	const struct range *hole = ranges_at_or_above(holes, low);
 	uint64_t bytes = 0;
 
-	for (; hole && hole < picture->holes.range + picture->holes.count && hole->low < high; hole++)
+	for (; hole && hole < holes->range + holes->count && hole->low < high; hole++)
 		bytes += (hole->high < high ? hole->high : high) -
 			 (hole->low > low ? hole->low : low);
 	return bytes;

@@ -16,7 +16,9 @@ done
 finished small
 if command -v node >/dev/null 2>&1; then
 	background node node -e 'let kept = []; console.log("ready");
-		setInterval(() => { kept.push(Buffer.alloc(1000)); if (kept.length > 1000) kept = []; }, 5)'
+		setInterval(() => {
+			kept.push(Buffer.alloc(1000)); if (kept.length > 1000) kept = [];
+		}, 5)'
 	await 20 grep -q ready "$WORK/node.out" || fail "node does not start"
 	for _ in 1 2 3; do
 		attach -p "$LAST" -d 0.3 --json

@@ -2,7 +2,8 @@
 """hold_picture.py TARGET COMMAND...: runs memattach, stops its analyst while it reads the picture.
 
 Prints "MEMATTACH KEEPER ANALYST PICTURE" (process ids) once the analyst is stopped, and waits for
-the end of memattach, whose exit status is its own. Status 99: no picture was seen.
+the end of memattach, whose exit status is its own. Where memattach was done before it could be
+stopped it is run again. Status 99: no picture was seen.
 """
 import os
 import signal
@@ -11,6 +12,8 @@ import sys
 import time
 
 PATIENCE = 60.0
+SETTLED = 0.3
+TRIES = 10
 
 
 def read(path):
@@ -45,21 +48,32 @@ def seek(target, command):
     return None
 
 
+def hold(target, arguments):
+    """The command, and what seek saw of it, or None if it was too quick for us."""
+    command = subprocess.Popen(arguments, stdin=subprocess.DEVNULL)
+    seen = seek(target, command)
+    if not seen:
+        return command, None
+    keeper, analyst, picture = seen
+    os.kill(analyst, signal.SIGSTOP)
+    time.sleep(SETTLED)  # it may just have said that it needs the picture no longer
+    if traced_by(picture, keeper):
+        return command, seen
+    os.kill(analyst, signal.SIGCONT)
+    return command, None
+
+
 def main(target, arguments):
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGQUIT):
         signal.signal(number, signal.SIG_DFL)
-    command = subprocess.Popen(arguments, stdin=subprocess.DEVNULL)
-    seen = seek(int(target), command)
-    if seen:
-        keeper, analyst, picture = seen
-        os.kill(analyst, signal.SIGSTOP)
-        if traced_by(picture, keeper):
+    for _ in range(TRIES):
+        command, seen = hold(int(target), arguments)
+        if seen:
             print(command.pid, *seen, file=sys.stderr, flush=True)
-        else:
-            os.kill(analyst, signal.SIGCONT)
-            seen = None
-    status = command.wait()
-    return 99 if seen is None else status if status >= 0 else 128 - status
+        status = command.wait()
+        if seen:
+            return status if status >= 0 else 128 - status
+    return 99
 
 
 if __name__ == "__main__":

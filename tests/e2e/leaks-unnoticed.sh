@@ -52,7 +52,7 @@ no_findings() {
 }
 
 # What the target closes is closed, though the picture lives.
-victim held waiter --kind=held --ballast=64
+victim held waiter --kind=held --ballast=160
 peer=$(children_of "$VICTIM")
 picture_hold "$VICTIM"
 tell held k
@@ -64,7 +64,7 @@ no_child_stays "$VICTIM" "$peer"
 finished held
 
 # So it is when the target ends.
-victim held waiter --kind=held --ballast=64
+victim held waiter --kind=held --ballast=160
 picture_hold "$VICTIM"
 tell held x
 peer_saw 1000
@@ -74,7 +74,7 @@ expect "$STATUS" 4 "exit status for a target that ended"
 no_findings
 
 # And when another program takes its place, which then runs undisturbed.
-victim held waiter --kind=held --ballast=64
+victim held waiter --kind=held --ballast=160
 peer=$(children_of "$VICTIM")
 picture_hold "$VICTIM"
 tell held e
@@ -87,7 +87,7 @@ timeout 30 "$MEMATTACH" cleanup -p "$VICTIM" 2>"$ERRORS" || fail "cleanup"
 no_child_stays "$VICTIM" "$peer"
 
 # A picture that somebody else kills is the end of the report, not of the target.
-victim held waiter --kind=none --ballast=64
+victim held waiter --kind=none --ballast=160
 pristine_take "$VICTIM"
 picture_hold "$VICTIM"
 kill -KILL "$PICTURE"
