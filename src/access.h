@@ -16,7 +16,7 @@ struct access_input {
 	struct target_view *view;
 	const struct hook_plan *plan;	/* where its allocators are */
 	struct symbolizer *symbolizer;
-	struct access_changes *changes;	/* since the picture, which stays as long; NULL: it is gone */
+	struct access_changes *changes;	/* since the picture, which is kept; NULL: it is not */
 	double seconds;
 	bool progress;			/* say on stderr that this takes a while */
 };
