@@ -9,6 +9,8 @@
  * Holes and not filled ranges are kept: of a dense heap there is nothing to keep. Their number
  * is bounded, as a hostile target can have one at every other page: the smallest are given up
  * then, and read. A thread's stack pointer tells whether the kernel's word can be trusted at all.
+ * What is read from the running process is another matter: collectors move what lives into pages
+ * that were empty a moment ago, and when it is looked for there, seconds later, it must be seen.
  */
 #include "src/leak/picture.h"
 
@@ -23,12 +25,14 @@
 #define MAX_HOLES	(2u << 20)	/* 32 MiB */
 #define MAX_BY_ENTRY	(32ull << 40)	/* half a minute */
 #define RANGES		1024u		/* of one call */
+#define LEAST_LIVE	(64ull << 20)	/* smaller holes of what still runs are read */
 
 struct finder {
 	struct picture *picture;
 	const struct pagemap *pagemap;
 	struct ranges holes;
 	uint64_t least;		/* bytes of a hole that is worth being kept */
+	uint64_t begin;		/* of the mapping at hand: no hole reaches below it */
 	uint64_t left;		/* bytes of address space that may still be asked for by entry */
 	struct pagemap_range range[RANGES];
 };
@@ -48,7 +52,7 @@ static int add_hole(struct finder *f, uint64_t low, uint64_t high)
 {
 	struct range *last = f->holes.count ? &f->holes.range[f->holes.count - 1] : NULL;
 
-	if (last && last->high == low && low < high) {
+	if (last && last->low >= f->begin && last->high == low && low < high) {
 		last->high = high;
 		return 0;
 	}
@@ -95,6 +99,20 @@ static int find_in(struct finder *f, uint64_t low, uint64_t high)
 	return error;
 }
 
+/* Those of the mapping at hand. They are the last ones. */
+static void keep_large(struct finder *f)
+{
+	size_t first = f->holes.count, kept;
+
+	while (first && f->holes.range[first - 1].low >= f->begin)
+		first--;
+	kept = first;
+	for (size_t i = first; i < f->holes.count; i++)
+		if (f->holes.range[i].high - f->holes.range[i].low >= LEAST_LIVE)
+			f->holes.range[kept++] = f->holes.range[i];
+	f->holes.count = kept;
+}
+
 /* Empty where it has no page? */
 static bool is_anonymous(const struct procmap *map)
 {
@@ -110,10 +128,14 @@ static int find_all(struct finder *f, const struct pagemap *own, const struct pa
 
 	for (size_t i = 0; !error && i < picture->maps.count; i++) {
 		const struct procmap *map = &picture->maps.map[i];
+		bool runs = ranges_contain(&picture->live_ranges, map->start);
 
-		f->pagemap = ranges_contain(&picture->live_ranges, map->start) ? live : own;
+		f->pagemap = runs ? live : own;
+		f->begin = map->start;
 		if (is_anonymous(map))
 			error = find_in(f, map->start, map->end);
+		if (runs)
+			keep_large(f);
 	}
 	return error;
 }
