@@ -17,6 +17,7 @@
 struct access_changes {
 	int before, now;	/* borrowed: memory of the picture (-1: none), of the target */
 	int pagemap;		/* borrowed: of the picture; -1: all pages are compared */
+	int pagemap_now;	/* borrowed: of the target; -1: it may get page tables by it */
 	uint64_t budget;	/* bytes that may still be compared */
 };
 

@@ -282,7 +282,8 @@ static void watch_accesses(const struct session_report *r, int *exit)
 {
 	struct access_changes changes = {
 		.before = r->leaks->picture.mem, .now = r->leaks->view->mem,
-		.pagemap = r->leaks->pagemap, .budget = ACCESS_COMPARED,
+		.pagemap = r->leaks->pagemap, .pagemap_now = r->leaks->view->pagemap,
+		.budget = ACCESS_COMPARED,
 	};
 	struct access_input input = {
 		.view = r->leaks->view, .plan = r->plan, .symbolizer = r->symbolizer,

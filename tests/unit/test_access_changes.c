@@ -42,6 +42,7 @@ static int setup(void **state)
 		.before = leak_picture_open_file(p->child, "mem"),
 		.now = leak_picture_open_file(getpid(), "mem"),
 		.pagemap = leak_picture_open_file(p->child, "pagemap"),
+		.pagemap_now = leak_picture_open_file(getpid(), "pagemap"),
 		.budget = ACCESS_COMPARED,
 	};
 	*state = p;
@@ -55,6 +56,7 @@ static int teardown(void **state)
 	close(p->changes.before);
 	close(p->changes.now);
 	close(p->changes.pagemap);
+	close(p->changes.pagemap_now);
 	kill(p->child, SIGKILL);
 	waitpid(p->child, NULL, 0);
 	return munmap(p->memory, PAGES * PAGE);
@@ -67,7 +69,7 @@ static bool changed(struct pair *p, size_t offset, size_t bytes)
 	bool found = access_changes_in(&p->changes, address, bytes);
 
 	/* the pagemap saves work, and changes nothing */
-	blind.pagemap = -1;
+	blind.pagemap = blind.pagemap_now = -1;
 	assert_int_equal(access_changes_in(&blind, address, bytes), found);
 	return found;
 }
@@ -114,6 +116,32 @@ static void compares_what_was_written(void **state)
 	assert_true(before - p->changes.budget < 8 * PAGE);
 }
 
+/* Neither in the child nor here: it stays so. What came since is seen. */
+static void empty_pages_stay_empty(void **state)
+{
+	struct pair *p = *state, fresh;
+	uint64_t before = p->changes.budget, entry = 0;
+
+	madvise(p->memory, PAGES * PAGE, MADV_DONTNEED);
+	fresh = *p;
+	fresh.child = fork();
+	if (fresh.child == 0)
+		leak_picture_stand(getppid());
+	fresh.changes.before = leak_picture_open_file(fresh.child, "mem");
+	fresh.changes.pagemap = leak_picture_open_file(fresh.child, "pagemap");
+	assert_false(access_changes_in(&fresh.changes, (uintptr_t)p->memory, PAGES * PAGE));
+	assert_int_equal(fresh.changes.budget, before);
+	assert_int_equal(pread(fresh.changes.pagemap_now, &entry, 8,
+			       (off_t)((uintptr_t)p->memory / PAGE * 8)), 8);
+	assert_int_equal(entry >> 62, 0);
+	p->memory[9 * PAGE] = 1;
+	assert_true(access_changes_in(&fresh.changes, (uintptr_t)p->memory, PAGES * PAGE));
+	close(fresh.changes.before);
+	close(fresh.changes.pagemap);
+	kill(fresh.child, SIGKILL);
+	waitpid(fresh.child, NULL, 0);
+}
+
 static void keeps_to_its_budget(void **state)
 {
 	struct pair *p = *state;
@@ -134,6 +162,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(finds_a_byte, setup, teardown),
 		cmocka_unit_test_setup_teardown(is_not_fooled, setup, teardown),
 		cmocka_unit_test_setup_teardown(compares_what_was_written, setup, teardown),
+		cmocka_unit_test_setup_teardown(empty_pages_stay_empty, setup, teardown),
 		cmocka_unit_test_setup_teardown(keeps_to_its_budget, setup, teardown),
 	};
 
