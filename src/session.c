@@ -461,7 +461,7 @@ static void know_older(struct session *s)
 	int error = session_older_take(&s->leaks, &s->watch, &s->report.older);
 
 	if (error)
-		(void)session_fail(s, SESSION_DORMANT, "a dead child is left in the target", error);
+		session_picture_is_left(s, error);
 }
 
 static void attach_and_watch(struct session *s)
@@ -498,6 +498,8 @@ static void report(struct session *s, bool attach)
 		session_picture_release(s);
 		note_status(s, attach);
 	}
+	if (s->picture_left && s->report.detached == SNAPSHOT_PRISTINE)
+		s->report.detached = SNAPSHOT_DORMANT;
 	if (concluded)
 		session_report_write(&s->report, &s->watch, &s->exit);
 }

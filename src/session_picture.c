@@ -11,6 +11,12 @@
 
 #include <errno.h>
 
+void session_picture_is_left(struct session *s, int error)
+{
+	(void)session_fail(s, SESSION_DORMANT, "a dead child is left in the target", error);
+	s->picture_left = true;
+}
+
 void session_picture_take(struct session *s, struct watch *watch)
 {
 	int error = target_view_refresh(&s->view);
@@ -28,8 +34,7 @@ void session_picture_take(struct session *s, struct watch *watch)
 	}
 	(void)session_fail(s, refused ? SESSION_REFUSED : SESSION_FAILED, "no leak report", error);
 	if (session_leaks_thaw(&s->leaks))	/* half of one is none */
-		(void)session_fail(s, SESSION_DORMANT, "a dead child is left in the target",
-				   -EBUSY);
+		session_picture_is_left(s, -EBUSY);
 }
 
 void session_picture_search(struct session *s)
@@ -55,7 +60,7 @@ void session_picture_search(struct session *s)
 	if (error && !ended)
 		(void)session_fail(s, SESSION_FAILED, "searching for leaks", error);
 	if (thaw && thaw != -ECANCELED)
-		(void)session_fail(s, SESSION_DORMANT, "a dead child is left in the target", thaw);
+		session_picture_is_left(s, thaw);
 	if (s->leaks.report && !ended)
 		s->report.leaks = &s->leaks;
 }
@@ -66,5 +71,5 @@ void session_picture_release(struct session *s)
 
 	/* the report was made before it ended */
 	if (error && error != -ECANCELED)
-		(void)session_fail(s, SESSION_DORMANT, "a dead child is left in the target", error);
+		session_picture_is_left(s, error);
 }

@@ -9,6 +9,8 @@
 
 #include "src/session_state.h"
 
+/* A dead child stays behind, says error: the target is not as it was. */
+void session_picture_is_left(struct session *s, int error);
 /* Takes it; watch: what was watched, or NULL. s->leaks.taken says whether there is one. */
 void session_picture_take(struct session *s, struct watch *watch);
 /*

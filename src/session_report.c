@@ -329,6 +329,7 @@ void session_report_write(struct session_report *r, struct watch *watch, int *ex
 	struct report_input input = input_for(r, snapshot, watch);
 	int error;
 
+	snapshot->session.detached = r->detached;
 	snapshot->session.attach_stop_us_max = r->attach_stop_us;
 	snapshot->session.detach_stop_us_max = r->detach_stop_us;
 	if (r->options->trace_to && input.leaks)

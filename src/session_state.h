@@ -27,6 +27,7 @@ struct session {
 	bool map_only;		/* the plan is for the map loader */
 	struct session_report report;
 	struct session_leaks leaks;
+	bool picture_left;	/* dead, and still a child of the target's */
 	enum attachment_loader loader;
 	int ring_fd;
 	uint64_t shim_base;
