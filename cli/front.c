@@ -191,10 +191,10 @@ struct program {
 };
 
 static int run_keeper(struct target *target, const struct session_options *options,
-		      const struct program *program)
+		      const struct program *program, pid_t front)
 {
 	struct analyst analyst = { .options = options, .target = target };
-	struct keeper_options keeper = { .respawn = restart_for_cleanup,
+	struct keeper_options keeper = { .front = front, .respawn = restart_for_cleanup,
 					 .end_analyst = end_analyst,
 					 .begin_child = begin_child, .end_child = end_child,
 					 .context = &analyst };
@@ -234,7 +234,7 @@ static pid_t start_keeper(struct target *target, const struct session_options *o
 	(void)prctl(PR_SET_PDEATHSIG, SIGTERM);
 	if (getppid() != parent)
 		_exit(SESSION_FAILED);
-	_exit(run_keeper(target, options, program));
+	_exit(run_keeper(target, options, program, parent));
 }
 
 static void block_signals(sigset_t *set)

@@ -2,12 +2,15 @@
 /*
  * keeper_access.c - the requests that watch words of the target. Between the two the keeper does
  * its other work; what the analyst does not end is ended with the next, or with the keeper.
+ * Who asked to stop before the first of them has ended what came before; asked again, it ends
+ * these. It is passed on once more for that, and at once where nobody is left to ask.
  */
 #include "inject/keeper_private.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 int keeper_on_access_begin(struct keeper *k, const struct proto_message *request,
 			   struct reply *reply)
@@ -19,8 +22,12 @@ int keeper_on_access_begin(struct keeper *k, const struct proto_message *request
 	if (request->payload_bytes != sizeof(wanted))
 		return -EPROTO;
 	memcpy(&wanted, k->payload, sizeof(wanted));
-	if (wanted.first)
-		k->access_unwanted = false;
+	if (wanted.first) {
+		k->picture_searched = true;
+		k->access_unwanted = getppid() != k->options->front;
+		k->stop_wanted = k->access_unwanted;
+		k->stop_noted = false;
+	}
 	error = access_watch_begin(&k->in.at.target, &wanted, &k->access, &began);
 	if (error) {
 		access_watch_explain(error, k->in.problem, sizeof(k->in.problem));

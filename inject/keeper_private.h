@@ -25,6 +25,7 @@ struct keeper {
 	struct freeze freeze;		/* the picture that the analyst reads; child 0: none */
 	struct freeze_gadgets gadgets;	/* it was made with */
 	bool picture_unwanted;		/* the user has asked to stop since it was made */
+	bool picture_searched;		/* that is over; it is still compared with */
 	const char *picture_ended;	/* why, if it was before the analyst had done with it */
 	struct access_watch access;	/* the words that are being watched */
 	bool access_unwanted;		/* the user has asked to stop since the first of them */

@@ -201,7 +201,7 @@ int keeper_on_freeze(struct keeper *k, const struct proto_message *request, stru
 		error = inject_enter(&k->in, INJECT_RECORD);
 	if (error)
 		return error;
-	k->picture_unwanted = false;
+	k->picture_unwanted = k->picture_searched = false;
 	k->picture_ended = NULL;
 	error = freeze_begin(&k->in.at.target, &k->gadgets, way,
 			     tracee_now_ns() + FREEZE_LIMIT_NS, &k->freeze);
@@ -243,7 +243,7 @@ void keeper_tend_picture(struct keeper *k)
 	if (!has_picture(k))
 		return;
 	note_end(k);
-	if (!k->picture_ended && k->picture_unwanted)
+	if (!k->picture_ended && k->picture_unwanted && !k->picture_searched)
 		k->picture_ended = "stopped before its memory was read";
 	if (k->picture_ended)
 		(void)keeper_thaw(k);

@@ -334,13 +334,13 @@ static bool choose(struct access *a, struct access_begin *ret)
 	return a->slice.count > 0;
 }
 
-/* Waits for the end of the slice, or of the target. */
+/* Waits for the end of the slice, of the target, or of the user's patience. */
 static int wait_slice(struct access *a, double until)
 {
 	struct keeper_link *link = a->input->view->link;
 	int error = 0;
 
-	while (!error && !link->target_gone && now() < until)
+	while (!error && !link->target_gone && !link->stop_wanted && now() < until)
 		error = keeper_link_poll(link, (int)((until - now()) * 1e3) + 1);
 	return error;
 }
@@ -385,6 +385,7 @@ static int watch(struct access *a)
 	struct access_begin request = { .first = 1 };
 	int more = 1;
 
+	a->input->view->link->stop_wanted = false;	/* of what came before */
 	note_contents(a);
 	a->begin = now();
 	a->end = a->begin + a->input->seconds;

@@ -144,6 +144,26 @@ json_expect "$growing | .access.accessed >= 1 and (.access.disproved | not)" tru
 json_expect "$growing | [.access.places[].frames[].function] | index(\"touch_session\") != null" \
 	true
 
+# A child that can't be waited for, as its parent is stopped by job control, is no pristine target.
+watch_begin --access=3
+kill -STOP "$VICTIM_SELF"
+attach_wait
+expect "$STATUS" 5 "exit status with a dead child left"
+json_valid
+json_expect .session.detached dormant
+kill -CONT "$VICTIM_SELF"
+"$MEMATTACH" cleanup -p "$VICTIM" >"$WORK/cleanup" 2>&1 || fail "cleanup: $(cat "$WORK/cleanup")"
+pristine_check "$VICTIM"
+
+# Nobody waits for the report any more: nothing is kept for it.
+watch_begin --access=60
+watching=$(attach_processes | grep -vx "$ATTACH")
+kill -KILL "$ATTACH"
+for each in $watching; do
+	await 20 is_gone "$each" || fail "process $each goes on without its parent"
+done
+pristine_check "$VICTIM"
+
 # The end of the target, and of the user's patience, end it and not the report.
 watch_begin --access=60
 attach_end INT
@@ -173,6 +193,17 @@ attach_begin leaks -p "$VICTIM" --access=4 --json
 sleep 2
 tell taken w
 attach_wait
+group wide
+json_expect "$group | .verdict, .access.changed" 'still-reachable
+1'
+# The user's patience ends that, too, and what was written until then shows.
+attach_begin leaks -p "$VICTIM" --access=60 --json
+sleep 2
+tell taken w
+sleep 1
+attach_end INT
+expect "$STATUS" 1 "exit status after an interrupt"
+json_expect '.leaks.access.seconds < 30' true
 group wide
 json_expect "$group | .verdict, .access.changed" 'still-reachable
 1'
