@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 int recording_db_errno(sqlite3 *db, int result)
@@ -98,10 +99,13 @@ int recording_db_put(sqlite3_stmt *statement, const struct cell *cell, unsigned 
 int recording_db_open(const char *path, sqlite3 **ret)
 {
 	_cleanup_free_ char *uri = NULL;
+	struct stat file;
 	int err;
 
-	if (access(path, R_OK) < 0)
+	if (access(path, R_OK) < 0 || stat(path, &file) < 0)
 		return -errno;
+	if (S_ISFIFO(file.st_mode))	/* to open it waits for a writer, whoever asks us to end */
+		return -EBADMSG;
 	err = recording_db_errno(NULL, sqlite3_open_v2(path, ret, SQLITE_OPEN_READONLY, NULL));
 	if (*ret)
 		sqlite3_limit(*ret, SQLITE_LIMIT_LENGTH, MAX_VALUE_BYTES);

@@ -51,6 +51,9 @@ wrong report --show-bytes=64 recording
 wrong -p "$VICTIM" -d 1 --history=recording
 wrong -p "$VICTIM" --leaks -d 0 --history=recording
 wrong leaks -p "$VICTIM" --history=recording
+mkfifo "$WORK/pipe"
+wrong -p "$VICTIM" --leaks -d 1 --history="$WORK/pipe"
+wrong report "$WORK/pipe"
 wrong run --history=recording -- true
 wrong check -p "$VICTIM" --history=recording
 wrong report --history=one two
