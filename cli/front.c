@@ -231,6 +231,7 @@ static pid_t start_keeper(struct target *target, const struct session_options *o
 	if (pid != 0)
 		return pid;
 	(void)setsid();
+	(void)signal(SIGXFSZ, SIG_IGN);		/* a limit of file sizes is an error like others */
 	(void)prctl(PR_SET_PDEATHSIG, SIGTERM);
 	if (getppid() != parent)
 		_exit(SESSION_FAILED);

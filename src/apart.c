@@ -14,6 +14,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -46,6 +47,8 @@ struct apart {
 	unsigned int deaths;
 	uint64_t spent_us;
 	struct apart_answer answer;
+	double until;		/* 0: for ever */
+	bool late;		/* an answer is still to come, which nobody wants any more */
 };
 
 /* ---- what is said ---- */
@@ -239,6 +242,9 @@ int apart_new(const struct apart_work *work, struct apart **ret)
 	return 0;
 }
 
+/* By somebody else, or for want of memory: no file is to blame for it. */
+static const char was_killed[] = "was killed";
+
 /* It ends when it sees its socket closed. How it ended, or NULL as it should. */
 static const char *end_child(struct apart *apart)
 {
@@ -247,6 +253,8 @@ static const char *end_child(struct apart *apart)
 
 	cleanup_fd(&apart->socket);
 	apart->socket = -1;
+	apart->late = false;
+	apart->spent_us = 0;
 	/* one that was taken over may stay: we are not allowed to kill, and it ends with us */
 	for (int i = 0; apart->child > 0 && i < END_TRIES; i++) {
 		if (waitpid(apart->child, &status, WNOHANG) != 0)
@@ -254,6 +262,8 @@ static const char *end_child(struct apart *apart)
 		(void)nanosleep(&pause, NULL);
 	}
 	apart->child = 0;
+	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)
+		return was_killed;
 	if (WIFSIGNALED(status))
 		return WTERMSIG(status) == SIGPROF || WTERMSIG(status) == SIGALRM ?
 		       "took too long" : "crashed";
@@ -310,13 +320,53 @@ static int begin_child(struct apart *apart)
 	return 0;
 }
 
+void apart_until(struct apart *apart, double time)
+{
+	apart->until = time;
+}
+
+/* 0 there is something to read; -EAGAIN not in time. Who is to end says so by an end of file. */
+static int await_answer(const struct apart *apart)
+{
+	struct pollfd answer = { .fd = apart->socket, .events = POLLIN };
+	struct timespec t;
+	double left;
+
+	do {
+		(void)clock_gettime(CLOCK_MONOTONIC, &t);
+		left = apart->until - (double)t.tv_sec - (double)t.tv_nsec / 1e9;
+		if (poll(&answer, 1, left > 0 ? (int)(left * 1e3) + 1 : 0) > 0)
+			return 0;
+	} while (left > 0);
+	return -EAGAIN;
+}
+
+/* What was not waited for comes first, and goes nowhere. */
+static int drop_late(struct apart *apart)
+{
+	struct header header;
+	int error = apart->until > 0 ? await_answer(apart) : 0;
+
+	if (!error)
+		error = receive(apart->socket, &header, &apart->answer);
+	apart->late = error == -EAGAIN;
+	return error;
+}
+
 static int exchange(struct apart *apart, const void *question, size_t bytes, int *ret_result)
 {
 	struct header header = { .bytes = (uint32_t)bytes };
-	int error = send_all(apart->socket, &header, sizeof(header)) ?:
-		    send_all(apart->socket, question, bytes) ?:
-		    receive(apart->socket, &header, &apart->answer);
+	int error = apart->late ? drop_late(apart) : 0;
 
+	if (!error)
+		error = send_all(apart->socket, &header, sizeof(header)) ?:
+			send_all(apart->socket, question, bytes);
+	if (!error && apart->until > 0) {
+		error = await_answer(apart);
+		apart->late = error == -EAGAIN;
+	}
+	if (!error)
+		error = receive(apart->socket, &header, &apart->answer);
 	if (error)
 		return error;
 	apart->spent_us += header.cpu_us > QUESTION_US ? header.cpu_us - QUESTION_US : 0;
@@ -327,8 +377,8 @@ static int exchange(struct apart *apart, const void *question, size_t bytes, int
 /* True when another child may do better. */
 static bool recover(struct apart *apart, const char *how)
 {
-	apart->spent_us = 0;
-	if (++apart->deaths <= MAX_DEATHS && apart->work.blame(apart->work.context, how))
+	if (++apart->deaths <= MAX_DEATHS &&
+	    (how == was_killed || apart->work.blame(apart->work.context, how)))
 		return true;
 	apart->deaths = MAX_DEATHS + 1;
 	return false;
@@ -346,9 +396,11 @@ int apart_ask(struct apart *apart, const void *question, size_t bytes, struct ap
 		error = apart->child ? 0 : begin_child(apart);
 		if (!error)
 			error = exchange(apart, question, bytes, &result);
+		if (!error || error == -EAGAIN)
+			break;
+		how = end_child(apart);	/* half an answer is as bad as none */
 		if (error != -EPIPE)
 			break;
-		how = end_child(apart);
 		error = -ECHILD;
 		if (!recover(apart, how ? how : "gave up"))
 			break;

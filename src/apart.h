@@ -56,8 +56,13 @@ void apart_free(struct apart *apart);
 /* The next question is answered by a child that knows what this process knows then. */
 void apart_renew(struct apart *apart);
 /*
- * Asks. The answer is borrowed until the next question. 0; -ECHILD every child died, or none can
- * be made; what answer returned; -ENOMEM.
+ * Nothing is waited for beyond that time (CLOCK_MONOTONIC, seconds; 0: as long as it takes): who is
+ * asked for too long answers -EAGAIN to that and all else, until he has done with it.
+ */
+void apart_until(struct apart *apart, double time);
+/*
+ * Asks. The answer is borrowed until the next question. 0; -EAGAIN not in time; -ECHILD every child
+ * died, or none can be made; what answer returned; -ENOMEM.
  */
 int apart_ask(struct apart *apart, const void *question, size_t bytes,
 	      struct apart_reader *ret) _must_check_;

@@ -70,6 +70,28 @@ int session_leaks_open_history(struct session_leaks *l)
 	return -ENOTDIR;
 }
 
+/* What is newer than the picture is not missing in it: view->maps are older. */
+static int note_uncopied(struct session_leaks *l)
+{
+	const struct ranges *live = &l->picture.live_ranges;
+	const struct range *end = live->range ? live->range + live->count : NULL;
+	const struct procmaps *before = &l->view->maps;
+	int error = 0;
+
+	ranges_done(&l->uncopied);
+	for (size_t i = 0; !error && i < before->count; i++) {
+		const struct procmap *map = &before->map[i];
+		const struct range *r = ranges_at_or_above(live, map->start);
+		bool counts = (map->prot & PROCMAP_W) && !(map->prot & PROCMAP_SHARED);
+
+		for (; counts && !error && r && r < end && r->low < map->end; r++)
+			error = ranges_add(&l->uncopied, r->low > map->start ? r->low : map->start,
+					   r->high < map->end ? r->high : map->end);
+	}
+	ranges_normalize(&l->uncopied);
+	return error;
+}
+
 /* What the picture has no copy of. */
 static int add_live(struct session_leaks *l)
 {
@@ -79,7 +101,8 @@ static int add_live(struct session_leaks *l)
 	/* an ended target keeps nothing */
 	if (error)
 		return error == -ENOMEM ? error : 0;
-	return picture_add_live(&l->picture, fcntl(l->view->mem, F_DUPFD_CLOEXEC, 0), &maps);
+	error = picture_add_live(&l->picture, fcntl(l->view->mem, F_DUPFD_CLOEXEC, 0), &maps);
+	return error ? error : note_uncopied(l);
 }
 
 static int open_picture(struct session_leaks *l, struct keeper_link *link)
@@ -363,12 +386,40 @@ static void name_uncovered(struct session_leaks *l)
 	}
 }
 
+/*
+ * Memory that is younger than the rest: a collector has let go of things in it meanwhile, and what
+ * they led to looks lost. So nothing is surely lost then.
+ */
+static void doubt_late(struct session_leaks *l)
+{
+	struct leak_report *report = l->report;
+	struct leak_sum *possibly = &report->kind[BLOCK_POSSIBLY_LOST];
+
+	for (size_t i = 0; i < l->uncopied.count; i++)
+		report->late_bytes += l->uncopied.range[i].high - l->uncopied.range[i].low -
+				      picture_hole_bytes(&l->picture, l->uncopied.range[i].low,
+							 l->uncopied.range[i].high);
+	if (!report->late_bytes)
+		return;
+	for (int kind = BLOCK_POSSIBLY_LOST + 1; kind < BLOCK_KINDS; kind++) {
+		possibly->count += report->kind[kind].count;
+		possibly->bytes += report->kind[kind].bytes;
+		report->kind[kind] = (struct leak_sum){ 0, 0 };
+	}
+	for (size_t i = 0; i < report->group_count; i++)
+		if (report->group[i].verdict == LEAK_DEFINITELY_LOST)
+			report->group[i].verdict = LEAK_POSSIBLY_LOST;
+	leak_report_sort(report);
+}
+
 int session_leaks_search(struct session_leaks *l)
 {
 	int error = analysis_search(l->analysis, &l->report);
 
 	if (!error)
 		name_uncovered(l);
+	if (!error)
+		doubt_late(l);
 	if (!error && l->options->show_bytes)
 		error = session_contents_keep(l);
 	return error;
@@ -419,6 +470,7 @@ void session_leaks_done(struct session_leaks *l)
 	leak_report_free(l->report);
 	history_free(l->history);
 	session_contents_done(l);
+	ranges_done(&l->uncopied);
 	l->known = NULL;
 	l->report = NULL;
 	l->history = NULL;

@@ -29,6 +29,7 @@ struct session_leaks {
 	const struct hook_plan *plan;
 	struct picture picture;
 	int pagemap;			/* of the picture; -1 */
+	struct ranges uncopied;		/* what was there before it, and it has no copy of */
 	bool taken;
 	bool torn;			/* an allocator was at work in the picture; try another */
 	int late;			/* pictures of which a record did not come in time */

@@ -194,6 +194,11 @@ int session_names_new(struct modules *modules, struct symbolizer *symbolizer,
 	return 0;
 }
 
+void session_names_until(struct session_names *names, double time)
+{
+	apart_until(names->apart, time);
+}
+
 static int ask_nobody(void *context, const struct frame *frame,
 		      struct symbol_frame ret[SYMBOLIZER_MAX_FRAMES], size_t *ret_count)
 {

@@ -13,6 +13,11 @@ struct session_names;
 /* From now on symbolizer asks the child. Both are borrowed. 0 or -ENOMEM. */
 int session_names_new(struct modules *modules, struct symbolizer *symbolizer,
 		      struct session_names **ret) _must_check_;
+/*
+ * Names that are not known by that time (CLOCK_MONOTONIC seconds; 0: as long as it takes) are left
+ * out, to be asked for again: for reports between which the rings have to be emptied.
+ */
+void session_names_until(struct session_names *names, double time);
 /* symbolizer answers from what it has already. NULL is ignored. */
 void session_names_free(struct session_names *names);
 /* assigned_find in the child; what can't be found out is ASSIGNED_UNKNOWN. 0 or -ENOMEM. */

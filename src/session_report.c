@@ -18,6 +18,7 @@
 #include "src/report/trace.h"
 #include "src/version.h"
 
+#define NAMES_SECONDS 1	/* after five without being emptied the keeper takes us for hung */
 #define LIVES_STEP 1.1	/* from one look at all live blocks to the next: a tenth of the session */
 
 static double clock_seconds(clockid_t clock)
@@ -246,8 +247,10 @@ int session_report_interval(struct session_report *r, struct watch *watch)
 	show_progress(r, snapshot);
 	input = input_for(r, snapshot, watch);
 	if (r->options->plain && !r->options->json) {
+		session_names_until(r->names, clock_seconds(CLOCK_MONOTONIC) + NAMES_SECONDS);
 		(void)report_find("live")->write(stdout, &input);
 		(void)fflush(stdout);
+		session_names_until(r->names, 0);
 	}
 	snapshot_free(snapshot);
 	return 0;

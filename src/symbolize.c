@@ -67,12 +67,14 @@ struct symbolizer {
 	uint32_t jit_generation;
 	struct symbolizer_remote remote;
 	struct symbol_frame unknown;	/* answer when there is no memory for a better one */
+	struct symbol_frame not_yet;	/* answer when there was no time for one */
 };
 
 /* What is found out about one frame, before it is kept. */
 struct answer {
 	struct symbol_frame frame[CU_MAX_FRAMES];
 	size_t count;
+	bool not_yet;		/* ask again another time */
 };
 
 int symbolizer_new(struct modules *modules, struct symbolizer **ret)
@@ -359,9 +361,10 @@ static void answer_remote(struct symbolizer *symbolizer, const struct frame *fra
 {
 	const struct symbolizer_remote *remote = &symbolizer->remote;
 	struct symbol_frame *at = answer->frame;
+	int error = remote->ask(remote->context, frame, at, &answer->count);
 
-	if (remote->ask(remote->context, frame, at, &answer->count) < 0) {
-		*answer = (struct answer){ .count = 1 };
+	if (error < 0) {
+		*answer = (struct answer){ .count = 1, .not_yet = error == -EAGAIN };
 		finish(answer, module->path, module->build_id, lookup_address(frame), 0);
 		return;
 	}
@@ -417,6 +420,11 @@ const struct symbol_frame *symbolizer_frame(struct symbolizer *symbolizer,
 	HASH_FIND(hh, symbolizer->cache, &key, sizeof(key), cached);
 	if (!cached) {
 		find_answer(symbolizer, frame, &answer);
+		if (answer.not_yet) {
+			symbolizer->not_yet = answer.frame[0];
+			*ret_count = 1;
+			return &symbolizer->not_yet;
+		}
 		cached = keep(symbolizer, &key, &answer);
 	}
 	*ret_count = cached ? cached->count : 1;

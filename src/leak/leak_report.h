@@ -97,6 +97,11 @@ struct leak_report {
 	bool covers_older_blocks;	/* every allocator found was covered */
 	uint64_t pause_us, scanned_bytes;
 	uint64_t unread_shared_bytes;	/* writable shared memory: not searched for pointers */
+	/*
+	 * Kept from children (MADV_DONTFORK), so read from the running process after all else: what
+	 * is lost is called possibly lost at the most. Not in recordings.
+	 */
+	uint64_t late_bytes;
 	double seconds;			/* that the analysis took */
 	struct leak_sum kind[BLOCK_KINDS];	/* by enum block_kind */
 	struct leak_sum suppressed;

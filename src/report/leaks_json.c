@@ -191,6 +191,7 @@ static void put_searched(struct emit *emit, const struct leak_report *leaks)
 	emit_uint(emit, "pause_us", leaks->pause_us);
 	emit_uint(emit, "scanned_bytes", leaks->scanned_bytes);
 	emit_uint(emit, "unread_shared_bytes", leaks->unread_shared_bytes);
+	emit_uint(emit, "late_bytes", leaks->late_bytes);
 	put_sum(emit, "definitely_lost", &leaks->kind[BLOCK_DEFINITELY_LOST]);
 	put_sum(emit, "indirectly_lost", &leaks->kind[BLOCK_INDIRECTLY_LOST]);
 	put_sum(emit, "possibly_lost", &leaks->kind[BLOCK_POSSIBLY_LOST]);

@@ -80,6 +80,18 @@ try_node() {
 	look node "$LAST" 0
 }
 
+# Its collector is at work all the time, in memory that no copy of it has.
+try_busy_node() {
+	installed node || return 0
+	background node node -e 'let kept = []; console.log("ready"); setInterval(() => {
+		for (let i = 0; i < 2000; i++)
+			kept.push({ a: Buffer.alloc(9000), b: new Uint8Array(100), c: "x" + i });
+		if (kept.length > 20000) kept = kept.slice(10000);
+	}, 10)'
+	said node
+	look "busy node" "$LAST" 0
+}
+
 # Blocked in the middle of its output, and waiting for more to look up.
 try_git() {
 	installed git || return 0
@@ -161,6 +173,7 @@ try_compiler() {
 try_python
 try_perl
 try_node
+try_busy_node
 try_git
 try_servers
 try_compiler

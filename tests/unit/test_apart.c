@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "src/apart.h"
@@ -28,8 +29,12 @@ static int answer(void *context, const void *question, size_t bytes, struct apar
 	char what = bytes ? *(const char *)question : '\0';
 	pid_t self = getpid();
 
-	if (what == 'k' && !lab->healed)
+	if (what == 'k' && !lab->healed)	/* no sanitizer looks at that one */
+		(void)kill(self, SIGTRAP);
+	if (what == 'x')
 		(void)kill(self, SIGKILL);
+	if (what == 's')
+		(void)usleep(500000);
 	if (what == 'e' && !lab->healed)
 		_exit(1);
 	while (what == 'l' && !lab->healed)
@@ -139,6 +144,54 @@ static void gives_up(void **state)
 	apart_free(lab.apart);
 }
 
+/* Whom somebody else kills is made anew, and no file is blamed for it. */
+static void killed_children_blame_nobody(void **state)
+{
+	struct lab lab;
+
+	(void)state;
+	begin(&lab, 1, 1000);
+	assert_int_equal(ask(&lab, "a"), 0);
+	assert_int_equal(kill(lab.child, SIGKILL), 0);
+	assert_int_equal(ask(&lab, "a"), 0);
+	assert_int_equal(lab.blamed, 0);
+	assert_int_equal(ask(&lab, "x"), -ECHILD);
+	assert_int_equal(lab.blamed, 0);
+	apart_free(lab.apart);
+}
+
+static double now(void)
+{
+	struct timespec t;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+static void late_answers_go_nowhere(void **state)
+{
+	struct lab lab;
+	pid_t first;
+
+	(void)state;
+	begin(&lab, 1, 2);
+	assert_int_equal(ask(&lab, "a"), 0);
+	first = lab.child;
+	apart_until(lab.apart, now() + 0.05);
+	assert_int_equal(ask(&lab, "s"), -EAGAIN);
+	assert_int_equal(ask(&lab, "a"), -EAGAIN);
+	apart_until(lab.apart, now() + 60);
+	assert_int_equal(ask(&lab, "n"), -ENOENT);	/* and not what "s" was answered */
+	apart_until(lab.apart, now());
+	assert_int_equal(ask(&lab, "s"), -EAGAIN);
+	apart_until(lab.apart, 0);
+	assert_int_equal(ask(&lab, "n"), -ENOENT);
+	assert_int_equal(ask(&lab, "a"), 0);
+	assert_int_equal(lab.child, first);
+	assert_int_equal(lab.blamed, 0);
+	apart_free(lab.apart);
+}
+
 static void lies_in_answers(void **state)
 {
 	static const struct {
@@ -189,6 +242,8 @@ int main(void)
 		cmocka_unit_test(one_child_answers_all),
 		cmocka_unit_test(dead_children_are_replaced),
 		cmocka_unit_test(gives_up),
+		cmocka_unit_test(killed_children_blame_nobody),
+		cmocka_unit_test(late_answers_go_nowhere),
 		cmocka_unit_test(lies_in_answers),
 		cmocka_unit_test(long_texts_are_cut),
 	};
