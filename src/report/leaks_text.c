@@ -100,8 +100,8 @@ static void put_search(FILE *out, const struct report_input *input)
 			human_bytes((double)leaks->unread_shared_bytes).text);
 	if (leaks->late_bytes)
 		fprintf(out, "  %-10s%s that the process keeps from copies of it (MADV_DONTFORK) "
-			"were read later\n  %-10sthan the rest: nothing is called more than possibly "
-			"lost; --snapshot=stop has all in one moment\n", "",
+			"were read later\n  %-10sthan the rest: nothing is called more than "
+			"possibly lost; --snapshot=stop has all in one moment\n", "",
 			human_bytes((double)leaks->late_bytes).text, "");
 	for (uint32_t i = 0; i < leaks->heap_count && i < LEAK_MAX_HEAPS; i++)
 		put_heap(out, style, &leaks->heap[i]);
