@@ -84,7 +84,7 @@ json_expect '[.leaks.groups[] | select(.verdict == "definitely-lost") | .bytes] 
 json_expect '.leaks.access.hits < 1000' true
 
 # For people.
-attach leaks -p "$VICTIM" --access=2
+attach leaks -p "$VICTIM" --access=5
 expect "$STATUS" 1 "exit status"
 grep -qE '^    not accessed in .* \(1 block watched, .*\)$' "$REPORT" || fail "no quiet block"
 grep -q 'still used.*: not lost, its pointer is hidden' "$REPORT" || fail "no used block"
