@@ -55,7 +55,7 @@ watch_begin() {
 VICTIM_NAME=access
 victim access accessed
 pristine_take "$VICTIM"
-attach leaks -p "$VICTIM" --access=6 --json
+attach leaks -p "$VICTIM" --access=14 --json
 problem=$(json '.leaks.access.problem // empty')
 [ -z "$problem" ] || skip "no hardware breakpoints here: $problem"
 expect "$STATUS" 1 "exit status"
@@ -84,7 +84,7 @@ json_expect '[.leaks.groups[] | select(.verdict == "definitely-lost") | .bytes] 
 json_expect '.leaks.access.hits < 1000' true
 
 # For people.
-attach leaks -p "$VICTIM" --access=5
+attach leaks -p "$VICTIM" --access=10
 expect "$STATUS" 1 "exit status"
 grep -qE '^    not accessed in .* \(1 block watched, .*\)$' "$REPORT" || fail "no quiet block"
 grep -q 'still used.*: not lost, its pointer is hidden' "$REPORT" || fail "no used block"
@@ -134,7 +134,7 @@ done
 
 # Growing, and in use; sampling after a watch.
 tell access s
-attach -p "$VICTIM" --leaks -d 4 --exact --access=4 --json
+attach -p "$VICTIM" --leaks -d 4 --exact --access=12 --json
 [ "$STATUS" -le 1 ] || fail "exit status $STATUS"
 json_valid
 json_expect .session.detached pristine
