@@ -76,8 +76,8 @@ try_victims() {
 		look leaky $kind --begins
 	done
 	look leaky_mimalloc aligned --begins
-	# not leaky_mimalloc aligned: what stands before an aligned pointer may be a leftover link
-	# to the next block of the page, which then looks reachable (docs/LEAKS.md, 9): 1 of 100 runs
+	# not leaky_mimalloc aligned: what stands before an aligned pointer may be a leftover
+	# link to the next block of the page, which then looks reachable (docs/LEAKS.md, 9)
 	watch leaky huge
 }
 
