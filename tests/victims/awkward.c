@@ -16,8 +16,8 @@
  * worker	one thread alone has a seccomp filter: mmap and memfd_create kill the process
  * norestart	a filter kills at restart_syscall; one thread sleeps for long
  * smallstack	threads with 64 KiB of stack wait; the main thread alone has more, and polls
- * ending	threads allocate, wait for some milliseconds at the most, and end; others take their place
- * deep		one thread computes, then holds a block further down its stack and makes a call
+ * ending	threads allocate, wait a few milliseconds, and end; others take their place
+ * deep		one thread computes, then holds a block further down its stack in a call
  * Commands of all: 'q' ends and prints "verdict ok|failed".
  * Rejected: more kinds of processes.c, which is about relatives and states; these
  * need commands of their own.
