@@ -19,6 +19,7 @@
 #include "inject/hook_planner.h"
 #include "inject/link_map.h"
 #include "inject/shim_image.h"
+#include "src/apart.h"
 #include "src/base/log.h"
 #include "src/safe_thread.h"
 #include "src/sandbox.h"
@@ -623,6 +624,7 @@ int session_run(const struct session_options *options, int socket)
 	s->options = options;
 	s->ring_fd = -1;
 	keeper_link_init(&s->link, socket);
+	apart_withhold(socket);
 	session_leaks_init(&s->leaks, options, &s->view, &s->plan);
 	if (sandbox_enter() != 0) {
 		log_error("the analyst could not give up its privileges");
