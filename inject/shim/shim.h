@@ -16,6 +16,7 @@
  *	table.c		addresses of live sampled blocks
  *	live_bits.c	exact mode: which frees are suspect
  *	stack_copy.c	how much stack may be read, and reading it
+ *	calls.c		every call with its arguments and times, where that is asked for
  *	record.c	room in a ring, and the record in it
  *	wait.c		the reader is asleep; a ring is full
  */
@@ -54,6 +55,7 @@ enum shim_call_state {
 	SHIM_FREED	= 1u << 2,	/* realloc: the old block was counted as freed */
 	SHIM_ANNOUNCED	= 1u << 3,	/* a record went out before the call: undo it on failure */
 	SHIM_UNMAPPING	= 1u << 4,	/* control.unmaps_begun was raised */
+	SHIM_TRACED	= 1u << 5,	/* the call itself is recorded when it has returned */
 };
 
 /* Completes what shim_hooks.S left to C: entry, span, thread; state 0. */
@@ -74,6 +76,15 @@ bool shim_map_begin(struct shim_call *call, enum ring_shape shape);
 void shim_map_end(struct shim_call *call, enum ring_shape shape);
 bool shim_module_begin(struct shim_call *call, enum ring_shape shape);
 void shim_module_end(struct shim_call *call, enum ring_shape shape);
+
+/*
+ * control.calls. begin: last in a begin() of a call that is not nested, in RING_MODE_ALL:
+ * true if the call is traced, and so needs its frame; returned: first in end(); end: last.
+ */
+bool shim_trace_begin(const struct ring_control *control, struct shim_call *call);
+void shim_trace_returned(struct shim_call *call);
+void shim_trace_end(struct ring_control *control, const struct shim_call *call,
+		    enum ring_shape shape);
 
 /* True if call comes from the code of its own class of functions: not to be recorded. */
 bool shim_is_nested(const struct ring_control *control, const struct shim_call *call,
@@ -133,6 +144,8 @@ struct shim_event {
 	uint64_t interval;	/* RING_ALLOC */
 	uint32_t align_log2;
 	bool with_stack;	/* RING_FREE: with its stack, if there is room to spare */
+	const struct ring_call *call;	/* RING_CALL */
+	uint32_t tid;
 };
 /*
  * Records event if this is an epoch's time and a ring has room (or gets some,
