@@ -4,8 +4,8 @@
  *
  * For a log of calls (control.calls), beside the records that say what became of
  * blocks: failures and free(NULL) change nothing and have no such record, a free's goes out
- * before the call. Where no log is asked for, all of it is one load of a line that
- * is read anyway.
+ * before the call. Where no log is asked for, all of it is a load of a line that is read anyway,
+ * and two branches.
  *
  * The times lie as near to the original as can be: what we record, or wait for,
  * before and after it is not the allocator's time.
@@ -14,23 +14,12 @@
 
 #include <asm/unistd.h>
 
-bool shim_trace_begin(const struct ring_control *control, struct shim_call *call)
+void shim_trace_start(struct shim_call *call)
 {
 	uint32_t cpu;
 
-	if (!shim_load(&control->calls))
-		return false;
 	call->state |= SHIM_TRACED;
 	call->begin = arch_clock(&cpu);
-	return true;
-}
-
-void shim_trace_returned(struct shim_call *call)
-{
-	uint32_t cpu;
-
-	if (call->state & SHIM_TRACED)
-		call->end = arch_clock(&cpu);
 }
 
 /* By system call: what libc keeps of it lies where each libc wants it. */
@@ -43,8 +32,8 @@ static uint32_t thread_id(const struct ring_control *control)
 	return (uint32_t)arch_syscall(__NR_gettid, argument);
 }
 
-void shim_trace_end(struct ring_control *control, const struct shim_call *call,
-		    enum ring_shape shape)
+void shim_trace_record(struct ring_control *control, const struct shim_call *call,
+		       enum ring_shape shape)
 {
 	struct ring_call traced = { .begin = call->begin, .end = call->end };
 	struct shim_event event = {
@@ -54,13 +43,13 @@ void shim_trace_end(struct ring_control *control, const struct shim_call *call,
 		.call = &traced,
 	};
 
-	if (!(call->state & SHIM_TRACED) || shim_control() != control)
+	if (shim_control() != control)
 		return;
 	for (uint32_t i = 0; i < 6; i++)
 		traced.argument[i] = call->argument[i];
 	/* it has just been written through its first argument */
 	if (shape == RING_SHAPE_POSIX_MEMALIGN && (uint32_t)call->result == 0)
 		event.old_address = *(const uint64_t *)call->argument[0];
-	event.tid = thread_id(control);
+	event.size = thread_id(control);
 	shim_record(control, call, &event);
 }

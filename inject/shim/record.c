@@ -244,7 +244,8 @@ static void fill(const struct ring_control *control, const struct shim_call *cal
 		shim_stack_copy(control, call, plan, (uint8_t *)(stack + 1));
 	}
 	if (event->kind == RING_CALL) {
-		record->size = ring_call_detail(shim_load(&place->head->lost_call), event->tid);
+		record->size = ring_call_detail(shim_load(&place->head->lost_call),
+						(uint32_t)event->size);
 		arch_copy_words(record + 1, event->call, RING_LINE / 8);
 	}
 	record->flags = event->flags | plan->flags;

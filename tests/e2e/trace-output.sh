@@ -35,15 +35,18 @@ SINK=/dev/null
 broken 'no space left.*choose another place' -o /dev/full
 mkfifo "$WORK/pipe"
 SINK=$WORK/pipe
-READER='head -n 3 <"$WORK/pipe" >"$WORK/head"'
+READER='head -n 3 <"$WORK/pipe" >"$WORK/head" &'
 broken 'nobody reads'
 READER=
-attach trace -p "$$" -o "$WORK/none/log"
+victim refused truth_c
+pristine_take "$VICTIM"
+attach trace -p "$VICTIM" -o "$WORK/none/log"
 expect "$STATUS" 2 "exit status of a bad place"
 said_one_line 'choose another place'
-attach trace -p "$$" -o "$WORK/pipe"
+attach trace -p "$VICTIM" -o "$WORK/pipe"
 expect "$STATUS" 2 "exit status of a pipe without a reader"
 said_one_line 'nobody reads'
+pristine_check "$VICTIM"
 
 # slow OPTIONS: the log has no reader until the victim is done; then all of it is read.
 slow() {
