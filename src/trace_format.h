@@ -18,7 +18,7 @@ struct trace_scene {
 	const struct ticks *ticks;
 	bool color;
 	double begin_time;	/* seconds since 1970 */
-	double latest;		/* seconds: times never go back, though the clock's rate is refined */
+	double latest;		/* seconds: times never go back when the rate is refined */
 };
 /* Calls that are lines of the log, and those that are none, by why: rings full, queue full. */
 struct trace_counts {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* trace_numbers.c - see trace_numbers.h. Flags by name as far as they are known, the rest in hex. */
+/* trace_numbers.c - see trace_numbers.h. Flags that have no name here are in hex. */
 #include "src/trace_numbers.h"
 
 #include <errno.h>

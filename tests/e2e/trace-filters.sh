@@ -40,7 +40,7 @@ expect "$(shown true)" "$(noted '.[0] == "free"')" "calls by give_back"
 filtered ".thread == \$tid" --thread=SELF
 filtered '.frames[-1].module | endswith("/traced")' --module=traced
 expect "$(shown true)" "$(noted true)" "calls by the program"
-line=$(grep -n '^	kept\[i\]\|kept\[i\] = malloc' "$SRCDIR/tests/victims/traced.c" | cut -d: -f1)
+line=$(sed -n '/kept\[i\] = malloc/=' "$SRCDIR/tests/victims/traced.c")
 filtered ".frames[0].line == $line" --site="traced.c:$line"
 expect "$(shown '.call == "malloc"')" 3 "calls at a line"
 

@@ -39,7 +39,7 @@ static void sizes_and_failures(void **state)
 	call = call_of(RING_SHAPE_CALLOC, UINT64_MAX / 4, 8, 0);
 	assert_false(trace_size(&call, &bytes));
 	assert_true(trace_failed(&call));
-	/* realloc(p, 0) that returns NULL gave p back; realloc(p, 1) failed, realloc(NULL, 0) too */
+	/* that returns NULL: realloc(p, 0) gave p back, realloc(p, 1) and (NULL, 0) failed */
 	call = call_of(RING_SHAPE_REALLOC, 0xa0, 0, 0);
 	assert_false(trace_failed(&call));
 	assert_int_equal(trace_taken(&call), 0xa0);

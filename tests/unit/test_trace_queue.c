@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_trace_queue.c - the order of a log of calls, when calls overlap, never end, or are too many. */
+/* test_trace_queue.c - the order of a log of calls, when they overlap, never end, are too many. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
