@@ -261,6 +261,7 @@ int trace_log_pump(struct trace_log *log)
 	}
 	log->now = reader_time(log->in.watch->reader);
 	write_lines(log);
+	trace_out_flush(log->out);
 	if (!log->error)
 		log->error = trace_out_error(log->out);
 	return log->error;
@@ -341,15 +342,17 @@ static bool announce(struct trace_log *log, const struct event *event)
 	return trace_queue_announce(log->queue, &line);
 }
 
-/* Calls of this ring that are missing since its last one. */
+/*
+ * Calls of this ring that are missing since its last one. What two writers saw of the count may
+ * be in another order than their records.
+ */
 static void note_losses(struct trace_log *log, const struct event *event)
 {
 	uint32_t *seen = &log->lost[event->ring % RING_MAX_RINGS];
-	uint32_t lost = ring_call_lost(event->size);
-	struct trace_line line = { .kind = TRACE_LOST, .time = event->time,
-				   .count = lost - *seen };
+	uint32_t lost = ring_call_lost(event->size), more = lost - *seen;
+	struct trace_line line = { .kind = TRACE_LOST, .time = event->time, .count = more };
 
-	if (line.count && trace_queue_remark(log->queue, &line))
+	if (more && more < 1u << 31 && trace_queue_remark(log->queue, &line))
 		*seen = lost;
 }
 

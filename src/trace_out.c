@@ -27,6 +27,7 @@ struct trace_out {
 	size_t first, count;	/* bytes[first ..] modulo room */
 	int error;
 	bool ending;
+	bool flush;		/* until all is written */
 	char bytes[];
 };
 
@@ -36,7 +37,8 @@ static size_t await_bytes(struct trace_out *out, const char **ret)
 	size_t count;
 
 	pthread_mutex_lock(&out->lock);
-	while (out->count == 0 && !out->ending && !out->error)
+	while ((out->count == 0 || (out->count < CHUNK && !out->flush)) && !out->ending &&
+	       !out->error)
 		pthread_cond_wait(&out->filled, &out->lock);
 	count = out->error ? 0 : out->count < CHUNK ? out->count : CHUNK;
 	if (count > out->room - out->first)
@@ -52,6 +54,7 @@ static void took_bytes(struct trace_out *out, ssize_t written, int error)
 	if (written > 0) {
 		out->first = (out->first + (size_t)written) % out->room;
 		out->count -= (size_t)written;
+		out->flush = out->flush && out->count > 0;
 	} else if (error != EINTR && error != EAGAIN) {
 		out->error = error ? -error : -EIO;
 		out->count = 0;
@@ -149,11 +152,30 @@ int trace_out_put(struct trace_out *out, const void *bytes, size_t count)
 	pthread_mutex_lock(&out->lock);
 	error = out->error ? out->error : out->room - out->count < count ? -EAGAIN : 0;
 	if (!error && count) {
+		bool woken = out->count >= CHUNK;
+
 		copy_in(out, bytes, count);
-		pthread_cond_signal(&out->filled);
+		if (!woken && out->count >= CHUNK)
+			pthread_cond_signal(&out->filled);
 	}
 	pthread_mutex_unlock(&out->lock);
 	return error;
+}
+
+/* pre: the lock is held. */
+static void flush(struct trace_out *out)
+{
+	if (out->count == 0 || out->flush)
+		return;
+	out->flush = true;
+	pthread_cond_signal(&out->filled);
+}
+
+void trace_out_flush(struct trace_out *out)
+{
+	pthread_mutex_lock(&out->lock);
+	flush(out);
+	pthread_mutex_unlock(&out->lock);
 }
 
 int trace_out_error(struct trace_out *out)
@@ -178,6 +200,7 @@ void trace_out_wait(struct trace_out *out, unsigned int milliseconds)
 	until.tv_sec += milliseconds / 1000 + until.tv_nsec / 1000000000;
 	until.tv_nsec %= 1000000000;
 	pthread_mutex_lock(&out->lock);
+	flush(out);
 	while (!out->error && out->count > out->room / 4 * 3 &&
 	       pthread_cond_timedwait(&out->emptied, &out->lock, &until) == 0)
 		;
@@ -189,6 +212,7 @@ int trace_out_finish(struct trace_out *out)
 	int error;
 
 	pthread_mutex_lock(&out->lock);
+	flush(out);
 	while (!out->error && out->count > 0)
 		pthread_cond_wait(&out->emptied, &out->lock);
 	error = out->error;

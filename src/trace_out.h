@@ -22,6 +22,8 @@ void trace_out_free(struct trace_out *out);
  * -errno of an earlier write (-EPIPE nobody reads any more): nothing will be written any more.
  */
 int trace_out_put(struct trace_out *out, const void *bytes, size_t count) _must_check_;
+/* What was put is to be written soon; without, the writer is woken for 64 KiB at a time. */
+void trace_out_flush(struct trace_out *out);
 /* 0, or the -errno with which writing ended. Sees a closed pipe also while nothing is written. */
 int trace_out_error(struct trace_out *out);
 /* Waits until a fourth of the buffer is free, writing ended, or so many milliseconds passed. */

@@ -221,6 +221,7 @@ static void writes_without_waiting(void **state)
 	while (trace_out_put(out, bytes, sizeof(bytes)) == 0)
 		put += sizeof(bytes);
 	assert_int_equal(trace_out_put(out, bytes, sizeof(bytes)), -EAGAIN);
+	trace_out_flush(out);
 	assert_int_equal(trace_out_error(out), 0);
 	while (seen < put) {
 		ssize_t count = read(pair[0], got, sizeof(got));
