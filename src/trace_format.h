@@ -20,9 +20,12 @@ struct trace_scene {
 	double begin_time;	/* seconds since 1970 */
 	double latest;		/* seconds: times never go back when the rate is refined */
 };
-/* Calls that are lines of the log, and those that are none, by why: rings full, queue full. */
+/*
+ * Calls that are lines of the log, and those that are none, by why: rings full, queue full.
+ * unreturned: of those of the first two kinds, whose end is not known: it counts as lost, too.
+ */
 struct trace_counts {
-	uint64_t shown, filtered, lost, late;
+	uint64_t shown, filtered, unreturned, lost, late;
 };
 /* What stands at the end. */
 struct trace_end {

@@ -180,6 +180,7 @@ static void put_missing(struct emit *emit, const struct trace_end *end)
 
 	emit_uint(emit, "calls", end->counts.shown);
 	emit_uint(emit, "filtered", end->counts.filtered);
+	emit_uint(emit, "unreturned", end->counts.unreturned);
 	emit_begin(emit, "lost", '{');
 	emit_uint(emit, "full", end->counts.lost);
 	emit_uint(emit, "late", end->counts.late);

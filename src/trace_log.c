@@ -210,6 +210,7 @@ static int judge(struct trace_log *log, const struct trace_line *line,
 static void count_written(struct trace_log *log, const struct trace_line *line)
 {
 	log->counts.shown += line->kind == TRACE_CALL;
+	log->counts.unreturned += line->kind == TRACE_CALL && !line->end;
 	log->counts.lost += line->kind == TRACE_LOST ? line->count : 0;
 	log->counts.late += line->kind == TRACE_LATE ? line->count : 0;
 }
@@ -224,6 +225,7 @@ static bool write_line(struct trace_log *log, const struct trace_line *line)
 		return false;
 	if (!shown) {
 		log->counts.filtered++;
+		log->counts.unreturned += !line->end;
 		return true;
 	}
 	if (!log->ready) {
@@ -330,7 +332,7 @@ static struct trace_line line_of(const struct trace_log *log, const struct event
 	};
 }
 
-static bool announce(struct trace_log *log, const struct event *event)
+static void announce(struct trace_log *log, const struct event *event)
 {
 	struct trace_line line = line_of(log, event);
 
@@ -339,7 +341,7 @@ static bool announce(struct trace_log *log, const struct event *event)
 	if (event->kind == RING_FREE)
 		line.old_known = live_size_at(log->in.watch->live, event->address,
 					      &line.old_size);
-	return trace_queue_announce(log->queue, &line);
+	trace_queue_announce(log->queue, &line);
 }
 
 /*
@@ -396,7 +398,9 @@ void trace_log_observe(void *context, const struct event *event)
 	log->now = event->time;
 	make_room(log);
 	note_gap(log, event);
-	if (!(event->kind == RING_CALL ? returned(log, event) : announce(log, event)))
+	if (event->kind != RING_CALL)
+		announce(log, event);
+	else if (!returned(log, event))
 		log->late++;
 }
 

@@ -16,10 +16,11 @@
 
 #define OPEN_MAX 1024u	/* threads inside a free at once; of more the ends are not known */
 #define NO_LINE UINT64_MAX
+#define LEFT_OUT (UINT64_MAX - 1u)
 
 struct open_call {
 	struct trace_line call;
-	uint64_t number;	/* of its line, NO_LINE: it has none yet */
+	uint64_t number;	/* of its line; NO_LINE: it has none yet, LEFT_OUT: nor will */
 };
 struct trace_queue {
 	struct trace_line *line;
@@ -87,7 +88,7 @@ static void give_up(struct trace_queue *queue, uint32_t at)
 {
 	uint64_t number = queue->open[at].number;
 
-	if (number != NO_LINE && number >= queue->first)
+	if (number < LEFT_OUT && number >= queue->first)
 		line_at(queue, number)->open = false;
 	forget(queue, at);
 }
@@ -121,28 +122,27 @@ static bool is_realloc(const struct trace_line *call)
 	return call->shape != RING_SHAPE_FREE && call->shape != RING_SHAPE_MUNMAP;
 }
 
-bool trace_queue_announce(struct trace_queue *queue, const struct trace_line *call)
+void trace_queue_announce(struct trace_queue *queue, const struct trace_line *call)
 {
 	uint32_t at = find_open(queue, call);
 	struct open_call *open;
 
 	if (at < queue->open_count)	/* a signal handler's, or its record was lost */
 		give_up(queue, at);
-	if (trace_queue_room(queue) < TRACE_QUEUE_SPARE)
-		return is_realloc(call);
 	if (!make_room(queue, call->time)) {
-		if (!is_realloc(call))
+		if (!is_realloc(call) && trace_queue_room(queue) >= TRACE_QUEUE_SPARE)
 			(void)push(queue, call);
-		return true;
+		return;
 	}
 	open = &queue->open[queue->open_count++];
 	*open = (struct open_call){ .call = *call, .number = NO_LINE };
 	open->call.open = true;
 	if (is_realloc(call))
 		queue->open_places++;
+	else if (trace_queue_room(queue) < TRACE_QUEUE_SPARE)
+		open->number = LEFT_OUT;
 	else
 		open->number = push(queue, &open->call);
-	return true;
 }
 
 /* Another thread's realloc gave block back before it returned: its place is before taker's. */
@@ -192,6 +192,8 @@ bool trace_queue_return(struct trace_queue *queue, const struct trace_line *call
 		returned.old_known = queue->open[at].call.old_known;
 		forget(queue, at);
 	}
+	if (number == LEFT_OUT)
+		return false;
 	if (number != NO_LINE) {
 		fill(queue, number, &returned);
 		return true;

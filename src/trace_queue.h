@@ -22,9 +22,10 @@ void trace_queue_free(struct trace_queue *queue);
 size_t trace_queue_room(const struct trace_queue *queue);
 /*
  * call, which gives back the block argument[0], begins: time, entry, shape, thread, caller,
- * argument[0] are known. A realloc or mremap gets its place later. False: no room, it is left out.
+ * argument[0] are known. A realloc or mremap gets its place later. What finds no room is left out,
+ * of which trace_queue_return tells.
  */
-bool trace_queue_announce(struct trace_queue *queue, const struct trace_line *call);
+void trace_queue_announce(struct trace_queue *queue, const struct trace_line *call);
 /*
  * call has returned; time is that of its record. announced: its thread said so before. False: no
  * room, it is left out. (A place that it has already is filled in any case.)

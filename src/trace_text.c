@@ -174,8 +174,10 @@ static void put_counts(FILE *out, const struct trace_scene *scene, const struct 
 		fprintf(out, ", %s left out by the filters", human_exact(counts->filtered).text);
 	fputc('\n', out);
 	if (counts->lost + counts->late)
-		fprintf(out, "%s# %s calls are missing from this log, where it says so%s\n",
-			style->warn, human_exact(counts->lost + counts->late).text, style->plain);
+		fprintf(out, "%s# %s calls were lost, where the log says so; the ends of %s stand "
+			"there as ?%s\n", style->warn,
+			human_exact(counts->lost + counts->late).text,
+			human_exact(counts->unreturned).text, style->plain);
 	if (session->lost.alloc + session->lost.free)
 		fprintf(out, "%s# %s allocations and %s frees were lost: the totals lack them, and "
 			"blocks may be listed that were freed%s\n", style->warn,
