@@ -6,6 +6,7 @@
 int cmd_attach(int argc, char **argv);
 int cmd_leaks(int argc, char **argv);
 int cmd_run(int argc, char **argv);
+int cmd_trace(int argc, char **argv);
 int cmd_check(int argc, char **argv);
 int cmd_cleanup(int argc, char **argv);
 int cmd_diff(int argc, char **argv);

@@ -17,6 +17,9 @@ static const char help_text[] =
 	"memattach leaks -p PID [--trace-to=ADDRESS] [--show-bytes=N] [--access=SECONDS]\n"
 	"                            what is lost, from one look at its memory; who holds a block\n"
 	"memattach run [options] -- COMMAND [ARGS...]   the same from the first allocation on\n"
+	"memattach trace -p PID [-d SECONDS] [-o FILE] [--json] [--size=N[-M]]\n"
+	"          [--function=NAME] [--site=PLACE] [--thread=ID] [--module=NAME]\n"
+	"                            one line a call; also trace [options] -- COMMAND [ARGS...]\n"
 	"memattach check -p PID      what would be done or refused, and why; touches nothing\n"
 	"memattach cleanup -p PID    finish a detach that a killed memattach left\n"
 	"memattach report FILE [leaks]   print a recording again, or what in it looks like\n"
@@ -48,6 +51,7 @@ static const struct {
 	int (*run)(int argc, char **argv);
 } command[] = {
 	{ "run", cmd_run },
+	{ "trace", cmd_trace },
 	{ "leaks", cmd_leaks },
 	{ "check", cmd_check },
 	{ "cleanup", cmd_cleanup },

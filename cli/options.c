@@ -23,6 +23,7 @@ enum {
 	OPT_LEAKS = 256, OPT_JSON, OPT_TOP, OPT_EXACT, OPT_SAMPLE, OPT_INTERVAL, OPT_LOADER,
 	OPT_TRACK, OPT_PLAIN, OPT_OVERFLOW, OPT_SEED, OPT_RING, OPT_SNAPSHOT, OPT_ROOTS,
 	OPT_TRACE_TO, OPT_SUPPRESSIONS, OPT_SHOW_BYTES, OPT_FREES, OPT_ACCESS, OPT_HISTORY,
+	OPT_SIZE, OPT_SITE, OPT_THREAD, OPT_FUNCTION, OPT_MODULE,
 };
 #define SAMPLED_RING (8ull << 20)
 #define EXACT_RING (32ull << 20)
@@ -52,6 +53,11 @@ static const struct option long_options[] = {
 	{ "show-bytes", required_argument, NULL, OPT_SHOW_BYTES },
 	{ "access", required_argument, NULL, OPT_ACCESS },
 	{ "history", required_argument, NULL, OPT_HISTORY },
+	{ "size", required_argument, NULL, OPT_SIZE },
+	{ "site", required_argument, NULL, OPT_SITE },
+	{ "thread", required_argument, NULL, OPT_THREAD },
+	{ "function", required_argument, NULL, OPT_FUNCTION },
+	{ "module", required_argument, NULL, OPT_MODULE },
 	{ NULL, 0, NULL, 0 },
 };
 
@@ -261,6 +267,23 @@ static int set_top(struct cli_options *o, const char *value)
 	return SESSION_OK;
 }
 
+/* What is shown of a log of calls. */
+static int set_filter(struct cli_options *o, int option, const char *value)
+{
+	struct trace_filter *filter = &o->session.filter;
+
+	o->filtered = true;
+	switch (option) {
+	case OPT_SITE: filter->site = value; return SESSION_OK;
+	case OPT_FUNCTION: filter->function = value; return SESSION_OK;
+	case OPT_MODULE: filter->module = value; return SESSION_OK;
+	case OPT_SIZE: return trace_filter_set_size(filter, value) ?
+			bad("--size", value, "N, N-M or N-, in bytes (K, M, G)") : SESSION_OK;
+	default: return trace_filter_set_thread(filter, value) ?
+			bad("--thread", value, "a thread's id or pointer") : SESSION_OK;
+	}
+}
+
 static int set_value(struct cli_options *o, int option, const char *value)
 {
 	struct session_options *s = &o->session;
@@ -285,6 +308,8 @@ static int set_value(struct cli_options *o, int option, const char *value)
 	case OPT_SHOW_BYTES: return set_show_bytes(o, value);
 	case OPT_ACCESS: return set_access(o, value);
 	case OPT_HISTORY: s->history = value; return SESSION_OK;
+	case OPT_SIZE: case OPT_SITE: case OPT_THREAD: case OPT_FUNCTION: case OPT_MODULE:
+		return set_filter(o, option, value);
 	case OPT_SEED: return read_size(value, &s->seed) ? bad("--seed", value, "a number") :
 			SESSION_OK;
 	case OPT_RING: return read_size(value, &s->ring_bytes) || s->ring_bytes < 1u << 20 ||
@@ -306,13 +331,13 @@ static int set_flag(struct cli_options *o, int option)
 }
 
 /* What follows from the rest. */
-static void complete(struct cli_options *o, bool overflow_given)
+static void complete(struct cli_options *o)
 {
 	struct session_options *s = &o->session;
 	bool exact = s->mode == SNAPSHOT_EXACT;
 
-	if (!overflow_given)
-		s->block = exact;
+	if (!o->overflow_given)
+		s->block = exact && !s->trace;
 	if (!s->ring_bytes)
 		s->ring_bytes = exact ? EXACT_RING : SAMPLED_RING;
 	if (s->duration < 0 && isatty(STDOUT_FILENO) && !s->json)
@@ -339,12 +364,26 @@ int options_check_leaks(const struct cli_options *options, bool leaks)
 	return SESSION_USAGE;
 }
 
-int options_parse(int argc, char **argv, struct cli_options *ret)
+static int check_trace(const struct cli_options *options)
 {
-	bool overflow_given = false;
+	const struct session_options *s = &options->session;
+
+	if (!s->trace && options->filtered)
+		log_error("--size, --site, --thread, --function and --module choose what "
+			  "`memattach trace` shows");
+	else if (s->trace && s->mode == SNAPSHOT_SAMPLED)
+		log_error("trace shows every call: it goes without --sample");
+	else if (s->trace && s->leaks)
+		log_error("trace shows calls; `memattach leaks -p PID` searches for leaks");
+	else
+		return SESSION_OK;
+	return SESSION_USAGE;
+}
+
+static int parse(int argc, char **argv, struct cli_options *ret)
+{
 	int option, status = SESSION_OK;
 
-	memset(ret, 0, sizeof(*ret));
 	ret->session.interval = 1;
 	ret->session.duration = -1;
 	ret->session.track = ALLOCATOR_TRACK_ALL;
@@ -358,7 +397,7 @@ int options_parse(int argc, char **argv, struct cli_options *ret)
 				  option == ':' ? "needs a value" : "no such option");
 			return SESSION_USAGE;
 		}
-		overflow_given |= option == OPT_OVERFLOW;
+		ret->overflow_given |= option == OPT_OVERFLOW;
 		status = optarg ? set_value(ret, option, optarg) : set_flag(ret, option);
 	}
 	ret->operands = argv + optind;
@@ -368,6 +407,23 @@ int options_parse(int argc, char **argv, struct cli_options *ret)
 		return SESSION_USAGE;
 	}
 	if (status == SESSION_OK)
-		complete(ret, overflow_given);
+		status = check_trace(ret);
+	if (status == SESSION_OK && ret->session.trace)
+		ret->session.mode = SNAPSHOT_EXACT;
+	if (status == SESSION_OK)
+		complete(ret);
 	return status;
+}
+
+int options_parse(int argc, char **argv, struct cli_options *ret)
+{
+	memset(ret, 0, sizeof(*ret));
+	return parse(argc, argv, ret);
+}
+
+int options_parse_trace(int argc, char **argv, struct cli_options *ret)
+{
+	memset(ret, 0, sizeof(*ret));
+	ret->session.trace = true;
+	return parse(argc, argv, ret);
 }

@@ -10,6 +10,8 @@
 struct cli_options {
 	struct session_options session;
 	pid_t pid;		/* -p, 0: not given */
+	bool overflow_given;	/* --on-overflow */
+	bool filtered;		/* any of the options for session.filter */
 	char **operands;	/* what is left: a command, a file, a view; NULL-terminated */
 };
 
@@ -18,6 +20,8 @@ struct cli_options {
  * returns SESSION_USAGE; else SESSION_OK.
  */
 int options_parse(int argc, char **argv, struct cli_options *ret) _must_check_;
+/* The same for `memattach trace`: a log of calls, exact. */
+int options_parse_trace(int argc, char **argv, struct cli_options *ret) _must_check_;
 
 /*
  * --show-bytes, --access or --history without a leak report (leaks: the command makes one; the

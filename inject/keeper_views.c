@@ -36,6 +36,7 @@ int keeper_on_hello(struct keeper *k, const struct proto_message *request, struc
 	(void)request;
 	hello.may_readv = k->seccomp.may_readv;
 	hello.may_wait = k->seccomp.may_wait;
+	hello.may_gettid = k->seccomp.may_gettid;
 	hello.filtered = k->seccomp.filtered;
 	reply->payload = &hello;
 	reply->message.payload_bytes = sizeof(hello);

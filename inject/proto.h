@@ -71,7 +71,7 @@ struct proto_hello {
 	char cmdline[2048];		/* arguments joined by a space */
 	uint32_t may_readv, may_wait;	/* the target's seccomp filter allows it */
 	uint32_t filtered;		/* it has such a filter: no calls but those we checked */
-	uint32_t reserved;
+	uint32_t may_gettid;
 };
 struct proto_sample {
 	struct user_regs_struct registers;

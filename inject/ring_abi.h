@@ -69,6 +69,7 @@ enum ring_kind {
 	RING_UNMAP_UNDO,	/* the munmap announced before failed */
 	RING_BRK,		/* the program break is now address; size: previous break */
 	RING_MODULE,		/* the dynamic loader's list changes or has; address: generation */
+	RING_CALL,		/* control.calls: a call has returned; struct ring_call follows */
 	RING_KIND_COUNT
 };
 
@@ -80,6 +81,7 @@ enum ring_flag {
 	RING_F_UNTRACKED	= 1u << 4,	/* sampled, but no room in the address table */
 	RING_F_FIXED		= 1u << 5,	/* mmap MAP_FIXED: replaces what was there */
 	RING_F_ANONYMOUS	= 1u << 6,	/* mmap MAP_ANONYMOUS */
+	RING_F_ANNOUNCED	= 1u << 7,	/* RING_CALL: a record went out before the call */
 };
 
 /* Commit word: position (48 bits) | lines (14 bits) | state (2 bits). */
@@ -123,6 +125,32 @@ struct ring_stack {
 	uint64_t detail;	/* ring_stack_detail() */
 };
 
+/*
+ * Second line of a RING_CALL: what was asked for, and when. Its first line: address is what
+ * was returned, old_address the block of posix_memalign (0: none), size ring_call_detail().
+ */
+struct ring_call {
+	uint64_t begin, end;	/* TSC, around the original */
+	uint64_t argument[6];	/* those that the entry's shape does not have mean nothing */
+};
+
+/*
+ * Low 32 bits: how many RING_CALL this ring had lost by then (modulo 2^32), so that between two
+ * of them it is known how many are missing there. High 32: the thread's id, 0 unknown.
+ */
+static inline uint64_t ring_call_detail(uint64_t lost, uint32_t tid)
+{
+	return (uint64_t)tid << 32 | (lost & 0xffffffffu);
+}
+static inline uint32_t ring_call_lost(uint64_t detail) { return (uint32_t)detail; }
+static inline uint32_t ring_call_tid(uint64_t detail) { return (uint32_t)(detail >> 32); }
+
+/* What control.calls asks for. */
+enum ring_calls {
+	RING_CALLS = 1u << 0,		/* a RING_CALL for each call, in RING_MODE_ALL */
+	RING_CALLS_TID = 1u << 1,	/* gettid is allowed (seccomp): with the thread's id */
+};
+
 /* Low 16 bits: log2(alignment), 0 if none was asked for. High 48: the sampling
  * interval (bytes) of the count-down that fired; 0: recorded with certainty. */
 static inline uint64_t ring_stack_detail(uint64_t interval, uint32_t align_log2)
@@ -155,7 +183,8 @@ struct ring_head {
 	uint64_t pad1[7];
 	uint64_t lost_alloc, lost_free, lost_stack, lost_map;	/* target adds */
 	uint64_t lost_alloc_bytes;	/* asked for by lost RING_ALLOC, not weighted */
-	uint64_t blocked, blocked_cycles, pad2;	/* RING_OVERFLOW_BLOCK: waits and TSC cycles */
+	uint64_t blocked, blocked_cycles;	/* RING_OVERFLOW_BLOCK: waits and TSC cycles */
+	uint64_t lost_call;
 };
 
 /* A hooked entry point, as the shim needs it. Written by the keeper before it arms. */
@@ -253,6 +282,7 @@ struct ring_control {
 	uint64_t free_stacks;	/* RING_MODE_ALL: 1: every free with its stack (analyst) */
 	uint64_t resumed;	/* TSC at which the epoch began, from the second on (keeper) */
 	uint64_t gap_cycles;	/* between epochs, all together: nothing was recorded (keeper) */
+	uint64_t calls;		/* enum ring_calls (analyst) */
 
 	/* Set by the shim. */
 	uint64_t lapsed RING_OWN_LINE;	/* last epoch whose deadline passed: ended; 0: none */
@@ -317,6 +347,7 @@ struct ring_island_entry {
 #endif
 RING_ASSERT(sizeof(struct ring_record) == RING_LINE, "a record is one line");
 RING_ASSERT(sizeof(struct ring_stack) == RING_LINE, "registers are one line");
+RING_ASSERT(sizeof(struct ring_call) == RING_LINE, "a call is one line more");
 RING_ASSERT(sizeof(struct ring_thread) == RING_THREAD_SLOT_BYTES, "a thread is one line");
 RING_ASSERT(sizeof(struct ring_head) == 3 * RING_LINE, "each word in its own line");
 RING_ASSERT(sizeof(struct ring_island_entry) == 128, "32 entries in a page");

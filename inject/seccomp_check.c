@@ -240,6 +240,7 @@ static void judge(const struct filter_set *set, struct seccomp_verdict *verdict)
 					      needed_to_copy[i].arguments);
 	verdict->may_readv = verdict->may_readv && lets_pass(set, SYS_process_vm_readv, none);
 	verdict->may_wait = verdict->may_wait && lets_pass(set, SYS_futex, none);
+	verdict->may_gettid = verdict->may_gettid && lets_pass(set, SYS_gettid, none);
 }
 
 /* Each thread may have a filter of its own. */
@@ -261,6 +262,7 @@ static void check_thread(pid_t pid, pid_t tid, struct seccomp_verdict *verdict)
 		judge(&set, verdict);
 	} else if (error != -ESRCH && !proc_runs_no_code(pid, tid)) {
 		verdict->allowed = verdict->may_readv = verdict->may_wait = false;
+		verdict->may_gettid = false;
 		verdict->may_copy = false;
 		verdict->refused = -1;
 	}
@@ -269,7 +271,8 @@ static void check_thread(pid_t pid, pid_t tid, struct seccomp_verdict *verdict)
 struct seccomp_verdict seccomp_check(const struct target *target)
 {
 	struct seccomp_verdict verdict = { .allowed = true, .may_copy = true,
-					   .may_readv = true, .may_wait = true };
+					   .may_readv = true, .may_wait = true,
+					   .may_gettid = true };
 	_cleanup_free_ pid_t *tids = NULL;
 	int count = proc_list_threads(target->ref.pid, &tids);
 

@@ -13,7 +13,7 @@
 #include "src/unwind.h"
 
 struct event {
-	enum ring_kind kind;	/* RING_ALLOC .. RING_MODULE, never RING_PAD */
+	enum ring_kind kind;	/* RING_ALLOC .. RING_CALL, never RING_PAD */
 	uint8_t flags;		/* enum ring_flag */
 	uint16_t entry;		/* index in control.entry, < RING_MAX_ENTRIES */
 	uint64_t time;		/* TSC */
@@ -32,6 +32,8 @@ struct event {
 	uint64_t stack_address;	/* of stack[0] in the target; holds the return address */
 	uint32_t stack_bytes;	/* 0: none were copied */
 	const uint8_t *stack;	/* in shared memory; NULL when stack_bytes == 0 */
+	uint16_t ring;		/* that it lay in */
+	const struct ring_call *call;	/* RING_CALL: a copy; else NULL */
 };
 
 /* What an unwinder needs to walk event's stack. Borrows event->stack. */

@@ -409,6 +409,16 @@ int live_apply(struct live *live, const struct event *event, uint32_t stack)
 	return error;
 }
 
+bool live_size_at(const struct live *live, uint64_t address, uint64_t *ret)
+{
+	uint64_t value;
+
+	if (!hashmap_get(&live->addresses, address, &value) || (value & MARK))
+		return false;
+	*ret = live->block[value >> 1].size;
+	return true;
+}
+
 bool live_wants_stack(const struct event *event)
 {
 	if (event->kind == RING_BRK)

@@ -86,6 +86,8 @@ void live_await_older(struct live *live, uint64_t moment);
  * meanwhile, or there were too many frees to remember.
  */
 bool live_set_older(struct live *live, struct older *older);
+/* True: a block is known to live at address; its size was asked for as *ret bytes. */
+bool live_size_at(const struct live *live, uint64_t address, uint64_t *ret);
 /* How many allocations of the thread with this thread pointer were booked. */
 uint64_t live_thread_allocs(const struct live *live, uint64_t thread);
 /* From now on not every event is recorded (the adaptive mode began to sample). */

@@ -249,6 +249,8 @@ static bool record_valid(const struct ring_record *record, uint32_t lines)
 
 	if (record->kind >= RING_KIND_COUNT || record->entry >= RING_MAX_ENTRIES)
 		return false;
+	if (record->kind == RING_CALL)	/* whatever was asked for and returned */
+		return lines >= 2 && !(record->flags & RING_F_STACK);
 	/* Programs hand anything to free. */
 	if ((record->address >= USER_LIMIT && record->kind != RING_FREE) ||
 	    record->size >= USER_LIMIT)
@@ -416,10 +418,16 @@ static void ring_hand_over(const struct reader *reader, const struct reader_ring
 		.thread = record->thread,
 		.caller = record->caller,
 		.registers.rip = record->caller,
+		.ring = (uint16_t)(ring - reader->ring),
 	};
+	struct ring_call call;
 
 	if (record->flags & RING_F_STACK)
 		event_set_stack(reader, ring, &event);
+	if (record->kind == RING_CALL) {
+		ring_copy_line(ring_line(reader, ring, ring->position + 1u), &call);
+		event.call = &call;
+	}
 	fn(context, &event);
 }
 
@@ -579,6 +587,7 @@ static void losses_sum(const struct reader *reader, struct reader_losses *sum)
 		sum->alloc_bytes += ring_load(&head->lost_alloc_bytes);
 		sum->blocked += ring_load(&head->blocked);
 		sum->blocked_ticks += ring_load(&head->blocked_cycles);
+		sum->call += ring_load(&head->lost_call);
 	}
 }
 
@@ -594,6 +603,7 @@ void reader_losses(const struct reader *reader, struct reader_losses *ret)
 	ret->alloc_bytes -= base->alloc_bytes;
 	ret->blocked -= base->blocked;
 	ret->blocked_ticks -= base->blocked_ticks;
+	ret->call -= base->call;
 	ret->table -= base->table;
 	ret->threads -= base->threads;
 	ret->corrupt = reader->corrupt;

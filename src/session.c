@@ -27,6 +27,7 @@
 #include "src/session_picture.h"
 #include "src/session_refusal.h"
 #include "src/session_start.h"
+#include "src/session_trace.h"
 #include "src/session_state.h"
 
 enum { LOAD_TRIES = 40, KEEP_AFTER = 10, PROOF_TRIES = 5, LEAVE_SECONDS = 30 };
@@ -241,6 +242,7 @@ static int hook(struct session *s)
 		.mode = s->options->mode, .sample_bytes = s->options->sample_bytes,
 		.block = s->options->block, .leaks = s->options->leaks,
 		.free_stacks = s->options->free_stacks,
+		.observe = s->trace ? trace_log_observe : NULL, .observer = s->trace,
 	};
 	uint64_t value[4] = { 0 };
 	int error = target_view_refresh(&s->view);
@@ -259,6 +261,8 @@ static int hook(struct session *s)
 	if (error)
 		return session_fail(s, SESSION_FAILED, "can't hook the allocators", error);
 	watch_begin(&s->watch);
+	if (s->trace)
+		trace_log_begin(s->trace);
 	s->state = STATE_WATCHING;
 	if (s->options->task == SESSION_RUN)
 		error = keeper_link_call(&s->link, PROTO_RELEASE, NULL, NULL, 0);
@@ -271,8 +275,10 @@ static void idle_drain(void *context)
 {
 	struct session *s = context;
 
-	if (s->watching && s->watch.reader)
+	if (s->watching && s->watch.reader) {
 		(void)watch_drain(&s->watch);
+		session_trace_pump(s);
+	}
 }
 
 /* One interval has passed: books, recording, screen. */
@@ -292,9 +298,10 @@ static int keep_watching(struct session *s)
 	int error = 0;
 
 	session_report_begin(&s->report, &s->watch);
-	while (!error && !s->link.stop_wanted && !s->link.target_gone) {
+	while (!error && !s->link.stop_wanted && !s->link.target_gone && !s->trace_ended) {
 		int events = watch_drain(&s->watch);
 
+		session_trace_pump(s);
 		pause = events > 0 ? 0 : pause < PAUSE_MAX_NS ? pause + PAUSE_STEP_NS : pause;
 		error = s->watch.error;
 		if (!error)
@@ -418,8 +425,6 @@ static void leave(struct session *s)
 		error = 0;
 		short_pause();
 	}
-	if (s->watching && s->watch.reader)
-		watch_finish(&s->watch);
 	if (s->link.target_gone || error == -ESRCH) {
 		s->report.detached = SNAPSHOT_TARGET_ENDED;
 		s->link.target_gone = true;
@@ -438,6 +443,9 @@ static void leave(struct session *s)
 	restore_children(s);
 	s->state = STATE_LEFT;
 	note_status(s, false);
+	session_trace_left(s);
+	if (s->watching && s->watch.reader)
+		watch_finish(&s->watch);
 }
 
 static int open_session(struct session *s)
@@ -450,6 +458,8 @@ static int open_session(struct session *s)
 		error = session_leaks_open_history(&s->leaks);
 	if (!error)
 		error = session_report_open(&s->report, s->options, &s->view, &s->plan);
+	if (!error)
+		error = session_trace_open(s);
 	if (error == -ENOTDIR)
 		s->exit = SESSION_USAGE;	/* said already */
 	else if (error)
@@ -503,7 +513,9 @@ static void report(struct session *s, bool attach)
 	}
 	if (s->picture_left && s->report.detached == SNAPSHOT_PRISTINE)
 		s->report.detached = SNAPSHOT_DORMANT;
-	if (concluded)
+	if (concluded && s->trace)
+		session_trace_end(s);
+	else if (concluded)
 		session_report_write(&s->report, &s->watch, &s->exit);
 }
 
@@ -634,6 +646,7 @@ int session_run(const struct session_options *options, int socket)
 	}
 	value[0] = (uint64_t)s->exit;
 	(void)!keeper_link_call(&s->link, PROTO_FINISH, value, NULL, 0);
+	trace_log_close(s->trace);
 	session_report_close(&s->report);
 	session_leaks_done(&s->leaks);
 	watch_close(&s->watch);

@@ -9,6 +9,7 @@
 #include "inject/attachment.h"
 #include "inject/children.h"
 #include "src/snapshot.h"
+#include "src/trace_filter.h"
 
 /* How a program ends (DESIGN: the command line's contract). */
 enum session_exit {
@@ -40,7 +41,7 @@ struct session_options {
 	bool color;
 	bool block;			/* --on-overflow=block */
 	bool free_stacks;		/* --frees=stacks */
-	const char *output;		/* recording, NULL: none */
+	const char *output;		/* recording, or the log of calls; NULL: none */
 	const char *history;		/* an earlier one, for leaks; NULL: none */
 	enum attachment_loader loader;
 	uint32_t track;			/* enum allocator_track */
@@ -52,6 +53,8 @@ struct session_options {
 	uint64_t trace_to;		/* who holds the block at this address? 0: not asked */
 	uint32_t show_bytes;		/* of lost and suspect blocks' contents; 0: none */
 	double access_seconds;		/* watch whether suspects are used; 0: not */
+	bool trace;			/* a log of calls; exact; no report */
+	struct trace_filter filter;	/* of what it shows */
 	bool quiet;			/* a cleanup that somebody else reports on */
 };
 

@@ -40,7 +40,7 @@ int session_report_open(struct session_report *r, const struct session_options *
 	error = symbolizer_new(view->modules, &r->symbolizer);
 	if (!error)
 		error = session_names_new(view->modules, r->symbolizer, &r->names);
-	if (error || !options->output ||
+	if (error || !options->output || options->trace ||
 	    (options->task != SESSION_WATCH && options->task != SESSION_RUN))
 		return error;
 	error = recording_open(options->output, &r->recording);
@@ -239,9 +239,9 @@ int session_report_interval(struct session_report *r, struct watch *watch)
 {
 	struct snapshot *snapshot;
 	struct report_input input;
-	int error = take(r, watch, &snapshot);
+	int error = r->options->trace ? 0 : take(r, watch, &snapshot);
 
-	if (error)
+	if (error || r->options->trace)
 		return error;
 	record(r, snapshot, watch);
 	show_progress(r, snapshot);

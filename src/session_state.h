@@ -5,6 +5,7 @@
 
 #include "src/session_leaks.h"
 #include "src/session_report.h"
+#include "src/trace_log.h"
 #include "src/watch.h"
 
 enum session_state {
@@ -27,6 +28,8 @@ struct session {
 	bool map_only;		/* the plan is for the map loader */
 	struct session_report report;
 	struct session_leaks leaks;
+	struct trace_log *trace;	/* NULL: none was asked for */
+	bool trace_ended;	/* its output did */
 	bool picture_left;	/* dead, and still a child of the target's */
 	enum attachment_loader loader;
 	int ring_fd;

@@ -431,6 +431,14 @@ const struct symbol_frame *symbolizer_frame(struct symbolizer *symbolizer,
 	return cached ? cached->frame : &symbolizer->unknown;
 }
 
+const struct symbol_frame *symbolizer_frame_soon(struct symbolizer *symbolizer,
+						 const struct frame *frame, size_t *ret_count)
+{
+	const struct symbol_frame *known = symbolizer_frame(symbolizer, frame, ret_count);
+
+	return known == &symbolizer->not_yet ? NULL : known;
+}
+
 const char *symbolizer_function_name(struct symbolizer *symbolizer, const struct frame *frame)
 {
 	const struct module *module = modules_get(symbolizer->modules, frame->module);

@@ -46,6 +46,9 @@ void symbolizer_free(struct symbolizer *symbolizer);
  */
 const struct symbol_frame *symbolizer_frame(struct symbolizer *symbolizer,
 					    const struct frame *frame, size_t *ret_count);
+/* The same; NULL: not known yet, to be asked for again (session_names_until). */
+const struct symbol_frame *symbolizer_frame_soon(struct symbolizer *symbolizer,
+						 const struct frame *frame, size_t *ret_count);
 /* From now on remote is asked for what is not known yet; NULL: the files are read here. Copied. */
 void symbolizer_set_remote(struct symbolizer *symbolizer, const struct symbolizer_remote *remote);
 /*

@@ -176,6 +176,10 @@ void watch_begin(struct watch *w)
 	c->overflow = w->options.block ? RING_OVERFLOW_BLOCK : RING_OVERFLOW_DROP;
 	c->interval = w->options.mode == SNAPSHOT_SAMPLED ? w->options.sample_bytes : 0;
 	c->free_stacks = w->options.free_stacks;
+	if (w->options.observe) {
+		c->stack_limit = 0;
+		c->calls = RING_CALLS | (w->view->hello.may_gettid ? RING_CALLS_TID : 0);
+	}
 	w->epoch = __atomic_load_n(&c->epoch, __ATOMIC_RELAXED);
 	ticks_restart(&w->ticks);
 	w->begin_ns = now_ns();
@@ -286,6 +290,10 @@ static void book(void *context, const struct event *event)
 	look_for_gap(w);
 	pass_gap(w, event->time);
 	count(w, event->kind);
+	if (w->options.observe)
+		w->options.observe(w->options.observer, event);
+	if (event->kind == RING_CALL)
+		return;
 	if (event->kind == RING_MODULE) {
 		publish(w);
 		return;

@@ -25,6 +25,12 @@ struct watch_options {
 	bool block;			/* a full ring makes the target wait */
 	bool leaks;
 	bool free_stacks;		/* exact: each free with its stack */
+	/*
+	 * Exact, if not NULL: each call is recorded as it was made, and stacks are their callers
+	 * alone. observe gets every event before it is booked, RING_CALL too.
+	 */
+	void (*observe)(void *context, const struct event *event);
+	void *observer;
 };
 
 /* The stack that consists of one caller alone. */

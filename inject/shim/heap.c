@@ -131,7 +131,11 @@ bool shim_alloc_begin(struct shim_call *call, enum ring_shape shape)
 	shim_call_open(control, call);
 	if (mode == RING_MODE_OFF)
 		return false;
-	return decide(control, call, shape, mode) || call->span;
+	if (!decide(control, call, shape, mode))
+		return call->span;
+	if (mode == RING_MODE_ALL)
+		shim_trace_begin(control, call);
+	return true;
 }
 
 void shim_alloc_end(struct shim_call *call, enum ring_shape shape)
@@ -146,9 +150,11 @@ void shim_alloc_end(struct shim_call *call, enum ring_shape shape)
 
 	if (!control || !(call->state & SHIM_RECORD))
 		return;
+	shim_trace_returned(call);
 	event.address = block_of(call, shape);
 	if (event.address != 0)
 		record_block(control, call, &event);
+	shim_trace_end(control, call, shape);
 }
 
 bool shim_free_begin(struct shim_call *call, enum ring_shape shape)
@@ -158,21 +164,26 @@ bool shim_free_begin(struct shim_call *call, enum ring_shape shape)
 	uint32_t mode;
 
 	(void)shape;
-	if (!control || event.address == 0)
+	if (!control || (event.address == 0 && !shim_load(&control->calls)))
 		return false;
 	mode = shim_load(&control->mode);
 	shim_call_open(control, call);
 	if (mode == RING_MODE_SAMPLE && shim_table_remove(control, event.address))
 		shim_record(control, call, &event);
-	if (mode == RING_MODE_ALL && !shim_is_nested(control, call, RING_CLASS_HEAP))
-		record_free(control, call, &event);
-	return call->span;
+	if (mode != RING_MODE_ALL || shim_is_nested(control, call, RING_CLASS_HEAP))
+		return call->span;
+	if (event.address != 0 && record_free(control, call, &event))
+		call->state |= SHIM_ANNOUNCED;
+	return shim_trace_begin(control, call) || call->span;
 }
 
 void shim_free_end(struct shim_call *call, enum ring_shape shape)
 {
-	(void)call;
-	(void)shape;
+	struct ring_control *control = shim_control();
+
+	shim_trace_returned(call);
+	if (control)
+		shim_trace_end(control, call, shape);
 }
 
 /* The old block of a realloc, counted as freed as long as the call does not fail. */
@@ -210,6 +221,8 @@ bool shim_realloc_begin(struct shim_call *call, enum ring_shape shape)
 	decide(control, call, shape, mode);
 	if (mode == RING_MODE_SAMPLE || (call->state & SHIM_RECORD))
 		realloc_announce(control, call, mode);
+	if (mode == RING_MODE_ALL && (call->state & SHIM_RECORD))
+		shim_trace_begin(control, call);
 	return call->state != 0 || call->span;
 }
 
@@ -254,12 +267,11 @@ void shim_realloc_end(struct shim_call *call, enum ring_shape shape)
 
 	if (!control)
 		return;
+	shim_trace_returned(call);
 	/* realloc(p, 0) that returns NULL has freed p (glibc): nothing to undo. */
-	if (call->result == 0) {
-		if ((call->state & SHIM_FREED) && size != 0)
-			realloc_undo(control, call, shim_load(&control->mode));
-		return;
-	}
-	if (call->state & SHIM_RECORD)
+	if (call->result == 0 && (call->state & SHIM_FREED) && size != 0)
+		realloc_undo(control, call, shim_load(&control->mode));
+	if (call->result != 0 && (call->state & SHIM_RECORD))
 		record_block(control, call, &event);
+	shim_trace_end(control, call, shape);
 }

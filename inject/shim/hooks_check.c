@@ -14,6 +14,7 @@ SAME(CONTROL_DEADLINE, offsetof(struct ring_control, deadline));
 SAME(CONTROL_MODE, offsetof(struct ring_control, mode));
 SAME(CONTROL_INTERVAL, offsetof(struct ring_control, interval));
 SAME(CONTROL_THREAD_POINTER, offsetof(struct ring_control, thread_pointer));
+SAME(CONTROL_CALLS, offsetof(struct ring_control, calls));
 SAME(THREAD_OWNER, offsetof(struct ring_thread, owner));
 SAME(THREAD_COUNTDOWN, offsetof(struct ring_thread, countdown));
 SAME(THREAD_INTERVAL, offsetof(struct ring_thread, interval));

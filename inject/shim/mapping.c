@@ -126,6 +126,8 @@ bool shim_map_begin(struct shim_call *call, enum ring_shape shape)
 		call->carried = break_now();
 	if (takes_old_range(call, shape) && shim_record(control, call, &event))
 		call->state |= SHIM_ANNOUNCED;
+	if (shim_load(&control->mode) == RING_MODE_ALL)
+		shim_trace_begin(control, call);
 	return true;
 }
 
@@ -198,6 +200,7 @@ void shim_map_end(struct shim_call *call, enum ring_shape shape)
 
 	if (!control)
 		return;
+	shim_trace_returned(call);
 	if (call->state & SHIM_UNMAPPING)
 		shim_add(&control->unmaps_ended, 1);
 	if (!(call->state & SHIM_RECORD))
@@ -209,4 +212,5 @@ void shim_map_end(struct shim_call *call, enum ring_shape shape)
 	else if (shape == RING_SHAPE_BRK || shape == RING_SHAPE_SBRK)
 		brk_record(control, call, shape);
 	unmap_undo(control, call, shape);
+	shim_trace_end(control, call, shape);
 }

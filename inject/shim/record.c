@@ -64,7 +64,8 @@ static uint64_t *commit_word(const struct place *place, uint64_t position)
 /* Lines that event must leave free for others. What a free copies of its stack is a luxury. */
 static uint64_t lines_kept(const struct ring_control *control, const struct shim_event *event)
 {
-	bool may_go = event->kind == RING_ALLOC || event->kind == RING_MAP || event->with_stack;
+	bool may_go = event->kind == RING_ALLOC || event->kind == RING_MAP ||
+		      event->kind == RING_CALL || event->with_stack;
 
 	return may_go ? control->ring_lines / 8 : 0;
 }
@@ -165,6 +166,9 @@ static void count_loss(struct ring_head *head, const struct shim_event *event)
 	case RING_FREE:
 		shim_add(&head->lost_free, 1);
 		break;
+	case RING_CALL:
+		shim_add(&head->lost_call, 1);
+		break;
 	case RING_MODULE:	/* module_generation says it too */
 		break;
 	default:
@@ -173,8 +177,10 @@ static void count_loss(struct ring_head *head, const struct shim_event *event)
 	}
 }
 
-static uint32_t lines_for(const struct shim_stack_plan *plan)
+static uint32_t lines_for(const struct shim_event *event, const struct shim_stack_plan *plan)
 {
+	if (event->kind == RING_CALL)
+		return 2;
 	if (!(plan->flags & RING_F_STACK))
 		return 1;
 	return 2 + (plan->bytes + RING_LINE - 1) / RING_LINE;
@@ -190,7 +196,7 @@ static bool still_on(struct ring_control *control, uint64_t time)
 static bool find_room_plain(struct place *place, struct shim_stack_plan *plan)
 {
 	*plan = (struct shim_stack_plan){ 0 };
-	place->lines = lines_for(plan);
+	place->lines = 1;
 	return reserve(place, 0) == RESERVED;
 }
 
@@ -208,7 +214,7 @@ static bool find_room(struct ring_control *control, struct place *place,
 		return false;
 	plan->bytes = 0;
 	plan->flags |= RING_F_CALLER_ONLY | RING_F_TRUNCATED;
-	place->lines = lines_for(plan);
+	place->lines = lines_for(event, plan);
 	if (reserve(place, kept) != RESERVED)
 		return false;
 	shim_add(&place->head->lost_stack, 1);
@@ -237,6 +243,11 @@ static void fill(const struct ring_control *control, const struct shim_call *cal
 		stack->detail = ring_stack_detail(event->interval, event->align_log2);
 		shim_stack_copy(control, call, plan, (uint8_t *)(stack + 1));
 	}
+	if (event->kind == RING_CALL) {
+		record->size = ring_call_detail(shim_load(&place->head->lost_call),
+						(uint32_t)event->size);
+		arch_copy_words(record + 1, event->call, RING_LINE / 8);
+	}
 	record->flags = event->flags | plan->flags;
 	record->stack_bytes = (uint16_t)(plan->bytes / 8);
 }
@@ -259,7 +270,7 @@ bool shim_record(struct ring_control *control, const struct shim_call *call,
 		return false;
 	if (wants_stack(event))
 		plan = shim_stack_plan(control, call);
-	place = place_for(control, cpu, lines_for(&plan));
+	place = place_for(control, cpu, lines_for(event, &plan));
 	place.time = now;
 	if (!find_room(control, &place, event, &plan)) {
 		if (still_on(control, place.time))

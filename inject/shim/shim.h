@@ -16,6 +16,7 @@
  *	table.c		addresses of live sampled blocks
  *	live_bits.c	exact mode: which frees are suspect
  *	stack_copy.c	how much stack may be read, and reading it
+ *	calls.c		every call with its arguments and times, where that is asked for
  *	record.c	room in a ring, and the record in it
  *	wait.c		the reader is asleep; a ring is full
  */
@@ -54,6 +55,7 @@ enum shim_call_state {
 	SHIM_FREED	= 1u << 2,	/* realloc: the old block was counted as freed */
 	SHIM_ANNOUNCED	= 1u << 3,	/* a record went out before the call: undo it on failure */
 	SHIM_UNMAPPING	= 1u << 4,	/* control.unmaps_begun was raised */
+	SHIM_TRACED	= 1u << 5,	/* the call itself is recorded when it has returned */
 };
 
 /* Completes what shim_hooks.S left to C: entry, span, thread; state 0. */
@@ -74,6 +76,35 @@ bool shim_map_begin(struct shim_call *call, enum ring_shape shape);
 void shim_map_end(struct shim_call *call, enum ring_shape shape);
 bool shim_module_begin(struct shim_call *call, enum ring_shape shape);
 void shim_module_end(struct shim_call *call, enum ring_shape shape);
+
+/* What shim_trace_begin and _end do where a log of calls is asked for. */
+void shim_trace_start(struct shim_call *call);
+void shim_trace_record(struct ring_control *control, const struct shim_call *call,
+		       enum ring_shape shape);
+/*
+ * control.calls. begin: last in a begin() of a call that is not nested, in RING_MODE_ALL:
+ * true if the call is traced, and so needs its frame; returned: first in end(); end: last.
+ */
+static inline bool shim_trace_begin(const struct ring_control *control, struct shim_call *call)
+{
+	if (__builtin_expect(shim_load(&control->calls) == 0, 1))
+		return false;
+	shim_trace_start(call);
+	return true;
+}
+static inline void shim_trace_returned(struct shim_call *call)
+{
+	uint32_t cpu;
+
+	if (__builtin_expect(call->state & SHIM_TRACED, 0))
+		call->end = arch_clock(&cpu);
+}
+static inline void shim_trace_end(struct ring_control *control, const struct shim_call *call,
+				  enum ring_shape shape)
+{
+	if (__builtin_expect(call->state & SHIM_TRACED, 0))
+		shim_trace_record(control, call, shape);
+}
 
 /* True if call comes from the code of its own class of functions: not to be recorded. */
 bool shim_is_nested(const struct ring_control *control, const struct shim_call *call,
@@ -133,6 +164,7 @@ struct shim_event {
 	uint64_t interval;	/* RING_ALLOC */
 	uint32_t align_log2;
 	bool with_stack;	/* RING_FREE: with its stack, if there is room to spare */
+	const struct ring_call *call;	/* RING_CALL; size is the thread's id, 0 unknown */
 };
 /*
  * Records event if this is an epoch's time and a ring has room (or gets some,

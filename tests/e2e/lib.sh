@@ -230,6 +230,19 @@ json_valid() {
 	fi
 }
 
+# trace_valid: the report is a log of calls as its schema says; of many lines the first and last.
+trace_valid() {
+	python3 -c 'import jsonschema' 2>/dev/null || {
+		note "python3-jsonschema is not installed: schema not checked"
+		return
+	}
+	sed -n '1,1500p' "$REPORT" >"$WORK/trace.some"
+	tail -n 300 "$REPORT" >>"$WORK/trace.some"
+	grep -m 20 -E '^."event":"(lost|gap)"' "$REPORT" >>"$WORK/trace.some"
+	python3 "$E2E/check_schema.py" "$SRCDIR/docs/trace.schema.json" "$WORK/trace.some" ||
+		fail "the log is not valid"
+}
+
 # What every good report of an attach says: report_good [MINIMUM OF ALLOCATIONS]
 report_good() {
 	expect "$STATUS" 0 "exit status"

@@ -86,6 +86,9 @@ static void on_event(void *context, const struct event *event)
 		abort();
 	for (uint32_t i = 0; i < event->stack_bytes; i++)
 		area->sum += event->stack[i];
+	if ((event->kind == RING_CALL) != (event->call != NULL))
+		abort();
+	area->sum += event->call ? event->call->argument[5] : 0;
 	/* The target does not wait for us to finish. */
 	if (area->sum % 3 == 0)
 		poke(area);

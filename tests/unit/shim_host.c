@@ -227,6 +227,8 @@ static void check_record(const struct ring_control *control, const struct ring_r
 		needed = 2 + (record->stack_bytes * 8u + RING_LINE - 1) / RING_LINE;
 	else
 		assert_int_equal(record->stack_bytes, 0);
+	if (record->kind == RING_CALL)
+		needed = 2;
 	if (record->flags & RING_F_CALLER_ONLY)
 		assert_int_equal(record->stack_bytes, 0);
 	assert_true(needed <= lines);
@@ -273,7 +275,7 @@ static void log_add(void *context, const struct ring_record *record, const struc
 
 	assert_true(log->count < SHIM_HOST_MAX);
 	log->record[log->count] = *record;
-	if (record->flags & RING_F_STACK)
+	if ((record->flags & RING_F_STACK) || record->kind == RING_CALL)
 		log->stack[log->count] = *stack;
 	if (record->stack_bytes)
 		memcpy(&log->first_word[log->count], bytes, 8);

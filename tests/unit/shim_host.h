@@ -63,7 +63,7 @@ unsigned int shim_host_drain(struct shim_host *host, uint32_t ring, shim_host_fn
 struct shim_host_log {
 	unsigned int count;
 	struct ring_record record[SHIM_HOST_MAX];
-	struct ring_stack stack[SHIM_HOST_MAX];		/* zero without RING_F_STACK */
+	struct ring_stack stack[SHIM_HOST_MAX];		/* or struct ring_call; zero without */
 	uint64_t first_word[SHIM_HOST_MAX];		/* of the stack bytes, 0 without */
 };
 /* Drains all rings into log, which is emptied first. */

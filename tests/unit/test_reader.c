@@ -529,6 +529,7 @@ static void drops_impossible_records(void **state)
 		{ .kind = RING_ALLOC, .size = 1ull << 60 },
 		{ .kind = RING_ALLOC, .address = UINT64_MAX },
 		{ .kind = RING_ALLOC, .flags = RING_F_STACK },
+		{ .kind = RING_CALL },	/* its second line is missing */
 	};
 	struct reader_losses losses;
 

@@ -172,6 +172,68 @@ static void record_every_heap_shape(void **state)
 	shim_host_close(&f.host);
 }
 
+/* The second line of record i, a RING_CALL of the hook's. */
+static const struct ring_call *traced(const struct fixture *f, unsigned int i, uint64_t result)
+{
+	assert_true(i < f->log.count);
+	assert_int_equal(f->log.record[i].kind, RING_CALL);
+	assert_int_equal(f->log.record[i].address, result);
+	return (const struct ring_call *)&f->log.stack[i];
+}
+
+/* With control.calls: failures, free(NULL) and all arguments; without it not one record more. */
+static void record_calls_if_asked(void **state)
+{
+	const struct ring_call *call;
+	struct fixture f;
+	uint64_t before;
+	void *p = NULL, *q;
+
+	(void)state;
+	begin(&f, &(struct shim_host_options){ .stack_limit = 8, .table_slots = 1024 });
+	f.hook.free(NULL);
+	assert_null(f.hook.fail_malloc(8));
+	expect_count(&f, 0);
+	f.host.control->calls = RING_CALLS | RING_CALLS_TID;
+	before = shim_host_clock();
+	f.hook.free(NULL);
+	assert_null(f.hook.fail_malloc(8));
+	p = f.hook.calloc(3, 5);
+	f.hook.free(p);
+	assert_int_equal(f.hook.posix_memalign(&q, 64, 100), 0);
+	expect_count(&f, 8);
+	call = traced(&f, 0, f.log.record[0].address);
+	assert_int_equal(call->argument[0], 0);
+	assert_true(before < call->begin && call->begin < call->end);
+	assert_true(call->end < shim_host_clock());
+	assert_int_equal(ring_call_tid(f.log.record[0].size), getpid());
+	assert_int_equal(traced(&f, 1, 0)->argument[0], 8);
+	assert_int_equal(f.log.record[2].kind, RING_ALLOC);
+	call = traced(&f, 3, (uint64_t)p);
+	assert_int_equal(call->argument[0], 3);
+	assert_int_equal(call->argument[1], 5);
+	assert_int_equal(f.log.record[4].kind, RING_FREE);
+	(void)traced(&f, 5, f.log.record[5].address);
+	assert_int_equal(f.log.record[5].flags, RING_F_ANNOUNCED);
+	assert_int_equal(traced(&f, 7, 0)->argument[0], (uint64_t)&q);
+	assert_int_equal(f.log.record[7].old_address, (uint64_t)q);
+	f.host.control->calls = RING_CALLS;
+	assert_null(f.hook.fail_realloc(q, 9));
+	expect_count(&f, 3);
+	(void)traced(&f, 2, 0);
+	assert_int_equal(ring_call_tid(f.log.record[2].size), 0);
+	/* what is lost is said by the next one, and costs nobody else his room */
+	f.host.control->ring[0].head += f.host.control->ring_lines * 7 / 8;
+	assert_null(f.hook.fail_malloc(8));
+	assert_int_equal(f.host.control->ring[0].lost_call, 1);
+	f.host.control->ring[0].head = f.host.control->ring[0].tail;
+	assert_null(f.hook.fail_malloc(8));
+	expect_count(&f, 1);
+	assert_int_equal(ring_call_lost(f.log.record[0].size), 1);
+	free(q);
+	shim_host_close(&f.host);
+}
+
 /* A free of what is not known to live carries its stack, if there is room for such luxury. */
 static void suspect_frees_carry_their_stack(void **state)
 {
@@ -531,6 +593,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(record_every_heap_shape),
+		cmocka_unit_test(record_calls_if_asked),
 		cmocka_unit_test(suspect_frees_carry_their_stack),
 		cmocka_unit_test(record_nothing_that_failed),
 		cmocka_unit_test(realloc_is_free_and_alloc),

@@ -108,8 +108,8 @@
 .endm
 
 /*
- * A free of a block that was not sampled (table.c has it in C): NULL, or none of
- * the eight addresses of its bucket. r10 = control.
+ * A free of a block that was not sampled (table.c has it in C): NULL, unless every
+ * call is wanted, or none of the eight addresses of its bucket. r10 = control.
  */
 .macro QUICK_FREE pointer
 	test	%\pointer, %\pointer
@@ -135,7 +135,10 @@
 .Lmiss\@:
 	mov	-16(%rsp), %rcx
 	mov	-8(%rsp), %rax
+	jmp	*%r11
 .Lnothing\@:
+	cmpl	$0, CONTROL_CALLS(%r10)
+	jne	.Lslow\@
 	jmp	*%r11
 .Lfound\@:
 	mov	-16(%rsp), %rcx

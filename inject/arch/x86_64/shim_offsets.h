@@ -17,6 +17,7 @@
 #define CONTROL_MODE		144
 #define CONTROL_INTERVAL	152
 #define CONTROL_THREAD_POINTER	184
+#define CONTROL_CALLS		248
 
 /* struct ring_thread */
 #define THREAD_OWNER		0
@@ -36,7 +37,7 @@
 #define CALL_R13		104
 #define CALL_R14		112
 #define CALL_R15		120
-#define CALL_FRAME_BYTES	152
+#define CALL_FRAME_BYTES	168
 
 #define MODE_SAMPLE		2	/* RING_MODE_SAMPLE */
 #define ISLAND_INDEX		(-8)	/* of the index, from the original */

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/* cmd_trace.c - memattach trace -p PID, or -- COMMAND [ARGS...]: one line a call. */
+#include "cli/commands.h"
+#include "cli/front.h"
+#include "cli/options.h"
+#include "inject/ring_setup.h"
+#include "src/base/log.h"
+
+int cmd_trace(int argc, char **argv)
+{
+	struct cli_options options;
+	struct target target;
+	int status = options_parse_trace(argc, argv, &options);
+
+	if (status != SESSION_OK)
+		return status;
+	if (!options.pid == !options.operands[0]) {
+		log_error("%s; usage: memattach trace -p PID, or memattach trace [options] -- "
+			  "COMMAND [ARGS...]", options.pid ? "a process and a command were given" :
+			  "no process given");
+		return SESSION_USAGE;
+	}
+	if (!ring_setup_tsc_is_trusted()) {
+		log_error("the kernel does not trust this machine's time stamp counter; "
+			  "memattach needs it to order events");
+		return SESSION_REFUSED;
+	}
+	options.session.task = options.pid ? SESSION_WATCH : SESSION_RUN;
+	if (!options.pid)
+		return front_run_command(options.operands, &options.session);
+	status = front_open_target(options.pid, &options.session, &target);
+	return status == SESSION_OK ? front_run(&target, &options.session) : status;
+}
