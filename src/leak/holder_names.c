@@ -255,7 +255,8 @@ const char *holder_register_name(uint32_t number)
 		"gs_base", "ds", "es", "fs", "gs",
 	};
 
-	return number < ARRAY_SIZE(names) ? names[number] : "register";
+	return number < ARRAY_SIZE(names) ? names[number] :
+	       number == ROOT_VECTOR ? "vector register" : "register";
 }
 
 static void write_register(struct writing *w, const struct root_word *word,
