@@ -256,7 +256,8 @@ const char *holder_register_name(uint32_t number)
 	};
 
 	return number < ARRAY_SIZE(names) ? names[number] :
-	       number == ROOT_VECTOR ? "vector register" : "register";
+	       number == ROOT_VECTOR ? "vector register" :
+	       number == ROOT_IN_HAND ? "a call of malloc or free" : "register";
 }
 
 static void write_register(struct writing *w, const struct root_word *word,

@@ -2,6 +2,7 @@
 /*
  * test_vectors.c - which words of an extended state count as pointers. That they come out of a
  * real thread is shown by tests/e2e/leaks-vectors.sh.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -18,6 +18,7 @@
  * smallstack	threads with 64 KiB of stack wait; the main thread alone has more, and polls
  * ending	threads allocate, wait a few milliseconds, and end; others take their place
  * deep		one thread computes, then holds a block further down its stack in a call
+ * contend	threads wait for the one arena there is, in free with blocks that nothing else names
  * vector	blocks that only vector registers of a running thread hold; another waits
  * vector-alone	the same with one thread
  * Commands of all: 'q' ends and prints "verdict ok|failed".
@@ -55,6 +56,9 @@
 #define ENDING		16
 #define DEEP_WORDS	1024
 #define DEEP_BYTES	3000
+#define CONTENDERS	4
+#define CONTEND_BLOCKS	8
+#define CONTEND_BYTES	1200	/* more than tcaches hold */
 #define VECTOR_BYTES	2000
 #define VECTOR_SPINS	20000000ul
 
@@ -507,6 +511,46 @@ static void run_deep(void)
 		;
 }
 
+/* Its own pointer goes before the block does, as that of a C++ owner. */
+static void *contend(void *number)
+{
+	unsigned int random = (unsigned int)(intptr_t)number;
+	char *volatile block[CONTEND_BLOCKS] = { NULL };
+
+	while (!atomic_load(&stop)) {
+		char *volatile *one = &block[rand_r(&random) % CONTEND_BLOCKS];
+		size_t bytes = CONTEND_BYTES + (size_t)rand_r(&random) % 3000;
+		char *old = *one;
+
+		*one = NULL;
+		free(old);
+		old = malloc(bytes);
+		if (!old)
+			victim_fail("malloc");
+		memset(old, 0, bytes);
+		*one = old;
+	}
+	for (size_t i = 0; i < CONTEND_BLOCKS; i++)
+		free(block[i]);
+	return NULL;
+}
+
+static void run_contend(void)
+{
+	pthread_t thread[CONTENDERS];
+
+	(void)mallopt(M_ARENA_MAX, 1);
+	for (intptr_t i = 0; i < CONTENDERS; i++)
+		if (pthread_create(&thread[i], NULL, contend, (void *)(i + 1)) != 0)
+			victim_fail("pthread_create");
+	victim_ready();
+	while (victim_await() != 'q')
+		;
+	atomic_store(&stop, 1);
+	for (int i = 0; i < CONTENDERS; i++)
+		pthread_join(thread[i], NULL);
+}
+
 /* Of a block, inverted: no copy of the address is left in the caller's frame. */
 static uintptr_t __attribute__((noinline)) hidden_block(void)
 {
@@ -572,7 +616,7 @@ int main(int argc, char *argv[])
 		      { "spawn", run_spawn },	    { "leader", run_leader },
 		      { "worker", run_worker },	    { "norestart", run_norestart },
 		      { "smallstack", run_smallstack }, { "ending", run_ending },
-		      { "deep", run_deep },
+		      { "deep", run_deep },	    { "contend", run_contend },
 		      { "vector", run_vector },	    { "vector-alone", run_vector_alone } };
 	const char *kind = victim_option(argv, "kind", "");
 
