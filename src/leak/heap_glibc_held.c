@@ -5,11 +5,11 @@
  * free, and what waits in it for a lock, knows a block by its chunk, 16 bytes before what the
  * program was given; so does malloc, until it returns. Such an address lies in the
  * block before. Under load every other picture has a thread with a block that nothing else names.
- * A thread is in there if it runs malloc's code, or libc's with a return address to it on top
- * of its stack (the lock, memcpy, mmap). Counted are its registers, and its stack as far as
- * malloc's frames may reach. malloc.c makes one stretch of code; its exported functions tell where,
- * and where there are no names (static programs) the code that has main_arena's address in it,
- * which no other file of libc can name.
+ * A thread is in there if it runs (or ran, when a signal came) malloc's code, or libc's with a
+ * return address to it on top of its stack (the lock, memcpy, mmap). Counted are its registers,
+ * and its stack as far as malloc's frames may reach. malloc.c makes one stretch of code; its
+ * exported functions tell where, and where there are no names (static programs) the code that has
+ * main_arena's address in it, which no other file of libc can name.
  * Rejected: to count such addresses everywhere. Dead slots of live frames have them of blocks that
  * were freed or lost long ago.
  */
@@ -24,6 +24,11 @@
 #define FRAME_WORDS	32u		/* of the outermost of them */
 #define STACK_WORDS	(CALL_WORDS + FRAME_WORDS)
 #define STATIC_FUNCTIONS (16u << 10)	/* those without names, before or behind the others */
+#define HANDLER_WORDS	2048u		/* a handler's frames, below the signal's */
+/* Words of struct ucontext: from r8 on 15 registers, then rsp, rip, flags, cs. */
+enum { UC_FLAGS = 0, UC_LINK = 1, UC_GREGS = 5, UC_RSP = 20, UC_RIP = 21, UC_CS = 23, UC_WORDS };
+#define USER_CS		0x33u
+#define CONTEXTS	8u		/* handlers in handlers, of one thread */
 #define CODE_BYTES	(64ull << 20)	/* searched for references, of a mapping */
 #define REFERENCE_GAP	4096u		/* malloc.c has some 80 in 20 KiB */
 #define REFERENCES	8u		/* at least */
@@ -172,26 +177,75 @@ static int add_chunk(struct heap *heap, uint64_t chunk, int32_t tid)
 	return 0;
 }
 
-static int add_thread(const struct glibc *glibc, const struct malloc_code *code,
-		      const struct picture_thread *thread, struct heap *heap)
+/* Where a thread stands, or stood when a signal came. */
+struct state {
+	uint64_t rip, rsp;
+	uint64_t other[15];
+	int32_t tid;
+};
+
+static int add_state(const struct glibc *glibc, const struct malloc_code *code,
+		     const struct state *state, struct heap *heap)
 {
-	const struct user_regs_struct *r = &thread->registers;
-	const uint64_t kept[] = { r->rax, r->rbx, r->rcx, r->rdx, r->rsi, r->rdi, r->rbp, r->r8,
-				  r->r9, r->r10, r->r11, r->r12, r->r13, r->r14, r->r15 };
 	uint64_t word[STACK_WORDS];
 	size_t count;
 	int error = 0;
 
-	if (r->rip < glibc->code_low || r->rip >= glibc->code_high)
+	if (state->rip < glibc->code_low || state->rip >= glibc->code_high)
 		return 0;
-	count = picture_read_some(glibc->picture, r->rsp & ~7ull, word, sizeof(word)) /
+	count = picture_read_some(glibc->picture, state->rsp & ~7ull, word, sizeof(word)) /
 		sizeof(*word);
-	count = malloc_words(code, r->rip, word, count);
-	for (size_t i = 0; count && !error && i < ARRAY_SIZE(kept); i++)
-		error = add_chunk(heap, kept[i], thread->tid);
+	count = malloc_words(code, state->rip, word, count);
+	for (size_t i = 0; count && !error && i < ARRAY_SIZE(state->other); i++)
+		error = add_chunk(heap, state->other[i], state->tid);
 	for (size_t i = 0; !error && i < count; i++)
-		error = add_chunk(heap, word[i], thread->tid);
+		error = add_chunk(heap, word[i], state->tid);
 	return error;
+}
+
+/* The start of a struct ucontext, as the kernel writes it for a handler, of what ran in libc? */
+static bool is_context(const struct glibc *glibc, const uint64_t *word)
+{
+	return word[UC_FLAGS] < 0x100 && word[UC_LINK] == 0 && (word[UC_CS] & 0xffff) == USER_CS &&
+	       word[UC_RIP] >= glibc->code_low && word[UC_RIP] < glibc->code_high;
+}
+
+/* What a signal has interrupted: its registers lie on the handler's stack. */
+static int add_interrupted(const struct glibc *glibc, const struct malloc_code *code,
+			   const struct picture_thread *thread, struct heap *heap)
+{
+	uint64_t word[HANDLER_WORDS];
+	size_t count = picture_read_some(glibc->picture, thread->registers.rsp & ~7ull, word,
+					 sizeof(word)) / sizeof(*word);
+	unsigned int contexts = 0;
+	int error = 0;
+
+	for (size_t i = 0; !error && i + UC_WORDS <= count && contexts < CONTEXTS; i++) {
+		struct state state = { .tid = thread->tid };
+
+		if (!is_context(glibc, word + i))
+			continue;
+		contexts++;
+		state.rip = word[i + UC_RIP];
+		state.rsp = word[i + UC_RSP];
+		memcpy(state.other, word + i + UC_GREGS, sizeof(state.other));
+		error = add_state(glibc, code, &state, heap);
+	}
+	return error;
+}
+
+static int add_thread(const struct glibc *glibc, const struct malloc_code *code,
+		      const struct picture_thread *thread, struct heap *heap)
+{
+	const struct user_regs_struct *r = &thread->registers;
+	const struct state state = {
+		.rip = r->rip, .rsp = r->rsp, .tid = thread->tid,
+		.other = { r->rax, r->rbx, r->rcx, r->rdx, r->rsi, r->rdi, r->rbp, r->r8,
+			   r->r9, r->r10, r->r11, r->r12, r->r13, r->r14, r->r15 },
+	};
+
+	return add_state(glibc, code, &state, heap) ?:
+	       add_interrupted(glibc, code, thread, heap);
 }
 
 int glibc_add_held(const struct glibc *glibc, struct heap *heap)
