@@ -83,6 +83,17 @@ static int open_of(pid_t pid, const char *name)
 	return fd < 0 ? -errno : fd;
 }
 
+/* The borrowed one stands in a call of ours: what it held before is what it was found with. */
+static int copy_vectors(const struct borrow *b, struct freeze *f)
+{
+	int error = vectors_add_all(&f->vectors, f->thread, f->thread_count,
+				    b ? b->request.tid : 0);
+
+	if (!error && b && b->mode == BORROW_USER && (long)b->original.orig_rax < 0)
+		error = vectors_add(&f->vectors, b->request.tid, b->xstate, b->xstate_bytes);
+	return error;
+}
+
 /* The registers of all threads; those of the borrowed one are what it will get back. */
 static int copy_threads(const struct stop_all *stop, const struct borrow *b, struct freeze *f)
 {
@@ -95,7 +106,15 @@ static int copy_threads(const struct stop_all *stop, const struct borrow *b, str
 	for (size_t i = 0; b && i < f->thread_count; i++)
 		if (f->thread[i].tid == b->request.tid)
 			f->thread[i].registers = b->original;
-	return 0;
+	return copy_vectors(b, f);
+}
+
+static void forget_threads(struct freeze *f)
+{
+	free(f->thread);
+	f->thread = NULL;
+	f->thread_count = 0;
+	vectors_done(&f->vectors);
 }
 
 /* Files of the process, or thread, whose memory is the picture. */
@@ -306,9 +325,7 @@ static int freeze_copies(const struct target *target, const struct freeze_gadget
 
 	warm_up(target);
 	for (unsigned int try = 0; is_passing(error) && !f->child; try++) {
-		free(f->thread);
-		f->thread = NULL;
-		f->thread_count = 0;
+		forget_threads(f);
 		error = freeze_copy(target, gadgets, try, f);
 		if (tracee_now_ns() >= deadline_ns)
 			break;
@@ -382,9 +399,7 @@ void freeze_kill(struct freeze *f)
 	cleanup_fd(&f->mem);
 	cleanup_fd(&f->maps);
 	cleanup_fd(&f->pagemap);
-	free(f->thread);
-	f->thread = NULL;
-	f->thread_count = 0;
+	forget_threads(f);
 	f->mem = f->maps = f->pagemap = -1;
 	if (f->stop) {
 		stop_all_end(f->stop, NULL, NULL);

@@ -13,6 +13,7 @@
 
 #include "inject/stop.h"
 #include "inject/target.h"
+#include "inject/vectors.h"
 
 enum freeze_way {
 	FREEZE_COPY = 0,	/* the child; the target runs on at once */
@@ -36,6 +37,7 @@ struct freeze {
 	int pagemap;		/* of it; -1 where it may not be opened */
 	struct stop_thread *thread;	/* as they stood, without the call that was made on one */
 	size_t thread_count;
+	struct vectors vectors;		/* of them */
 	uint64_t tsc;		/* while everything stood still */
 	uint64_t begin_ns;	/* FREEZE_STOP: CLOCK_MONOTONIC, when it began to stand still */
 	uint64_t pause_us;	/* from the first thread's stop to the last one's release */

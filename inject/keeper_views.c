@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "inject/abandon.h"
@@ -170,16 +171,33 @@ static int explain_freeze(struct keeper *k, int error)
 	return error;
 }
 
+/* What their vector registers held lies behind the threads. */
+static int copy_of_threads(const struct freeze *f)
+{
+	size_t bytes = f->thread_count * sizeof(*f->thread);
+	size_t more = f->vectors.count * sizeof(*f->vectors.word);
+	_cleanup_free_ uint8_t *all = malloc(bytes + more + 1);
+
+	if (!all)
+		return -ENOMEM;
+	if (bytes)
+		memcpy(all, f->thread, bytes);
+	if (more)
+		memcpy(all + bytes, f->vectors.word, more);
+	return sealed_copy("threads", all, bytes + more);
+}
+
 static int reply_picture(struct keeper *k, struct reply *reply)
 {
 	struct freeze *f = &k->freeze;
-	int threads = sealed_copy("threads", f->thread, f->thread_count * sizeof(*f->thread));
+	int threads = copy_of_threads(f);
 
 	if (threads < 0)
 		return threads;
 	reply->message.value[0] = f->pause_us;
 	reply->message.value[1] = f->tsc;
 	reply->message.value[2] = f->thread_count;
+	reply->message.value[3] = f->vectors.count;
 	reply->close_fds = true;
 	keeper_reply_fd(reply, f->mem);
 	keeper_reply_fd(reply, f->maps);

@@ -38,7 +38,8 @@ enum proto_type {
 			    reply: struct children_left */
 	PROTO_FREEZE,    /* value[0], value[1]: gadgets (syscall; ret and restorer), value[2]:
 			    1 = stop instead of copy; reply: value[0] pause in us, value[1] TSC,
-			    value[2] threads; fds: memory, maps, struct stop_thread[],
+			    value[2] threads, value[3] words of vector registers; fds: memory,
+			    maps, struct stop_thread[] and behind it struct vector_word[],
 			    pagemap (if it may be opened) */
 	PROTO_THAW,      /* the picture is no longer needed; reply: value[0] 1 and, if nothing
 			    worse, -ECANCELED: it had ended before, what was read of it may be

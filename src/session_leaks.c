@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "inject/link_map.h"
+#include "inject/vectors.h"
 #include "src/base/log.h"
 #include "src/leak/mark.h"
 #include "src/leak/roots.h"
@@ -109,7 +110,9 @@ static int open_picture(struct session_leaks *l, struct keeper_link *link)
 {
 	_cleanup_fd_ int maps = keeper_link_take_fd(link, 1), threads = -1;
 	int mem = keeper_link_take_fd(link, 0), error;
-	size_t count = link->reply.value[2], bytes = count * sizeof(struct picture_thread);
+	size_t count = link->reply.value[2], vectors = link->reply.value[3];
+	size_t first = count * sizeof(struct picture_thread);
+	size_t bytes = first + vectors * sizeof(struct picture_vector);
 	uint64_t pause_us = link->reply.value[0];
 	void *list;
 
@@ -120,7 +123,8 @@ static int open_picture(struct session_leaks *l, struct keeper_link *link)
 		cleanup_fd(&mem);
 		return -EIO;
 	}
-	error = picture_open(mem, maps, list, count, &l->picture);
+	error = picture_open(mem, maps, list, count, &l->picture) ?:
+		picture_add_vectors(&l->picture, (void *)((char *)list + first), vectors);
 	(void)munmap(list, bytes);
 	l->picture.pause_us = pause_us;
 	if (!error && !l->options->stop_for_picture)
@@ -132,6 +136,10 @@ static int open_picture(struct session_leaks *l, struct keeper_link *link)
 _Static_assert(sizeof(struct picture_thread) == sizeof(struct stop_thread) &&
 		       offsetof(struct picture_thread, registers) ==
 			       offsetof(struct stop_thread, registers),
+	       "they cross as they are");
+_Static_assert(sizeof(struct picture_vector) == sizeof(struct vector_word) &&
+		       offsetof(struct picture_vector, value) ==
+			       offsetof(struct vector_word, value),
 	       "they cross as they are");
 
 struct copying {

@@ -200,14 +200,14 @@ static bool is_loader(const char *path)
 }
 
 /* A word of its data that leads into a block, be it to its middle, holds it (LEAKS.md). */
-static int add_held(struct roots *roots, uint64_t block)
+static int add_held(struct roots *roots, const struct root_word *word)
 {
 	struct root_word *grown = reallocarray(roots->word, roots->word_count + 1, sizeof(*grown));
 
 	if (!grown)
 		return -ENOMEM;
 	roots->word = grown;
-	grown[roots->word_count++] = (struct root_word){ .value = block, .class = ROOT_GLOBALS };
+	grown[roots->word_count++] = *word;
 	return 0;
 }
 
@@ -224,7 +224,8 @@ static int hold_from(struct analysis *a, const struct procmap *map)
 		for (size_t i = 0; !error && i < got / sizeof(word[0]); i++)
 			if (blocks_find(a->heap.blocks, word[i], &block) &&
 			    block.address != word[i])
-				error = add_held(&a->roots, block.address);
+				error = add_held(&a->roots, &(struct root_word){
+					.value = block.address, .class = ROOT_GLOBALS });
 	}
 	return error;
 }
@@ -251,6 +252,22 @@ static int hold_by_loader(struct analysis *a)
 	return error;
 }
 
+/* What threads inside of an allocator have in hand, by names that only the allocator knows. */
+static int hold_in_hand(struct analysis *a)
+{
+	const struct heap *heap = &a->heap;
+	struct block block;
+	int error = 0;
+
+	for (size_t i = 0; !error && i < heap->held_count; i++)
+		if (blocks_find(heap->blocks, heap->held[i].address, &block) &&
+		    block.address == heap->held[i].address)
+			error = add_held(&a->roots, &(struct root_word){
+				.value = block.address, .class = ROOT_REGISTERS,
+				.tid = heap->held[i].tid, .number = ROOT_IN_HAND });
+	return error;
+}
+
 static int mark(struct analysis *a, struct mark_sums *sums)
 {
 	struct roots_input roots = { .picture = a->input.picture,
@@ -268,6 +285,8 @@ static int mark(struct analysis *a, struct mark_sums *sums)
 		return error;
 	drop_shared(a);
 	error = a->input.roots & ROOT_GLOBALS ? hold_by_loader(a) : 0;
+	if (!error && (a->input.roots & ROOT_REGISTERS))
+		error = hold_in_hand(a);
 	return error ? error : mark_run(&input, sums);
 }
 

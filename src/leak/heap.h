@@ -30,14 +30,24 @@ struct heap_result {
 	uint64_t arenas, mmapped;
 };
 /*
+ * An address that a thread inside of the allocator knows by another: if a block begins there, the
+ * thread has it in hand.
+ */
+struct heap_held {
+	uint64_t address;
+	int32_t tid;
+};
+/*
  * What walkers fill. A walk that does not end in HEAP_COVERED has added nothing: it is
  * made once to validate and once more to add.
  */
 struct heap {
 	struct blocks *blocks;		/* borrowed */
+	struct heap_held *held;		/* owned */
+	size_t held_count;
 	struct ranges own;		/* the allocators' own data: neither roots nor blocks */
 };
-/* Frees own; the blocks are their owner's. */
+/* Frees own and held; the blocks are their owner's. */
 void heap_done(struct heap *heap);
 
 /*

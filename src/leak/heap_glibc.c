@@ -148,7 +148,7 @@ static int glibc_add(struct glibc *glibc, struct heap *heap)
 	for (size_t i = 0; i < glibc->mapped_count && r == 0; i++)
 		r = add_mapped(glibc, heap, &glibc->mapped[i]);
 	sum_mapped(glibc);
-	return r;
+	return r < 0 ? r : glibc_add_held(glibc, heap);
 }
 
 /* Could it be that a thread just changes the heap, so that another picture will do? */

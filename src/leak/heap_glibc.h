@@ -5,7 +5,7 @@
  * heap_glibc_find finds a libc's main_arena and mp_, heap_glibc_arenas the stretches of its
  * arenas, heap_glibc_cached and heap_glibc_tcache the blocks that are free though no header says
  * so, heap_glibc_chunks walks a stretch, heap_glibc_mapped finds what only a search finds,
- * heap_glibc_threads tells what a thread may be at.
+ * heap_glibc_threads tells what a thread may be at, heap_glibc_held which blocks it has in hand.
  * heap_glibc.c is in charge.
  *
  * Their functions return 0; -ENOMEM; -EAGAIN where what was read does not agree with itself
@@ -183,6 +183,9 @@ int glibc_search_mapped(struct glibc *glibc) _must_check_;
 bool glibc_may_map(const struct glibc *glibc);
 /* Is there one in realloc (not in malloc or free)? False also where the name is not to be had. */
 bool glibc_in_realloc(const struct glibc *glibc);
+
+/* Adds to heap->held what threads inside of malloc have in hand. 0, -ENOMEM. */
+int glibc_add_held(const struct glibc *glibc, struct heap *heap) _must_check_;
 
 /* Sets why and returns error. */
 int glibc_fail(struct glibc *glibc, int error, const char *format, ...) _printf_(3, 4);

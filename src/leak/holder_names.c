@@ -255,7 +255,9 @@ const char *holder_register_name(uint32_t number)
 		"gs_base", "ds", "es", "fs", "gs",
 	};
 
-	return number < ARRAY_SIZE(names) ? names[number] : "register";
+	return number < ARRAY_SIZE(names) ? names[number] :
+	       number == ROOT_VECTOR ? "vector register" :
+	       number == ROOT_IN_HAND ? "a call of malloc or free" : "register";
 }
 
 static void write_register(struct writing *w, const struct root_word *word,

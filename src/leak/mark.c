@@ -180,8 +180,29 @@ static void root_words(struct worker *worker)
 	const struct roots *roots = worker->marker->input->roots;
 
 	for (size_t i = 0; i < roots->word_count; i++)
-		mark_scan_word(worker, roots->word[i].value, NO_SOURCE);
+		if (roots->word[i].number != ROOT_VECTOR)
+			mark_scan_word(worker, roots->word[i].value, NO_SOURCE);
 	mark_scan_flush(worker);
+}
+
+/*
+ * Vector registers: what a thread is just moving there is not lost, but mostly they hold what is
+ * left of earlier work, and hide no leak.
+ */
+static void vector_words(struct marker *marker)
+{
+	const struct roots *roots = marker->input->roots;
+
+	for (size_t i = 0; i < roots->word_count; i++) {
+		uint64_t word = roots->word[i].value, place, start;
+
+		if (roots->word[i].number != ROOT_VECTOR || !mark_index_may(&marker->index, word))
+			continue;
+		place = mark_index_place(&marker->index, word);
+		start = place == BLOCK_NONE ? place : mark_block_at(marker->map, place);
+		if (start != BLOCK_NONE)
+			(void)bits_set(&map_line(marker->map, start)->loose, map_bit(start));
+	}
 }
 
 static size_t records_bytes(const struct marker *marker)
@@ -206,6 +227,7 @@ static void run_phases(struct marker *marker)
 	root_words(&marker->worker[0]);
 	mark_pool_run(marker, reach);
 	marker->mode = MARK_POSSIBLE;
+	vector_words(marker);
 	mark_pool_run(marker, possible);
 	mark_pool_run(marker, prune);
 	marker->records_peak = records_bytes(marker);

@@ -31,6 +31,16 @@ int picture_open(int mem, int maps_fd, const struct picture_thread *threads, siz
 	return 0;
 }
 
+int picture_add_vectors(struct picture *picture, const struct picture_vector *words, size_t count)
+{
+	picture->vector = calloc(count + 1, sizeof(*words));
+	if (!picture->vector)
+		return -ENOMEM;
+	memcpy(picture->vector, words, count * sizeof(*words));
+	picture->vector_count = count;
+	return 0;
+}
+
 void picture_done(struct picture *picture)
 {
 	cleanup_fd(&picture->mem);
@@ -39,6 +49,7 @@ void picture_done(struct picture *picture)
 	ranges_done(&picture->holes);
 	procmaps_done(&picture->maps);
 	free(picture->thread);
+	free(picture->vector);
 	*picture = (struct picture){ .mem = -1, .live = -1 };
 }
 

@@ -20,11 +20,19 @@ struct picture_thread {
 	uint32_t reserved;
 	struct user_regs_struct registers;	/* as the thread itself would see them */
 };
+/* A pointer, perhaps, that a vector register of a running thread held. */
+struct picture_vector {
+	int32_t tid;
+	uint32_t reserved;
+	uint64_t value;
+};
 struct picture {
 	int mem;			/* owned; reads the frozen memory by address, with pread */
 	struct procmaps maps;		/* of the frozen memory */
 	size_t thread_count;
 	struct picture_thread *thread;	/* owned */
+	size_t vector_count;
+	struct picture_vector *vector;	/* owned */
 	uint64_t pause_us;		/* how long the target stood still for it */
 	int live;			/* owned; the running target's memory, -1: none */
 	struct ranges live_ranges;	/* what is read there: the picture has no copy of it */
@@ -41,6 +49,9 @@ struct picture {
  */
 int picture_open(int mem, int maps_fd, const struct picture_thread *threads, size_t count,
 		 struct picture *ret) _must_check_;
+/* Once. words: copied. 0, -ENOMEM. */
+int picture_add_vectors(struct picture *picture, const struct picture_vector *words, size_t count)
+	_must_check_;
 /*
  * Memory that the target keeps from its children (MADV_DONTFORK; V8's heaps): what is
  * private and writable in maps (read after the picture: older ones name what is gone, and may be

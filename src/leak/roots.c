@@ -291,17 +291,27 @@ static void add_registers(struct roots *roots, const struct picture_thread *thre
 	}
 }
 
+static void add_vectors(struct roots *roots, const struct picture *picture)
+{
+	for (size_t i = 0; i < picture->vector_count; i++)
+		roots->word[roots->word_count++] = (struct root_word){
+			.value = picture->vector[i].value, .class = ROOT_REGISTERS,
+			.tid = picture->vector[i].tid, .number = ROOT_VECTOR };
+}
+
 static int add_words(struct collector *c, const struct claims *claims)
 {
 	const struct picture *picture = c->input->picture;
 	size_t each = sizeof(struct user_regs_struct) / 8;
-	size_t room = picture->thread_count * each + claims->word_count;
+	size_t room = picture->thread_count * each + picture->vector_count + claims->word_count;
 
 	c->roots.word = calloc(room + 1, sizeof(*c->roots.word));
 	if (!c->roots.word)
 		return -ENOMEM;
 	for (size_t i = 0; i < picture->thread_count && (c->input->classes & ROOT_REGISTERS); i++)
 		add_registers(&c->roots, &picture->thread[i]);
+	if (c->input->classes & ROOT_REGISTERS)
+		add_vectors(&c->roots, picture);
 	for (size_t i = 0; i < claims->word_count; i++) {
 		if (c->input->classes & claims->word[i].class)
 			c->roots.word[c->roots.word_count++] = claims->word[i];

@@ -26,6 +26,8 @@ struct root {
 	int32_t tid;		/* of stacks and TLS of live threads, else 0 */
 	bool shared;		/* in a shared mapping: see roots_collect */
 };
+#define ROOT_VECTOR	UINT32_MAX		/* a vector register: makes a block possibly lost */
+#define ROOT_IN_HAND	(UINT32_MAX - 1)	/* what a thread inside malloc works on */
 /*
  * A pointer that stands in no root range; counts like any word of a range of its class. ROOT_TLS:
  * the heap block with a thread's dtv, or its data; ROOT_STACKS: the heap block on which it runs (of
@@ -35,7 +37,8 @@ struct root_word {
 	uint64_t value;
 	enum root_class class;
 	int32_t tid;		/* 0: a thread that ended */
-	uint32_t number;	/* of registers: index in struct user_regs_struct */
+	/* Of registers: index in struct user_regs_struct, or one of the above. */
+	uint32_t number;
 };
 struct roots {
 	size_t count, word_count;

@@ -489,6 +489,100 @@ static void tells_a_thread_in_realloc(void **state)
 	}
 }
 
+/* Words on the stack of a thread; its registers. */
+enum { AT_CHUNK = 10, AT_CONTEXT = 300, CONTEXT_REGISTER = 5, CONTEXT_RSP = 20, CONTEXT_RIP = 21,
+       CONTEXT_CS = 23 };
+
+struct hand_case {
+	uint64_t rip;
+	uint64_t depth;		/* of a return address into free on the stack, 0: none */
+	uint64_t chunk;		/* where the chunk is: in rbx (0), on the stack, in a context */
+	uint64_t context;	/* rip in a context on the stack, 0: there is none */
+	bool held;
+};
+
+static void check_hand(const struct hand_case *c, const struct picture *picture,
+		       const struct modules *modules, uint64_t block)
+{
+	size_t held = 0;
+	struct walk w;
+
+	walk_picture(&w, heap_walk_glibc, picture, modules);
+	assert_int_equal(w.result.cover, HEAP_COVERED);
+	for (size_t i = 0; i < w.heap.held_count; i++) {
+		assert_int_equal(w.heap.held[i].tid, picture->thread[0].tid);
+		held += w.heap.held[i].address == block;
+	}
+	if ((held > 0) != c->held)
+		fail_msg("rip %#lx, depth %lu, chunk %lu, context %#lx: held %zu", c->rip,
+			 c->depth, c->chunk, c->context, held);
+	walk_done(&w);
+}
+
+static void stand_with_hand(const struct hand_case *c, uint64_t *stack, uint64_t inside,
+			    uint64_t chunk, struct user_regs_struct *r)
+{
+	*r = (struct user_regs_struct){ .rip = c->rip, .rsp = (uintptr_t)stack };
+	r->orig_rax = c->depth ? SYS_futex : (unsigned long long)-1;	/* it may wait for a lock */
+	if (c->depth)
+		stack[c->depth] = inside;
+	if (c->context) {
+		stack[AT_CONTEXT + CONTEXT_RIP] = c->context;
+		stack[AT_CONTEXT + CONTEXT_RSP] = (uintptr_t)(stack + 400);
+		stack[AT_CONTEXT + CONTEXT_CS] = 0x33;
+	}
+	if (c->chunk)
+		stack[c->chunk] = chunk;
+	else
+		r->rbx = chunk;
+}
+
+/* free knows a block by its chunk: who is in it, how far up the stack, not who is elsewhere. */
+static void tells_what_free_has_in_hand(void **state)
+{
+	static uint64_t stack[512];
+	static char *block;
+	const uint64_t inside = (uintptr_t)dlsym(RTLD_DEFAULT, "free") + 4;
+	const uint64_t far = (uintptr_t)dlsym(RTLD_DEFAULT, "strtol") + 4;
+	const uint64_t outside = (uintptr_t)tells_what_free_has_in_hand;
+	const struct hand_case cases[] = {
+		{ inside, 0, 0, 0, true },	     { far, 0, 0, 0, false },
+		{ outside, 0, 0, 0, false },	     { far, 3, 0, 0, true },
+		{ far, 3, AT_CHUNK, 0, true },	     { far, 100, AT_CHUNK, 0, false },
+		{ outside, 3, AT_CHUNK, 0, false },  { inside, 0, AT_CHUNK, 0, true },
+		{ inside, 0, 200, 0, false },	     { inside, 100, 125, 0, true },
+		{ outside, 0, AT_CONTEXT + CONTEXT_REGISTER, inside, true },
+		{ outside, 0, AT_CONTEXT + CONTEXT_REGISTER, far, false },
+		{ outside, 0, 400 + AT_CHUNK, inside, true },
+		{ outside, 0, 400 + AT_CHUNK, outside, false },
+	};
+	struct module_source source = { lab_open_file, lab_read_memory, NULL };
+
+	(void)state;
+	if (MEMATTACH_SANITIZED)
+		skip();
+	block = malloc(3000);
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct user_regs_struct registers;
+		struct modules *modules;
+		struct picture picture;
+		pid_t child;
+
+		memset(stack, 0, sizeof(stack));
+		stand_with_hand(&cases[i], stack, inside, (uintptr_t)block - 16, &registers);
+		child = leak_picture_fork(&picture);
+		source.context = &picture;
+		registers.fs_base = picture.thread[0].registers.fs_base;
+		picture.thread[0].registers = registers;
+		assert_int_equal(modules_new(&source, &modules), 0);
+		assert_true(modules_update(modules, &picture.maps) >= 0);
+		check_hand(&cases[i], &picture, modules, (uintptr_t)block);
+		modules_free(modules);
+		leak_picture_end(child, &picture);
+	}
+	free(block);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -505,6 +599,7 @@ int main(void)
 		cmocka_unit_test(says_that_it_is_absent),
 		cmocka_unit_test(finds_its_own_blocks),
 		cmocka_unit_test(tells_a_thread_in_realloc),
+		cmocka_unit_test(tells_what_free_has_in_hand),
 	};
 
 	return cmocka_run_group_tests(tests, setup, walk_teardown);

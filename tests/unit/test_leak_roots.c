@@ -396,11 +396,13 @@ static void classes_can_be_switched_off(void **state)
 	end_run(run);
 }
 
-/* Every general register of every thread, and neither fs_base nor gs_base. */
+/* Every general register of every thread, and neither fs_base nor gs_base; vector registers. */
 static void registers_are_words(void **state)
 {
 	struct picture_thread thread = { .tid = 42 };
-	struct picture picture = { .mem = -1, .thread_count = 1, .thread = &thread };
+	struct picture_vector vector = { .tid = 42, .value = 0x10000 };
+	struct picture picture = { .mem = -1, .thread_count = 1, .thread = &thread,
+				   .vector_count = 1, .vector = &vector };
 	struct roots_input input = { .picture = &picture, .classes = ROOT_ALL };
 	unsigned long long *value = (unsigned long long *)&thread.registers;
 	const struct user_regs_struct *r = &thread.registers;
@@ -411,9 +413,10 @@ static void registers_are_words(void **state)
 		value[i] = 0x1000 + i;
 	assert_int_equal(roots_collect(&input, &roots), 0);
 	assert_int_equal(roots.count, 0);
-	assert_int_equal(roots.word_count, 18);
+	assert_int_equal(roots.word_count, 19);
 	for (size_t i = 0; i < roots.word_count; i++) {
-		assert_int_equal(roots.word[i].value, 0x1000 + roots.word[i].number);
+		assert_int_equal(roots.word[i].value, roots.word[i].number == ROOT_VECTOR ?
+				 vector.value : 0x1000 + roots.word[i].number);
 		assert_int_equal(roots.word[i].tid, 42);
 		assert_int_equal(roots.word[i].class, ROOT_REGISTERS);
 		assert_int_not_equal(roots.word[i].value, r->fs_base);

@@ -18,6 +18,9 @@
  * smallstack	threads with 64 KiB of stack wait; the main thread alone has more, and polls
  * ending	threads allocate, wait a few milliseconds, and end; others take their place
  * deep		one thread computes, then holds a block further down its stack in a call
+ * contend	threads wait for the one arena there is, in free with blocks that nothing else names
+ * vector	blocks that only vector registers of a running thread hold; another waits
+ * vector-alone	the same with one thread
  * Commands of all: 'q' ends and prints "verdict ok|failed".
  * Rejected: more kinds of processes.c, which is about relatives and states; these
  * need commands of their own.
@@ -53,6 +56,11 @@
 #define ENDING		16
 #define DEEP_WORDS	1024
 #define DEEP_BYTES	3000
+#define CONTENDERS	4
+#define CONTEND_BLOCKS	8
+#define CONTEND_BYTES	1200	/* more than tcaches hold */
+#define VECTOR_BYTES	2000
+#define VECTOR_SPINS	20000000ul
 
 extern char **environ;
 
@@ -503,6 +511,101 @@ static void run_deep(void)
 		;
 }
 
+/* Its own pointer goes before the block does, as that of a C++ owner. */
+static void *contend(void *number)
+{
+	unsigned int random = (unsigned int)(intptr_t)number;
+	char *volatile block[CONTEND_BLOCKS] = { NULL };
+
+	while (!atomic_load(&stop)) {
+		char *volatile *one = &block[rand_r(&random) % CONTEND_BLOCKS];
+		size_t bytes = CONTEND_BYTES + (size_t)rand_r(&random) % 3000;
+		char *old = *one;
+
+		*one = NULL;
+		free(old);
+		old = malloc(bytes);
+		if (!old)
+			victim_fail("malloc");
+		memset(old, 0, bytes);
+		*one = old;
+	}
+	for (size_t i = 0; i < CONTEND_BLOCKS; i++)
+		free(block[i]);
+	return NULL;
+}
+
+static void run_contend(void)
+{
+	pthread_t thread[CONTENDERS];
+
+	(void)mallopt(M_ARENA_MAX, 1);
+	for (intptr_t i = 0; i < CONTENDERS; i++)
+		if (pthread_create(&thread[i], NULL, contend, (void *)(i + 1)) != 0)
+			victim_fail("pthread_create");
+	victim_ready();
+	while (victim_await() != 'q')
+		;
+	atomic_store(&stop, 1);
+	for (int i = 0; i < CONTENDERS; i++)
+		pthread_join(thread[i], NULL);
+}
+
+/* Of a block, inverted: no copy of the address is left in the caller's frame. */
+static uintptr_t __attribute__((noinline)) hidden_block(void)
+{
+	return ~(uintptr_t)malloc(VECTOR_BYTES);
+}
+
+/* Both halves of a register hold a block each, while nothing but the spinning is done. */
+static void __attribute__((noinline)) hold_in_vector(void)
+{
+	uintptr_t low = hidden_block(), high = hidden_block();
+	unsigned long spins = VECTOR_SPINS;
+
+	forget_registers();
+	__asm__ volatile("not %0\n\tnot %1\n\tmovq %0, %%xmm7\n\tmovq %1, %%xmm6\n\t"
+			 "punpcklqdq %%xmm6, %%xmm7\n\tpxor %%xmm6, %%xmm6\n\t"
+			 "xorl %k0, %k0\n\txorl %k1, %k1\n\t"
+			 "1: decq %2\n\tjnz 1b\n\t"
+			 "movq %%xmm7, %0\n\tmovhlps %%xmm7, %%xmm7\n\tmovq %%xmm7, %1"
+			 : "+r"(low), "+r"(high), "+r"(spins) : : "xmm6", "xmm7", "cc");
+	free((void *)low);
+	free((void *)high);
+}
+
+static void *hold_in_vectors(void *unused)
+{
+	(void)unused;
+	while (!atomic_load(&stop))
+		hold_in_vector();
+	return NULL;
+}
+
+static void run_vector_alone(void)
+{
+	struct pollfd input = { .fd = STDIN_FILENO, .events = POLLIN };
+
+	victim_ready();
+	do {
+		hold_in_vector();
+	} while (poll(&input, 1, 0) == 0);
+	while (victim_await() != 'q')
+		;
+}
+
+static void run_vector(void)
+{
+	pthread_t thread;
+
+	thread = start_thread(hold_in_vectors);
+	victim_ready();
+	while (victim_await() != 'q')
+		;
+	atomic_store(&stop, 1);
+	pthread_join(thread, NULL);
+}
+
 int main(int argc, char *argv[])
 {
 	static const struct {
@@ -513,7 +616,8 @@ int main(int argc, char *argv[])
 		      { "spawn", run_spawn },	    { "leader", run_leader },
 		      { "worker", run_worker },	    { "norestart", run_norestart },
 		      { "smallstack", run_smallstack }, { "ending", run_ending },
-		      { "deep", run_deep } };
+		      { "deep", run_deep },	    { "contend", run_contend },
+		      { "vector", run_vector },	    { "vector-alone", run_vector_alone } };
 	const char *kind = victim_option(argv, "kind", "");
 
 	(void)argc;

@@ -97,6 +97,8 @@ void leaky_wipe(void);
 void leaky_thread(void (*build)(int number), int number);
 /* The calling thread has built. */
 void leaky_built(void);
+/* Clears what calls may leave in vector registers: while a thread runs it may be a pointer. */
+void leaky_forget_vectors(void);
 /* ... and stays for ever. */
 void leaky_stay(void) __attribute__((noreturn));
 

@@ -94,6 +94,36 @@ void leaky_others(int count)
 	others += count;
 }
 
+/* ymm16 and so on have no instruction for all. */
+static void forget_upper(void)
+{
+	__asm__ volatile("vpxorq %zmm16, %zmm16, %zmm16\n\tvpxorq %zmm17, %zmm17, %zmm17\n\t"
+			 "vpxorq %zmm18, %zmm18, %zmm18\n\tvpxorq %zmm19, %zmm19, %zmm19\n\t"
+			 "vpxorq %zmm20, %zmm20, %zmm20\n\tvpxorq %zmm21, %zmm21, %zmm21\n\t"
+			 "vpxorq %zmm22, %zmm22, %zmm22\n\tvpxorq %zmm23, %zmm23, %zmm23\n\t"
+			 "vpxorq %zmm24, %zmm24, %zmm24\n\tvpxorq %zmm25, %zmm25, %zmm25\n\t"
+			 "vpxorq %zmm26, %zmm26, %zmm26\n\tvpxorq %zmm27, %zmm27, %zmm27\n\t"
+			 "vpxorq %zmm28, %zmm28, %zmm28\n\tvpxorq %zmm29, %zmm29, %zmm29\n\t"
+			 "vpxorq %zmm30, %zmm30, %zmm30\n\tvpxorq %zmm31, %zmm31, %zmm31");
+}
+
+void leaky_forget_vectors(void)
+{
+	if (__builtin_cpu_supports("avx512f"))
+		forget_upper();
+	if (__builtin_cpu_supports("avx"))
+		__asm__ volatile("vzeroall");
+	else
+		__asm__ volatile("pxor %xmm0, %xmm0\n\tpxor %xmm1, %xmm1\n\t"
+				 "pxor %xmm2, %xmm2\n\tpxor %xmm3, %xmm3\n\t"
+				 "pxor %xmm4, %xmm4\n\tpxor %xmm5, %xmm5\n\t"
+				 "pxor %xmm6, %xmm6\n\tpxor %xmm7, %xmm7\n\t"
+				 "pxor %xmm8, %xmm8\n\tpxor %xmm9, %xmm9\n\t"
+				 "pxor %xmm10, %xmm10\n\tpxor %xmm11, %xmm11\n\t"
+				 "pxor %xmm12, %xmm12\n\tpxor %xmm13, %xmm13\n\t"
+				 "pxor %xmm14, %xmm14\n\tpxor %xmm15, %xmm15");
+}
+
 /* Deeper than any builder gets. */
 VICTIM_FRAME void leaky_wipe(void)
 {
@@ -103,11 +133,10 @@ VICTIM_FRAME void leaky_wipe(void)
 		waste[i] = 0;
 	__asm__ volatile("xor %%eax, %%eax; xor %%ecx, %%ecx; xor %%edx, %%edx\n\t"
 			 "xor %%esi, %%esi; xor %%edi, %%edi; xor %%r8d, %%r8d\n\t"
-			 "xor %%r9d, %%r9d; xor %%r10d, %%r10d; xor %%r11d, %%r11d\n\t"
-			 "pxor %%xmm0, %%xmm0; pxor %%xmm1, %%xmm1; pxor %%xmm2, %%xmm2\n\t"
-			 "pxor %%xmm3, %%xmm3; pxor %%xmm4, %%xmm4; pxor %%xmm5, %%xmm5\n\t"
+			 "xor %%r9d, %%r9d; xor %%r10d, %%r10d; xor %%r11d, %%r11d"
 			 : : : "rax", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11",
-			 "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "cc", "memory");
+			 "cc", "memory");
+	leaky_forget_vectors();
 }
 
 /* --- threads ------------------------------------------------------------------ */

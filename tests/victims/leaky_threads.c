@@ -154,6 +154,7 @@ static void stay_busy(int number)
 	unsigned int random = (unsigned int)number * 2654435761u + 1;
 
 	leaky_built();
+	leaky_forget_vectors();	/* its creator's; it has no use for them */
 	for (;;) {
 		unsigned int i;
 
