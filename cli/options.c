@@ -3,7 +3,7 @@
  * options.c - one table of long options for all commands; each value is checked
  * where it is read, and a wrong one is named together with what would be right.
  */
-#include "cli/options.h"
+#include "cli/options_view.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -52,6 +52,7 @@ static const struct option long_options[] = {
 	{ "show-bytes", required_argument, NULL, OPT_SHOW_BYTES },
 	{ "access", required_argument, NULL, OPT_ACCESS },
 	{ "history", required_argument, NULL, OPT_HISTORY },
+	OPTIONS_VIEW_ROWS,
 	{ NULL, 0, NULL, 0 },
 };
 
@@ -83,6 +84,16 @@ static int read_size(const char *text, uint64_t *ret)
 		return -ERANGE;
 	*ret = value << shift;
 	return 0;
+}
+
+int options_read_size(const char *text, uint64_t *ret)
+{
+	return read_size(text, ret);
+}
+
+int options_bad(const char *option, const char *value, const char *wanted)
+{
+	return bad(option, value, wanted);
 }
 
 static int read_seconds(const char *text, double *ret)
@@ -290,7 +301,7 @@ static int set_value(struct cli_options *o, int option, const char *value)
 	case OPT_RING: return read_size(value, &s->ring_bytes) || s->ring_bytes < 1u << 20 ||
 			s->ring_bytes > 1u << 30 ?
 			bad("--ring-size", value, "between 1M and 1G") : SESSION_OK;
-	default: return SESSION_USAGE;
+	default: return options_view_set(o, option, value);
 	}
 }
 
@@ -301,7 +312,7 @@ static int set_flag(struct cli_options *o, int option)
 	case OPT_JSON: o->session.json = true; return SESSION_OK;
 	case OPT_PLAIN: o->session.plain = true; return SESSION_OK;
 	case OPT_EXACT: return set_mode(o, SNAPSHOT_EXACT);
-	default: return SESSION_USAGE;
+	default: return options_view_set(o, option, NULL);
 	}
 }
 
@@ -318,6 +329,9 @@ static void complete(struct cli_options *o, bool overflow_given)
 	if (s->duration < 0 && isatty(STDOUT_FILENO) && !s->json)
 		s->plain = true;
 	s->color = isatty(STDOUT_FILENO) && !getenv("NO_COLOR");
+	s->view_options.filter.kind = s->track == ALLOCATOR_TRACK_MALLOC ? VIEW_KIND_MALLOC :
+				      s->track == ALLOCATOR_TRACK_MMAP ? VIEW_KIND_MMAP :
+				      VIEW_KIND_ALL;
 }
 
 int options_check_leaks(const struct cli_options *options, bool leaks)
@@ -341,14 +355,19 @@ int options_check_leaks(const struct cli_options *options, bool leaks)
 
 int options_parse(int argc, char **argv, struct cli_options *ret)
 {
-	bool overflow_given = false;
-	int option, status = SESSION_OK;
-
 	memset(ret, 0, sizeof(*ret));
 	ret->session.interval = 1;
 	ret->session.duration = -1;
 	ret->session.track = ALLOCATOR_TRACK_ALL;
 	ret->session.roots = ROOT_ALL;
+	return options_parse_more(argc, argv, ret);
+}
+
+int options_parse_more(int argc, char **argv, struct cli_options *ret)
+{
+	bool overflow_given = false;
+	int option, status = SESSION_OK;
+
 	optind = 1;
 	opterr = 0;
 	while (status == SESSION_OK &&

@@ -401,7 +401,9 @@ static int put_site(struct recording *recording, const struct snapshot_site *s)
 		   CELL_I(s->peak_live_bytes), CELL_I(s->temporary_count), CELL_I(s->samples),
 		   CELL_I(s->threads), CELL_R(s->lifetime_p50), CELL_R(s->lifetime_p90),
 		   CELL_R(s->lifetime_max), CELL_R(s->first_time), CELL_R(s->last_time),
-		   CELL_R(s->growth), CELL_R(s->growth_low), CELL_R(s->growth_high));
+		   CELL_R(s->growth), CELL_R(s->growth_low), CELL_R(s->growth_high),
+		   CELL_I(s->at_peak_bytes), CELL_I(s->at_peak_count),
+		   CELL_I(s->size_low), CELL_I(s->size_high));
 }
 
 static int put_sites(struct recording *recording, const struct snapshot *snapshot)

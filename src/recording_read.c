@@ -465,6 +465,12 @@ static int read_site(struct reading *reading, struct row *row)
 	s->growth = row_real(row);
 	s->growth_low = row_real(row);
 	s->growth_high = row_real(row);
+	/* Columns that older recordings do not have. */
+	snapshot->site_peaks = sqlite3_column_count(row->statement) >= row->next + 4;
+	s->at_peak_bytes = row_uint(row);
+	s->at_peak_count = row_uint(row);
+	s->size_low = row_uint(row);
+	s->size_high = row_uint(row);
 	return 0;
 }
 

@@ -9,6 +9,7 @@
 #include "inject/attachment.h"
 #include "inject/children.h"
 #include "src/snapshot.h"
+#include "src/view/view.h"
 
 /* How a program ends (DESIGN: the command line's contract). */
 enum session_exit {
@@ -36,6 +37,8 @@ struct session_options {
 	double duration;		/* seconds to watch; negative: until told to stop */
 	uint32_t top;			/* sites in the report; 0: the report's own choice */
 	bool json, leaks;
+	const struct view *view;	/* the report is this; NULL: all of it */
+	struct view_options view_options;
 	bool plain;			/* reprint the top sites each interval */
 	bool color;
 	bool block;			/* --on-overflow=block */

@@ -14,15 +14,16 @@ enum view_metric {
 	VIEW_ALLOC_BYTES,	/* "bytes": allocated */
 	VIEW_ALLOC_COUNT,	/* "calls" */
 	VIEW_FREE_COUNT,	/* "frees" */
-	VIEW_PEAK_BYTES,	/* "peak": live when all sites together were at their most */
+	VIEW_PEAK_BYTES,	/* "peak": at_peak_bytes, see snapshot.site_peaks */
 	VIEW_TEMPORARY,		/* "temporary": see snapshot.every_alloc */
 	VIEW_METRIC_COUNT
 };
 
 /* As users type it. */
 const char *view_metric_name(enum view_metric metric);
-/* For people: "live bytes", "calls". */
+/* For people, to sort by: "live bytes", "calls"; and behind a figure: "live", "calls". */
 const char *view_metric_words(enum view_metric metric);
+const char *view_metric_suffix(enum view_metric metric);
 /* True and *ret set, if name is one. */
 bool view_metric_find(const char *name, enum view_metric *ret);
 /* Is it bytes rather than a number of blocks? */

@@ -254,18 +254,27 @@ static bool is_in_module(const struct view_site *site, const char *wanted)
 	return false;
 }
 
-/* What can be told before the stack is named. */
-static bool is_wanted(const struct snapshot_site *site, const struct view_filter *filter)
+static bool has_sizes(const struct snapshot *snapshot, const struct snapshot_site *site,
+		      const struct view_filter *filter)
 {
 	uint64_t mean = site->alloc_count ? site->alloc_bytes / site->alloc_count : 0;
+	uint64_t low = snapshot->site_peaks ? site->size_low : mean;
+	uint64_t high = snapshot->site_peaks ? site->size_high : mean;
 
+	return site->alloc_count && high >= filter->size_low && low <= filter->size_high;
+}
+
+/* What can be told before the stack is named. */
+static bool is_wanted(const struct snapshot *snapshot, const struct snapshot_site *site,
+		      const struct view_filter *filter)
+{
 	if (filter->site && site->id != filter->site)
 		return false;
 	if (filter->kind && (site->kind == SITE_MMAP) != (filter->kind == VIEW_KIND_MMAP))
 		return false;
 	if (!filter->size_low && !filter->size_high)
 		return true;
-	return site->alloc_count && mean >= filter->size_low && mean <= filter->size_high;
+	return has_sizes(snapshot, site, filter);
 }
 
 static int add_sites(struct view_store *store, struct view_sites *sites)
@@ -275,7 +284,7 @@ static int add_sites(struct view_store *store, struct view_sites *sites)
 	for (size_t i = 0; i < snapshot->site_count; i++) {
 		struct view_site *site = &sites->site[sites->count];
 
-		if (!is_wanted(&snapshot->site[i], store->filter))
+		if (!is_wanted(snapshot, &snapshot->site[i], store->filter))
 			continue;
 		site->figures = &snapshot->site[i];
 		if (set_stack(store, site) < 0)

@@ -49,7 +49,10 @@ struct view_filter {
 	uint32_t site;			/* id; 0: all */
 	enum view_kind kind;
 	const char *module;		/* of some frame: path, file name, that up to .so */
-	/* Mean requested size of the site's allocations in [low, high]; both 0: all. */
+	/*
+	 * Requested sizes, of which some may lie in [low, high]; both 0: all. Where a recording
+	 * has no sizes of sites (snapshot.site_peaks): the mean size lies there.
+	 */
 	uint64_t size_low, size_high;
 	uint32_t depth;			/* innermost source-level frames kept; 0: all */
 	bool no_inlined;		/* frames of inlined functions are left out */

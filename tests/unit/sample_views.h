@@ -7,12 +7,18 @@
 #ifndef MEMATTACH_TESTS_SAMPLE_VIEWS_H
 #define MEMATTACH_TESTS_SAMPLE_VIEWS_H
 
+#include "src/site_lives.h"
 #include "tests/unit/sample_session.h"
 
+enum { VIEWS_POINTS = 5, VIEWS_SIZES = 7 };
 struct views_sample {
 	struct stacks *stacks;
 	struct snapshot snapshot;
 	struct snapshot_site site[6];
+	struct timeline_point point[VIEWS_POINTS];
+	struct snapshot_bar bar[VIEWS_SIZES];
+	struct site_life life[2];
+	struct site_lives lives;
 };
 
 /* By offset / 0x10. Innermost first; the first of two is inlined into the second. */
@@ -68,8 +74,83 @@ static inline struct snapshot_site views_site(uint32_t id, uint32_t stack, uint6
 		.id = id, .stack = stack, .alloc_count = allocs, .alloc_bytes = size * allocs,
 		.free_count = frees, .live_count = allocs - frees,
 		.live_bytes = size * (allocs - frees), .peak_live_bytes = size * allocs,
-		.samples = allocs, .threads = 1,
+		.samples = allocs, .threads = 1, .at_peak_bytes = size * allocs / 2,
+		.at_peak_count = allocs / 2, .size_low = size, .size_high = size,
 	};
+}
+
+/* What the sites above come to; 5 seconds of it. */
+static inline void views_totals(struct views_sample *sample)
+{
+	static char *const hooked[] = { (char *)(uintptr_t)"malloc", (char *)(uintptr_t)"free" };
+	static struct snapshot_allocator allocator = {
+		.name = (char *)(uintptr_t)"glibc", .version = (char *)(uintptr_t)"2.36",
+		.module = (char *)(uintptr_t)"/lib/libc.so.6", .hooked_count = 2,
+		.hooked = (char **)(uintptr_t)hooked,
+	};
+	struct snapshot *s = &sample->snapshot;
+
+	s->target = (struct snapshot_target){
+		.pid = 77, .exe = (char *)(uintptr_t)"/usr/bin/demo",
+		.cmdline = (char *)(uintptr_t)"demo --serve", .start_time = 1.7e9, .threads = 2,
+		.rss_bytes = 5u << 20, .vsz_bytes = 90u << 20, .allocator_count = 1,
+		.allocator = &allocator };
+	s->session = (struct snapshot_session){
+		.version = (char *)(uintptr_t)"0.1.0", .mode = SNAPSHOT_EXACT,
+		.begin_time = 1.7e9 + 60, .duration = 5, .overhead_percent = -1,
+		.attach_stop_us_max = 250, .detach_stop_us_max = 90, .threads_stopped = 2,
+		.detached = SNAPSHOT_PRISTINE, .stacks = { .distinct = 6, .unwound = 6 } };
+	s->exact = s->complete = true;
+	s->totals = (struct snapshot_totals){
+		.alloc_count = 142, .alloc_bytes = 36862, .free_count = 68, .free_bytes = 13462,
+		.temporary_count = 44, .overhead_bytes = 592, .live_count = 74,
+		.live_bytes = 23400, .peak_live_bytes = 18398, .live_bytes_low = 23400,
+		.live_bytes_high = 23400, .samples = 142 };
+	s->map_totals = (struct snapshot_map_totals){
+		.map_count = 2, .map_bytes = 8192, .live_count = 2, .live_bytes = 8192,
+		.peak_live_bytes = 8192, .allocator_live_bytes = 135168 };
+}
+
+/* Calls, frees and bytes add up to the totals. */
+static inline void views_series(struct views_sample *sample)
+{
+	static const struct snapshot_bar bar[VIEWS_SIZES] = {
+		{ 0, 1 }, { 16, 1 }, { 24, 4 }, { 48, 3 }, { 50, 4 }, { 64, 99 }, { 1000, 30 } };
+	uint64_t live[VIEWS_POINTS] = { 4000, 18000, 36000, 21000, 23400 };
+	uint64_t allocs[VIEWS_POINTS] = { 10, 42, 70, 0, 20 };
+	uint64_t frees[VIEWS_POINTS] = { 0, 0, 8, 60 };
+
+	memcpy(sample->bar, bar, sizeof(bar));
+	for (unsigned int i = 0; i < VIEWS_POINTS; i++)
+		sample->point[i] = (struct timeline_point){
+			.time = i + 1.0, .alloc_count = allocs[i], .free_count = frees[i],
+			.alloc_bytes = allocs[i] * 259, .live_bytes = live[i],
+			.rss_bytes = i ? (4u + i / 2) << 20 : 0, .vsz_bytes = i ? 90u << 20 : 0 };
+	sample->snapshot.timeline = sample->point;
+	sample->snapshot.timeline_count = VIEWS_POINTS;
+	sample->snapshot.histogram = sample->bar;
+	sample->snapshot.histogram_count = VIEWS_SIZES;
+}
+
+/* Sites 1 and 3: of site 1 blocks are freed within 20 ms, of site 3 at once. */
+static inline void views_lives(struct views_sample *sample)
+{
+	sample->life[0] = (struct site_life){ .site = 1, .seconds = 5, .oldest = 1 };
+	sample->life[0].born[30] = 5;
+	sample->life[0].born[100] = 15;
+	sample->life[1] = (struct site_life){ .site = 3, .seconds = 5, .oldest = 0.5 };
+	sample->life[1].born[13] = 50;
+	for (uint64_t i = 1; i <= 10; i++)
+		lifetimes_add(&sample->life[0].freed, i * 2000000, 1);
+	for (uint64_t i = 1; i <= 50; i++)
+		lifetimes_add(&sample->life[1].freed, i * 100, 1);
+	sample->site[0].lifetime_p50 = 0.01;
+	sample->site[0].lifetime_p90 = 0.018;
+	sample->site[0].lifetime_max = 0.02;
+	sample->site[2].lifetime_p50 = 2.5e-6;
+	sample->site[2].lifetime_p90 = 4.5e-6;
+	sample->site[2].lifetime_max = 5e-6;
+	sample->lives = (struct site_lives){ .seconds = 5, .count = 2, .life = sample->life };
 }
 
 static inline void views_begin(struct views_sample *sample)
@@ -94,11 +175,16 @@ static inline void views_begin(struct views_sample *sample)
 	sample->site[5] = views_site(6, 0, 16, 1, 1);
 	sample->snapshot.site = sample->site;
 	sample->snapshot.site_count = ARRAY_SIZE(sample->site);
-	sample->snapshot.every_alloc = true;
+	sample->snapshot.every_alloc = sample->snapshot.site_peaks = true;
+	views_totals(sample);
+	views_series(sample);
+	views_lives(sample);
 }
 
 static inline void views_end(struct views_sample *sample)
 {
+	for (size_t i = 0; i < ARRAY_SIZE(sample->life); i++)
+		lifetimes_done(&sample->life[i].freed);
 	stacks_free(sample->stacks);
 }
 

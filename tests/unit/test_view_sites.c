@@ -130,6 +130,12 @@ static void filters(void **state)
 	assert_left(&(struct view_filter){ .size_low = 50, .size_high = 64 }, "34");
 	assert_left(&(struct view_filter){ .size_low = 64, .size_high = 64 }, "3");
 	assert_left(&(struct view_filter){ .size_low = 65, .size_high = 999 }, "");
+	/* Sizes from 20 to 70: 64 may be among them. */
+	sample.site[3].size_low = 20;
+	sample.site[3].size_high = 70;
+	assert_left(&(struct view_filter){ .size_low = 64, .size_high = 64 }, "34");
+	sample.snapshot.site_peaks = false;
+	assert_left(&(struct view_filter){ .size_low = 64, .size_high = 64 }, "3");
 	assert_left(&(struct view_filter){ .module = "demo", .kind = VIEW_KIND_MMAP }, "2");
 }
 
