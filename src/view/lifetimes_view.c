@@ -18,8 +18,7 @@
 #include "src/view/view_put.h"
 
 #define NS		1e9
-#define FIRST_DECADE	(-6)	/* 1 us */
-#define DECADES		12	/* to 100,000 s */
+#define DECADES		12	/* from 1 us to 100,000 s */
 #define TEXT_AGES	6
 #define BAR_COLUMNS	30u
 
@@ -41,9 +40,13 @@ const char *lifetimes_missing(const struct view_input *input)
 	return input->lives ? NULL : "it holds no lifetimes of blocks: made by an older memattach";
 }
 
+/* Seconds. */
 static double decade_end(int decade)
 {
-	return pow(10, FIRST_DECADE + decade);
+	static const double end[DECADES] = { 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1, 1e1, 1e2, 1e3,
+					     1e4, 1e5 };
+
+	return end[decade];
 }
 
 static void list_done(struct lived_list *list)

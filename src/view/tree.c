@@ -256,8 +256,13 @@ static uint32_t path_to(const struct call_node *node, const struct call_node **p
 /* In folded text a ; ends a frame, and the last space begins the value. */
 static void put_folded(FILE *out, const char *title)
 {
-	_cleanup_free_ char *text = printable_copy(title, PRINTABLE_TERMINAL);
+	_cleanup_free_ char *text = NULL;
 
+	if (printable_is_plain(title) && !strchr(title, ';')) {
+		fputs(title, out);
+		return;
+	}
+	text = printable_copy(title, PRINTABLE_TERMINAL);
 	for (char *c = text; c && *c; c++)
 		if (*c == ';')
 			*c = ':';

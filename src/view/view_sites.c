@@ -172,28 +172,25 @@ static const struct named_frame *name_frame(struct view_store *store, const stru
 /* Counts, then copies: stacks are kept at their size. */
 static int name_stack(struct view_store *store, struct stack stack, struct named_stack *to)
 {
-	uint32_t at = 0, count = 0;
+	const struct named_frame *named[STACKS_MAX_FRAMES];
+	uint32_t at = 0, count = 0, frames = stack.frame_count;
 
-	for (uint32_t i = 0; i < stack.frame_count; i++) {
-		const struct named_frame *named = name_frame(store, &stack.frame[i]);
-
-		if (!named)
+	if (frames > STACKS_MAX_FRAMES)
+		frames = STACKS_MAX_FRAMES;
+	for (uint32_t i = 0; i < frames; i++) {
+		named[i] = name_frame(store, &stack.frame[i]);
+		if (!named[i])
 			return -ENOMEM;
-		count += named->count;
+		count += named[i]->count;
 	}
 	to->cut = count > VIEW_MAX_FRAMES;
 	to->count = to->cut ? VIEW_MAX_FRAMES : count;
 	to->frame = calloc((size_t)to->count + 1, sizeof(*to->frame));
 	if (!to->frame)
 		return -ENOMEM;
-	for (uint32_t i = 0; i < stack.frame_count && at < to->count; i++) {
-		const struct named_frame *named = name_frame(store, &stack.frame[i]);
-
-		if (!named)
-			return -ENOMEM;
-		for (uint32_t inner = 0; inner < named->count && at < to->count; inner++)
-			to->frame[at++] = store->frame[named->first + inner];
-	}
+	for (uint32_t i = 0; i < frames && at < to->count; i++)
+		for (uint32_t inner = 0; inner < named[i]->count && at < to->count; inner++)
+			to->frame[at++] = store->frame[named[i]->first + inner];
 	return 0;
 }
 
