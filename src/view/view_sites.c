@@ -218,9 +218,10 @@ static int set_stack(struct view_store *store, struct view_site *site)
 	skip = skipped(store, stack, site->figures->skip_frames);
 	site->stack_flags = stack.flags;
 	site->cut = named->cut;
-	site->frame = named->frame + skip;
-	site->frame_count = skip < named->count ? named->count - skip : 0;
-	if (site->frame_count == 0) {
+	if (skip < named->count) {
+		site->frame = named->frame + skip;
+		site->frame_count = named->count - skip;
+	} else {	/* nothing is known */
 		site->frame = &store->unknown;
 		site->frame_count = 1;
 	}
