@@ -126,7 +126,7 @@ static int print_view(const struct recording_content *content, const struct requ
 	const struct session_options *options = &request->options.session;
 	const struct view_input input = {
 		.report = input_for(content, request), .lives = content->lives,
-		.options = options->view_options,
+		.blocks = content->blocks, .options = options->view_options,
 	};
 	const char *missing = view_missing(options->view, &input);
 

@@ -21,7 +21,7 @@ static const char help_text[] =
 	"memattach cleanup -p PID    finish a detach that a killed memattach left\n"
 	"memattach report FILE [VIEW]   print a recording again, or one view of it: overview,\n"
 	"                            hotspots, tree, flame, histogram, timeline, temporary, peak,\n"
-	"                            lifetimes, filter, source, leaks [--json] [--top N]\n"
+	"                            lifetimes, blocks, filter, source, leaks [--json] [--top N]\n"
 	"                            (--view=VIEW: the same straight from -p)\n"
 	"memattach diff OLD.json NEW.json   what is new, grew, shrank, is gone [--json] [--top N]\n"
 	"memattach --version | --help\n"

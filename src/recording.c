@@ -22,6 +22,7 @@
 #include <sys/stat.h>
 #include <uthash.h>
 
+#include "src/recording_blocks.h"
 #include "src/recording_db.h"
 #include "src/recording_leaks.h"
 #include "src/recording_lives.h"
@@ -546,6 +547,18 @@ int recording_add_lives(struct recording *recording, const struct site_lives *li
 	err = recording_db_run(recording->db, "BEGIN IMMEDIATE");
 	if (err == 0)
 		err = recording_lives_put(recording->db, lives);
+	return recording_commit(recording, err);
+}
+
+int recording_add_blocks(struct recording *recording, const struct block_list *blocks)
+{
+	int err = recording->error;
+
+	if (err < 0)
+		return err;
+	err = recording_db_run(recording->db, "BEGIN IMMEDIATE");
+	if (err == 0)
+		err = recording_blocks_put(recording->db, blocks);
 	return recording_commit(recording, err);
 }
 

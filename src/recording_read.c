@@ -17,6 +17,7 @@
 #include <string.h>
 #include <uthash.h>
 
+#include "src/recording_blocks.h"
 #include "src/recording_db.h"
 #include "src/recording_leaks.h"
 #include "src/recording_lives.h"
@@ -629,6 +630,8 @@ int recording_read(const char *path, struct recording_content *ret)
 	if (err == 0)
 		err = recording_lives_read(db, &content.lives);
 	if (err == 0)
+		err = recording_blocks_read(db, &content.blocks);
+	if (err == 0)
 		err = recording_series_read(db, content.snapshot, &content.trend, &content.looks);
 	if (err < 0)
 		return err;
@@ -686,6 +689,7 @@ void recording_content_done(struct recording_content *content)
 	stacks_free(content->stacks);
 	leak_report_free(content->leaks);
 	site_lives_free(content->lives);
+	block_list_free(content->blocks);
 	free(content->trend);
 	names_free(content->own);
 	*content = (struct recording_content){ 0 };

@@ -176,14 +176,19 @@ static struct report_input input_for(struct session_report *r, const struct snap
 	};
 }
 
-/* Once, for a view and for the recording: r->lives. */
+/* Once, for a view and for the recording: r->lives, r->blocks. */
 static int lives_at_end(struct session_report *r, const struct watch *watch)
 {
 	uint64_t now = watch->reader ? reader_time(watch->reader) : ticks_now();
 
-	if (r->lives)
-		return 0;
-	return site_lives_take(watch->sites, watch->live, &watch->ticks, 0, now, &r->lives);
+	int error = 0;
+
+	if (!r->lives)
+		error = site_lives_take(watch->sites, watch->live, &watch->ticks, 0, now,
+					&r->lives);
+	if (!error && !r->blocks)
+		error = block_list_take(watch->live, &watch->ticks, &r->blocks);
+	return error;
 }
 
 /*
@@ -205,6 +210,8 @@ static int record_lives(struct session_report *r, const struct watch *watch)
 					&lives);
 	if (!error)
 		error = recording_add_lives(r->recording, lives ? lives : r->lives);
+	if (!error && r->blocks)
+		error = recording_add_blocks(r->recording, r->blocks);
 	site_lives_free(lives);
 	r->lives_at = now;
 	return error;
@@ -351,6 +358,7 @@ static int write_view(struct session_report *r, const struct watch *watch,
 	if (error)
 		return error;
 	input.lives = r->lives;
+	input.blocks = r->blocks;
 	missing = view_missing(r->options->view, &input);
 	if (!missing)
 		return view_write(r->options->view, stdout, &input, r->options->json);
@@ -391,6 +399,7 @@ void session_report_close(struct session_report *r)
 	if (r->recording)
 		(void)recording_close(r->recording);
 	site_lives_free(r->lives);
+	block_list_free(r->blocks);
 	session_names_free(r->names);
 	symbolizer_free(r->symbolizer);
 }

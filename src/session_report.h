@@ -33,6 +33,7 @@ struct session_report {
 	double next_lives;	/* seconds watched: lifetimes are recorded again then */
 	uint64_t lives_at;	/* TSC of the last time; 0: not yet */
 	struct site_lives *lives;	/* of all sites, at the end; NULL: not yet */
+	struct block_list *blocks;	/* the same */
 };
 
 /*

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "src/view/blocks.h"
 #include "src/view/lifetimes_view.h"
 #include "src/view/overview.h"
 #include "src/view/site_list.h"
@@ -32,6 +33,8 @@ static const struct view table[] = {
 	{ "peak", "what each site held at the peak", true, peak_missing, peak_text, peak_json },
 	{ "lifetimes", "how long blocks lived, by site", true, lifetimes_missing, lifetimes_text,
 	  lifetimes_json },
+	{ "blocks", "each unfreed block: address, size, age, thread, caller", true,
+	  blocks_missing, blocks_text, blocks_json },
 	{ "filter", "sites by --size, --site, --module, --track", true, NULL, filter_text,
 	  filter_json },
 	{ "source", "source lines with what they allocated", true, NULL, source_text,

@@ -6,6 +6,7 @@
 #ifndef MEMATTACH_VIEW_VIEW_H
 #define MEMATTACH_VIEW_VIEW_H
 
+#include "src/block_list.h"
 #include "src/report/emit.h"
 #include "src/site_lives.h"
 #include "src/view/view_sites.h"
@@ -26,6 +27,7 @@ struct view_options {
 struct view_input {
 	struct report_input report;
 	const struct site_lives *lives;	/* NULL: not known */
+	const struct block_list *blocks;	/* the same */
 	struct view_options options;
 };
 struct view {

@@ -15,6 +15,7 @@ from truth_match import base_name, match_sites, truth_key
 
 METRICS = {"live": "live_bytes", "live-count": "live_count", "bytes": "alloc_bytes",
            "calls": "alloc_count", "frees": "free_count", "temporary": "temporary_count"}
+MOST_BLOCKS = 20000  # that a recording keeps
 problems = []
 
 
@@ -145,6 +146,25 @@ def check_lifetimes(truth, view):
         expect("lifetimes: survival falls", shares, sorted(shares, reverse=True))
 
 
+def check_blocks(truth, view):
+    totals = truth["totals"]
+    sizes = [block["size"] for block in view["blocks"]]
+    expect("blocks: number", view["block_count"], min(totals["live_count"], MOST_BLOCKS))
+    expect("blocks: order", sizes, sorted(sizes, reverse=True))
+    if totals["live_count"] > MOST_BLOCKS:
+        return
+    expect("blocks: bytes", sum(block["size"] for block in view["blocks"]), totals["live_bytes"])
+    wanted = Counter()
+    for site in truth["sites"]:
+        wanted[site["stack"][0]["function"]] += site["live_count"]
+    seen = Counter(base_name(block["caller"]["function"]) for block in view["blocks"])
+    for function, count in nonzero(wanted).items():
+        if function in seen:
+            expect(f"blocks of {function}", seen[function], count)
+    addresses = [block["address"] for block in view["blocks"]]
+    expect("blocks: addresses", len(set(addresses)), len(addresses))
+
+
 def check_source(truth, view, source):
     """Innermost lines of the victim; library code without sources is its caller's."""
     wanted = Counter()
@@ -181,6 +201,7 @@ def main():
     check_histogram(truth, load(folder, "histogram"), load(folder, "histogram-exact"))
     check_timeline(truth, load(folder, "timeline"))
     check_lifetimes(truth, load(folder, "lifetimes"))
+    check_blocks(truth, load(folder, "blocks"))
     if len(sys.argv) > 4:
         check_source(truth, load(folder, "source"), sys.argv[4])
     for text in problems[:25]:

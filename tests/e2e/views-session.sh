@@ -20,7 +20,8 @@ same() {
 	cmp "$WORK/session" "$REPORT" || fail "report $* differs from --view=$*"
 }
 
-for view in overview hotspots tree flame histogram timeline temporary peak lifetimes filter source
+for view in overview hotspots tree flame histogram timeline temporary peak lifetimes blocks \
+	filter source
 do
 	same "$view" --exact
 	same "$view" --exact --json

@@ -5,7 +5,8 @@
 . "$(dirname "$0")/lib.sh"
 needs jq python3
 
-views='overview hotspots tree flame histogram timeline temporary peak lifetimes filter source'
+views='overview hotspots tree flame histogram timeline temporary peak lifetimes blocks filter
+	source'
 
 # recorded NAME PROGRAM [ARGUMENTS]: an exact session that prints the tree, kept in $WORK/NAME.db.
 recorded() {

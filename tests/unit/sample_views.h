@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * sample_views.h - a small snapshot made by hand, for the tests of views: a program whose main
- * calls parse and serve; a template that is inlined; a function that calls itself; a mapping; a
- * site without a stack.
+ * calls parse and serve; a function inlined; one that calls itself; a mapping; no stack at all.
  */
 #ifndef MEMATTACH_TESTS_SAMPLE_VIEWS_H
 #define MEMATTACH_TESTS_SAMPLE_VIEWS_H
 
+#include "src/block_list.h"
 #include "src/site_lives.h"
 #include "tests/unit/sample_session.h"
 
@@ -19,6 +19,8 @@ struct views_sample {
 	struct snapshot_bar bar[VIEWS_SIZES];
 	struct site_life life[2];
 	struct site_lives lives;
+	struct listed_block block[4];
+	struct block_list blocks;
 };
 
 /* By offset / 0x10. Innermost first; the first of two is inlined into the second. */
@@ -151,27 +153,27 @@ static inline void views_lives(struct views_sample *sample)
 	sample->site[2].lifetime_p90 = 4.5e-6;
 	sample->site[2].lifetime_max = 5e-6;
 	sample->lives = (struct site_lives){ .seconds = 5, .count = 2, .life = sample->life };
+	sample->block[0] = (struct listed_block){ 0x5000, 1000, 1.5, 1, 1, 1 };
+	sample->block[1] = (struct listed_block){ 0x6000, 1000, 4.999, 1, 1, 2 };
+	sample->block[2] = (struct listed_block){ 0x55550000, 64, 0.25, 1, 3, 1 };
+	sample->block[3] = (struct listed_block){ 0x7ffff7a01020, 50, 2, 1, 4, 1 };
+	sample->blocks = (struct block_list){ .count = 4, .block = sample->block };
 }
 
+/* Site 1 is called by main:11 > serve > vec::grow (inlined) > xmalloc, the allocator's own. */
 static inline void views_begin(struct views_sample *sample)
 {
 	memset(sample, 0, sizeof(*sample));
 	sample_must(stacks_new(&sample->stacks));
-	/* main:11 > serve > (inlined) vec::grow > xmalloc, which is the allocator's own */
 	sample->site[0] = views_site(1, views_stack(sample, "734"), 1000, 30, 10);
 	sample->site[0].skip_frames = 1;
-	/* main:10 > libwalk+0x5f */
 	sample->site[1] = views_site(2, views_stack(sample, "61"), 4096, 2, 0);
 	sample->site[1].kind = SITE_MMAP;
-	/* main:11 > walk > walk > walk */
 	sample->site[2] = views_site(3, views_stack(sample, "5554"), 64, 100, 50);
 	sample->site[2].temporary_count = 40;
-	/* main:10 > parse */
 	sample->site[3] = views_site(4, views_stack(sample, "21"), 50, 7, 3);
-	/* main:11 > walk */
 	sample->site[4] = views_site(5, views_stack(sample, "54"), 24, 4, 4);
 	sample->site[4].temporary_count = 4;
-	/* nobody knows */
 	sample->site[5] = views_site(6, 0, 16, 1, 1);
 	sample->snapshot.site = sample->site;
 	sample->snapshot.site_count = ARRAY_SIZE(sample->site);
@@ -183,8 +185,8 @@ static inline void views_begin(struct views_sample *sample)
 
 static inline void views_end(struct views_sample *sample)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(sample->life); i++)
-		lifetimes_done(&sample->life[i].freed);
+	lifetimes_done(&sample->life[0].freed);
+	lifetimes_done(&sample->life[1].freed);
 	stacks_free(sample->stacks);
 }
 

@@ -48,6 +48,8 @@ static const struct golden {
 	{ "temporary", "temporary", { .depth = 0 }, 0 },
 	{ "peak", "peak", { .depth = 0 }, 2 },
 	{ "lifetimes", "lifetimes", { .depth = 1 }, 0 },
+	{ "blocks", "blocks", { .depth = 0 }, 0 },
+	{ "blocks-size", "blocks", { .filter = { .size_low = 64, .size_high = 99 } }, 0 },
 	{ "filter", "filter",
 	  { .filter = { .module = "libwalk", .kind = VIEW_KIND_MALLOC } }, 0 },
 	{ "source", "source", { .depth = 0 }, 0 },
@@ -73,6 +75,7 @@ static void record(void)
 	sample_must(recording_open(sample_path, &recording));
 	sample_must(recording_add(recording, &sample.snapshot, sample.stacks, NULL));
 	sample_must(recording_add_lives(recording, &sample.lives));
+	sample_must(recording_add_blocks(recording, &sample.blocks));
 	sample_must(recording_symbolize(recording, &names));
 	sample_must(recording_close(recording));
 	sample_must(recording_read(sample_path, &content));
@@ -99,7 +102,7 @@ static int end(void **state)
 static char *print(const struct golden *g, bool recorded, bool json)
 {
 	struct view_input input = { .report = views_input(&sample), .lives = &sample.lives,
-				    .options = g->options };
+				    .blocks = &sample.blocks, .options = g->options };
 	const struct view *view = view_find(g->view);
 	char *text = NULL;
 	size_t bytes;
@@ -107,6 +110,7 @@ static char *print(const struct golden *g, bool recorded, bool json)
 
 	if (recorded) {
 		input.lives = content.lives;
+		input.blocks = content.blocks;
 		input.report.snapshot = content.snapshot;
 		input.report.stacks = content.stacks;
 		input.report.names = content.names;
@@ -206,6 +210,7 @@ static void says_what_is_not_known(void **state)
 	assert_null(missing("hotspots", &nothing));
 	assert_non_null(strstr(missing("timeline", &site), "--site"));
 	assert_non_null(strstr(view_missing(view_find("lifetimes"), &older), "lifetimes"));
+	assert_non_null(strstr(view_missing(view_find("blocks"), &older), "no end"));
 	assert_null(view_find("nothing"));
 }
 
@@ -244,6 +249,9 @@ static void hostile_figures(void **state)
 	for (unsigned int i = 0; i < VIEWS_SIZES; i++)
 		sample.bar[i] = (struct snapshot_bar){ UINT64_MAX - i, UINT64_MAX };
 	sample.life[0].oldest = -1e300;
+	sample.block[0].born = -1e300;
+	sample.block[1] = (struct listed_block){ UINT64_MAX, UINT64_MAX, 1e300, 1e300,
+						 UINT32_MAX, UINT32_MAX };
 	memset(sample.life[1].born, 0xff, sizeof(sample.life[1].born));
 	for (size_t i = 0; i < 2 * ARRAY_SIZE(golden); i++) {
 		char *text = print(&golden[i / 2], false, i & 1);
