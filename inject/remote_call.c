@@ -354,6 +354,9 @@ static int reach_entry(struct borrow *b)
 	error = tracee_get_registers(b->request.tid, &b->entry);
 	if (!error && !follows_syscall(b, b->entry.rip))
 		error = -ENOTSUP;
+	/* it ran on since it was first seen: this is where it stands, about to make its call */
+	if (!error && b->mode == BORROW_AT_SYSCALL)
+		b->original = restart_form(b);
 	return error ? give_up(b, error) : 0;
 }
 

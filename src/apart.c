@@ -51,6 +51,8 @@ struct apart {
 	bool late;		/* an answer is still to come, which nobody wants any more */
 };
 
+static int withheld = -1;	/* of this process */
+
 /* ---- what is said ---- */
 
 int apart_put(struct apart_answer *answer, const void *bytes, size_t count)
@@ -176,6 +178,11 @@ static uint64_t cpu_us(void)
 	return (uint64_t)t.tv_sec * 1000000u + (uint64_t)t.tv_nsec / 1000u;
 }
 
+void apart_withhold(int fd)
+{
+	withheld = fd;
+}
+
 /* Its end is told by its status alone. */
 static void become_child(void)
 {
@@ -186,6 +193,8 @@ static void become_child(void)
 	int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
 	sigset_t empty;
 
+	if (withheld >= 0)
+		(void)close(withheld);
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 	(void)setrlimit(RLIMIT_CORE, &none);
 	if (!MEMATTACH_SANITIZED)	/* its handlers are to speak */

@@ -48,6 +48,9 @@ struct apart_work {
 	unsigned int seconds;	/* of processor time that one question may take */
 };
 
+/* No child from now on has this descriptor: through it, one could do what this process can. */
+void apart_withhold(int fd);
+
 struct apart;
 /* work is copied. 0 or -ENOMEM. */
 int apart_new(const struct apart_work *work, struct apart **ret) _must_check_;

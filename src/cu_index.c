@@ -18,10 +18,12 @@
 #include <errno.h>
 #include <string.h>
 
+#include "src/base/array.h"
+#include "src/die_ranges.h"
+
 #define MAX_DEPTH	256u
 #define MAX_RANGES	(16u << 20)
 #define DEFAULT_BYTES	(16u << 20)	/* of a unit whose end is not known */
-#define MAX_OUTER	8u	/* units whose ranges overlap: how many starts to look back */
 
 /* A function or inlined call. */
 struct scope {
@@ -56,58 +58,13 @@ struct unit {
 	size_t segment_count;
 };
 
-struct unit_range {
-	uint64_t low, high;
-	uint32_t unit;
-};
-
 struct cu_index {
 	struct unit *unit;
 	size_t unit_count, unit_capacity;
-	struct unit_range *range;
-	size_t range_count, range_capacity;
+	struct die_ranges ranges;	/* of the units */
 };
 
-/* The array with room for one more element; NULL (and array as it was) when there is no memory. */
-static void *grow(void *array, size_t size, size_t count, size_t *capacity)
-{
-	size_t more = *capacity ? *capacity * 2 : 64;
-	void *grown;
-
-	if (count < *capacity)
-		return array;
-	grown = reallocarray(array, more, size);
-	if (grown)
-		*capacity = more;
-	return grown;
-}
-
 /* ---- compile units ---- */
-
-static int add_unit_range(struct cu_index *index, uint32_t unit, uint64_t low, uint64_t high)
-{
-	struct unit_range *range;
-
-	if (low >= high || index->range_count >= MAX_RANGES)
-		return 0;
-	range = grow(index->range, sizeof(*range), index->range_count, &index->range_capacity);
-	if (!range)
-		return -ENOMEM;
-	index->range = range;
-	range[index->range_count++] = (struct unit_range){ low, high, unit };
-	return 0;
-}
-
-static int add_die_ranges(struct cu_index *index, uint32_t unit, Dwarf_Die *die)
-{
-	Dwarf_Addr base, low, high;
-	ptrdiff_t offset = 0;
-	int r = 0;
-
-	while (r == 0 && (offset = dwarf_ranges(die, offset, &base, &low, &high)) > 0)
-		r = add_unit_range(index, unit, low, high);
-	return r;
-}
 
 /* A unit that names no ranges of its own: those of its functions. */
 static int add_function_ranges(struct cu_index *index, uint32_t unit, Dwarf_Die *tree)
@@ -120,7 +77,7 @@ static int add_function_ranges(struct cu_index *index, uint32_t unit, Dwarf_Die 
 		return 0;
 	do {
 		if (dwarf_tag(&die) == DW_TAG_subprogram)
-			r = add_die_ranges(index, unit, &die);
+			r = die_ranges_add(&index->ranges, &die, unit);
 	} while (r == 0 && --left > 0 && dwarf_siblingof(&die, &die) == 0);
 	return r;
 }
@@ -128,29 +85,20 @@ static int add_function_ranges(struct cu_index *index, uint32_t unit, Dwarf_Die 
 static int add_unit(struct cu_index *index, Dwarf_Die *die, Dwarf_Die *split)
 {
 	uint32_t number = (uint32_t)index->unit_count;
-	size_t before = index->range_count;
+	size_t before = index->ranges.count;
 	struct unit *unit;
 	int r;
 
-	unit = grow(index->unit, sizeof(*unit), index->unit_count, &index->unit_capacity);
+	unit = array_room(index->unit, sizeof(*unit), index->unit_count, &index->unit_capacity);
 	if (!unit)
 		return -ENOMEM;
 	index->unit = unit;
 	unit += index->unit_count++;
 	*unit = (struct unit){ .die = *die, .tree = split ? *split : *die, .bytes = DEFAULT_BYTES };
-	r = add_die_ranges(index, number, die);
-	if (r == 0 && index->range_count == before)
+	r = die_ranges_add(&index->ranges, die, number);
+	if (r == 0 && index->ranges.count == before)
 		r = add_function_ranges(index, number, &unit->tree);
 	return r;
-}
-
-static int compare_unit_ranges(const void *left, const void *right)
-{
-	const struct unit_range *a = left, *b = right;
-
-	if (a->low != b->low)
-		return a->low < b->low ? -1 : 1;
-	return a->unit < b->unit ? -1 : a->unit > b->unit;
 }
 
 /* A unit ends where the next one begins; the last and the split ones keep the default. */
@@ -179,9 +127,7 @@ static int read_units(struct cu_index *index, Dwarf *dwarf)
 			r = add_unit(index, &die, skeleton ? &split : NULL);
 	}
 	set_bytes(index);
-	if (r == 0 && index->range_count > 0)
-		qsort(index->range, index->range_count, sizeof(*index->range),
-		      compare_unit_ranges);
+	die_ranges_sort(&index->ranges);
 	return r;
 }
 
@@ -215,27 +161,15 @@ void cu_index_free(struct cu_index *index)
 	for (size_t i = 0; i < index->unit_count; i++)
 		unit_done(&index->unit[i]);
 	free(index->unit);
-	free(index->range);
+	die_ranges_done(&index->ranges);
 	free(index);
 }
 
 static struct unit *find_unit(struct cu_index *index, uint64_t pc)
 {
-	size_t low = 0, high = index->range_count;
+	const struct die_range *range = die_ranges_find(&index->ranges, pc);
 
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-
-		if (index->range[middle].low <= pc)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	for (size_t looked = 0; low > 0 && looked < MAX_OUTER; looked++) {
-		if (pc < index->range[--low].high)
-			return &index->unit[index->range[low].unit];
-	}
-	return NULL;
+	return range ? &index->unit[range->index] : NULL;
 }
 
 /* ---- one unit's tree ---- */
@@ -270,7 +204,7 @@ static int add_range(struct unit *unit, struct scope_range new)
 
 	if (new.low >= new.high || unit->range_count >= MAX_RANGES)
 		return 0;
-	range = grow(unit->range, sizeof(*range), unit->range_count, &unit->range_capacity);
+	range = array_room(unit->range, sizeof(*range), unit->range_count, &unit->range_capacity);
 	if (!range)
 		return -ENOMEM;
 	unit->range = range;
@@ -294,7 +228,7 @@ static int64_t add_scope(struct unit *unit, Dwarf_Die *die, int32_t parent)
 	}
 	if (unit->range_count == first)
 		return parent;
-	scope = grow(unit->scope, sizeof(*scope), unit->scope_count, &unit->scope_capacity);
+	scope = array_room(unit->scope, sizeof(*scope), unit->scope_count, &unit->scope_capacity);
 	if (!scope)
 		return -ENOMEM;
 	unit->scope = scope;

@@ -19,6 +19,7 @@
 #include "inject/hook_planner.h"
 #include "inject/link_map.h"
 #include "inject/shim_image.h"
+#include "src/apart.h"
 #include "src/base/log.h"
 #include "src/safe_thread.h"
 #include "src/sandbox.h"
@@ -326,6 +327,13 @@ static void note_status(struct session *s, bool attach)
 	session_report_stops(&s->report, attach, status.stop_us_max, status.threads_stopped);
 }
 
+static void short_pause(void)
+{
+	struct timespec pause = { 0, 20000000 };
+
+	(void)nanosleep(&pause, NULL);
+}
+
 /*
  * Takes the hooks out and waits until every thread is out of the shim. One that
  * only seems to be in there, by a stale word on its stack, is unwound.
@@ -346,7 +354,9 @@ static int unhook(struct session *s)
 		value[0] = s->link.reply.value[0];
 		if (error == -ETIME && safe_thread_is_outside_shim(&proof, (pid_t)value[0]) != 0)
 			value[0] = 0;
-	} while (error == -ETIME && now() < end);
+		if (error == -EAGAIN)
+			short_pause();
+	} while ((error == -ETIME || error == -EAGAIN) && !s->link.target_gone && now() < end);
 	s->link.idle = NULL;
 	if (!error)
 		s->state = STATE_UNHOOKED;
@@ -370,13 +380,6 @@ static int unload_once(struct session *s, bool keep)
 			return -EAGAIN;
 	}
 	return keeper_link_call(&s->link, PROTO_UNLOAD, value, NULL, 0);
-}
-
-static void short_pause(void)
-{
-	struct timespec pause = { 0, 20000000 };
-
-	(void)nanosleep(&pause, NULL);
 }
 
 void session_list_children(const struct children_left *left)
@@ -621,6 +624,7 @@ int session_run(const struct session_options *options, int socket)
 	s->options = options;
 	s->ring_fd = -1;
 	keeper_link_init(&s->link, socket);
+	apart_withhold(socket);
 	session_leaks_init(&s->leaks, options, &s->view, &s->plan);
 	if (sandbox_enter() != 0) {
 		log_error("the analyst could not give up its privileges");

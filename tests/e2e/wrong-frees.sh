@@ -4,7 +4,7 @@
 # the allocator ends the target for it; and nothing that is legal is.
 . "$(dirname "$0")/lib.sh"
 needs jq python3
-source=$SRCDIR/tests/victims/wrong_frees.c
+. "$E2E/wrong_frees.sh"
 
 begin() {
 	victim wrong wrong_frees --plug="$VICTIMS/plug_a.so"
@@ -12,56 +12,28 @@ begin() {
 	attach_await "$VICTIM"
 }
 
-# survives CASE...: cases after which the target lives on.
-survives() {
-	for each in "$@"; do
-		tell wrong "$each"
-		answer wrong done
-	done
-	attach_end INT
-	expect "$STATUS" 0 "exit status"
-	json_valid
-	json_expect .session.detached pristine
-	ended wrong
-}
-
-# ends CASE: the target is dead right after it.
-ends() {
-	tell wrong "$1"
-	attach_wait
-	expect "$STATUS" 4 "exit status"
-	json_valid
-	json_expect .session.detached target-ended
-	await 10 is_gone "$VICTIM_SELF" || fail "the victim survived case $1"
-}
-
-# reported WRONG...: see check_wrong_frees.py.
-reported() {
-	python3 "$E2E/check_wrong_frees.py" "$REPORT" "$source" "$@" || fail "wrong frees"
-}
-
 note "what is legal"
 begin
 survives l
-reported
+wrong_frees
 json_expect .totals.missed_free_count 0
 
 note "noticed by tcache, the target aborts; only the caller of the first free is known"
 begin
 ends D
-reported "double:freed-before:free:1:40:drop_again@again<double_caught@caught-again:\
+wrong_frees "double:freed-before:free:1:40:drop_again@again<double_caught@caught-again:\
 drop_block@drop.:make_block@make<double_caught@caught-make"
 
 note "the same with the stacks of all frees"
 begin --frees=stacks
 ends D
-reported "double:freed-before:free:1:40:drop_again@again<double_caught@caught-again:\
+wrong_frees "double:freed-before:free:1:40:drop_again@again<double_caught@caught-again:\
 drop_block@drop<double_caught@caught-drop:make_block@make<double_caught@caught-make"
 
 note "not noticed: in a fastbin, across threads, by realloc, of an older block"
 begin --frees=stacks
 survives r x o f
-reported \
+wrong_frees \
 	"double:freed-before:realloc:1:24:grow_dropped@grow<realloc_dropped@realloc-again:\
 drop_block@drop<realloc_dropped@realloc-drop:make_block@make<realloc_dropped" \
 	"double:freed-before:free:3:72:drop_again@again<double_across_threads@threads-again:\
@@ -77,13 +49,14 @@ expect "$threads" "[true,false]" "threads of the double free across threads"
 note "after the block became part of another"
 begin
 ends C
-reported "double:freed-before:free:1:3000:drop_again@again<double_consolidated@consolidated-again:\
+wrong_frees \
+	"double:freed-before:free:1:3000:drop_again@again<double_consolidated@consolidated-again:\
 drop_block@drop.:make_block@make<double_consolidated"
 
 note "inside a block, with what looks like a chunk"
 begin
 survives i
-reported "illegal:inside-block:free:1:4096:drop_again@again<inside_accepted@inside-again:-:\
+wrong_frees "illegal:inside-block:free:1:4096:drop_again@again<inside_accepted@inside-again:-:\
 make_block@make<inside_accepted@inside-make"
 
 note "inside a block, a stack, a global, a mapping, nothing: the target is ended"
@@ -91,7 +64,7 @@ note "inside a block, a stack, a global, a mapping, nothing: the target is ended
 illegal() {
 	begin
 	ends "$1"
-	reported "illegal:$2:free:1:-:drop_again@again<$3@$4:-:-"
+	wrong_frees "illegal:$2:free:1:-:drop_again@again<$3@$4:-:-"
 }
 illegal S stack of_stack stack-again
 illegal T stack of_stack stack-again
@@ -100,11 +73,11 @@ illegal U no-memory of_nothing nothing-again
 illegal B misaligned of_garbage garbage-again
 begin
 ends I
-reported "illegal:inside-block:free:1:640:drop_again@again<inside_caught@inside-caught-again:-:\
+wrong_frees "illegal:inside-block:free:1:640:drop_again@again<inside_caught@inside-caught-again:-:\
 make_block@make<inside_caught"
 begin
 ends M
-reported "illegal:not-allocated:free:1:65536:drop_again@again<of_mapping@mapping-again:-:\
+wrong_frees "illegal:not-allocated:free:1:65536:drop_again@again<of_mapping@mapping-again:-:\
 of_mapping"
 
 note "the report for people, and from a recording"

@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -21,6 +22,7 @@ struct lab {
 	bool healed;		/* blamed often enough: nothing kills any more */
 	unsigned int blamed, enough, most;
 	char how[32];
+	int withheld;		/* a descriptor */
 };
 
 static int answer(void *context, const void *question, size_t bytes, struct apart_answer *ret)
@@ -41,6 +43,8 @@ static int answer(void *context, const void *question, size_t bytes, struct apar
 		;
 	if (what == 'n')
 		return -ENOENT;
+	if (what == 'w' && fcntl(lab->withheld, F_GETFD) < 0)
+		return -errno;
 	return apart_put(ret, &self, sizeof(self)) ?: apart_put_text(ret, "text") ?:
 	       apart_put_text(ret, NULL) ?: apart_put_text(ret, "");
 }
@@ -101,6 +105,23 @@ static void one_child_answers_all(void **state)
 	assert_int_equal(lab.blamed, 0);
 	apart_free(lab.apart);
 	assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);	/* none is left */
+}
+
+static void a_child_lacks_what_is_withheld(void **state)
+{
+	struct lab lab;
+	int open = dup(STDIN_FILENO);
+
+	(void)state;
+	begin(&lab, 1, 2);
+	lab.withheld = open;
+	assert_int_equal(ask(&lab, "w"), 0);
+	apart_withhold(open);
+	apart_renew(lab.apart);
+	assert_int_equal(ask(&lab, "w"), -EBADF);
+	apart_withhold(-1);
+	apart_free(lab.apart);
+	close(open);
 }
 
 /* The question is asked again, of a child that knows what to leave out. */
@@ -240,6 +261,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(one_child_answers_all),
+		cmocka_unit_test(a_child_lacks_what_is_withheld),
 		cmocka_unit_test(dead_children_are_replaced),
 		cmocka_unit_test(gives_up),
 		cmocka_unit_test(killed_children_blame_nobody),

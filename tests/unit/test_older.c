@@ -18,10 +18,9 @@
 
 #include "src/leak/blocks.h"
 #include "src/leak/older.h"
-#include "src/live.h"
 #include "src/under_way.h"
+#include "tests/unit/live_books.h"
 
-#define GLIBC	3u
 #define OTHER	4u
 #define LOW	0x10000000ull
 #define HEAP	0x100000ull
@@ -156,93 +155,13 @@ static void is_small(void **state)
 
 /* ---- the books ---- */
 
-struct fixture {
-	struct stacks *stacks;
-	struct sites *sites;
-	struct live *live;
-	uint64_t now, lost;
-};
-static struct fixture fixture;
-
-static uint64_t lost_records(void *context)
-{
-	return ((struct fixture *)context)->lost;
-}
-
 static int set_up(void **state)
 {
-	struct live_options options = { .exact = true, .complete = true, .lost = lost_records,
-					.context = &fixture };
-
-	fixture = (struct fixture){ .now = 1000 };
-	assert_int_equal(stacks_new(&fixture.stacks), 0);
-	assert_int_equal(sites_new(fixture.stacks, &fixture.sites), 0);
-	options.glibc_entry[GLIBC] = true;
-	assert_int_equal(live_new(&options, fixture.sites, &fixture.live), 0);
-	*state = &fixture;
-	return 0;
+	*state = &books;
+	return books_begin(NULL, NULL);
 }
 
-static int tear_down(void **state)
-{
-	(void)state;
-	live_free(fixture.live);
-	sites_free(fixture.sites);
-	stacks_free(fixture.stacks);
-	return 0;
-}
-
-static void apply(struct event event, uint32_t stack)
-{
-	event.time = ++fixture.now;
-	event.entry = GLIBC;
-	assert_int_equal(live_apply(fixture.live, &event, stack), 0);
-}
-
-static void alloc(uint64_t thread, uint64_t address, uint64_t size)
-{
-	apply((struct event){ .kind = RING_ALLOC, .address = address, .size = size,
-			      .thread = thread }, 7);
-}
-
-static void release(uint64_t thread, uint64_t address, uint32_t stack)
-{
-	apply((struct event){ .kind = RING_FREE, .address = address, .thread = thread }, stack);
-}
-
-static void realloc_begin(uint64_t thread, uint64_t address, uint32_t stack)
-{
-	apply((struct event){ .kind = RING_FREE, .flags = RING_F_REALLOC, .address = address,
-			      .thread = thread }, stack);
-}
-
-static void realloc_done(uint64_t thread, uint64_t old, uint64_t address, uint64_t size)
-{
-	apply((struct event){ .kind = RING_ALLOC, .flags = RING_F_REALLOC, .address = address,
-			      .old_address = old, .size = size, .thread = thread }, 9);
-}
-
-static void realloc_failed(uint64_t thread, uint64_t address)
-{
-	apply((struct event){ .kind = RING_UNDO, .address = address, .thread = thread }, 0);
-}
-
-static size_t wrong_count(void)
-{
-	size_t count;
-
-	(void)wrong_frees_all(live_wrong_frees(fixture.live), &count);
-	return count;
-}
-
-static const struct wrong_free *last_wrong(void)
-{
-	size_t count;
-	const struct wrong_free *all = wrong_frees_all(live_wrong_frees(fixture.live), &count);
-
-	assert_true(count > 0);
-	return &all[count - 1];
-}
+static const struct wrong_free *last_wrong(void) { return wrong_at(wrong_count() - 1); }
 
 /* Blocks of 0x30 usable bytes at each 0x100 from LOW on, 16 of them. */
 static struct older *sixteen(void)
@@ -263,8 +182,8 @@ static struct older *sixteen(void)
 
 static void know_older(void)
 {
-	live_await_older(fixture.live, ++fixture.now);
-	assert_true(live_set_older(fixture.live, sixteen()));
+	live_await_older(books.live, ++books.now);
+	assert_true(live_set_older(books.live, sixteen()));
 }
 
 static void tells_inside_free_and_twice(void **state)
@@ -289,8 +208,8 @@ static void tells_inside_free_and_twice(void **state)
 	assert_int_equal(last_wrong()->block.size, 0x30);
 	assert_int_equal(last_wrong()->block.freed.stack, 8);
 	assert_int_equal(wrong_count(), 4);
-	assert_int_equal(sites_oddities(fixture.sites)->illegal_free, 3);
-	assert_int_equal(sites_oddities(fixture.sites)->free_unknown, 2);
+	assert_int_equal(sites_oddities(books.sites)->illegal_free, 3);
+	assert_int_equal(sites_oddities(books.sites)->free_unknown, 2);
 }
 
 static void reuse_is_not_wrong(void **state)
@@ -298,17 +217,17 @@ static void reuse_is_not_wrong(void **state)
 	(void)state;
 	know_older();
 	release(1, LOW, 8);
-	alloc(2, LOW, 20);	/* its address, */
-	alloc(2, LOW + 0x20, 10);	/* and the rest of it */
+	alloc(2, LOW, 20, 7);	/* its address, */
+	alloc(2, LOW + 0x20, 10, 7);	/* and the rest of it */
 	release(1, LOW + 0x20, 8);
 	release(2, LOW, 8);
-	alloc(1, LOW, 0x80);
+	alloc(1, LOW, 0x80, 7);
 	release(1, LOW, 8);
-	alloc(1, LOW + 0x140, 8);	/* where nothing was */
+	alloc(1, LOW + 0x140, 8, 7);	/* where nothing was */
 	release(1, LOW + 0x140, 8);
 	release(1, LOW + HEAP + 64, 8);		/* not in the heap: believed */
 	assert_int_equal(wrong_count(), 0);
-	assert_int_equal(live_count(fixture.live), 0);
+	assert_int_equal(live_count(books.live), 0);
 }
 
 static void reallocs_of_older_blocks(void **state)
@@ -321,7 +240,7 @@ static void reallocs_of_older_blocks(void **state)
 	realloc_done(1, LOW, LOW, 0x10);	/* in place */
 	release(1, LOW, 8);
 	realloc_begin(1, LOW + 0x100, 8);
-	alloc(2, LOW + 0x100, 5);		/* given away before the move is told */
+	alloc(2, LOW + 0x100, 5, 7);		/* given away before the move is told */
 	realloc_done(1, LOW + 0x100, LOW + 0x8000, 500);
 	release(2, LOW + 0x100, 8);
 	release(1, LOW + 0x8000, 8);
@@ -349,21 +268,21 @@ static void frees_during_the_walk_are_judged_after_it(void **state)
 {
 	(void)state;
 	release(1, LOW + 0x188, 8);	/* before the picture: who knows */
-	live_await_older(fixture.live, ++fixture.now);
+	live_await_older(books.live, ++books.now);
 	release(1, LOW, 8);
-	alloc(1, LOW, 8);
+	alloc(1, LOW, 8, 7);
 	release(1, LOW + 0x150, 9);
 	release(1, LOW + 0x210, 10);
 	realloc_begin(2, LOW + 0x320, 11);	/* and the allocator aborts */
 	realloc_begin(3, LOW + 0x400, 11);
 	assert_int_equal(wrong_count(), 1);	/* the misaligned one */
-	assert_int_equal(sites_oddities(fixture.sites)->free_unknown, 3);
-	assert_true(live_set_older(fixture.live, sixteen()));
+	assert_int_equal(sites_oddities(books.sites)->free_unknown, 3);
+	assert_true(live_set_older(books.live, sixteen()));
 	assert_int_equal(wrong_count(), 4);
 	assert_int_equal(last_wrong()->address, LOW + 0x320);
 	assert_int_equal(last_wrong()->reason, WRONG_FREE_INSIDE);
 	assert_true(last_wrong()->realloc);
-	assert_int_equal(sites_oddities(fixture.sites)->free_unknown, 1);
+	assert_int_equal(sites_oddities(books.sites)->free_unknown, 1);
 	realloc_done(3, LOW + 0x400, LOW + 0x9000, 5);
 	release(1, LOW, 8);
 	release(1, LOW + 0x9000, 8);
@@ -378,9 +297,9 @@ static void a_realloc_in_the_picture_is_not_judged(void **state)
 	(void)state;
 	realloc_begin(1, LOW + 0x150, 8);
 	realloc_begin(2, LOW + 0x160, 8);
-	live_await_older(fixture.live, ++fixture.now);
+	live_await_older(books.live, ++books.now);
 	realloc_done(1, LOW + 0x150, LOW + 0x7000, 8);
-	assert_true(live_set_older(fixture.live, sixteen()));
+	assert_true(live_set_older(books.live, sixteen()));
 	realloc_done(2, LOW + 0x160, LOW + 0x8000, 8);
 	release(1, LOW + 0x7000, 8);
 	release(1, LOW + 0x8000, 8);
@@ -414,11 +333,11 @@ static void what_lives_in_the_picture_is_judged_late(void **state)
 	(void)state;
 	release(1, LOW, 8);
 	release(1, LOW + 0x180, 8);
-	live_await_older(fixture.live, ++fixture.now);
+	live_await_older(books.live, ++books.now);
 	release(1, LOW, 9);
 	release(1, LOW + 0x180, 9);
 	assert_int_equal(wrong_count(), 0);
-	assert_true(live_set_older(fixture.live, sixteen()));
+	assert_true(live_set_older(books.live, sixteen()));
 	assert_int_equal(wrong_count(), 1);
 	assert_int_equal(last_wrong()->address, LOW + 0x180);
 }
@@ -427,45 +346,45 @@ static void a_loss_ends_all_verdicts(void **state)
 {
 	(void)state;
 	know_older();
-	fixture.lost = 1;
+	books.lost = 1;
 	release(1, LOW + 0x150, 8);
 	release(1, LOW + 0x110, 8);
-	fixture.lost = 0;
+	books.lost = 0;
 	release(1, LOW + 0x160, 8);
 	assert_int_equal(wrong_count(), 0);
-	live_await_older(fixture.live, ++fixture.now);
-	assert_false(live_set_older(fixture.live, sixteen()));
+	live_await_older(books.live, ++books.now);
+	assert_false(live_set_older(books.live, sixteen()));
 }
 
 static void a_gap_ends_all_verdicts(void **state)
 {
 	(void)state;
 	know_older();
-	live_lose_track(fixture.live, fixture.now);
+	live_lose_track(books.live, books.now);
 	release(1, LOW + 0x150, 8);
 	assert_int_equal(wrong_count(), 0);
-	live_await_older(fixture.live, ++fixture.now);
-	assert_false(live_set_older(fixture.live, sixteen()));
+	live_await_older(books.live, ++books.now);
+	assert_false(live_set_older(books.live, sixteen()));
 }
 
 static void without_a_walk_all_is_believed(void **state)
 {
 	(void)state;
-	live_await_older(fixture.live, ++fixture.now);
+	live_await_older(books.live, ++books.now);
 	release(1, LOW + 0x150, 8);
-	assert_false(live_set_older(fixture.live, NULL));
+	assert_false(live_set_older(books.live, NULL));
 	release(1, LOW + 0x160, 8);
 	assert_int_equal(wrong_count(), 0);
-	assert_false(live_set_older(fixture.live, sixteen()));	/* of no moment */
+	assert_false(live_set_older(books.live, sixteen()));	/* of no moment */
 }
 
 static void too_many_to_remember(void **state)
 {
 	(void)state;
-	live_await_older(fixture.live, ++fixture.now);
+	live_await_older(books.live, ++books.now);
 	for (uint64_t i = 0; i < (1u << 20) + 1000; i++)
 		release(1, FINE + i * 16, 8);
-	assert_false(live_set_older(fixture.live, sixteen()));
+	assert_false(live_set_older(books.live, sixteen()));
 	release(1, LOW + 0x150, 8);
 	assert_int_equal(wrong_count(), 0);
 }
@@ -518,14 +437,14 @@ static int end_scene(void **state)
 {
 	picture_done(&scene.picture);
 	modules_free(scene.modules);
-	return tear_down(state);
+	return books_end(state);
 }
 
 /* May a thread in this call (-1: none), with this first argument, at rip, be inside? */
 static bool inside(long number, uint64_t argument, uint64_t rip)
 {
 	const struct under_way input = { &scene.picture, scene.modules, &scene.plan,
-					 fixture.live };
+					 books.live };
 	struct user_regs_struct *r = &scene.picture.thread[0].registers;
 
 	r->orig_rax = (uint64_t)number;
@@ -567,9 +486,9 @@ static void who_allocates_is_outside(void **state)
 	uint64_t libc = scene.plan.entry[0].address;
 
 	(void)state;
-	alloc(1, 0x1000, 8);
+	alloc(1, 0x1000, 8, 7);
 	assert_true(inside(-1, 0, libc));	/* by the call itself, perhaps */
-	alloc(1, 0x2000, 8);
+	alloc(1, 0x2000, 8, 7);
 	assert_false(inside(-1, 0, libc));
 	scene.picture.thread[0].registers.fs_base = 2;
 	assert_true(inside(-1, 0, libc));
@@ -577,7 +496,7 @@ static void who_allocates_is_outside(void **state)
 
 int main(void)
 {
-#define WITH_BOOKS(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+#define WITH_BOOKS(test) cmocka_unit_test_setup_teardown(test, set_up, books_end)
 #define WITH_SCENE(test) cmocka_unit_test_setup_teardown(test, set_scene, end_scene)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(agrees_with_the_map),

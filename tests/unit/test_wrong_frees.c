@@ -15,25 +15,13 @@
 #include <unistd.h>
 
 #include "src/free_places.h"
-#include "src/live.h"
-
-#define GLIBC	3u	/* an entry of glibc's; others are of another family */
+#include "tests/unit/live_books.h"
 
 struct fixture {
-	struct stacks *stacks;
-	struct sites *sites;
-	struct live *live;
-	uint64_t now, lost;
 	enum wrong_free_reason place;	/* what the places say of any address */
 	uint64_t places_asked;
-	struct live_options options;
 };
 static struct fixture fixture;
-
-static uint64_t lost_records(void *context)
-{
-	return ((struct fixture *)context)->lost;
-}
 
 static enum wrong_free_reason place(void *context, const struct event *event)
 {
@@ -46,75 +34,9 @@ static enum wrong_free_reason place(void *context, const struct event *event)
 
 static int set_up(void **state)
 {
-	struct live_options options = { .exact = true, .complete = true, .lost = lost_records,
-					.context = &fixture, .place = place,
-					.place_context = &fixture };
-
-	fixture = (struct fixture){ .now = 1000 };
-	options.glibc_entry[GLIBC] = true;
-	assert_int_equal(stacks_new(&fixture.stacks), 0);
-	assert_int_equal(sites_new(fixture.stacks, &fixture.sites), 0);
-	fixture.options = options;
-	assert_int_equal(live_new(&options, fixture.sites, &fixture.live), 0);
+	fixture = (struct fixture){ .place = WRONG_FREE_NOT };
 	*state = &fixture;
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	(void)state;
-	live_free(fixture.live);
-	sites_free(fixture.sites);
-	stacks_free(fixture.stacks);
-	return 0;
-}
-
-static void apply(struct event event, uint32_t stack)
-{
-	event.time = ++fixture.now;
-	assert_int_equal(live_apply(fixture.live, &event, stack), 0);
-}
-
-static void alloc(uint64_t thread, uint64_t address, uint64_t size, uint32_t stack)
-{
-	apply((struct event){ .kind = RING_ALLOC, .address = address, .size = size,
-			      .thread = thread, .entry = GLIBC }, stack);
-}
-
-static void release(uint64_t thread, uint64_t address, uint32_t stack)
-{
-	apply((struct event){ .kind = RING_FREE, .address = address, .thread = thread,
-			      .entry = GLIBC }, stack);
-}
-
-static void realloc_begin(uint64_t thread, uint64_t address, uint32_t stack)
-{
-	apply((struct event){ .kind = RING_FREE, .flags = RING_F_REALLOC, .address = address,
-			      .thread = thread, .entry = GLIBC }, stack);
-}
-
-static void realloc_done(uint64_t thread, uint64_t old, uint64_t address, uint64_t size)
-{
-	apply((struct event){ .kind = RING_ALLOC, .flags = RING_F_REALLOC, .address = address,
-			      .old_address = old, .size = size, .thread = thread,
-			      .entry = GLIBC }, 9);
-}
-
-static size_t wrong_count(void)
-{
-	size_t count;
-
-	(void)wrong_frees_all(live_wrong_frees(fixture.live), &count);
-	return count;
-}
-
-static const struct wrong_free *wrong_at(size_t i)
-{
-	size_t count;
-	const struct wrong_free *all = wrong_frees_all(live_wrong_frees(fixture.live), &count);
-
-	assert_true(i < count);
-	return &all[i];
+	return books_begin(place, &fixture);
 }
 
 /* ---- double frees ---- */
@@ -138,14 +60,14 @@ static void tells_all_three_calls(void **state)
 	assert_int_equal(wrong->block.size, 48);
 	assert_int_equal(wrong->block.born, 1001);
 	assert_int_equal(wrong->block.thread, 0);
-	assert_int_equal(sites_peek(fixture.sites, wrong->block.site)->stack, 7);
+	assert_int_equal(sites_peek(books.sites, wrong->block.site)->stack, 7);
 	assert_int_equal(wrong->block.freed.stack, 8);
 	assert_int_equal(wrong->block.freed.time, 1002);
 	assert_int_equal(wrong->block.freed.thread, 1);
 	assert_int_equal(wrong->by.stack, 9);
 	assert_int_equal(wrong->by.time, 1003);
 	assert_int_equal(wrong->by.thread, 0);
-	assert_int_equal(sites_oddities(fixture.sites)->double_free, 1);
+	assert_int_equal(sites_oddities(books.sites)->double_free, 1);
 }
 
 static void counts_alike_ones_as_one(void **state)
@@ -182,11 +104,11 @@ static void judges_a_realloc_when_it_is_announced(void **state)
 	alloc(1, 0x1000, 48, 7);
 	release(1, 0x1000, 8);
 	realloc_begin(1, 0x1000, 9);	/* and the allocator aborts */
-	live_finish(fixture.live);
+	live_finish(books.live);
 	assert_int_equal(wrong_count(), 1);
 	assert_true(wrong_at(0)->realloc);
 	assert_int_equal(wrong_at(0)->by.stack, 9);
-	assert_int_equal(sites_oddities(fixture.sites)->free_unknown, 0);
+	assert_int_equal(sites_oddities(books.sites)->free_unknown, 0);
 }
 
 static void the_new_block_of_a_wrong_realloc_lives(void **state)
@@ -196,10 +118,10 @@ static void the_new_block_of_a_wrong_realloc_lives(void **state)
 	release(1, 0x1000, 8);
 	realloc_begin(1, 0x1000, 9);
 	realloc_done(1, 0x1000, 0x1000, 60);
-	assert_int_equal(live_count(fixture.live), 1);
+	assert_int_equal(live_count(books.live), 1);
 	release(1, 0x1000, 8);
 	assert_int_equal(wrong_count(), 1);
-	assert_int_equal(live_count(fixture.live), 0);
+	assert_int_equal(live_count(books.live), 0);
 }
 
 static void remembers_what_is_not_used_again(void **state)
@@ -243,8 +165,8 @@ static void finds_the_block_around(void **state)
 	alloc(1, 0x50000, 0x40, 7);
 	release(1, 0x50040, 9);			/* close behind */
 	assert_int_equal(wrong_count(), 2);
-	assert_int_equal(sites_oddities(fixture.sites)->illegal_free, 2);
-	assert_int_equal(live_count(fixture.live), 101);
+	assert_int_equal(sites_oddities(books.sites)->illegal_free, 2);
+	assert_int_equal(live_count(books.live), 101);
 }
 
 /* Searches through all blocks end when they have cost too much, and are earned again. */
@@ -297,7 +219,7 @@ static void names_the_mapping(void **state)
 	release(1, 0x101000, 8);
 	assert_int_equal(wrong_at(0)->reason, WRONG_FREE_MAPPED);
 	assert_int_equal(wrong_at(0)->block.address, 0x100000);
-	assert_int_equal(sites_peek(fixture.sites, wrong_at(0)->block.site)->stack, 5);
+	assert_int_equal(sites_peek(books.sites, wrong_at(0)->block.site)->stack, 5);
 	fixture.place = WRONG_FREE_NOT;		/* older memory was there, too */
 	release(1, 0x102000, 8);
 	assert_int_equal(wrong_at(0)->count, 2);
@@ -327,17 +249,17 @@ static void reuse_is_not_wrong(void **state)
 	realloc_done(1, 0x7000, 0x7000, 5);	/* in place */
 	release(1, 0x7000, 8);
 	assert_int_equal(wrong_count(), 0);
-	assert_int_equal(live_count(fixture.live), 0);
-	assert_int_equal(sites_oddities(fixture.sites)->missed_free, 0);
+	assert_int_equal(live_count(books.live), 0);
+	assert_int_equal(sites_oddities(books.sites)->missed_free, 0);
 }
 
 /* A thread's call that began before the hooks returns what another has freed: not recorded. */
 static void calls_from_before_are_waited_for(void **state)
 {
 	(void)state;
-	live_free(fixture.live);
-	fixture.options.settle_ticks = 3000;
-	assert_int_equal(live_new(&fixture.options, fixture.sites, &fixture.live), 0);
+	live_free(books.live);
+	books.options.settle_ticks = 3000;
+	assert_int_equal(live_new(&books.options, books.sites, &books.live), 0);
 	release(1, 0x1000, 8);
 	release(2, 0x1000, 9);		/* by the thread that got it, the first thing it does */
 	assert_int_equal(wrong_count(), 0);
@@ -346,7 +268,7 @@ static void calls_from_before_are_waited_for(void **state)
 	release(1, 0x2000, 8);
 	release(2, 0x2000, 9);		/* was at work before */
 	assert_int_equal(wrong_count(), 2);
-	fixture.now += 1000;		/* time enough */
+	books.now += 1000;		/* time enough */
 	release(1, 0x3000, 8);
 	release(3, 0x3000, 11);
 	assert_int_equal(wrong_count(), 3);
@@ -358,12 +280,12 @@ static void a_loss_ends_all_verdicts(void **state)
 	alloc(1, 0x1000, 48, 7);
 	release(1, 0x1000, 8);
 	release(1, 0x1000, 9);
-	fixture.lost = 1;
+	books.lost = 1;
 	release(1, 0x1000, 10);
 	release(1, 0x1003, 10);
 	assert_int_equal(wrong_count(), 1);	/* what was found stays */
-	assert_false(live_tells_frees(fixture.live));
-	fixture.lost = 0;
+	assert_false(live_tells_frees(books.live));
+	books.lost = 0;
 	release(1, 0x1000, 10);
 	assert_int_equal(wrong_count(), 1);
 }
@@ -373,13 +295,13 @@ static void wants_whole_stacks_of_suspects_only(void **state)
 	struct event event = { .kind = RING_FREE, .address = 0x1000, .stack_bytes = 64 };
 
 	(void)state;
-	assert_true(live_wants_free_stack(fixture.live, &event));
+	assert_true(live_wants_free_stack(books.live, &event));
 	alloc(1, 0x1000, 48, 7);
-	assert_false(live_wants_free_stack(fixture.live, &event));
+	assert_false(live_wants_free_stack(books.live, &event));
 	release(1, 0x1000, 8);
-	assert_true(live_wants_free_stack(fixture.live, &event));
+	assert_true(live_wants_free_stack(books.live, &event));
 	event.stack_bytes = 0;
-	assert_false(live_wants_free_stack(fixture.live, &event));
+	assert_false(live_wants_free_stack(books.live, &event));
 }
 
 static void has_room_for_so_many_kinds(void **state)
@@ -556,7 +478,7 @@ static void believes_one_shape_of_stack(void **state)
 
 int main(void)
 {
-#define WITH_BOOKS(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+#define WITH_BOOKS(test) cmocka_unit_test_setup_teardown(test, set_up, books_end)
 	const struct CMUnitTest tests[] = {
 		WITH_BOOKS(tells_all_three_calls),
 		WITH_BOOKS(counts_alike_ones_as_one),

@@ -16,6 +16,8 @@
  * worker	one thread alone has a seccomp filter: mmap and memfd_create kill the process
  * norestart	a filter kills at restart_syscall; one thread sleeps for long
  * smallstack	threads with 64 KiB of stack wait; the main thread alone has more, and polls
+ * ending	threads allocate, wait a few milliseconds, and end; others take their place
+ * deep		one thread computes, then holds a block further down its stack in a call
  * Commands of all: 'q' ends and prints "verdict ok|failed".
  * Rejected: more kinds of processes.c, which is about relatives and states; these
  * need commands of their own.
@@ -48,6 +50,9 @@
 #define GROWN_BYTES	(2u << 20)
 #define STACK_BYTES	(256u << 10)
 #define ALLOCATORS	3
+#define ENDING		16
+#define DEEP_WORDS	1024
+#define DEEP_BYTES	3000
 
 extern char **environ;
 
@@ -426,6 +431,78 @@ static void run_smallstack(void)
 	while (victim_await() != 'q');
 }
 
+static void *ending_thread(void *number)
+{
+	char *volatile block = malloc(100);
+
+	poll(NULL, 0, (int)(intptr_t)number % 4);
+	free(block);
+	return NULL;
+}
+
+static void *replace_thread(void *unused)
+{
+	pthread_t thread[ENDING];
+
+	(void)unused;
+	while (!atomic_load(&stop)) {
+		for (intptr_t i = 0; i < ENDING; i++)
+			if (pthread_create(&thread[i], NULL, ending_thread, (void *)i) != 0)
+				victim_fail("pthread_create");
+		for (intptr_t i = 0; i < ENDING; i++)
+			pthread_join(thread[i], NULL);
+	}
+	return NULL;
+}
+
+static void run_ending(void)
+{
+	start_thread(replace_thread);
+	victim_ready();
+	while (victim_await() != 'q')
+		;
+	atomic_store(&stop, 1);
+}
+
+/* The block is known to this frame alone, which is below everything at the time of a spin. */
+static void __attribute__((noinline)) hold_deep(void)
+{
+	char *volatile frame[DEEP_WORDS];
+
+	for (int i = 0; i < DEEP_WORDS; i++)
+		frame[i] = NULL;
+	frame[0] = malloc(DEEP_BYTES);
+	(void)syscall(SYS_getppid);
+	free(frame[0]);
+}
+
+/* What a call left in the registers that calls may change. */
+static void forget_registers(void)
+{
+	__asm__ volatile("xor %%eax, %%eax\n xor %%ecx, %%ecx\n xor %%edx, %%edx\n"
+			 "xor %%esi, %%esi\n xor %%edi, %%edi\n xor %%r8d, %%r8d\n"
+			 "xor %%r9d, %%r9d\n xor %%r10d, %%r10d\n xor %%r11d, %%r11d\n"
+			 ::: "rax", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11", "cc");
+}
+
+/* The one thread there is: it is never found blocked. */
+static void run_deep(void)
+{
+	struct pollfd input = { .fd = STDIN_FILENO, .events = POLLIN };
+
+	victim_ready();
+	do {
+		for (int i = 0; i < 100; i++) {
+			hold_deep();
+			forget_registers();
+			for (volatile int spin = 0; spin < 100000; spin++)
+				;
+		}
+	} while (poll(&input, 1, 0) == 0);
+	while (victim_await() != 'q')
+		;
+}
+
 int main(int argc, char *argv[])
 {
 	static const struct {
@@ -435,7 +512,8 @@ int main(int argc, char *argv[])
 		      { "share", run_share },
 		      { "spawn", run_spawn },	    { "leader", run_leader },
 		      { "worker", run_worker },	    { "norestart", run_norestart },
-		      { "smallstack", run_smallstack } };
+		      { "smallstack", run_smallstack }, { "ending", run_ending },
+		      { "deep", run_deep } };
 	const char *kind = victim_option(argv, "kind", "");
 
 	(void)argc;
