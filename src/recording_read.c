@@ -189,6 +189,7 @@ static int read_session(struct reading *reading, struct row *row)
 	snapshot->every_alloc = row_bool(row);
 	snapshot->complete = row_bool(row);
 	snapshot->has_leaks = row_bool(row);
+	snapshot->site_peaks = true;	/* unless some site's are not */
 	return session->version ? 0 : -ENOMEM;
 }
 
@@ -467,7 +468,7 @@ static int read_site(struct reading *reading, struct row *row)
 	s->growth_low = row_real(row);
 	s->growth_high = row_real(row);
 	/* Columns that older recordings do not have. */
-	snapshot->site_peaks = sqlite3_column_count(row->statement) >= row->next + 4;
+	snapshot->site_peaks &= sqlite3_column_count(row->statement) >= row->next + 4;
 	s->at_peak_bytes = row_uint(row);
 	s->at_peak_count = row_uint(row);
 	s->size_low = row_uint(row);

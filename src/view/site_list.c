@@ -215,8 +215,7 @@ const char *peak_missing(const struct view_input *input)
 {
 	if (view_knows(input, VIEW_PEAK_BYTES))
 		return NULL;
-	return "what each site held at the peak was not recorded: made by an older memattach, or "
-	       "empty";
+	return "what each site held at the peak was not recorded: made by an older memattach";
 }
 
 /* Of one kind: see above. */

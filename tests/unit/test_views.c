@@ -214,6 +214,24 @@ static void says_what_is_not_known(void **state)
 	assert_null(view_find("nothing"));
 }
 
+static void a_session_without_events(void **state)
+{
+	(void)state;
+	recording_content_done(&content);
+	sample.snapshot.site_count = sample.snapshot.timeline_count = 0;
+	sample.snapshot.histogram_count = sample.lives.count = sample.blocks.count = 0;
+	memset(&sample.snapshot.totals, 0, sizeof(sample.snapshot.totals));
+	record();
+	for (size_t i = 0; i < 2 * ARRAY_SIZE(golden); i++) {
+		char *direct = print(&golden[i / 2], false, i & 1);
+		char *recorded = print(&golden[i / 2], true, i & 1);
+
+		assert_string_equal(direct, recorded);
+		free(direct);
+		free(recorded);
+	}
+}
+
 /* null, not 0: what was not known must not look like none. */
 static void unknown_figures_are_null(void **state)
 {
@@ -282,6 +300,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_recording_gives_the_same, begin, end),
 		cmocka_unit_test_setup_teardown(documents_follow_their_schema, begin, end),
 		cmocka_unit_test_setup_teardown(says_what_is_not_known, begin, end),
+		cmocka_unit_test_setup_teardown(a_session_without_events, begin, end),
 		cmocka_unit_test_setup_teardown(unknown_figures_are_null, begin, end),
 		cmocka_unit_test_setup_teardown(hostile_figures, begin, end),
 		cmocka_unit_test(the_table_is_whole),
