@@ -26,9 +26,12 @@ const char *options_view_names(void)
 static int set_view(struct cli_options *o, const char *value)
 {
 	o->session.view = view_find(value);
-	if (o->session.view)
+	o->session.leaks_alone = strcmp(value, "leaks") == 0;
+	o->session.leaks |= o->session.leaks_alone;
+	if (o->session.view || o->session.leaks_alone)
 		return SESSION_OK;
-	log_error("--view: there is no view '%s'; there are %s", value, options_view_names());
+	log_error("--view: there is no view '%s'; there are %s, leaks", value,
+		  options_view_names());
 	return SESSION_USAGE;
 }
 

@@ -39,6 +39,7 @@ struct session_options {
 	bool json, leaks;
 	const struct view *view;	/* the report is this; NULL: all of it */
 	struct view_options view_options;
+	bool leaks_alone;		/* of the report the leaks only; with leaks */
 	bool plain;			/* reprint the top sites each interval */
 	bool color;
 	bool block;			/* --on-overflow=block */

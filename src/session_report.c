@@ -382,7 +382,9 @@ void session_report_write(struct session_report *r, struct watch *watch, int *ex
 	else if (r->options->view)
 		error = write_view(r, watch, &input, exit);
 	else
-		error = report_find(r->options->json ? "json" : "text")->write(stdout, &input);
+		error = report_find(r->options->json ? "json" :
+				    r->options->leaks_alone ? "leaks" : "text")
+				->write(stdout, &input);
 	if (fflush(stdout) != 0 && !error)
 		error = -errno;
 	if (error && *exit == SESSION_OK) {

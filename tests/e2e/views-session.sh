@@ -31,6 +31,15 @@ for view in overview hotspots flame histogram lifetimes; do	# weights are no who
 done
 same tree --reverse --by=calls --threshold=2 --depth=4
 same hotspots --by=bytes --top=2 --inline=no --just-function-name
+
+# The view leaks, with what was found in memory.
+attach -p "$VICTIM" -d 0.3 --exact -o "$WORK/recording" --view=leaks
+expect "$STATUS" 0 "exit status of --view=leaks"
+grep -q 'definitely lost' "$REPORT" || fail "no leak report: $(cat "$REPORT")"
+! grep -q 'sites by live bytes' "$REPORT" || fail "more than the leaks"
+cp "$REPORT" "$WORK/session"
+attach report "$WORK/recording" --view=leaks
+cmp "$WORK/session" "$REPORT" || fail "report leaks differs from --view=leaks"
 pristine_check "$VICTIM"
 
 # refused ARGUMENTS: one line, nothing touched.
