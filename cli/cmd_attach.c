@@ -2,7 +2,7 @@
 /* cmd_attach.c - memattach -p PID, and leaks, check, cleanup -p PID. */
 #include "cli/commands.h"
 #include "cli/front.h"
-#include "cli/options.h"
+#include "cli/options_view.h"
 #include "inject/ring_setup.h"
 #include "src/base/log.h"
 
@@ -32,6 +32,8 @@ static int run(int argc, char **argv, enum session_task task, bool leaks)
 			options.session.duration = 0;
 	}
 	status = options_check_leaks(&options, options.session.leaks);
+	if (status == SESSION_OK)
+		status = options_check_view(&options);
 	if (status != SESSION_OK)
 		return status;
 	if (options.session.stop_for_picture && options.session.duration != 0) {

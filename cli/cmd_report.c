@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cmd_report.c - memattach report FILE [VIEW]: prints a recording again.
+ * cmd_report.c - memattach report FILE [VIEW]: prints a recording again, or one view of it.
  *
  * The view leaks says what was lost, where memory was searched; else, what looks like a leak by the
  * lifetimes in the recording. Options may stand behind the file, as people type them.
@@ -9,53 +9,61 @@
 #include <string.h>
 
 #include "cli/commands.h"
-#include "cli/options.h"
+#include "cli/options_view.h"
 #include "src/base/log.h"
 #include "src/recording_suspects.h"
 
 struct request {
-	const char *path, *view;	/* view: NULL, all of it */
-	bool json;
-	struct report_options options;
+	const char *path;
+	bool leaks;			/* the view of that name */
+	struct cli_options options;	/* with the view, if any */
 };
 
 static int usage(void)
 {
-	log_error("usage: memattach report FILE [leaks] [--json] [--top N]");
+	log_error("usage: memattach report FILE [VIEW] [--json] [--top N]; views: %s, leaks",
+		  options_view_names());
+	return SESSION_USAGE;
+}
+
+/* The file, then the view. */
+static int take_operand(struct request *request, const char *operand)
+{
+	if (!request->path) {
+		request->path = operand;
+		return SESSION_OK;
+	}
+	if (request->leaks || request->options.session.view)
+		return usage();	/* one is enough */
+	request->leaks = strcmp(operand, "leaks") == 0;
+	request->options.session.view = view_find(operand);
+	if (request->leaks || request->options.session.view)
+		return SESSION_OK;
+	log_error("there is no view '%s'; there are %s, leaks", operand, options_view_names());
 	return SESSION_USAGE;
 }
 
 static int parse_request(int argc, char **argv, struct request *ret)
 {
-	struct cli_options options;
-	bool leaks = false;
+	struct cli_options *options = &ret->options;
+	int status = options_parse(argc, argv, options);
 
-	/* Each round reads the options in front of one operand. */
-	for (;;) {
-		int status = options_parse(argc, argv, &options);
+	/* Each round reads the options behind one operand. */
+	while (status == SESSION_OK && options->operands[0]) {
+		char **rest = options->operands;
 
+		status = take_operand(ret, rest[0]);
 		if (status == SESSION_OK)
-			status = options_check_leaks(&options, false);
-		if (status != SESSION_OK)
-			return status;
-		ret->json |= options.session.json;
-		leaks |= options.session.leaks;
-		ret->options.color = options.session.color;
-		if (options.session.top)
-			ret->options.top = options.session.top;
-		if (!options.operands[0])
-			break;
-		if (ret->view)	/* one is enough */
-			return usage();
-		*(ret->path ? &ret->view : &ret->path) = options.operands[0];
-		argc -= (int)(options.operands - argv);
-		argv = options.operands;
+			status = options_parse_more(argc - (int)(rest - argv), rest, options);
+		argc -= (int)(rest - argv);
+		argv = rest;
 	}
-	if (leaks && !ret->view)
-		ret->view = "leaks";
-	if (!ret->path || (ret->view && strcmp(ret->view, "leaks") != 0))
+	if (status == SESSION_OK)
+		status = options_check_leaks(options, false);
+	ret->leaks |= options->session.leaks && !options->session.view;
+	if (status == SESSION_OK && !ret->path)
 		return usage();
-	return SESSION_OK;
+	return status == SESSION_OK ? options_check_view(options) : status;
 }
 
 static int explain(const char *path, int error)
@@ -85,19 +93,48 @@ static int find_leaks(struct recording_content *content, const char *path)
 	return error ? SESSION_FAILED : SESSION_OK;
 }
 
-static int print(const struct recording_content *content, const struct request *request)
+static struct report_input input_for(const struct recording_content *content,
+				     const struct request *request)
 {
-	const struct report_input input = {
+	return (struct report_input){
 		.snapshot = content->snapshot, .stacks = content->stacks, .names = content->names,
-		.options = request->options, .leaks = content->leaks,
+		.options = { .top = request->options.session.top,
+			     .color = request->options.session.color },
+		.leaks = content->leaks,
 	};
-	const char *name = request->json ? "json" : request->view ? request->view : "text";
-	int error = report_find(name)->write(stdout, &input);
+}
 
+static int written(int error)
+{
 	if (fflush(stdout) == 0 && !error)
 		return SESSION_OK;
 	log_error("can't write the report: %s", strerror(error ? -error : errno));
 	return SESSION_FAILED;
+}
+
+static int print(const struct recording_content *content, const struct request *request)
+{
+	const struct report_input input = input_for(content, request);
+	const char *name = request->options.session.json ? "json" :
+			   request->leaks ? "leaks" : "text";
+
+	return written(report_find(name)->write(stdout, &input));
+}
+
+static int print_view(const struct recording_content *content, const struct request *request)
+{
+	const struct session_options *options = &request->options.session;
+	const struct view_input input = {
+		.report = input_for(content, request), .lives = content->lives,
+		.blocks = content->blocks, .options = options->view_options,
+	};
+	const char *missing = view_missing(options->view, &input);
+
+	if (!missing)
+		return written(view_write(options->view, stdout, &input, options->json));
+	log_error("%s: the view %s can't be shown: %s", request->path, options->view->name,
+		  missing);
+	return SESSION_USAGE;
 }
 
 int cmd_report(int argc, char **argv)
@@ -111,10 +148,11 @@ int cmd_report(int argc, char **argv)
 	error = recording_read(request.path, &content);
 	if (error)
 		return explain(request.path, error);
-	if (request.view)
+	if (request.leaks)
 		status = find_leaks(&content, request.path);
 	if (status == SESSION_OK)
-		status = print(&content, &request);
+		status = request.options.session.view ? print_view(&content, &request) :
+							print(&content, &request);
 	recording_content_done(&content);
 	return status;
 }

@@ -2,7 +2,7 @@
 /* cmd_run.c - memattach run [options] -- COMMAND [ARGS...]: from the first allocation on. */
 #include "cli/commands.h"
 #include "cli/front.h"
-#include "cli/options.h"
+#include "cli/options_view.h"
 #include "src/base/log.h"
 
 int cmd_run(int argc, char **argv)
@@ -22,6 +22,8 @@ int cmd_run(int argc, char **argv)
 		return SESSION_USAGE;
 	}
 	status = options_check_leaks(&options, options.session.leaks);
+	if (status == SESSION_OK)
+		status = options_check_view(&options);
 	if (status != SESSION_OK)
 		return status;
 	options.session.task = SESSION_RUN;

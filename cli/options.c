@@ -3,7 +3,7 @@
  * options.c - one table of long options for all commands; each value is checked
  * where it is read, and a wrong one is named together with what would be right.
  */
-#include "cli/options.h"
+#include "cli/options_view.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -23,7 +23,7 @@ enum {
 	OPT_LEAKS = 256, OPT_JSON, OPT_TOP, OPT_EXACT, OPT_SAMPLE, OPT_INTERVAL, OPT_LOADER,
 	OPT_TRACK, OPT_PLAIN, OPT_OVERFLOW, OPT_SEED, OPT_RING, OPT_SNAPSHOT, OPT_ROOTS,
 	OPT_TRACE_TO, OPT_SUPPRESSIONS, OPT_SHOW_BYTES, OPT_FREES, OPT_ACCESS, OPT_HISTORY,
-	OPT_SIZE, OPT_SITE, OPT_THREAD, OPT_FUNCTION, OPT_MODULE,
+	OPT_FUNCTION,
 };
 #define SAMPLED_RING (8ull << 20)
 #define EXACT_RING (32ull << 20)
@@ -53,11 +53,8 @@ static const struct option long_options[] = {
 	{ "show-bytes", required_argument, NULL, OPT_SHOW_BYTES },
 	{ "access", required_argument, NULL, OPT_ACCESS },
 	{ "history", required_argument, NULL, OPT_HISTORY },
-	{ "size", required_argument, NULL, OPT_SIZE },
-	{ "site", required_argument, NULL, OPT_SITE },
-	{ "thread", required_argument, NULL, OPT_THREAD },
 	{ "function", required_argument, NULL, OPT_FUNCTION },
-	{ "module", required_argument, NULL, OPT_MODULE },
+	OPTIONS_VIEW_ROWS,
 	{ NULL, 0, NULL, 0 },
 };
 
@@ -89,6 +86,16 @@ static int read_size(const char *text, uint64_t *ret)
 		return -ERANGE;
 	*ret = value << shift;
 	return 0;
+}
+
+int options_read_size(const char *text, uint64_t *ret)
+{
+	return read_size(text, ret);
+}
+
+int options_bad(const char *option, const char *value, const char *wanted)
+{
+	return bad(option, value, wanted);
 }
 
 static int read_seconds(const char *text, double *ret)
@@ -272,7 +279,6 @@ static int set_filter(struct cli_options *o, int option, const char *value)
 {
 	struct trace_filter *filter = &o->session.filter;
 
-	o->filtered = true;
 	switch (option) {
 	case OPT_SITE: filter->site = value; return SESSION_OK;
 	case OPT_FUNCTION: filter->function = value; return SESSION_OK;
@@ -308,14 +314,16 @@ static int set_value(struct cli_options *o, int option, const char *value)
 	case OPT_SHOW_BYTES: return set_show_bytes(o, value);
 	case OPT_ACCESS: return set_access(o, value);
 	case OPT_HISTORY: s->history = value; return SESSION_OK;
-	case OPT_SIZE: case OPT_SITE: case OPT_THREAD: case OPT_FUNCTION: case OPT_MODULE:
-		return set_filter(o, option, value);
+	case OPT_SIZE: case OPT_SITE: case OPT_THREAD: case OPT_MODULE:
+		return s->trace ? set_filter(o, option, value) :
+				  options_view_set(o, option, value);
+	case OPT_FUNCTION: return set_filter(o, option, value);
 	case OPT_SEED: return read_size(value, &s->seed) ? bad("--seed", value, "a number") :
 			SESSION_OK;
 	case OPT_RING: return read_size(value, &s->ring_bytes) || s->ring_bytes < 1u << 20 ||
 			s->ring_bytes > 1u << 30 ?
 			bad("--ring-size", value, "between 1M and 1G") : SESSION_OK;
-	default: return SESSION_USAGE;
+	default: return options_view_set(o, option, value);
 	}
 }
 
@@ -326,7 +334,7 @@ static int set_flag(struct cli_options *o, int option)
 	case OPT_JSON: o->session.json = true; return SESSION_OK;
 	case OPT_PLAIN: o->session.plain = true; return SESSION_OK;
 	case OPT_EXACT: return set_mode(o, SNAPSHOT_EXACT);
-	default: return SESSION_USAGE;
+	default: return options_view_set(o, option, NULL);
 	}
 }
 
@@ -343,6 +351,9 @@ static void complete(struct cli_options *o)
 	if (s->duration < 0 && isatty(STDOUT_FILENO) && !s->json)
 		s->plain = true;
 	s->color = isatty(STDOUT_FILENO) && !getenv("NO_COLOR");
+	s->view_options.filter.kind = s->track == ALLOCATOR_TRACK_MALLOC ? VIEW_KIND_MALLOC :
+				      s->track == ALLOCATOR_TRACK_MMAP ? VIEW_KIND_MMAP :
+				      VIEW_KIND_ALL;
 }
 
 int options_check_leaks(const struct cli_options *options, bool leaks)
@@ -368,9 +379,10 @@ static int check_trace(const struct cli_options *options)
 {
 	const struct session_options *s = &options->session;
 
-	if (!s->trace && options->filtered)
-		log_error("--size, --site, --thread, --function and --module choose what "
-			  "`memattach trace` shows");
+	if (!s->trace && s->filter.function)
+		log_error("--function chooses what `memattach trace` shows");
+	else if (s->trace && (s->view || options->view_shaped))
+		log_error("trace shows calls: it goes without --view, and what shapes one");
 	else if (s->trace && s->mode == SNAPSHOT_SAMPLED)
 		log_error("trace shows every call: it goes without --sample");
 	else if (s->trace && s->leaks)
@@ -382,12 +394,17 @@ static int check_trace(const struct cli_options *options)
 
 static int parse(int argc, char **argv, struct cli_options *ret)
 {
-	int option, status = SESSION_OK;
-
 	ret->session.interval = 1;
 	ret->session.duration = -1;
 	ret->session.track = ALLOCATOR_TRACK_ALL;
 	ret->session.roots = ROOT_ALL;
+	return options_parse_more(argc, argv, ret);
+}
+
+int options_parse_more(int argc, char **argv, struct cli_options *ret)
+{
+	int option, status = SESSION_OK;
+
 	optind = 1;
 	opterr = 0;
 	while (status == SESSION_OK &&

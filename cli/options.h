@@ -11,7 +11,7 @@ struct cli_options {
 	struct session_options session;
 	pid_t pid;		/* -p, 0: not given */
 	bool overflow_given;	/* --on-overflow */
-	bool filtered;		/* any of the options for session.filter */
+	bool view_shaped;	/* options of a view were given */
 	char **operands;	/* what is left: a command, a file, a view; NULL-terminated */
 };
 
@@ -22,6 +22,14 @@ struct cli_options {
 int options_parse(int argc, char **argv, struct cli_options *ret) _must_check_;
 /* The same for `memattach trace`: a log of calls, exact. */
 int options_parse_trace(int argc, char **argv, struct cli_options *ret) _must_check_;
+
+/* The same for what stands behind the first operand: what was parsed before stays. */
+int options_parse_more(int argc, char **argv, struct cli_options *options) _must_check_;
+
+/* A whole number with an optional suffix K, M or G (powers of 1024). 0, -EINVAL, -ERANGE. */
+int options_read_size(const char *text, uint64_t *ret) _must_check_;
+/* Says that value of option is not what is wanted: SESSION_USAGE. */
+int options_bad(const char *option, const char *value, const char *wanted);
 
 /*
  * --show-bytes, --access or --history without a leak report (leaks: the command makes one; the

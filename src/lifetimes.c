@@ -28,8 +28,7 @@ static unsigned int step_of(uint64_t ticks)
 	       ((unsigned int)(ticks >> (top - STEP_BITS)) & (STEPS - 1u));
 }
 
-/* The middle of a step, in ticks. */
-static double step_middle(unsigned int step)
+double lifetimes_step_middle(unsigned int step)
 {
 	unsigned int shift;
 
@@ -102,7 +101,7 @@ void lifetimes_merge(struct lifetimes *lifetimes, const struct lifetimes *from, 
 	uint64_t max = whole_ticks((double)from->max * scale);
 
 	for (unsigned int i = 0; i < from->count; i++) {
-		double middle = step_middle(from->first + i) * scale;
+		double middle = lifetimes_step_middle(from->first + i) * scale;
 
 		if (from->bucket[i] != 0)
 			lifetimes_add_step(lifetimes, step_of(whole_ticks(middle)),
@@ -120,7 +119,7 @@ double lifetimes_quantile(const struct lifetimes *lifetimes, double fraction)
 	for (unsigned int i = 0; i < lifetimes->count; i++) {
 		below += lifetimes->bucket[i];
 		if (below > 0 && below >= wanted) {
-			double middle = step_middle(lifetimes->first + i);
+			double middle = lifetimes_step_middle(lifetimes->first + i);
 
 			return middle < max ? middle : max;
 		}

@@ -29,5 +29,7 @@ void lifetimes_add_step(struct lifetimes *lifetimes, unsigned int step, double w
 void lifetimes_merge(struct lifetimes *lifetimes, const struct lifetimes *from, double scale);
 /* Ticks within which the fraction (0 to 1) of blocks ended; 0 when there was none. */
 double lifetimes_quantile(const struct lifetimes *lifetimes, double fraction);
+/* The middle of a step (lifetimes.first + i of bucket[i]), in ticks. */
+double lifetimes_step_middle(unsigned int step);
 
 #endif

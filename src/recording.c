@@ -22,6 +22,7 @@
 #include <sys/stat.h>
 #include <uthash.h>
 
+#include "src/recording_blocks.h"
 #include "src/recording_db.h"
 #include "src/recording_leaks.h"
 #include "src/recording_lives.h"
@@ -401,7 +402,9 @@ static int put_site(struct recording *recording, const struct snapshot_site *s)
 		   CELL_I(s->peak_live_bytes), CELL_I(s->temporary_count), CELL_I(s->samples),
 		   CELL_I(s->threads), CELL_R(s->lifetime_p50), CELL_R(s->lifetime_p90),
 		   CELL_R(s->lifetime_max), CELL_R(s->first_time), CELL_R(s->last_time),
-		   CELL_R(s->growth), CELL_R(s->growth_low), CELL_R(s->growth_high));
+		   CELL_R(s->growth), CELL_R(s->growth_low), CELL_R(s->growth_high),
+		   CELL_I(s->at_peak_bytes), CELL_I(s->at_peak_count),
+		   CELL_I(s->size_low), CELL_I(s->size_high));
 }
 
 static int put_sites(struct recording *recording, const struct snapshot *snapshot)
@@ -544,6 +547,18 @@ int recording_add_lives(struct recording *recording, const struct site_lives *li
 	err = recording_db_run(recording->db, "BEGIN IMMEDIATE");
 	if (err == 0)
 		err = recording_lives_put(recording->db, lives);
+	return recording_commit(recording, err);
+}
+
+int recording_add_blocks(struct recording *recording, const struct block_list *blocks)
+{
+	int err = recording->error;
+
+	if (err < 0)
+		return err;
+	err = recording_db_run(recording->db, "BEGIN IMMEDIATE");
+	if (err == 0)
+		err = recording_blocks_put(recording->db, blocks);
 	return recording_commit(recording, err);
 }
 

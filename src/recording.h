@@ -8,6 +8,7 @@
 #ifndef MEMATTACH_RECORDING_H
 #define MEMATTACH_RECORDING_H
 
+#include "src/block_list.h"
 #include "src/leak/trend.h"
 #include "src/report/report.h"
 #include "src/site_lives.h"
@@ -33,6 +34,9 @@ int recording_add(struct recording *recording, const struct snapshot *snapshot,
  * time. Now and then: each tenth of the session, and at its end. As recording_add.
  */
 int recording_add_lives(struct recording *recording, const struct site_lives *lives) _must_check_;
+/* The blocks that live at the end. Once. As recording_add. */
+int recording_add_blocks(struct recording *recording, const struct block_list *blocks)
+	_must_check_;
 /* Names every recorded frame (function, file, line). Once, at the end. As recording_add. */
 int recording_symbolize(struct recording *recording, const struct report_names *names) _must_check_;
 /* The report of a search for leaks, after the last interval. As recording_add. */
@@ -53,6 +57,7 @@ struct recording_content {
 	struct report_names names;
 	struct leak_report *leaks;	/* NULL: memory was not searched */
 	struct site_lives *lives;	/* NULL: made by a memattach that did not keep them */
+	struct block_list *blocks;	/* NULL: as lives, or it has no end */
 	struct trend *trend;		/* of snapshot->site[i]'s live bytes; NULL as above */
 	uint64_t looks;			/* snapshots that trend rests on */
 	struct recording_names *own;	/* what names refers to */

@@ -22,7 +22,7 @@
 #define MAX_BLOCKS	1e15
 #define COLUMNS		6u
 /* "\"495\":1.23456e+10," for each step, braces. */
-#define STEP_BYTES	24u
+#define STEP_BYTES	32u
 #define TEXT_BYTES	(LIFETIMES_STEPS * STEP_BYTES + 3u)
 
 /* --- writing ------------------------------------------------------------------- */
@@ -40,7 +40,7 @@ static void text_begin(struct text *text)
 
 static void text_add(struct text *text, unsigned int key, double value)
 {
-	text->length += (size_t)snprintf(text->bytes + text->length, STEP_BYTES, "%s\"%u\":%.6g",
+	text->length += (size_t)snprintf(text->bytes + text->length, STEP_BYTES, "%s\"%u\":%.17g",
 					 text->length > 1 ? "," : "", key, value);
 }
 

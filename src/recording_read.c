@@ -17,6 +17,7 @@
 #include <string.h>
 #include <uthash.h>
 
+#include "src/recording_blocks.h"
 #include "src/recording_db.h"
 #include "src/recording_leaks.h"
 #include "src/recording_lives.h"
@@ -188,6 +189,7 @@ static int read_session(struct reading *reading, struct row *row)
 	snapshot->every_alloc = row_bool(row);
 	snapshot->complete = row_bool(row);
 	snapshot->has_leaks = row_bool(row);
+	snapshot->site_peaks = true;	/* unless some site's are not */
 	return session->version ? 0 : -ENOMEM;
 }
 
@@ -465,6 +467,12 @@ static int read_site(struct reading *reading, struct row *row)
 	s->growth = row_real(row);
 	s->growth_low = row_real(row);
 	s->growth_high = row_real(row);
+	/* Columns that older recordings do not have. */
+	snapshot->site_peaks &= sqlite3_column_count(row->statement) >= row->next + 4;
+	s->at_peak_bytes = row_uint(row);
+	s->at_peak_count = row_uint(row);
+	s->size_low = row_uint(row);
+	s->size_high = row_uint(row);
 	return 0;
 }
 
@@ -623,6 +631,8 @@ int recording_read(const char *path, struct recording_content *ret)
 	if (err == 0)
 		err = recording_lives_read(db, &content.lives);
 	if (err == 0)
+		err = recording_blocks_read(db, &content.blocks);
+	if (err == 0)
 		err = recording_series_read(db, content.snapshot, &content.trend, &content.looks);
 	if (err < 0)
 		return err;
@@ -680,6 +690,7 @@ void recording_content_done(struct recording_content *content)
 	stacks_free(content->stacks);
 	leak_report_free(content->leaks);
 	site_lives_free(content->lives);
+	block_list_free(content->blocks);
 	free(content->trend);
 	names_free(content->own);
 	*content = (struct recording_content){ 0 };

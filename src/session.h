@@ -10,6 +10,7 @@
 #include "inject/children.h"
 #include "src/snapshot.h"
 #include "src/trace_filter.h"
+#include "src/view/view.h"
 
 /* How a program ends (DESIGN: the command line's contract). */
 enum session_exit {
@@ -37,6 +38,9 @@ struct session_options {
 	double duration;		/* seconds to watch; negative: until told to stop */
 	uint32_t top;			/* sites in the report; 0: the report's own choice */
 	bool json, leaks;
+	const struct view *view;	/* the report is this; NULL: all of it */
+	struct view_options view_options;
+	bool leaks_alone;		/* of the report the leaks only; with leaks */
 	bool plain;			/* reprint the top sites each interval */
 	bool color;
 	bool block;			/* --on-overflow=block */

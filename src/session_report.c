@@ -176,6 +176,21 @@ static struct report_input input_for(struct session_report *r, const struct snap
 	};
 }
 
+/* Once, for a view and for the recording: r->lives, r->blocks. */
+static int lives_at_end(struct session_report *r, const struct watch *watch)
+{
+	uint64_t now = watch->reader ? reader_time(watch->reader) : ticks_now();
+
+	int error = 0;
+
+	if (!r->lives)
+		error = site_lives_take(watch->sites, watch->live, &watch->ticks, 0, now,
+					&r->lives);
+	if (!error && !r->blocks)
+		error = block_list_take(watch->live, &watch->ticks, &r->blocks);
+	return error;
+}
+
 /*
  * Of sites with events since the last time, less the second by which events may be late; at the
  * end of all, since what a gap took from sites is no event.
@@ -184,12 +199,19 @@ static int record_lives(struct session_report *r, const struct watch *watch)
 {
 	uint64_t now = watch->reader ? reader_time(watch->reader) : ticks_now();
 	uint64_t late = (uint64_t)watch->ticks.hz;
-	uint64_t since = r->end > 0 || r->lives_at < late ? 0 : r->lives_at - late;
+	uint64_t since = r->lives_at < late ? 0 : r->lives_at - late;
 	struct site_lives *lives = NULL;
-	int error = site_lives_take(watch->sites, watch->live, &watch->ticks, since, now, &lives);
+	int error;
 
+	if (r->end > 0)
+		error = lives_at_end(r, watch);
+	else
+		error = site_lives_take(watch->sites, watch->live, &watch->ticks, since, now,
+					&lives);
 	if (!error)
-		error = recording_add_lives(r->recording, lives);
+		error = recording_add_lives(r->recording, lives ? lives : r->lives);
+	if (!error && r->blocks)
+		error = recording_add_blocks(r->recording, r->blocks);
 	site_lives_free(lives);
 	r->lives_at = now;
 	return error;
@@ -326,6 +348,26 @@ bool session_report_conclude(struct session_report *r, struct watch *watch, int 
 	return true;
 }
 
+static int write_view(struct session_report *r, const struct watch *watch,
+		      const struct report_input *report, int *exit)
+{
+	struct view_input input = { .report = *report, .options = r->options->view_options };
+	const char *missing;
+	int error = lives_at_end(r, watch);
+
+	if (error)
+		return error;
+	input.lives = r->lives;
+	input.blocks = r->blocks;
+	missing = view_missing(r->options->view, &input);
+	if (!missing)
+		return view_write(r->options->view, stdout, &input, r->options->json);
+	log_error("the view %s can't be shown: %s", r->options->view->name, missing);
+	if (*exit == SESSION_OK)
+		*exit = SESSION_USAGE;
+	return 0;
+}
+
 void session_report_write(struct session_report *r, struct watch *watch, int *exit)
 {
 	struct snapshot *snapshot = r->last;
@@ -337,8 +379,12 @@ void session_report_write(struct session_report *r, struct watch *watch, int *ex
 	snapshot->session.detach_stop_us_max = r->detach_stop_us;
 	if (r->options->trace_to && input.leaks)
 		error = trace_write(stdout, input.leaks, r->options->trace_to, r->options->json);
+	else if (r->options->view)
+		error = write_view(r, watch, &input, exit);
 	else
-		error = report_find(r->options->json ? "json" : "text")->write(stdout, &input);
+		error = report_find(r->options->json ? "json" :
+				    r->options->leaks_alone ? "leaks" : "text")
+				->write(stdout, &input);
 	if (fflush(stdout) != 0 && !error)
 		error = -errno;
 	if (error && *exit == SESSION_OK) {
@@ -354,6 +400,8 @@ void session_report_close(struct session_report *r)
 {
 	if (r->recording)
 		(void)recording_close(r->recording);
+	site_lives_free(r->lives);
+	block_list_free(r->blocks);
 	session_names_free(r->names);
 	symbolizer_free(r->symbolizer);
 }

@@ -32,6 +32,8 @@ struct session_report {
 	double end;		/* of watching; 0: still at it */
 	double next_lives;	/* seconds watched: lifetimes are recorded again then */
 	uint64_t lives_at;	/* TSC of the last time; 0: not yet */
+	struct site_lives *lives;	/* of all sites, at the end; NULL: not yet */
+	struct block_list *blocks;	/* the same */
 };
 
 /*

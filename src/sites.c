@@ -38,6 +38,7 @@ struct sites {
 	struct site_oddities oddities;
 	uint64_t small_size[SMALL_SIZES];	/* numbers in 1 / ESTIMATE_COUNT_ONE */
 	struct hashmap large_size;
+	uint64_t changes;		/* of what lives, counted */
 	uint64_t ticks, next_renewal;
 	uint64_t window_begin, previous_begin;	/* TSC; 0: the session's */
 };
@@ -148,7 +149,7 @@ struct site *sites_get(struct sites *sites, uint32_t stack, enum site_kind kind)
 		return NULL;
 	site = &sites->site[sites->count++];
 	*site = (struct site){ .id = sites->count, .stack = stack, .kind = kind,
-			       .last_thread = UINT32_MAX };
+			       .last_thread = UINT32_MAX, .size_low = UINT64_MAX };
 	site_look_at_stack(sites, site);
 	return site;
 }
@@ -168,11 +169,14 @@ uint32_t sites_count(const struct sites *sites)
 	return sites->count;
 }
 
+static unsigned int site_group_number(const struct site *site)
+{
+	return site->kind != SITE_MMAP ? 0 : site->allocator ? 2 : 1;
+}
+
 static struct site_totals *site_group(struct sites *sites, const struct site *site)
 {
-	if (site->kind != SITE_MMAP)
-		return &sites->group[0];
-	return &sites->group[site->allocator ? 2 : 1];
+	return &sites->group[site_group_number(site)];
 }
 
 static uint64_t later(uint64_t a, uint64_t b)
@@ -238,7 +242,51 @@ static void site_add_thread(struct sites *sites, struct site *site, uint32_t thr
 		site->thread_count++;
 }
 
-static void totals_come(struct site_totals *totals, const struct site_change *change)
+/* Whole blocks and parts of them, in 1 / ESTIMATE_COUNT_ONE. */
+static uint64_t site_count_level(const struct site *site)
+{
+	return site->live.count * (uint64_t)ESTIMATE_COUNT_ONE + site->live.weighted_count;
+}
+
+/*
+ * Before what lives of site changes. Where it has not changed since its group's peak, its level is
+ * that at the peak: kept now, as it goes. So a peak costs nothing when it comes, however many
+ * sites there are.
+ */
+static void site_changes(struct sites *sites, struct site *site)
+{
+	if (site->changed <= site_group(sites, site)->peak_change) {
+		site->left_level = estimate_level(&site->live);
+		site->left_count = site_count_level(site);
+	}
+	site->changed = ++sites->changes;
+}
+
+struct site_level sites_at_peak(const struct sites *sites, const struct site *site)
+{
+	bool still = site->changed <= sites->group[site_group_number(site)].peak_change;
+	uint64_t count = still ? site_count_level(site) : site->left_count;
+
+	return (struct site_level){
+		.bytes = estimate_level_bytes(still ? estimate_level(&site->live) :
+						      site->left_level),
+		.count = (count + (uint64_t)ESTIMATE_COUNT_ONE / 2) / (uint64_t)ESTIMATE_COUNT_ONE,
+	};
+}
+
+/* After the group's level rose, by a change of site. */
+static void totals_rose(struct site_totals *totals, const struct site *site)
+{
+	uint64_t level = estimate_level(&totals->live);
+
+	if (level <= totals->peak_level)
+		return;
+	totals->peak_level = level;
+	totals->peak_change = site->changed;
+}
+
+static void totals_come(struct site_totals *totals, const struct site *site,
+			const struct site_change *change)
 {
 	estimate_add(&totals->alloc, &change->term);
 	if (change->untracked) {
@@ -247,7 +295,7 @@ static void totals_come(struct site_totals *totals, const struct site_change *ch
 	}
 	estimate_add(&totals->live, &change->term);
 	totals->overhead_level += term_scale(&change->term, change->overhead);
-	totals->peak_level = later(totals->peak_level, estimate_level(&totals->live));
+	totals_rose(totals, site);
 }
 
 static void totals_go(struct site_totals *totals, const struct site_change *change)
@@ -259,9 +307,14 @@ static void totals_go(struct site_totals *totals, const struct site_change *chan
 
 void sites_alloc(struct sites *sites, struct site *site, const struct site_change *change)
 {
-	totals_come(site_group(sites, site), change);
+	if (!change->untracked)
+		site_changes(sites, site);
+	totals_come(site_group(sites, site), site, change);
 	if (site->kind != SITE_MMAP)
 		histogram_add(sites, &change->term);
+	if (change->term.size < site->size_low)
+		site->size_low = change->term.size;
+	site->size_high = later(site->size_high, change->term.size);
 	estimate_add(&site->alloc, &change->term);
 	if (site->first_time == 0)
 		site->first_time = change->time;
@@ -286,6 +339,7 @@ static uint64_t change_age(const struct site_change *change)
 
 void sites_release(struct sites *sites, struct site *site, const struct site_change *change)
 {
+	site_changes(sites, site);
 	totals_go(site_group(sites, site), change);
 	estimate_remove(&site->live, &change->term);
 	if (change->term.weighted_count && change->born >= sites->window_begin)
@@ -302,6 +356,7 @@ void sites_lose(struct sites *sites, struct site *site, const struct site_change
 {
 	struct site_totals *totals = site_group(sites, site);
 
+	site_changes(sites, site);
 	totals_go(totals, change);
 	estimate_add(&totals->untracked, &change->term);
 	estimate_remove(&site->live, &change->term);
@@ -317,6 +372,7 @@ void sites_shrink(struct sites *sites, struct site *site, const struct site_chan
 {
 	struct site_totals *totals = site_group(sites, site);
 
+	site_changes(sites, site);
 	totals->live.bytes -= change->term.size;
 	totals->live.count -= whole;
 	site->live.bytes -= change->term.size;
@@ -331,9 +387,10 @@ void sites_regrow(struct sites *sites, struct site *site, const struct site_chan
 {
 	struct site_totals *totals = site_group(sites, site);
 
+	site_changes(sites, site);
 	totals->live.bytes += change->term.size;
 	totals->live.count += whole;
-	totals->peak_level = later(totals->peak_level, estimate_level(&totals->live));
+	totals_rose(totals, site);
 	site->live.bytes += change->term.size;
 	site->live.count += whole;
 	site->peak_level = later(site->peak_level, estimate_level(&site->live));

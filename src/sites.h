@@ -34,11 +34,16 @@ struct site {
 	uint32_t last_thread;	/* the last that allocated here */
 	uint32_t thread_count;	/* distinct threads */
 	uint64_t thread_bits;	/* which of threads 0 .. 63 allocated here */
-	uint64_t first_time, last_time;	/* TSC of the first and last event */
+	uint64_t last_time;	/* TSC of the last event */
 	uint64_t peak_level;	/* of estimate_level(&live) */
 	uint64_t temporary_count;	/* see live_every_alloc */
 	struct estimate live, alloc;
 	struct lifetimes lifetimes;
+	uint64_t size_low, size_high;	/* smallest and largest requested size; none: low > high */
+	/* Before its last change, in case that the group's peak was then: see sites_at_peak. */
+	uint64_t left_level, left_count;
+	uint64_t changed;	/* in the order of all changes */
+	uint64_t first_time;	/* TSC of the first event */
 	struct estimate untracked;	/* allocated; whether it lives can't be known */
 	struct site_window window, previous;	/* see sites_tick */
 };
@@ -47,6 +52,7 @@ struct site {
 struct site_totals {
 	struct estimate live, alloc, untracked;
 	uint64_t peak_level;		/* of estimate_level(&live) */
+	uint64_t peak_change;		/* the change (site.changed) that made it */
 	uint64_t temporary_count;	/* see live_every_alloc */
 	uint64_t overhead_level;	/* of live blocks, in 1 / ESTIMATE_BYTES_ONE */
 };
@@ -113,6 +119,11 @@ void sites_regrow(struct sites *sites, struct site *site, const struct site_chan
 /* What was freed at the site, or of the group. */
 struct estimate sites_freed(const struct site *site);
 struct estimate sites_totals_freed(const struct site_totals *totals);
+/* What lived of the site when its group was at its peak; in sampled mode an estimate of it. */
+struct site_level {
+	uint64_t bytes, count;
+};
+struct site_level sites_at_peak(const struct sites *sites, const struct site *site);
 /* kind SITE_MALLOC or SITE_MMAP; mappings by allocators are in sites_allocator_maps instead. */
 const struct site_totals *sites_totals(const struct sites *sites, enum site_kind kind);
 const struct site_totals *sites_allocator_maps(const struct sites *sites);

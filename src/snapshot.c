@@ -275,6 +275,7 @@ static void take_site(const struct snapshot_input *input, const struct site *fro
 	struct estimate_interval live = estimate_bytes_interval(
 		&from->live, from->kind == SITE_MMAP ? 0 : sample_unit(input));
 	struct estimate freed = sites_freed(from);
+	struct site_level at_peak = sites_at_peak(input->sites, from);
 
 	*to = (struct snapshot_site){
 		.id = from->id, .stack = from->stack, .kind = from->kind,
@@ -292,6 +293,8 @@ static void take_site(const struct snapshot_input *input, const struct site *fro
 		.threads = from->thread_count,
 		.first_time = ticks_seconds(input->ticks, from->first_time),
 		.last_time = ticks_seconds(input->ticks, from->last_time),
+		.at_peak_bytes = at_peak.bytes, .at_peak_count = at_peak.count,
+		.size_low = from->size_low, .size_high = from->size_high,
 	};
 	take_lifetimes(input->ticks, &from->lifetimes, to);
 	to->verdict = site_verdict(to, from);
@@ -443,6 +446,7 @@ int snapshot_take(const struct snapshot_input *input, struct snapshot **ret)
 		return -ENOMEM;
 	snapshot->exact = live_exact(input->live);
 	snapshot->every_alloc = live_every_alloc(input->live);
+	snapshot->site_peaks = true;
 	snapshot->complete = live_complete(input->live);
 	take_totals(input, &snapshot->totals);
 	take_map_totals(input->sites, &snapshot->map_totals);

@@ -27,7 +27,6 @@ enum snapshot_detached {
 const char *snapshot_mode_name(enum snapshot_mode mode);
 const char *snapshot_loader_name(enum snapshot_loader loader);
 const char *snapshot_detached_name(enum snapshot_detached detached);
-
 struct snapshot_allocator {
 	char *name, *version, *module;
 	size_t hooked_count;
@@ -48,7 +47,7 @@ struct snapshot_child {
 	int pid;
 	char reason[256];
 };
-/* What a picture told of the blocks from before the attach: frees are judged by it. */
+/* What a picture told of the blocks from before the attach. */
 struct snapshot_older {
 	bool asked;			/* exact, and leaks were asked for; else all of it is 0 */
 	bool judged;
@@ -108,7 +107,6 @@ enum snapshot_verdict {
 	SNAPSHOT_FREED,		/* nothing lives any more */
 };
 const char *snapshot_verdict_name(enum snapshot_verdict verdict);
-
 struct snapshot_site {
 	uint32_t id, stack;
 	enum site_kind kind;
@@ -123,6 +121,8 @@ struct snapshot_site {
 	double first_time, last_time;	/* seconds since the session began */
 	double growth;			/* bytes per second over the later part of the session */
 	double growth_low, growth_high;
+	uint64_t at_peak_bytes, at_peak_count;	/* live when its kind's total was at its most */
+	uint64_t size_low, size_high;	/* of requests */
 };
 
 #define SNAPSHOT_MAX_ADDRESSES 16u
@@ -159,6 +159,7 @@ struct snapshot {
 	bool every_alloc;		/* no allocation was drawn: temporary blocks are known */
 	bool complete;			/* nothing was missed: double, illegal frees are known */
 	bool has_leaks;
+	bool site_peaks;		/* at_peak_* and size_* of sites are known */
 	struct snapshot_target target;
 	struct snapshot_session session;
 	struct snapshot_totals totals;

@@ -288,6 +288,20 @@ struct source_file *assigned_file_get(struct source_files *files, const char *pa
 	return file->text ? file : NULL;
 }
 
+const char *assigned_file_line(struct source_file *file, uint32_t number, size_t *ret_bytes)
+{
+	size_t at, end;
+
+	if (number == 0 || get_lines(file) < 0 || number > file->line_count)
+		return NULL;
+	at = file->line[number - 1] & ~IN_CODE;
+	end = number < file->line_count ? (file->line[number] & ~IN_CODE) - 1 : file->bytes;
+	if (end > at && file->text[end - 1] == '\n')
+		end--;
+	*ret_bytes = end - at;
+	return file->text + at;
+}
+
 int64_t assigned_file_time(const struct source_file *file)
 {
 	return file->time;

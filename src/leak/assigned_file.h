@@ -20,6 +20,8 @@ void assigned_files_free(struct source_files *files);
 struct source_file *assigned_file_get(struct source_files *files, const char *path);
 /* When it was changed last, in seconds since 1970. */
 int64_t assigned_file_time(const struct source_file *file);
+/* Line number (from 1), without its end; NULL: it has none such. Borrowed like file. */
+const char *assigned_file_line(struct source_file *file, uint32_t number, size_t *ret_bytes);
 /*
  * What follows the first "#define " of name (of bytes), from the name to the end of the
  * definition; NULL: none. Borrowed like file.

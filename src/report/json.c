@@ -263,16 +263,21 @@ static void put_sites(struct emit *emit, const struct report_input *input)
 	emit_end(emit, ']');
 }
 
+void json_put_overview(struct emit *emit, const struct snapshot *snapshot)
+{
+	put_target(emit, &snapshot->target);
+	put_session(emit, snapshot);
+	put_totals(emit, snapshot);
+	put_map_totals(emit, &snapshot->map_totals);
+}
+
 int json_write(FILE *out, const struct report_input *input)
 {
 	struct emit emit = { .out = out };
 
 	emit_begin(&emit, NULL, '{');
 	emit_text(&emit, "schema", "memattach-snapshot-1");
-	put_target(&emit, &input->snapshot->target);
-	put_session(&emit, input->snapshot);
-	put_totals(&emit, input->snapshot);
-	put_map_totals(&emit, &input->snapshot->map_totals);
+	json_put_overview(&emit, input->snapshot);
 	put_timeline(&emit, input->snapshot);
 	put_histogram(&emit, input->snapshot);
 	put_sites(&emit, input);

@@ -3,9 +3,12 @@
 #ifndef MEMATTACH_REPORT_JSON_H
 #define MEMATTACH_REPORT_JSON_H
 
+#include "src/report/emit.h"
 #include "src/report/report.h"
 
 /* Streams the document and a newline: memory does not grow with the number of sites. */
 int json_write(FILE *out, const struct report_input *input) _must_check_;
+/* The members target, session, totals and map_totals of such a document. */
+void json_put_overview(struct emit *emit, const struct snapshot *snapshot);
 
 #endif

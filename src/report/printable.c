@@ -79,6 +79,13 @@ char *printable_copy(const char *text, enum printable_for purpose)
 	return copy;
 }
 
+bool printable_is_plain(const char *text)
+{
+	while (*text >= 0x20 && *text < 0x7f)
+		text++;
+	return *text == '\0';
+}
+
 size_t printable_columns(const char *text)
 {
 	size_t columns = 0;

@@ -3,6 +3,7 @@
 #ifndef MEMATTACH_REPORT_PRINTABLE_H
 #define MEMATTACH_REPORT_PRINTABLE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "src/base/cleanup.h"
@@ -15,6 +16,8 @@ enum printable_for { PRINTABLE_TERMINAL, PRINTABLE_JSON };
  * cursor). NULL: out of memory. The caller frees it.
  */
 char *printable_copy(const char *text, enum printable_for purpose);
+/* Is text its own printable copy: ASCII without control characters? */
+bool printable_is_plain(const char *text);
 /* Columns that such a copy takes on a terminal, one per character. */
 size_t printable_columns(const char *text);
 

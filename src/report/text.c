@@ -334,11 +334,16 @@ static void put_leaks(FILE *out, const struct report_input *input)
 		put_leak(out, input, &snapshot->leak[i]);
 }
 
+void text_put_overview(FILE *out, const struct report_input *input)
+{
+	put_header(out, input);
+	put_totals(out, input);
+}
+
 int text_write(FILE *out, const struct report_input *input)
 {
 	errno = 0;
-	put_header(out, input);
-	put_totals(out, input);
+	text_put_overview(out, input);
 	wrong_frees_text_put(out, input);
 	put_sites(out, input);
 	put_leaks(out, input);
@@ -347,14 +352,19 @@ int text_write(FILE *out, const struct report_input *input)
 	return ferror(out) ? -EIO : 0;
 }
 
-int text_write_leaks(FILE *out, const struct report_input *input)
+void text_put_head(FILE *out, const struct report_input *input)
 {
-	errno = 0;
 	put_target(out, input);
 	text_put_label(out, "watched");
 	fprintf(out, "%s\n", human_seconds(input->snapshot->session.duration).text);
 	put_precision(out, input);
 	put_losses(out, input);
+}
+
+int text_write_leaks(FILE *out, const struct report_input *input)
+{
+	errno = 0;
+	text_put_head(out, input);
 	put_leaks(out, input);
 	if (fflush(out) != 0)
 		return errno ? -errno : -EIO;

@@ -22,9 +22,11 @@ void text_put_label(FILE *out, const char *label)
 
 void text_put_printable(FILE *out, const char *text)
 {
-	_cleanup_free_ char *safe = printable_copy(text, PRINTABLE_TERMINAL);
+	_cleanup_free_ char *safe = NULL;
 
-	fputs(safe ? safe : "?", out);
+	if (!printable_is_plain(text))
+		text = safe = printable_copy(text, PRINTABLE_TERMINAL);
+	fputs(text ? text : "?", out);
 }
 
 void text_put_quoted(FILE *out, const char *words, const char *text)

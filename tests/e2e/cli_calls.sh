@@ -21,6 +21,13 @@ cli_calls() {
 	"$1" 0 report "$WORK/recording"
 	"$1" 0 report --json "$WORK/recording"
 	"$1" 0 report --top 1 "$WORK/recording"
+	for view in overview hotspots tree flame histogram timeline temporary peak lifetimes \
+		blocks filter source; do
+		"$1" 0 report "$WORK/recording" "$view"
+		"$1" 0 report "$WORK/recording" "$view" --json
+	done
+	"$1" 0 report "$WORK/recording" tree --reverse --depth=3 --module=libc --inline=no
+	"$1" 2 report "$WORK/recording" filter --thread=1
 	"$1" 2 report "$WORK/half"
 	"$1" 2 report /dev/null
 	"$1" 2 report /nonexistent

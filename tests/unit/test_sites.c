@@ -257,9 +257,104 @@ static void snapshots_are_sorted_and_stay(void **state)
 	snapshot_free(snapshot);
 }
 
+enum { PEAK_SITES = 12, PEAK_BLOCKS = 300 };
+
+/* What each site had when all of them had the most, found by copying everything at each peak. */
+struct peak_book {
+	uint64_t live[PEAK_SITES], count[PEAK_SITES];
+	uint64_t at_peak[PEAK_SITES], count_at_peak[PEAK_SITES];
+	uint64_t total, peak;
+};
+
+static void book_change(struct peak_book *book, unsigned int site, uint64_t size, bool comes)
+{
+	book->live[site] += comes ? size : -size;
+	book->count[site] += comes ? 1 : (uint64_t)-1;
+	book->total += comes ? size : -size;
+	if (book->total <= book->peak)
+		return;
+	book->peak = book->total;
+	memcpy(book->at_peak, book->live, sizeof(book->live));
+	memcpy(book->count_at_peak, book->count, sizeof(book->count));
+}
+
+static void assert_book(const struct sample *sample, const struct peak_book *book,
+			const uint32_t *stack)
+{
+	struct snapshot *snapshot = sample_take(sample, false, SNAPSHOT_ATTACHED);
+	size_t seen = 0;
+
+	assert_true(snapshot->site_peaks);
+	assert_int_equal(snapshot->totals.peak_live_bytes, book->peak);
+	for (size_t i = 0; i < snapshot->site_count; i++) {
+		for (unsigned int s = 0; s < PEAK_SITES; s++) {
+			if (snapshot->site[i].stack != stack[s])
+				continue;
+			assert_int_equal(snapshot->site[i].at_peak_bytes, book->at_peak[s]);
+			assert_int_equal(snapshot->site[i].at_peak_count, book->count_at_peak[s]);
+			seen++;
+		}
+	}
+	assert_int_equal(seen, snapshot->site_count);
+	snapshot_free(snapshot);
+}
+
+static void sites_at_the_peak_of_all(void **state)
+{
+	struct { uint64_t size; unsigned int site; } block[PEAK_BLOCKS] = { { .size = 0 } };
+	struct peak_book book = { .total = 0 };
+	uint32_t stack[PEAK_SITES], random = 7;
+	struct sample sample;
+
+	(void)state;
+	sample_init(&sample, true);
+	for (uint32_t s = 0; s < PEAK_SITES; s++)
+		stack[s] = sample_stack(&sample, 100 + s * 10, 2, 0);
+	for (unsigned int step = 0; step < 20000; step++) {
+		unsigned int at = (random = random * 1664525u + 1013904223u) >> 8;
+		/* Full and empty by turns: many peaks, and long times without one. */
+		bool comes = (step / 400 & 1) ? at % 7 == 0 : at % 7 != 0;
+		uint64_t address = 0x10000 + (at >> 4) % PEAK_BLOCKS * 0x1000ull;
+		unsigned int b = (at >> 4) % PEAK_BLOCKS;
+
+		if (comes && block[b].size == 0) {
+			block[b].size = 1 + at % 1000;
+			block[b].site = at % PEAK_SITES;
+			sample_alloc(&sample, address, block[b].size, 0, stack[block[b].site]);
+			book_change(&book, block[b].site, block[b].size, true);
+		} else if (!comes && block[b].size) {
+			sample_free(&sample, address);
+			book_change(&book, block[b].site, block[b].size, false);
+			block[b].size = 0;
+		}
+		if (step % 500 == 0)
+			assert_book(&sample, &book, stack);
+	}
+	assert_book(&sample, &book, stack);
+	sample_done(&sample);
+}
+
+static void sizes_of_requests(void **state)
+{
+	struct sample sample;
+	struct snapshot *snapshot;
+
+	(void)state;
+	sample_init(&sample, true);
+	for (uint64_t size = 40; size <= 4000; size *= 10)
+		sample_alloc(&sample, size * 16, size, 0, sample.stack[0]);
+	snapshot = sample_take(&sample, false, SNAPSHOT_ATTACHED);
+	assert_int_equal(snapshot->site[0].size_low, 40);
+	assert_int_equal(snapshot->site[0].size_high, 4000);
+	snapshot_free(snapshot);
+	sample_done(&sample);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(sites_at_the_peak_of_all),
+		cmocka_unit_test(sizes_of_requests),
 		cmocka_unit_test(lifetimes_within_a_sixteenth),
 		cmocka_unit_test(counts_distinct_threads),
 		cmocka_unit_test(histogram_by_size),

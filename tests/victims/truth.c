@@ -29,6 +29,7 @@ struct frame {
 struct figures {
 	atomic_ulong alloc_count, alloc_bytes, free_count, free_bytes, temporary;
 	atomic_ulong peak;
+	atomic_ulong at_peak;	/* live when the total was at its peak; sites only */
 };
 
 struct truth_site {
@@ -45,6 +46,8 @@ struct thread_state {
 
 static __thread struct thread_state self;
 static struct truth_site sites[MAX_SITES];
+static struct truth_site *used[MAX_SITES];	/* slots in the order of their first use */
+static atomic_uint used_count;
 static pthread_mutex_t sites_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct figures totals;
 static atomic_ulong unknown_frees;
@@ -93,6 +96,7 @@ static struct truth_site *site_find(size_t slot)
 		if (site->depth == 0) {
 			memcpy(site->frame, self.frame, sizeof(struct frame) * (size_t)self.depth);
 			site->depth = self.depth;
+			used[used_count++] = site;
 			return site;
 		}
 		if (site_is_here(site))
@@ -111,14 +115,28 @@ static struct truth_site *site_here(void)
 	return site;
 }
 
-static void figures_add(struct figures *figures, size_t size)
+/* Returns whether this is a new peak. */
+static int figures_add(struct figures *figures, size_t size)
 {
 	unsigned long bytes = atomic_fetch_add(&figures->alloc_bytes, size) + size;
 	unsigned long live = bytes - atomic_load(&figures->free_bytes);
 
 	atomic_fetch_add(&figures->alloc_count, 1);
-	if (live > atomic_load(&figures->peak))
-		atomic_store(&figures->peak, live);
+	if (live <= atomic_load(&figures->peak))
+		return 0;
+	atomic_store(&figures->peak, live);
+	return 1;
+}
+
+/* The plain way: at each peak of all, what every site has. */
+static void book_peak(void)
+{
+	for (unsigned i = 0; i < used_count; i++) {
+		struct figures *figures = &used[i]->figures;
+
+		atomic_store(&figures->at_peak, atomic_load(&figures->alloc_bytes) -
+						atomic_load(&figures->free_bytes));
+	}
 }
 
 static void figures_remove(struct figures *figures, size_t size, int temporary)
@@ -145,7 +163,8 @@ void *truth_allocated(struct truth_block *block, void *p, size_t size)
 	block->serial = ++self.serial;
 	block->thread = thread_name();
 	figures_add(&block->site->figures, size);
-	figures_add(&totals, size);
+	if (figures_add(&totals, size))
+		book_peak();
 	return p;
 }
 
@@ -211,6 +230,7 @@ static void emit_figures(const struct figures *figures)
 	emit("\"free_bytes\":%lu,\"live_count\":%lu,", freed_bytes, count - freed);
 	emit("\"live_bytes\":%lu,\"peak_live_bytes\":%lu,", bytes - freed_bytes,
 	     atomic_load(&figures->peak));
+	emit("\"at_peak_bytes\":%lu,", atomic_load(&figures->at_peak));
 	emit("\"temporary_count\":%lu", atomic_load(&figures->temporary));
 }
 

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: MIT */
+/* options_view.c - see options_view.h. */
+#include "cli/options_view.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/base/log.h"
+
+#define NAMES_BYTES 400u
+
+const char *options_view_names(void)
+{
+	static char names[NAMES_BYTES];
+	size_t length = 0;
+
+	if (names[0])
+		return names;
+	for (const struct view *view = view_table(); view->name; view++)
+		length += (size_t)snprintf(names + length, sizeof(names) - length, "%s%s",
+					   length ? ", " : "", view->name);
+	return names;
+}
+
+static int set_view(struct cli_options *o, const char *value)
+{
+	o->session.view = view_find(value);
+	o->session.leaks_alone = strcmp(value, "leaks") == 0;
+	o->session.leaks |= o->session.leaks_alone;
+	if (o->session.view || o->session.leaks_alone)
+		return SESSION_OK;
+	log_error("--view: there is no view '%s'; there are %s, leaks", value,
+		  options_view_names());
+	return SESSION_USAGE;
+}
+
+static int set_metric(struct view_options *v, const char *value)
+{
+	v->metric_given = view_metric_find(value, &v->metric);
+	return v->metric_given ? SESSION_OK :
+		options_bad("--by", value,
+			    "live, live-count, bytes, calls, frees, peak or temporary");
+}
+
+static int set_depth(struct view_options *v, const char *value)
+{
+	uint64_t depth;
+
+	if (options_read_size(value, &depth) || depth == 0 || depth > 1u << 20)
+		return options_bad("--depth", value, "a number of frames of at least 1");
+	v->depth = (uint32_t)depth;
+	return SESSION_OK;
+}
+
+static int set_threshold(struct view_options *v, const char *value)
+{
+	char *end;
+	double percent = strtod(value, &end);
+
+	if (end != value && *end == '%')
+		end++;
+	if (end == value || *end || !(percent >= 0 && percent <= 100))
+		return options_bad("--threshold", value, "a percentage from 0 to 100");
+	v->threshold = percent;
+	v->threshold_given = true;
+	return SESSION_OK;
+}
+
+/* ret: which of the two words value is. */
+static int set_word(const char *option, const char *value, const char *no, const char *yes,
+		    bool *ret)
+{
+	char wanted[64];
+
+	*ret = strcmp(value, yes) == 0;
+	if (*ret || strcmp(value, no) == 0)
+		return SESSION_OK;
+	(void)snprintf(wanted, sizeof(wanted), "%s or %s", no, yes);
+	return options_bad(option, value, wanted);
+}
+
+static int set_site(struct view_filter *filter, const char *value)
+{
+	uint64_t site;
+
+	if (options_read_size(value, &site) || site == 0 || site > UINT32_MAX)
+		return options_bad("--site", value, "a site's number as a report has it");
+	filter->site = (uint32_t)site;
+	return SESSION_OK;
+}
+
+/* N or N-M */
+static int set_size(struct view_filter *filter, const char *value)
+{
+	_cleanup_free_ char *low = strdup(value);
+	char *high = low ? strchr(low, '-') : NULL;
+
+	if (high)
+		*high++ = '\0';
+	if (!low || options_read_size(low, &filter->size_low) ||
+	    options_read_size(high ? high : low, &filter->size_high) ||
+	    filter->size_low > filter->size_high || filter->size_high == 0)
+		return options_bad("--size", value, "a size or a range of them: 64, 1K-4K");
+	return SESSION_OK;
+}
+
+static int refuse_thread(void)
+{
+	log_error("--thread: which thread allocated what is not kept, only how many threads "
+		  "did; leave it out");
+	return SESSION_USAGE;
+}
+
+static int set_module(struct view_filter *filter, const char *value)
+{
+	if (!value[0])
+		return options_bad("--module", value, "a program's or library's name");
+	filter->module = value;
+	return SESSION_OK;
+}
+
+int options_view_set(struct cli_options *o, int option, const char *value)
+{
+	struct view_options *v = &o->session.view_options;
+	bool inlined = true;
+	int status;
+
+	if (option == OPT_VIEW)
+		return set_view(o, value);
+	o->view_shaped = true;
+	switch (option) {
+	case OPT_BY: return set_metric(v, value);
+	case OPT_REVERSE: v->reverse = true; return SESSION_OK;
+	case OPT_DEPTH: return set_depth(v, value);
+	case OPT_THRESHOLD: return set_threshold(v, value);
+	case OPT_FLAME_USE_SIZE: v->use_size = true; return SESSION_OK;
+	case OPT_TIME_UNIT: return set_word("--time-unit", value, "s", "B", &v->time_in_bytes);
+	case OPT_SIZES: return set_word("--sizes", value, "powers", "exact", &v->exact_sizes);
+	case OPT_SITE: return set_site(&v->filter, value);
+	case OPT_SIZE: return set_size(&v->filter, value);
+	case OPT_THREAD: return refuse_thread();
+	case OPT_MODULE: return set_module(&v->filter, value);
+	case OPT_INLINE:
+		status = set_word("--inline", value, "no", "yes", &inlined);
+		v->filter.no_inlined = !inlined;
+		return status;
+	case OPT_JUST_FUNCTION: v->filter.function_only = true; return SESSION_OK;
+	case OPT_SHORTEN_TEMPLATES: v->filter.shorten_templates = true; return SESSION_OK;
+	default: return SESSION_USAGE;
+	}
+}
+
+int options_check_view(const struct cli_options *o)
+{
+	const struct session_options *s = &o->session;
+	bool temporary = s->view && (strcmp(s->view->name, "temporary") == 0 ||
+				     (s->view_options.metric_given &&
+				      s->view_options.metric == VIEW_TEMPORARY));
+
+	if (o->view_shaped && !s->view) {
+		log_error("--by, --depth, --site and the like shape a view: they go with "
+			  "--view=NAME, or with `memattach report FILE VIEW`");
+		return SESSION_USAGE;
+	}
+	if (temporary && s->mode == SNAPSHOT_SAMPLED) {
+		log_error("--sample does not tell which blocks are temporary: use --exact");
+		return SESSION_USAGE;
+	}
+	return SESSION_OK;
+}

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * view.c - the table of views, and the head that every document has.
+ *
+ * A view sees what a report sees (report/report.h), and the lifetimes that a recording keeps
+ * beside a snapshot. So one from a recording is the one from the end of its session.
+ */
+#include "src/view/view.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "src/view/blocks.h"
+#include "src/view/lifetimes_view.h"
+#include "src/view/overview.h"
+#include "src/view/site_list.h"
+#include "src/view/source.h"
+#include "src/view/tree.h"
+#include "src/view/view_put.h"
+
+static const struct view table[] = {
+	{ "overview", "the program, totals, peak, unfreed blocks, overhead", false, NULL,
+	  overview_text, overview_json },
+	{ "hotspots", "top sites by live, bytes, calls, peak", true, NULL, hotspots_text,
+	  hotspots_json },
+	{ "tree", "call tree, from main or --reverse", true, NULL, tree_text, tree_json },
+	{ "flame", "folded stacks for flame graphs", true, NULL, flame_text, flame_json },
+	{ "histogram", "calls by requested size", false, NULL, histogram_text, histogram_json },
+	{ "timeline", "allocations, frees, live bytes, RSS over time", false, NULL, timeline_text,
+	  timeline_json },
+	{ "temporary", "sites of blocks that were freed at once", true, temporary_missing,
+	  temporary_text, temporary_json },
+	{ "peak", "what each site held at the peak", true, peak_missing, peak_text, peak_json },
+	{ "lifetimes", "how long blocks lived, by site", true, lifetimes_missing, lifetimes_text,
+	  lifetimes_json },
+	{ "blocks", "each unfreed block: address, size, age, thread, caller", true,
+	  blocks_missing, blocks_text, blocks_json },
+	{ "filter", "sites by --size, --site, --module, --track", true, NULL, filter_text,
+	  filter_json },
+	{ "source", "source lines with what they allocated", true, NULL, source_text,
+	  source_json },
+	{ NULL, NULL, false, NULL, NULL, NULL },
+};
+
+const struct view *view_table(void)
+{
+	return table;
+}
+
+const struct view *view_find(const char *name)
+{
+	for (const struct view *view = table; view->name; view++)
+		if (strcmp(view->name, name) == 0)
+			return view;
+	return NULL;
+}
+
+const char *view_missing(const struct view *view, const struct view_input *input)
+{
+	const struct view_filter *f = &input->options.filter;
+
+	if (!view->filtered && (f->site || f->module || f->size_low || f->size_high))
+		return "it is about all of the process: no --site, --module, --size";
+	if (input->options.metric_given && !view_knows(input, input->options.metric))
+		return input->options.metric == VIEW_TEMPORARY ? temporary_missing(input) :
+								 peak_missing(input);
+	return view->missing ? view->missing(input) : NULL;
+}
+
+static void json_head(struct emit *emit, const struct view *view, const struct snapshot *snapshot)
+{
+	emit_text(emit, "schema", "memattach-view-1");
+	emit_text(emit, "view", view->name);
+	emit_uint(emit, "pid", (uint64_t)snapshot->target.pid);
+	emit_text(emit, "exe", snapshot->target.exe);
+	emit_text(emit, "mode", snapshot_mode_name(snapshot->session.mode));
+	emit_real(emit, "duration", snapshot->session.duration);
+	emit_bool(emit, "complete", snapshot->complete);
+}
+
+static int write_json(const struct view *view, FILE *out, const struct view_input *input)
+{
+	struct emit emit = { .out = out };
+	int err;
+
+	emit_begin(&emit, NULL, '{');
+	json_head(&emit, view, input->report.snapshot);
+	err = view->write_json(&emit, input);
+	if (err < 0)
+		return err;
+	emit_end(&emit, '}');
+	return emit_finish(&emit);
+}
+
+int view_write(const struct view *view, FILE *out, const struct view_input *input, bool json)
+{
+	int err;
+
+	errno = 0;
+	err = json ? write_json(view, out, input) : view->write_text(out, input);
+	if (err < 0)
+		return err;
+	if (fflush(out) != 0)
+		return errno ? -errno : -EIO;
+	return ferror(out) ? -EIO : 0;
+}

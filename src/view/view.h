@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * view.h - a table of views: each shows one side of a snapshot, for people or as JSON
+ * (docs/VIEWS.md, docs/views.schema.json).
+ */
+#ifndef MEMATTACH_VIEW_VIEW_H
+#define MEMATTACH_VIEW_VIEW_H
+
+#include "src/block_list.h"
+#include "src/report/emit.h"
+#include "src/site_lives.h"
+#include "src/view/view_sites.h"
+
+/* Zeroed: each view's own choice. */
+struct view_options {
+	struct view_filter filter;	/* its depth: see below */
+	bool metric_given;
+	enum view_metric metric;
+	bool reverse;			/* tree: from the innermost function */
+	bool use_size;			/* flame: allocated bytes rather than calls */
+	bool time_in_bytes;		/* timeline: by bytes allocated so far */
+	bool exact_sizes;		/* histogram: a bar a size */
+	bool threshold_given;
+	double threshold;		/* tree, source: percent; what has less is joined */
+	uint32_t depth;			/* tree, flame: levels; else: frames of a stack; 0: all */
+};
+struct view_input {
+	struct report_input report;
+	const struct site_lives *lives;	/* NULL: not known */
+	const struct block_list *blocks;	/* the same */
+	struct view_options options;
+};
+struct view {
+	const char *name, *help;
+	bool filtered;			/* options.filter means something to it */
+	/* Why this input can't be shown, a phrase for people; NULL: it can. May itself be NULL. */
+	const char *(*missing)(const struct view_input *input);
+	/* The whole text, with its head. 0 or -errno; errors of the stream stick to it. */
+	int (*write_text)(FILE *out, const struct view_input *input);
+	/* The members of the document that come behind its head. 0 or -errno. */
+	int (*write_json)(struct emit *emit, const struct view_input *input);
+};
+/* By name, or NULL. */
+const struct view *view_find(const char *name);
+/* The table; ends with a NULL name. */
+const struct view *view_table(void);
+/* As view->missing, and what holds for every view: options that it can't heed. */
+const char *view_missing(const struct view *view, const struct view_input *input);
+/* pre: not missing. 0, -errno of the stream, -ENOMEM. */
+int view_write(const struct view *view, FILE *out, const struct view_input *input, bool json)
+	_must_check_;
+
+#endif

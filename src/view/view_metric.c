@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+/* view_metric.c - a table of {name, words, suffix, unit, value}. */
+#include "src/view/view_metric.h"
+
+#include <string.h>
+
+static uint64_t site_live_bytes(const struct snapshot_site *s) { return s->live_bytes; }
+static uint64_t site_live_count(const struct snapshot_site *s) { return s->live_count; }
+static uint64_t site_alloc_bytes(const struct snapshot_site *s) { return s->alloc_bytes; }
+static uint64_t site_alloc_count(const struct snapshot_site *s) { return s->alloc_count; }
+static uint64_t site_free_count(const struct snapshot_site *s) { return s->free_count; }
+static uint64_t site_peak_bytes(const struct snapshot_site *s) { return s->at_peak_bytes; }
+static uint64_t site_temporary(const struct snapshot_site *s) { return s->temporary_count; }
+
+static const struct {
+	const char *name, *words, *suffix;
+	bool bytes;
+	uint64_t (*value)(const struct snapshot_site *site);
+} table[VIEW_METRIC_COUNT] = {
+	[VIEW_LIVE_BYTES] = { "live", "live bytes", "live", true, site_live_bytes },
+	[VIEW_LIVE_COUNT] = { "live-count", "live blocks", "live blocks", false, site_live_count },
+	[VIEW_ALLOC_BYTES] = { "bytes", "allocated bytes", "allocated", true, site_alloc_bytes },
+	[VIEW_ALLOC_COUNT] = { "calls", "calls", "calls", false, site_alloc_count },
+	[VIEW_FREE_COUNT] = { "frees", "frees", "frees", false, site_free_count },
+	[VIEW_PEAK_BYTES] = { "peak", "bytes at the peak", "at the peak", true, site_peak_bytes },
+	[VIEW_TEMPORARY] = { "temporary", "temporary blocks", "temporary blocks", false,
+			     site_temporary },
+};
+
+const char *view_metric_name(enum view_metric metric)
+{
+	return table[metric].name;
+}
+
+const char *view_metric_words(enum view_metric metric)
+{
+	return table[metric].words;
+}
+
+const char *view_metric_suffix(enum view_metric metric)
+{
+	return table[metric].suffix;
+}
+
+bool view_metric_find(const char *name, enum view_metric *ret)
+{
+	for (int i = 0; i < VIEW_METRIC_COUNT; i++) {
+		if (strcmp(table[i].name, name) != 0)
+			continue;
+		*ret = (enum view_metric)i;
+		return true;
+	}
+	return false;
+}
+
+bool view_metric_is_bytes(enum view_metric metric)
+{
+	return table[metric].bytes;
+}
+
+uint64_t view_metric_value(const struct snapshot_site *site, enum view_metric metric)
+{
+	return table[metric].value(site);
+}
+
+uint64_t view_sum(uint64_t a, uint64_t b)
+{
+	return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+}

@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * view_sites.c - see view_sites.h.
+ *
+ * A machine frame is named once, a stack is put together once, however many sites have it: a
+ * recording of 50,000 sites is ready in a tenth of a second. The recording may be hostile, so a
+ * machine frame has at most SYMBOLIZER_MAX_FRAMES source-level ones, and a stack VIEW_MAX_FRAMES:
+ * memory stays within a constant times the file. Sites are never left out for lack of a stack;
+ * they get a frame that says so, and sums stay whole.
+ */
+#include "src/view/view_sites.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define HASH_NONFATAL_OOM 1
+#include <uthash.h>
+
+#include "src/view/frame_name.h"
+#include "src/view/text_store.h"
+
+/* The source-level frames of a machine frame: a row of store->frame. */
+struct named_frame {
+	struct frame machine;
+	uint32_t first, count;
+	UT_hash_handle hh;
+};
+
+/* A stack's source-level frames. */
+struct named_stack {
+	const struct view_frame **frame;	/* NULL: not put together yet */
+	uint32_t count;
+	bool cut;
+};
+
+struct view_store {
+	const struct report_input *input;
+	const struct view_filter *filter;
+	struct text_store texts;
+	struct named_frame *named;		/* a uthash */
+	struct view_frame **frame;
+	uint32_t frame_count, frame_capacity;
+	struct named_stack *stack;		/* by id */
+	uint32_t stack_count;
+	const struct view_frame *unknown;	/* for sites without a stack */
+};
+
+const char *view_base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash && slash[1] ? slash + 1 : path;
+}
+
+/* To be freed; NULL: out of memory. */
+static char *make_title(const struct view_filter *filter, const struct symbol_frame *symbol,
+			const struct frame *machine)
+{
+	char *title = NULL;
+	int length;
+
+	if (symbol->function)
+		length = asprintf(&title, "%s", symbol->function);
+	else if (symbol->module[0])
+		length = asprintf(&title, "%s+0x%llx", view_base_name(symbol->module),
+				  (unsigned long long)symbol->offset);
+	else if (machine->module)
+		length = asprintf(&title, "module %u+0x%llx", machine->module,
+				  (unsigned long long)machine->offset);
+	else
+		length = asprintf(&title, "0x%llx", (unsigned long long)machine->offset);
+	if (length < 0)
+		return NULL;
+	if (symbol->function && filter->function_only)
+		frame_name_only(title);
+	if (symbol->function && filter->shorten_templates)
+		frame_name_shorten_templates(title);
+	return title;
+}
+
+static int keep_frame(struct view_store *store, const struct view_frame *frame)
+{
+	struct view_frame *copy = malloc(sizeof(*copy));
+	uint32_t capacity = store->frame_capacity ? store->frame_capacity * 2u : 256u;
+
+	if (copy && store->frame_count == store->frame_capacity) {
+		void *grown = reallocarray(store->frame, capacity, sizeof(struct view_frame *));
+
+		if (!grown) {
+			free(copy);
+			return -ENOMEM;
+		}
+		store->frame = grown;
+		store->frame_capacity = capacity;
+	}
+	if (!copy)
+		return -ENOMEM;
+	*copy = *frame;
+	copy->index = store->frame_count;
+	store->frame[store->frame_count++] = copy;
+	return 0;
+}
+
+static int keep_symbol(struct view_store *store, const struct symbol_frame *symbol,
+		       const struct frame *machine)
+{
+	struct view_frame frame = {
+		.line = symbol->line, .column = symbol->column, .inlined = symbol->inlined,
+		.function = text_store_keep(&store->texts, symbol->function),
+		.file = text_store_keep(&store->texts, symbol->file),
+		.module = text_store_keep(&store->texts, symbol->module),
+		.build_id = text_store_keep(&store->texts, symbol->build_id),
+		.offset = symbol->offset, .function_offset = symbol->function_offset,
+	};
+	_cleanup_free_ char *title = make_title(store->filter, symbol, machine);
+
+	frame.title = text_store_keep(&store->texts, title);
+	if (!frame.title || !frame.module || !frame.build_id ||
+	    (symbol->function && !frame.function) || (symbol->file && !frame.file))
+		return -ENOMEM;
+	return keep_frame(store, &frame);
+}
+
+/* symbol[0 .. count) of machine; of the innermost ones those that are wanted. */
+static int keep_symbols(struct view_store *store, struct named_frame *named,
+			const struct symbol_frame *symbol, size_t count)
+{
+	size_t first = count > SYMBOLIZER_MAX_FRAMES ? count - SYMBOLIZER_MAX_FRAMES : 0;
+	int err = 0;
+
+	named->first = store->frame_count;
+	for (size_t i = first; err == 0 && i < count; i++) {
+		/* The last is the function that is really there. */
+		if (store->filter->no_inlined && i + 1 < count)
+			continue;
+		err = keep_symbol(store, &symbol[i], &named->machine);
+	}
+	named->count = store->frame_count - named->first;
+	return err;
+}
+
+/* NULL: out of memory. */
+static const struct named_frame *name_frame(struct view_store *store, const struct frame *machine)
+{
+	struct frame key = { .module = machine->module, .flags = machine->flags,
+			     .offset = machine->offset };
+	const struct report_names *names = &store->input->names;
+	const struct symbol_frame *symbol;
+	struct named_frame *named;
+	size_t count = 0;
+
+	HASH_FIND(hh, store->named, &key, sizeof(key), named);
+	if (named)
+		return named;
+	named = calloc(1, sizeof(*named));
+	if (!named)
+		return NULL;
+	named->machine = key;
+	symbol = names->frame(names->context, machine, &count);
+	if (keep_symbols(store, named, symbol, count) < 0) {
+		free(named);
+		return NULL;
+	}
+	HASH_ADD(hh, store->named, machine, sizeof(key), named);
+	if (!named->hh.tbl) {
+		free(named);
+		return NULL;
+	}
+	return named;
+}
+
+/* Counts, then copies: stacks are kept at their size. */
+static int name_stack(struct view_store *store, struct stack stack, struct named_stack *to)
+{
+	const struct named_frame *named[STACKS_MAX_FRAMES];
+	uint32_t at = 0, count = 0, frames = stack.frame_count;
+
+	if (frames > STACKS_MAX_FRAMES)
+		frames = STACKS_MAX_FRAMES;
+	for (uint32_t i = 0; i < frames; i++) {
+		named[i] = name_frame(store, &stack.frame[i]);
+		if (!named[i])
+			return -ENOMEM;
+		count += named[i]->count;
+	}
+	to->cut = count > VIEW_MAX_FRAMES;
+	to->count = to->cut ? VIEW_MAX_FRAMES : count;
+	to->frame = calloc((size_t)to->count + 1, sizeof(*to->frame));
+	if (!to->frame)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < frames && at < to->count; i++)
+		for (uint32_t inner = 0; inner < named[i]->count && at < to->count; inner++)
+			to->frame[at++] = store->frame[named[i]->first + inner];
+	return 0;
+}
+
+/* How many source-level frames the skip innermost machine frames have. */
+static uint32_t skipped(struct view_store *store, struct stack stack, uint32_t skip)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < skip && i < stack.frame_count; i++) {
+		const struct named_frame *named = name_frame(store, &stack.frame[i]);
+
+		count += named ? named->count : 0;
+	}
+	return count;
+}
+
+static int set_stack(struct view_store *store, struct view_site *site)
+{
+	struct stack stack = stacks_get(store->input->stacks, site->figures->stack);
+	struct named_stack *named = &store->stack[stack.frame_count ? site->figures->stack : 0];
+	uint32_t skip, depth = store->filter->depth;
+
+	if (stack.frame_count && !named->frame && name_stack(store, stack, named) < 0)
+		return -ENOMEM;
+	skip = skipped(store, stack, site->figures->skip_frames);
+	site->stack_flags = stack.flags;
+	site->cut = named->cut;
+	if (skip < named->count) {
+		site->frame = named->frame + skip;
+		site->frame_count = named->count - skip;
+	} else {	/* nothing is known */
+		site->frame = &store->unknown;
+		site->frame_count = 1;
+	}
+	if (depth && site->frame_count > depth) {
+		site->frame_count = depth;
+		site->cut = true;
+	}
+	return 0;
+}
+
+static bool has_module(const struct view_frame *frame, const char *wanted)
+{
+	const char *base = view_base_name(frame->module);
+	size_t length = strlen(wanted);
+
+	if (strcmp(frame->module, wanted) == 0)
+		return true;
+	return strncmp(base, wanted, length) == 0 &&
+	       (base[length] == '\0' || strncmp(base + length, ".so", 3) == 0 ||
+		(base[length] == '.' && strstr(wanted, ".so")));
+}
+
+static bool is_in_module(const struct view_site *site, const char *wanted)
+{
+	for (uint32_t i = 0; i < site->frame_count; i++)
+		if (has_module(site->frame[i], wanted))
+			return true;
+	return false;
+}
+
+static bool has_sizes(const struct snapshot *snapshot, const struct snapshot_site *site,
+		      const struct view_filter *filter)
+{
+	uint64_t mean = site->alloc_count ? site->alloc_bytes / site->alloc_count : 0;
+	uint64_t low = snapshot->site_peaks ? site->size_low : mean;
+	uint64_t high = snapshot->site_peaks ? site->size_high : mean;
+
+	return site->alloc_count && high >= filter->size_low && low <= filter->size_high;
+}
+
+/* What can be told before the stack is named. */
+static bool is_wanted(const struct snapshot *snapshot, const struct snapshot_site *site,
+		      const struct view_filter *filter)
+{
+	if (filter->site && site->id != filter->site)
+		return false;
+	if (filter->kind && (site->kind == SITE_MMAP) != (filter->kind == VIEW_KIND_MMAP))
+		return false;
+	if (!filter->size_low && !filter->size_high)
+		return true;
+	return has_sizes(snapshot, site, filter);
+}
+
+static int add_sites(struct view_store *store, struct view_sites *sites)
+{
+	const struct snapshot *snapshot = store->input->snapshot;
+
+	for (size_t i = 0; i < snapshot->site_count; i++) {
+		struct view_site *site = &sites->site[sites->count];
+
+		if (!is_wanted(snapshot, &snapshot->site[i], store->filter))
+			continue;
+		site->figures = &snapshot->site[i];
+		if (set_stack(store, site) < 0)
+			return -ENOMEM;
+		if (store->filter->module && !is_in_module(site, store->filter->module))
+			continue;
+		sites->count++;
+		for (int m = 0; m < VIEW_METRIC_COUNT; m++)
+			sites->sum[m] = view_sum(sites->sum[m], view_metric_value(
+				site->figures, (enum view_metric)m));
+	}
+	return 0;
+}
+
+static int store_init(struct view_store *store)
+{
+	static const struct symbol_frame nothing = { .module = "", .build_id = "" };
+	static const struct frame nowhere = { 0 };
+	int err;
+
+	store->stack_count = stacks_count(store->input->stacks) + 1u;
+	store->stack = calloc(store->stack_count, sizeof(*store->stack));
+	if (!store->stack)
+		return -ENOMEM;
+	err = keep_symbol(store, &nothing, &nowhere);
+	if (err < 0)
+		return err;
+	store->frame[0]->title = text_store_keep(&store->texts, "unknown");
+	store->unknown = store->frame[0];
+	return store->unknown->title ? 0 : -ENOMEM;
+}
+
+int view_sites_new(const struct report_input *input, const struct view_filter *filter,
+		   struct view_sites **ret)
+{
+	static const struct view_filter everything = { 0 };
+	struct view_sites *sites = calloc(1, sizeof(*sites));
+	struct view_store *store = calloc(1, sizeof(*store));
+	int err = -ENOMEM;
+
+	if (sites) {
+		sites->store = store;
+		sites->site = calloc(input->snapshot->site_count + 1, sizeof(*sites->site));
+	} else {
+		free(store);
+	}
+	if (sites && store && sites->site) {
+		store->input = input;
+		store->filter = filter ? filter : &everything;
+		err = store_init(store);
+		if (err == 0)
+			err = add_sites(store, sites);
+		sites->frame = store->frame;
+		sites->frame_count = store->frame_count;
+		store->input = NULL;
+		store->filter = NULL;
+	}
+	if (err < 0) {
+		view_sites_free(sites);
+		return err;
+	}
+	*ret = sites;
+	return 0;
+}
+
+static void store_free(struct view_store *store)
+{
+	struct named_frame *named, *next;
+
+	HASH_ITER(hh, store->named, named, next) {
+		HASH_DEL(store->named, named);
+		free(named);
+	}
+	for (uint32_t i = 0; i < store->frame_count; i++)
+		free(store->frame[i]);
+	for (uint32_t i = 0; store->stack && i < store->stack_count; i++)
+		free(store->stack[i].frame);
+	free(store->frame);
+	free(store->stack);
+	text_store_done(&store->texts);
+	free(store);
+}
+
+void view_sites_free(struct view_sites *sites)
+{
+	if (!sites)
+		return;
+	if (sites->store)
+		store_free(sites->store);
+	free(sites->site);
+	free(sites);
+}

@@ -1,0 +1,79 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Every view straight from -p is what report prints of the recording made meanwhile, as text and as
+# JSON; what can't be shown is said in one line.
+. "$(dirname "$0")/lib.sh"
+needs jq
+
+cd "$SRCDIR" || exit 99	# where the view source looks for files
+victim churn churn --threads=1
+pristine_take "$VICTIM"
+
+# same ARGUMENTS: one session and its recording, printed alike.
+same() {
+	attach -p "$VICTIM" -d 0.3 --interval=0.1 -o "$WORK/recording" --view="$@"
+	expect "$STATUS" 0 "exit status of --view=$*"
+	[ -s "$REPORT" ] || fail "nothing was printed by --view=$*"
+	cp "$REPORT" "$WORK/session"
+	attach report "$WORK/recording" "$@"
+	expect "$STATUS" 0 "exit status of report $*"
+	cmp "$WORK/session" "$REPORT" || fail "report $* differs from --view=$*"
+}
+
+for view in overview hotspots tree flame histogram timeline temporary peak lifetimes blocks \
+	filter source
+do
+	same "$view" --exact
+	same "$view" --exact --json
+done
+for view in overview hotspots flame histogram lifetimes; do	# weights are no whole numbers
+	same "$view" --sample=64K --json
+done
+same tree --reverse --by=calls --threshold=2 --depth=4
+same hotspots --by=bytes --top=2 --inline=no --just-function-name
+
+# The view leaks, with what was found in memory.
+attach -p "$VICTIM" -d 0.3 --exact -o "$WORK/recording" --view=leaks
+expect "$STATUS" 0 "exit status of --view=leaks"
+grep -q 'definitely lost' "$REPORT" || fail "no leak report: $(cat "$REPORT")"
+! grep -q 'sites by live bytes' "$REPORT" || fail "more than the leaks"
+cp "$REPORT" "$WORK/session"
+attach report "$WORK/recording" --view=leaks
+cmp "$WORK/session" "$REPORT" || fail "report leaks differs from --view=leaks"
+pristine_check "$VICTIM"
+
+# refused ARGUMENTS: one line, nothing touched.
+refused() {
+	pattern=$1
+	shift
+	attach "$@"
+	expect "$STATUS" 2 "exit status of $*"
+	said_one_line "$pattern"
+}
+
+refused 'no view .heap.*overview' -p "$VICTIM" -d 0 --view=heap
+refused 'go with' -p "$VICTIM" -d 0 --by=calls
+refused 'use --exact' -p "$VICTIM" -d 0 --view=temporary --sample=64K
+refused 'not kept' -p "$VICTIM" -d 0 --view=filter --thread=1
+refused "'most'" -p "$VICTIM" -d 0 --view=hotspots --by=most
+refused 'overview, .*leaks' report "$WORK/recording" heap
+refused usage report "$WORK/recording" tree flame
+refused 'all of the process' report "$WORK/recording" timeline --site=1
+refused 'percentage' report "$WORK/recording" tree --threshold=200
+refused 'range' report "$WORK/recording" filter --size=9-3
+refused 'go with' report "$WORK/recording" --reverse
+
+# A recording from before sites kept their peak, and how long blocks lived.
+if command -v sqlite3 >/dev/null; then
+	for column in at_peak_bytes at_peak_count size_low size_high; do
+		sqlite3 "$WORK/recording" "ALTER TABLE sites DROP COLUMN $column" || exit 99
+	done
+	sqlite3 "$WORK/recording" 'DROP TABLE site_lives'
+	refused 'older memattach' report "$WORK/recording" peak
+	refused 'older memattach' report "$WORK/recording" hotspots --by=peak
+	refused 'older memattach' report "$WORK/recording" lifetimes
+	attach report "$WORK/recording" hotspots --json
+	expect "$STATUS" 0 "exit status of hotspots"
+	expect "$(json '.sites[0].at_peak_bytes')" null "an unknown figure"
+fi
+ended churn
