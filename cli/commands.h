@@ -10,6 +10,7 @@ int cmd_trace(int argc, char **argv);
 int cmd_check(int argc, char **argv);
 int cmd_cleanup(int argc, char **argv);
 int cmd_diff(int argc, char **argv);
+int cmd_export(int argc, char **argv);
 int cmd_report(int argc, char **argv);
 
 #endif

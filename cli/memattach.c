@@ -27,6 +27,8 @@ static const char help_text[] =
 	"                            lifetimes, blocks, filter, source, leaks [--json] [--top N]\n"
 	"                            (--view=VIEW: the same straight from -p)\n"
 	"memattach diff OLD.json NEW.json   what is new, grew, shrank, is gone [--json] [--top N]\n"
+	"memattach export FILE --to=FORMAT [-o OUT]   a recording for pprof, heaptrack, ms_print,\n"
+	"                            flame graphs, ...; --to=help lists the formats\n"
 	"memattach --version | --help\n"
 	"\n"
 	"Exit status: 0 done, 1 leaks found, 2 wrong usage, 3 refused (nothing touched),\n"
@@ -59,6 +61,7 @@ static const struct {
 	{ "cleanup", cmd_cleanup },
 	{ "report", cmd_report },
 	{ "diff", cmd_diff },
+	{ "export", cmd_export },
 	{ "--help", print_help },
 	{ "-h", print_help },
 	{ "help", print_help },

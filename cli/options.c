@@ -23,7 +23,7 @@ enum {
 	OPT_LEAKS = 256, OPT_JSON, OPT_TOP, OPT_EXACT, OPT_SAMPLE, OPT_INTERVAL, OPT_LOADER,
 	OPT_TRACK, OPT_PLAIN, OPT_OVERFLOW, OPT_SEED, OPT_RING, OPT_SNAPSHOT, OPT_ROOTS,
 	OPT_TRACE_TO, OPT_SUPPRESSIONS, OPT_SHOW_BYTES, OPT_FREES, OPT_ACCESS, OPT_HISTORY,
-	OPT_FUNCTION,
+	OPT_FUNCTION, OPT_TO,
 };
 #define SAMPLED_RING (8ull << 20)
 #define EXACT_RING (32ull << 20)
@@ -54,6 +54,7 @@ static const struct option long_options[] = {
 	{ "access", required_argument, NULL, OPT_ACCESS },
 	{ "history", required_argument, NULL, OPT_HISTORY },
 	{ "function", required_argument, NULL, OPT_FUNCTION },
+	{ "to", required_argument, NULL, OPT_TO },
 	OPTIONS_VIEW_ROWS,
 	{ NULL, 0, NULL, 0 },
 };
@@ -168,6 +169,7 @@ static int set_track(struct cli_options *o, const char *value)
 
 	if (choice < 0)
 		return bad("--track", value, "malloc, mmap or all");
+	o->track_given = true;
 	o->session.track = (uint32_t)choice + ALLOCATOR_TRACK_MALLOC;
 	return SESSION_OK;
 }
@@ -318,6 +320,7 @@ static int set_value(struct cli_options *o, int option, const char *value)
 		return s->trace ? set_filter(o, option, value) :
 				  options_view_set(o, option, value);
 	case OPT_FUNCTION: return set_filter(o, option, value);
+	case OPT_TO: o->export_to = value; return SESSION_OK;
 	case OPT_SEED: return read_size(value, &s->seed) ? bad("--seed", value, "a number") :
 			SESSION_OK;
 	case OPT_RING: return read_size(value, &s->ring_bytes) || s->ring_bytes < 1u << 20 ||

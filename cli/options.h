@@ -12,6 +12,8 @@ struct cli_options {
 	pid_t pid;		/* -p, 0: not given */
 	bool overflow_given;	/* --on-overflow */
 	bool view_shaped;	/* options of a view were given */
+	bool track_given;	/* --track */
+	const char *export_to;	/* --to, NULL: not given */
 	char **operands;	/* what is left: a command, a file, a view; NULL-terminated */
 };
 

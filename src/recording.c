@@ -16,6 +16,7 @@
  */
 #include "src/recording.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -330,6 +331,26 @@ static int put_histogram(struct recording *recording, const struct snapshot *sna
 	return err;
 }
 
+/* Where its code begins: in the file's addresses, in the file. 0, 0: it has none. */
+static struct module_segment text_of(const struct module *module)
+{
+	for (uint32_t i = 0; i < module->segment_count; i++) {
+		if (module->segment[i].flags & PF_X)
+			return module->segment[i];
+	}
+	return (struct module_segment){ 0 };
+}
+
+static int put_module(struct recording *recording, const struct module *module)
+{
+	const struct module_segment text = text_of(module);
+
+	return PUT(recording, TABLE_MODULES, CELL_I(module->id), CELL_T(module->path),
+		   CELL_T(module->build_id), CELL_I(module->kind), CELL_I(module->low),
+		   CELL_I(module->high), CELL_I(module->bias), CELL_I(text.address),
+		   CELL_I(text.offset), CELL_I(text.memory_bytes));
+}
+
 static int put_modules(struct recording *recording, const struct modules *modules,
 		       uint32_t *ret_count)
 {
@@ -340,8 +361,7 @@ static int put_modules(struct recording *recording, const struct modules *module
 		const struct module *module = modules_get(modules, id);
 
 		if (module)
-			err = PUT(recording, TABLE_MODULES, CELL_I(id), CELL_T(module->path),
-				  CELL_T(module->build_id), CELL_I(module->kind));
+			err = put_module(recording, module);
 	}
 	*ret_count = count > recording->module_count ? count : recording->module_count;
 	return err;

@@ -38,7 +38,9 @@
 	" free_count INTEGER, alloc_bytes INTEGER, live_bytes INTEGER, rss_bytes INTEGER," \
 	" vsz_bytes INTEGER);" \
 	"CREATE TABLE histogram(size INTEGER PRIMARY KEY, count INTEGER);" \
-	"CREATE TABLE modules(id INTEGER PRIMARY KEY, path TEXT, build_id TEXT, kind INTEGER);" \
+	"CREATE TABLE modules(id INTEGER PRIMARY KEY, path TEXT, build_id TEXT, kind INTEGER," \
+	" low INTEGER, high INTEGER, bias INTEGER, text_address INTEGER," \
+	" text_offset INTEGER, text_bytes INTEGER);" \
 	"CREATE TABLE frames(id INTEGER PRIMARY KEY, module INTEGER, offset INTEGER," \
 	" flags INTEGER);" \
 	"CREATE TABLE symbols(frame INTEGER, depth INTEGER, function TEXT," \

@@ -48,11 +48,48 @@ AC_DEFUN([MEMATTACH_WITH_LIBIBERTY], [
 	AC_SUBST([LIBIBERTY_LIBS])
 ])
 
+# MEMATTACH_WITH_LIBRARY(NAME, OPTION, MODULE, WHAT FOR, PACKAGE)
+# An optional library that pkg-config knows: HAVE_NAME, $have_OPTION, its flags in OPTIONAL_CFLAGS
+# and OPTIONAL_LIBS. --with-OPTION requires it, --without-OPTION leaves it out.
+AC_DEFUN([MEMATTACH_WITH_LIBRARY], [
+	m4_pushdef([memattach_name], m4_translit([$2], [-], [_]))
+	AC_ARG_WITH([$2], [AS_HELP_STRING([--with-$2], [$4 @<:@auto@:>@])],
+		[], [with_[]memattach_name=auto])
+	have_[]memattach_name=no
+	AS_IF([test "$with_[]memattach_name" != no], [
+		PKG_CHECK_MODULES([$1], [$3],
+			[have_[]memattach_name=yes], [have_[]memattach_name=no])
+	])
+	AS_IF([test "$have_[]memattach_name" = yes], [
+		OPTIONAL_CFLAGS="$OPTIONAL_CFLAGS $$1_CFLAGS"
+		OPTIONAL_LIBS="$OPTIONAL_LIBS $$1_LIBS"
+		optional_modules="$optional_modules $3"
+		AC_DEFINE([HAVE_$1], [1], [$3 is there])
+	])
+	AS_IF([test "$with_[]memattach_name$have_[]memattach_name" = yesno],
+		[AC_MSG_ERROR([--with-$2: $3 is missing (package $5)])])
+	m4_popdef([memattach_name])
+])
+
+# MEMATTACH_WITH_PPROF
+# Exports for pprof: HAVE_PPROF, $have_pprof. Takes protobuf-c and its compiler, and zlib.
+AC_DEFUN([MEMATTACH_WITH_PPROF], [
+	MEMATTACH_WITH_LIBRARY([PROTOBUF_C], [protobuf-c], [libprotobuf-c],
+		[export for pprof], [libprotobuf-c-dev])
+	AC_CHECK_PROG([PROTOC_C], [protoc-c], [protoc-c])
+	have_pprof=no
+	AS_IF([test "$have_protobuf_c$have_zlib" = yesyes && test -n "$PROTOC_C"], [have_pprof=yes])
+	AS_IF([test "$have_pprof" = yes], [AC_DEFINE([HAVE_PPROF], [1], [export writes pprof])])
+	AS_IF([test "$with_protobuf_c$have_pprof" = yesno], [AC_MSG_ERROR([--with-protobuf-c: \
+protoc-c or zlib is missing (packages protobuf-c-compiler, zlib1g-dev)])])
+	AM_CONDITIONAL([HAVE_PPROF], [test "$have_pprof" = yes])
+])
+
 # MEMATTACH_LIST_LIBRARIES
 # One line that names the libraries and their versions, for the summary and for --version.
 AC_DEFUN([MEMATTACH_LIST_LIBRARIES], [
 	built_with=
-	for memattach_module in libunwind libdw jansson libseccomp sqlite3; do
+	for memattach_module in libunwind libdw jansson libseccomp sqlite3 $optional_modules; do
 		memattach_version=`$PKG_CONFIG --modversion $memattach_module`
 		built_with="$built_with$memattach_module $memattach_version, "
 	done

@@ -36,6 +36,15 @@ cli_calls() {
 	"$1" 2 report
 	"$1" 0 diff "$WORK/document" "$WORK/document"
 	"$1" 0 diff "$WORK/document" "$WORK/document" --json
+	"$1" 0 export --to=help
+	for format in folded pprof speedscope gperftools massif callgrind heaptrack json csv svg \
+		svg-timeline; do
+		[ "$format" != pprof ] || grep -q 'define HAVE_PPROF' "$BUILDDIR/config.h" ||
+			continue
+		"$1" 0 export "$WORK/recording" --to="$format" -o "$WORK/exported"
+	done
+	"$1" 2 export "$WORK/half" --to=folded
+	"$1" 2 export "$WORK/recording" --to=folded -o "$WORK/half"
 	"$1" 2 diff "$WORK/document" "$WORK/half"
 	"$1" 2 diff "$WORK/document"
 	"$1" 2

@@ -58,6 +58,14 @@ wrong run --history=recording -- true
 wrong check -p "$VICTIM" --history=recording
 wrong report --history=one two
 wrong report recording no-such-view
+wrong export
+wrong export recording
+wrong export --to=folded
+wrong export recording --to=nothing
+wrong export recording other --to=folded
+wrong export recording --to=folded --by=nothing
+wrong export /no/such/recording --to=folded
+wrong export "$WORK/pipe" --to=folded
 wrong report recording leaks more
 wrong leaks
 wrong leaks -p "$VICTIM" --trace-to=nowhere

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * export.h - a recording in the formats of other tools: a table of {name, help, write}
+ * (docs/EXPORTS.md).
+ */
+#ifndef MEMATTACH_EXPORT_EXPORT_H
+#define MEMATTACH_EXPORT_EXPORT_H
+
+#include "src/recording.h"
+#include "src/view/view_sites.h"
+
+struct export_input {
+	const char *path;		/* of the recording */
+	const struct recording_content *content;
+	const struct view_sites *sites;	/* those that are exported */
+	enum view_metric metric;	/* for formats with one figure a stack */
+};
+struct export_format {
+	const char *name, *help;
+	bool binary;			/* nothing for a terminal */
+	/* Writes all of it. 0, -errno of the stream, -ENOMEM, -EBADMSG. NULL: see missing. */
+	int (*write)(FILE *out, const struct export_input *input);
+	const char *missing;		/* what this build lacks for it; NULL: nothing */
+};
+/* By name, or NULL. */
+const struct export_format *export_find(const char *name);
+/* The table; ends with a NULL name. */
+const struct export_format *export_table(void);
+
+/* The writers. */
+int export_folded(FILE *out, const struct export_input *input);
+int export_pprof(FILE *out, const struct export_input *input);
+int export_speedscope(FILE *out, const struct export_input *input);
+int export_gperftools(FILE *out, const struct export_input *input);
+int export_massif(FILE *out, const struct export_input *input);
+int export_callgrind(FILE *out, const struct export_input *input);
+int export_heaptrack(FILE *out, const struct export_input *input);
+int export_json(FILE *out, const struct export_input *input);
+int export_csv(FILE *out, const struct export_input *input);
+int export_flame_svg(FILE *out, const struct export_input *input);
+int export_timeline_svg(FILE *out, const struct export_input *input);
+
+#endif

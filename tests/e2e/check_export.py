@@ -1,0 +1,230 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""check_export.py READER REPORT OUTPUT [EVENT]
+
+Compares what another tool printed of an export with the document of `memattach report --json`
+of the same recording: the figures of each stack, or of each function where the tool prints no
+stacks. Blocks only, as the exports are made.
+"""
+import collections
+import csv
+import json
+import re
+import sys
+
+FIGURES = ("alloc_count", "alloc_bytes", "live_count", "live_bytes")
+
+
+def fail(text):
+    sys.exit(f"{sys.argv[1]}: {text}")
+
+
+def title(frame):
+    if frame["function"]:
+        return frame["function"]
+    return f"{frame['module'].rsplit('/', 1)[-1]}+0x{frame['offset']:x}"
+
+
+def stack(site):
+    """Innermost first."""
+    return tuple(title(frame) for frame in site["frames"])
+
+
+def expected(report, key, figures):
+    sums = collections.defaultdict(lambda: [0] * len(figures))
+    for site in report["sites"]:
+        if site["kind"] == "mmap":
+            continue
+        for i, figure in enumerate(figures):
+            sums[key(site)][i] += site[figure]
+    return {name: tuple(values) for name, values in sums.items()}
+
+
+def innermost(site):
+    return stack(site)[0]
+
+
+def compare(seen, wanted):
+    """Without what is 0 in all figures, which some tools leave out."""
+    seen = {key: tuple(values) for key, values in seen.items() if any(values)}
+    wanted = {key: values for key, values in wanted.items() if any(values)}
+    if not wanted:
+        fail("nothing to compare")
+    for key in wanted:
+        if seen.get(key) != wanted[key]:
+            fail(f"{key} has {seen.get(key)}, ours {wanted[key]}")
+    if seen.keys() != wanted.keys():
+        fail(f"it has more: {sorted(seen.keys() - wanted.keys())[:3]}")
+
+
+def number(text):
+    return int(text.replace(",", ""))
+
+
+def total(report, name, text):
+    """A figure of the totals, as printed somewhere in text by a pattern with one group."""
+    found = re.search(name[1], text)
+    if not found:
+        fail(f"no line like {name[1]}")
+    if number(found.group(1)) != report["totals"][name[0]]:
+        fail(f"{name[0]} is {found.group(1)}, ours {report['totals'][name[0]]}")
+
+
+def check_folded(report, text):
+    seen = collections.defaultdict(lambda: [0])
+    for line in text.splitlines():
+        names, value = line.rsplit(" ", 1)
+        seen[tuple(reversed(names.split(";")))][0] += int(value)
+    compare(seen, expected(report, stack, ["live_bytes"]))
+
+
+def check_pprof(report, text):
+    """pprof -raw: samples with numbers of locations, then locations, each with its functions."""
+    locations, samples = {}, []
+    part = last = None
+    for line in text.splitlines():
+        if line in ("Samples:", "Locations", "Mappings"):
+            part = line
+        elif part == "Samples:" and (found := re.match(r"((?: +\d+){4}): ([\d ]+)$", line)):
+            samples.append(([int(v) for v in found[1].split()], found[2].split()))
+        elif part == "Locations":
+            if found := re.match(r" +(\d+): 0x[0-9a-f]+ M=\d+ (\S+)", line):
+                last = locations.setdefault(found[1], [])
+                last.append(found[2])
+            elif found := re.match(r" {13}(\S+)", line):
+                last.append(found[1])
+    seen = collections.defaultdict(lambda: [0] * 4)
+    for values, numbers in samples:
+        key = tuple(name for one in numbers for name in locations[one])
+        seen[key] = [a + b for a, b in zip(seen[key], values)]
+    compare(seen, expected(report, stack, FIGURES))
+    mappings = text[text.index("\nMappings"):].splitlines()
+    if report["target"]["exe"] not in mappings[2] or "1: 0x" not in mappings[2]:
+        fail(f"the first mapping is not the program: {mappings[2]}")
+    build_id = next(f["build_id"] for s in report["sites"] for f in s["frames"]
+                    if f["module"] == report["target"]["exe"])
+    if build_id not in mappings[2]:
+        fail(f"the program has another build id: {mappings[2]}")
+
+
+def check_top(report, text, figure):
+    """pprof -top and google-pprof --text: a line a function, its own figure first."""
+    seen = {}
+    for line in text.splitlines():
+        found = re.match(r" *(\d+)B? +[\d.]+%? +[\d.]+% +(\d+)B? +[\d.]+%? +(.*?)(?: \(inline\))?$",
+                         line)
+        if not found:
+            found = re.match(r" *(\d+) +[\d.]+% +[\d.]+% +(\d+) +[\d.]+% +(.*)$", line)
+        if found:
+            seen[found[3]] = (int(found[1]),)
+    compare(seen, expected(report, innermost, [figure]))
+
+
+def check_heaptrack(report, text):
+    """heaptrack_print: calls and temporary ones to one; bytes are rounded there."""
+    total(report, ("alloc_count", r"calls to allocation functions: (\d+)"), text)
+    total(report, ("temporary_count", r"temporary memory allocations: (\d+)"), text)
+    for name, pattern in (("peak_live_bytes", r"peak heap memory consumption: (\S+)"),
+                          ("live_bytes", r"total memory leaked: (\S+)")):
+        value, shown = report["totals"][name], re.search(pattern, text)[1]
+        scale = {"B": 1, "K": 1e3, "M": 1e6, "G": 1e9}[shown[-1]]
+        if abs(float(shown[:-1]) * scale - value) > 0.0051 * scale:
+            fail(f"{name} is {shown}, ours {value}")
+
+
+def check_heaptrack_stacks(report, text, figure):
+    """heaptrack_print -F: "main (file.c);f (file.c); 12". It begins at main, and has inlined
+    functions the other way round than the rest: stacks are compared without their order."""
+    seen = collections.defaultdict(lambda: [0])
+    for line in text.splitlines():
+        names, value = line.rsplit(" ", 1)
+        names = [name.split(" (")[0] for name in names.strip(";").split(";")]
+        seen[tuple(sorted(names))][0] += int(value)
+
+    def from_main(site):
+        names = stack(site)
+        return tuple(sorted(names[:names.index("main") + 1]))
+    compare(seen, expected(report, from_main, [figure]))
+
+
+def check_massif(report, text):
+    """ms_print: the table of snapshots, and the functions that allocate at the last one."""
+    rows = re.findall(r"^ *\d+ +([\d,]+) +([\d,]+) +([\d,]+) +([\d,]+) +0$", text, re.M)
+    if not rows:
+        fail("no snapshots")
+    if number(rows[-1][2]) != report["totals"]["live_bytes"]:
+        fail(f"the last snapshot has {rows[-1][2]}, ours {report['totals']['live_bytes']}")
+    if max(number(row[2]) for row in rows) != report["totals"]["peak_live_bytes"]:
+        fail(f"no snapshot has the peak, {report['totals']['peak_live_bytes']}")
+    if number(rows[-1][3]) != report["totals"]["overhead_bytes"]:
+        fail(f"the last snapshot has {rows[-1][3]} extra bytes")
+    seen = collections.defaultdict(lambda: [0])
+    tree = text[text.rindex("(heap allocation functions)"):]
+    for value, name in re.findall(r"^->[\d.]+% \(([\d,]+)B\) 0x[0-9A-F]+: (.*?) \(", tree, re.M):
+        seen[name][0] += number(value)
+    wanted = expected(report, innermost, ["live_bytes"])
+    least = report["totals"]["live_bytes"] / 100
+    for name, (value,) in seen.items():
+        # Lines of a function below a hundredth are put together.
+        if wanted.get(name, (0,))[0] - value >= least or value > wanted[name][0]:
+            fail(f"{name} has {value}, ours {wanted.get(name)}")
+    if any(value >= least and name not in seen for name, (value,) in wanted.items()):
+        fail("a function is missing")
+
+
+CALLGRIND = ("live_bytes", "live_count", "alloc_bytes", "alloc_count")
+
+
+def check_callgrind(report, text):
+    """callgrind_annotate --threshold=100: figures of each function, then of the program."""
+    value = r"([\d,]+|\.) \( ?[\d.]+%\) *"
+    seen = {}
+    for line in text.splitlines():
+        found = re.match(r" *" + value * 4 + r"(.*)$", line)
+        found = found or re.match(r" *([\d,]+|\.) (?:\([^)]*\))? *" * 4 + r"(.*)$", line)
+        if not found:
+            continue
+        values = tuple(0 if v == "." else number(v) for v in found.groups()[:4])
+        if found[5].strip() == "PROGRAM TOTALS":
+            wanted = tuple(report["totals"][name] for name in CALLGRIND)
+            if values != wanted:
+                fail(f"totals are {values}, ours {wanted}")
+            seen["totals"] = None
+        elif ":" in found[5]:
+            name = found[5].split(":", 1)[1].split(" [")[0].strip()
+            seen[name] = tuple(a + b for a, b in zip(seen.get(name, (0,) * 4), values))
+    if "totals" not in seen:
+        fail("no program totals")
+    del seen["totals"]
+    compare(seen, expected(report, innermost, CALLGRIND))
+
+
+def check_speedscope(report, text):
+    document = json.loads(text)
+    names = [frame["name"] for frame in document["shared"]["frames"]]
+    for profile, figure in zip(document["profiles"],
+                               ("live_bytes", "live_count", "alloc_bytes", "alloc_count")):
+        seen = collections.defaultdict(lambda: [0])
+        for sample, weight in zip(profile["samples"], profile["weights"], strict=True):
+            seen[tuple(names[i] for i in reversed(sample))][0] += weight
+        compare(seen, expected(report, stack, [figure]))
+        if profile["endValue"] != sum(profile["weights"]):
+            fail("endValue is not the sum")
+
+
+def check_csv(report, text):
+    seen = {}
+    for row in csv.DictReader(text.splitlines()):
+        key = (int(row["id"]), tuple(reversed(row["stack"].split(";"))))
+        seen[key] = tuple(int(row[figure]) for figure in FIGURES)
+    compare(seen, expected(report, lambda site: (site["id"], stack(site)), FIGURES))
+
+
+def main():
+    report = json.load(open(sys.argv[2], encoding="utf-8"))
+    with open(sys.argv[3], encoding="utf-8", newline="") as file:
+        text = file.read()
+    globals()["check_" + sys.argv[1]](report, text, *sys.argv[4:])
+
+
+main()
