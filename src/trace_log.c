@@ -426,7 +426,7 @@ void trace_log_left(struct trace_log *log)
 	log->left = true;
 }
 
-struct block_list {
+struct unfreed_list {
 	struct live_block *block;
 	size_t count, room;
 	bool failed;
@@ -435,7 +435,7 @@ struct block_list {
 
 static void collect(void *context, const struct live_block *block)
 {
-	struct block_list *list = context;
+	struct unfreed_list *list = context;
 	const struct trace_filter *filter = list->filter;
 	size_t room = list->room ? list->room * 2 : 1024;
 	struct live_block *grown;
@@ -471,7 +471,7 @@ static const struct trace_place *place_of(struct trace_log *log, const struct li
 }
 
 /* Those that the filter shows, at the front of list. */
-static void filter_blocks(struct trace_log *log, struct block_list *list)
+static void filter_blocks(struct trace_log *log, struct unfreed_list *list)
 {
 	const struct trace_filter *filter = &log->in.options->filter;
 	size_t kept = 0;
@@ -504,7 +504,7 @@ static void write_block(struct trace_log *log, const struct live_block *block)
 static void write_end(struct trace_log *log, const struct snapshot *snapshot)
 {
 	const struct session_options *options = log->in.options;
-	struct block_list list = { .filter = &options->filter };
+	struct unfreed_list list = { .filter = &options->filter };
 	struct trace_end end = { .snapshot = snapshot, .counts = log->counts };
 	size_t top;
 
