@@ -2,6 +2,7 @@
 /* cmd_attach.c - memattach -p PID, and leaks, check, cleanup -p PID. */
 #include "cli/commands.h"
 #include "cli/front.h"
+#include "cli/front_screen.h"
 #include "cli/options.h"
 #include "inject/ring_setup.h"
 #include "src/base/log.h"
@@ -9,6 +10,15 @@
 static const char *const task_name[] = {
 	[SESSION_WATCH] = "", [SESSION_CHECK] = "check ", [SESSION_CLEANUP] = "cleanup ",
 };
+
+/* A live screen where one was not declined and can be drawn, else its plain lines. */
+static void choose_screen(struct session_options *options)
+{
+	options->screen = options->screen && options->task == SESSION_WATCH &&
+			  options->duration < 0 && front_screen_is_possible();
+	if (options->screen)
+		options->plain = false;
+}
 
 static int run(int argc, char **argv, enum session_task task, bool leaks)
 {
@@ -31,6 +41,7 @@ static int run(int argc, char **argv, enum session_task task, bool leaks)
 		if (options.session.duration < 0)
 			options.session.duration = 0;
 	}
+	choose_screen(&options.session);
 	status = options_check_leaks(&options, options.session.leaks);
 	if (status != SESSION_OK)
 		return status;

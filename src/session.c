@@ -308,6 +308,7 @@ static int keep_watching(struct session *s)
 			error = keeper_link_poll(&s->link, 0);
 		if (!error && pause)
 			reader_wait(s->watch.reader, pause);
+		session_report_turn(&s->report, &s->watch);
 		if (s->options->duration >= 0 && now() - begin >= s->options->duration)
 			break;
 		if (!error && now() >= next) {

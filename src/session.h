@@ -38,6 +38,8 @@ struct session_options {
 	uint32_t top;			/* sites in the report; 0: the report's own choice */
 	bool json, leaks;
 	bool plain;			/* reprint the top sites each interval */
+	bool screen;			/* show them on a live screen, which is */
+	int screen_socket;		/* at the other end of this */
 	bool color;
 	bool block;			/* --on-overflow=block */
 	bool free_stacks;		/* --frees=stacks */
