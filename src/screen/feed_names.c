@@ -54,7 +54,7 @@ static int put_name(struct apart_answer *to, const struct symbol_frame *symbol,
 
 static bool is_named(const struct feed *feed, uint32_t site)
 {
-	return site < feed->named_room && (feed->named[site / 8] >> site % 8 & 1u);
+	return site < feed->named_room && (feed->named[site / 8] & 1u << site % 8);
 }
 
 static int note_named(struct feed *feed, uint32_t site)

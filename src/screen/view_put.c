@@ -153,7 +153,7 @@ static unsigned int height_of(uint64_t value, uint64_t largest)
 
 void view_graph(int y, int x, int width, const uint64_t *value, uint32_t count)
 {
-	static const char ascii[] = " .:-=+*#@";
+	static const char ascii[] = " .,:;=+*#";
 	uint32_t shown = width < 0 ? 0 : (uint32_t)width < count ? (uint32_t)width : count;
 	const uint64_t *from = value + (count - shown);
 	uint64_t largest = 0;

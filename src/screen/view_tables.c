@@ -139,6 +139,13 @@ static void put_titles(const struct model *model, int y)
 			VIEW_BAR, title);
 }
 
+/* Not by reversed colours alone: some terminals, and some eyes, don't show them. */
+static void put_cursor(int y)
+{
+	view_fill(y, VIEW_CHOSEN);
+	(void)view_put(y, 0, 1, VIEW_CHOSEN, ">");
+}
+
 static void put_site(const struct model *model, int y, const struct screen_site *site, bool chosen)
 {
 	const struct model_name *name = model_name(model, site->id);
@@ -146,7 +153,7 @@ static void put_site(const struct model *model, int y, const struct screen_site 
 	int x = 0, left, taken;
 
 	if (chosen)
-		view_fill(y, VIEW_CHOSEN);
+		put_cursor(y);
 	for (size_t i = 0; i < ARRAY_SIZE(figures); i++) {
 		enum view_style style = chosen ? VIEW_CHOSEN :
 					i == 1 && site->growing ? VIEW_WARN : VIEW_PLAIN;
@@ -186,7 +193,7 @@ static void put_thread(int y, const struct screen_thread *thread, const struct s
 	char tid[16] = "-";
 
 	if (chosen)
-		view_fill(y, style);
+		put_cursor(y);
 	if (thread->tid)
 		(void)snprintf(tid, sizeof(tid), "%u", thread->tid);
 	(void)view_putf(y, 1, 6, style, "%u", thread->number);
