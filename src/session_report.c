@@ -19,6 +19,7 @@
 #include "src/version.h"
 
 #define NAMES_SECONDS 1	/* after five without being emptied the keeper takes us for hung */
+#define BUSY_BACKLOG 0.1
 #define LIVES_STEP 1.1	/* from one look at all live blocks to the next: a tenth of the session */
 
 static double clock_seconds(clockid_t clock)
@@ -85,7 +86,8 @@ void session_report_watched(struct session_report *r)
 void session_report_turn(struct session_report *r, const struct watch *watch)
 {
 	if (r->feed)
-		feed_turn(r->feed, watch->sites, watch->stacks);
+		feed_turn(r->feed, watch->sites, watch->stacks,
+			  reader_backlog(watch->reader) > BUSY_BACKLOG);
 }
 
 void session_report_stops(struct session_report *r, bool attach, uint64_t us, uint32_t threads)

@@ -18,6 +18,8 @@
 #include "src/screen/feed_private.h"
 
 #define REQUESTS_AT_ONCE 16
+#define LATE_SECONDS	0.01	/* until what took too long is asked for again */
+#define BUSY_SECONDS	0.1
 #define END_MS 2000
 
 static double clock_seconds(clockid_t clock)
@@ -109,15 +111,29 @@ static void hear(struct feed *feed)
 	}
 }
 
-void feed_turn(struct feed *feed, const struct sites *sites, const struct stacks *stacks)
+static void find_names(struct feed *feed, const struct sites *sites, const struct stacks *stacks)
 {
+	int error = feed_name_some(feed, sites, stacks);
+
+	if (!error)
+		error = feed_save_some(feed, stacks);
+	if (error)
+		feed->next_slice = feed_now() + LATE_SECONDS;
+}
+
+void feed_turn(struct feed *feed, const struct sites *sites, const struct stacks *stacks,
+	       bool busy)
+{
+	double now;
+
 	if (feed->socket < 0)
 		return;
 	hear(feed);
-	if (feed->socket >= 0)
-		feed_name_some(feed, sites, stacks);
-	if (feed->socket >= 0)
-		feed_save_some(feed, stacks);
+	now = feed_now();
+	if (feed->socket >= 0 && now >= feed->next_slice + (busy ? BUSY_SECONDS : 0)) {
+		feed->next_slice = now;
+		find_names(feed, sites, stacks);
+	}
 	send_some(feed);
 }
 

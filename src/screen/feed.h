@@ -24,10 +24,11 @@ void feed_free(struct feed *feed);
 /* Who is watched. */
 void feed_begin(struct feed *feed, const struct snapshot_target *target, const char *version);
 /*
- * Does what is to be done for the screen between two looks at the rings, in a few milliseconds at
- * the most: sends, hears, finds names.
+ * Does what is to be done for the screen between two looks at the rings, in two milliseconds or so:
+ * sends, hears, finds names. busy: the rings fill up; names are found now and then only.
  */
-void feed_turn(struct feed *feed, const struct sites *sites, const struct stacks *stacks);
+void feed_turn(struct feed *feed, const struct sites *sites, const struct stacks *stacks,
+	       bool busy);
 /* What the figures are made of. Borrowed. */
 struct feed_figures {
 	const struct snapshot *snapshot;

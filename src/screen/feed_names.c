@@ -12,7 +12,6 @@
 #include "src/report/text_put.h"
 #include "src/screen/feed_private.h"
 
-#define SLICE_SECONDS	0.005
 #define QUEUE_BYTES	(64u << 10)	/* with so much unsent, names can wait */
 #define MAX_NAMED	(SCREEN_MAX_SITES * 3u)
 #define PLACE_BYTES	512u
@@ -154,18 +153,20 @@ static int put_stack(struct feed *feed, const struct site *site, const struct st
 	return error;
 }
 
-static void send_stack(struct feed *feed, const struct sites *sites, const struct stacks *stacks)
+static int send_stack(struct feed *feed, const struct sites *sites, const struct stacks *stacks)
 {
 	const struct site *site = sites_peek(sites, feed->want.stack);
 	int error;
 
 	if (!site || feed->stack_sent == feed->want.stack)
-		return;
+		return 0;
 	error = screen_outbox_begin(&feed->out, SCREEN_STACK);
 	if (!error)
 		error = put_stack(feed, site, stacks);
-	if (!screen_outbox_end(&feed->out, error))
+	error = screen_outbox_end(&feed->out, error);
+	if (!error)
 		feed->stack_sent = feed->want.stack;
+	return error;
 }
 
 /* ---- all ---- */
@@ -175,17 +176,17 @@ static bool may_go_on(const struct feed *feed, double until)
 	return screen_outbox_waiting(&feed->out) < QUEUE_BYTES && feed_now() < until;
 }
 
-void feed_name_some(struct feed *feed, const struct sites *sites, const struct stacks *stacks)
+int feed_name_some(struct feed *feed, const struct sites *sites, const struct stacks *stacks)
 {
-	double until = feed_now() + SLICE_SECONDS;
+	double until = feed_now() + FEED_SLICE_SECONDS;
 	uint32_t wanted = feed->want.count < SCREEN_MAX_WANTED ? feed->want.count :
 								 SCREEN_MAX_WANTED;
 	int error = 0;
 
 	if (screen_outbox_waiting(&feed->out) >= QUEUE_BYTES)
-		return;
+		return 0;
 	session_names_until(feed->names.names, until);
-	send_stack(feed, sites, stacks);
+	error = send_stack(feed, sites, stacks);
 	for (uint32_t i = 0; !error && i < wanted && may_go_on(feed, until); i++)
 		error = name_site(feed, sites, stacks, feed->want.site[i]);
 	while (!error && feed->cursor < sites_count(sites) && may_go_on(feed, until)) {
@@ -193,4 +194,5 @@ void feed_name_some(struct feed *feed, const struct sites *sites, const struct s
 		feed->cursor += !error;
 	}
 	session_names_until(feed->names.names, 0);
+	return error;
 }

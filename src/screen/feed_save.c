@@ -11,7 +11,6 @@
 #include "src/report/report.h"
 #include "src/screen/feed_private.h"
 
-#define SLICE_SECONDS	0.005
 #define NAMES_SECONDS	10
 
 void feed_saving_done(struct feed_saving *saving)
@@ -66,16 +65,20 @@ static int name_site(struct feed *feed, const struct stacks *stacks,
 	return 0;
 }
 
-static void name_some(struct feed *feed, const struct stacks *stacks)
+static int name_some(struct feed *feed, const struct stacks *stacks)
 {
 	struct feed_saving *saving = &feed->saving;
-	double until = feed_now() + SLICE_SECONDS;
+	double until = feed_now() + FEED_SLICE_SECONDS;
+
+	int error = 0;
 
 	session_names_until(feed->names.names, until);
-	while (saving->site < saving->snapshot->site_count && feed_now() < until &&
-	       name_site(feed, stacks, &saving->snapshot->site[saving->site]) == 0)
-		saving->site++;
+	while (!error && saving->site < saving->snapshot->site_count && feed_now() < until) {
+		error = name_site(feed, stacks, &saving->snapshot->site[saving->site]);
+		saving->site += !error;
+	}
 	session_names_until(feed->names.names, 0);
+	return error;
 }
 
 static int write_file(struct feed *feed, const struct stacks *stacks, uint64_t *ret_bytes)
@@ -102,19 +105,18 @@ static int write_file(struct feed *feed, const struct stacks *stacks, uint64_t *
 	return error;
 }
 
-void feed_save_some(struct feed *feed, const struct stacks *stacks)
+int feed_save_some(struct feed *feed, const struct stacks *stacks)
 {
 	struct feed_saving *saving = &feed->saving;
 	struct screen_saved saved = { .error = 0 };
 
 	if (!saving->snapshot)
-		return;
-	if (saving->site < saving->snapshot->site_count && feed_now() < saving->give_up) {
-		name_some(feed, stacks);
-		return;
-	}
+		return 0;
+	if (saving->site < saving->snapshot->site_count && feed_now() < saving->give_up)
+		return name_some(feed, stacks);
 	saved.sites = (uint32_t)saving->snapshot->site_count;
 	saved.error = write_file(feed, stacks, &saved.bytes);
 	answer(feed, &saved);
 	feed_saving_done(saving);
+	return 0;
 }

@@ -201,13 +201,13 @@ enum screen_end screen_run(const struct screen_options *options)
 
 	set_signals(&screen);
 	if (!await_first(&screen))
-		return SCREEN_ENDED;
+		return told_to_end ? SCREEN_QUIT : SCREEN_ENDED;
 	(void)setlocale(LC_CTYPE, "");	/* numbers stay as they are */
 	if (model_new(&screen.model) || terminal_open(options->color))
 		goto out;
 	if (screen_sandbox_enter() == 0) {
 		show(&screen);
-		end = screen.quit ? SCREEN_QUIT : SCREEN_ENDED;
+		end = screen.quit || told_to_end ? SCREEN_QUIT : SCREEN_ENDED;
 	}
 	terminal_close();
 out:

@@ -7,8 +7,8 @@
 
 /* Exit statuses of its process. */
 enum screen_end {
-	SCREEN_ENDED = 0,	/* the analyst is gone, or a signal came */
-	SCREEN_QUIT,		/* the user wants to detach */
+	SCREEN_ENDED = 0,	/* the analyst has done, or is gone */
+	SCREEN_QUIT,		/* the user wants to detach, or a signal came */
 	SCREEN_FAILED,		/* it can't be shown */
 };
 

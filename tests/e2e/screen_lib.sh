@@ -3,8 +3,7 @@
 # shows out of it. Sourced after lib.sh.
 # shellcheck shell=sh disable=SC2034
 needs tmux jq
-TMUX_SOCKET=$WORK/tmux
-COLUMNS_WIDE=200
+TMUX_SOCKET=$WORK/tmux0
 SHOWN=$WORK/shown
 
 tmux_do() { tmux -S "$TMUX_SOCKET" -f /dev/null "$@"; }
@@ -29,9 +28,11 @@ find_locale() {
 # size, in $WORK, in the locale SCREEN_LOCALE (C). The status goes to $WORK/status.
 screen_begin() {
 	rm -f "$WORK/status" "$WORK/modes."*
+	TMUX_SOCKET=${TMUX_SOCKET}0	# the last one may still be about to end
 	screen_columns=$1 screen_lines=$2
 	shift 2
 	cat >"$WORK/shell.sh" <<-END
+		trap : INT
 		cd "$WORK"
 		stty -a >modes.before
 		echo a line from before

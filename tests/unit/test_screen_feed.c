@@ -169,8 +169,8 @@ static void names_arrive(void **state)
 
 	show(b);
 	(void)hear(b);
-	for (int i = 0; i < 100 && b->model->name_count < sites_count(b->sample.sites); i++) {
-		feed_turn(b->feed, b->sample.sites, b->sample.stacks);
+	for (int i = 0; i < 10000 && b->model->name_count < sites_count(b->sample.sites); i++) {
+		feed_turn(b->feed, b->sample.sites, b->sample.stacks, false);
 		(void)hear(b);
 	}
 	for (uint32_t i = 0; i < b->model->state.site_count; i++)
@@ -194,8 +194,8 @@ static void stack_arrives(void **state)
 	assert_int_equal(screen_outbox_end(&out, error), 0);
 	assert_int_equal(screen_send(b->screen, &out), 0);
 	screen_outbox_done(&out);
-	for (int i = 0; i < 100 && !b->model->stack_count; i++) {
-		feed_turn(b->feed, b->sample.sites, b->sample.stacks);
+	for (int i = 0; i < 10000 && !b->model->stack_count; i++) {
+		feed_turn(b->feed, b->sample.sites, b->sample.stacks, false);
 		(void)hear(b);
 	}
 	assert_int_equal(b->model->stack_site, want.stack);
@@ -210,7 +210,7 @@ static void deaf_screen_costs_nothing(void **state)
 
 	for (int i = 0; i < 3000; i++) {
 		show(b);
-		feed_turn(b->feed, b->sample.sites, b->sample.stacks);
+		feed_turn(b->feed, b->sample.sites, b->sample.stacks, false);
 	}
 	heard = hear(b);
 	assert_true(heard > 0 && heard < 3000);
@@ -224,10 +224,10 @@ static void dead_or_mad_screen_is_left(void **state)
 	const struct screen_header nonsense = { 4711, 0 };
 
 	assert_int_equal(write(b->screen, &nonsense, sizeof(nonsense)), sizeof(nonsense));
-	feed_turn(b->feed, b->sample.sites, b->sample.stacks);
+	feed_turn(b->feed, b->sample.sites, b->sample.stacks, false);
 	assert_int_equal(screen_receive(b->screen, &b->in, NULL), -EPIPE);
 	show(b);
-	feed_turn(b->feed, b->sample.sites, b->sample.stacks);
+	feed_turn(b->feed, b->sample.sites, b->sample.stacks, false);
 	assert_false(feed_wants_snapshot(b->feed));
 	feed_end(b->feed);
 	feed_await_end(b->feed);
