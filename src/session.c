@@ -311,6 +311,10 @@ static int keep_watching(struct session *s)
 		session_report_turn(&s->report, &s->watch);
 		if (s->options->duration >= 0 && now() - begin >= s->options->duration)
 			break;
+		if (session_report_leaks_wanted(&s->report)) {
+			s->watch.options.leaks = true;
+			break;
+		}
 		if (!error && now() >= next) {
 			error = end_interval(s);
 			next += s->options->interval;
@@ -493,7 +497,7 @@ static void attach_and_watch(struct session *s)
 	note_status(s, true);
 	if (!error)
 		(void)keep_watching(s);
-	if (!error && s->options->leaks && !s->link.target_gone)
+	if (!error && s->watch.options.leaks && !s->link.target_gone)
 		session_picture_take(s, &s->watch);
 out:
 	if (s->state >= STATE_LOADED || s->link.target_gone)

@@ -83,6 +83,11 @@ void session_report_watched(struct session_report *r)
 		feed_end(r->feed);
 }
 
+bool session_report_leaks_wanted(const struct session_report *r)
+{
+	return r->feed && feed_wants_leaks(r->feed);
+}
+
 void session_report_turn(struct session_report *r, const struct watch *watch)
 {
 	if (r->feed)

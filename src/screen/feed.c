@@ -102,6 +102,8 @@ static void hear(struct feed *feed)
 		if (result == 1 && feed->in.header.type == SCREEN_WANT &&
 		    feed->in.header.bytes == sizeof(feed->want)) {
 			memcpy(&feed->want, feed->in.bytes, sizeof(feed->want));
+		} else if (result == 1 && feed->in.header.type == SCREEN_LEAKS) {
+			feed->leaks_wanted = true;
 		} else if (result == 1 && feed->in.header.type == SCREEN_SAVE) {
 			feed_save_begin(feed, feed->received);
 			feed->received = -1;
@@ -260,6 +262,11 @@ void feed_show(struct feed *feed, const struct feed_figures *figures)
 }
 
 /* ---- the end ---- */
+
+bool feed_wants_leaks(const struct feed *feed)
+{
+	return feed->leaks_wanted;
+}
 
 void feed_end(struct feed *feed)
 {

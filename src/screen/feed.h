@@ -42,6 +42,8 @@ void feed_show(struct feed *feed, const struct feed_figures *figures);
 /* True: the user wants a snapshot in a file; feed_save takes it over then. */
 bool feed_wants_snapshot(const struct feed *feed);
 void feed_save(struct feed *feed, struct snapshot *snapshot_take);
+/* True: the user wants the session to end with a search for leaks. */
+bool feed_wants_leaks(const struct feed *feed);
 /* Nothing more comes: the screen leaves the terminal. */
 void feed_end(struct feed *feed);
 /* Until it has done so; two seconds at the most. pre: feed_end, and the target was left. */

@@ -208,6 +208,13 @@ static enum keys_wish save(struct model *model, uint32_t key)
 	return KEYS_SAVE;
 }
 
+static enum keys_wish search(struct model *model, uint32_t key)
+{
+	(void)model;
+	(void)key;
+	return KEYS_LEAKS;
+}
+
 static enum keys_wish quit(struct model *model, uint32_t key)
 {
 	(void)model;
@@ -236,6 +243,7 @@ static const struct key_row table[] = {
 	  toggle_differences },
 	{ { 's' }, { "s", "save a snapshot to a file here (JSON, for memattach diff)" }, save },
 	{ { '?', 'h' }, { "?, h", "this help; any key leaves it" }, show_help },
+	{ { 'L' }, { "L", "leak check: detach, search the memory, print what is lost" }, search },
 	{ { 'q' }, { "q, Ctrl-C", "detach, then print the report" }, quit },
 };
 

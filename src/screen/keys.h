@@ -15,7 +15,7 @@ enum screen_key {
 #define SCREEN_KEY_ESCAPE	0x1b
 
 /* What the model can't do by itself. */
-enum keys_wish { KEYS_NOTHING = 0, KEYS_QUIT, KEYS_SAVE };
+enum keys_wish { KEYS_NOTHING = 0, KEYS_QUIT, KEYS_SAVE, KEYS_LEAKS };
 
 struct key_help {
 	const char *keys, *text;	/* "m", "mark this moment" */

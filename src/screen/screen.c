@@ -89,6 +89,14 @@ static void ask_for_file(struct screen *screen)
 		screen->gone = true;
 }
 
+/* The analyst ends the session, and we see that. */
+static void ask_for_leaks(struct screen *screen)
+{
+	int error = screen_outbox_begin(&screen->to_feed, SCREEN_LEAKS);
+
+	(void)screen_outbox_end(&screen->to_feed, error);
+}
+
 /* The new file goes on to the analyst, who writes it. */
 static void pass_file(struct screen *screen, int fd)
 {
@@ -141,6 +149,8 @@ static void hear_keys(struct screen *screen)
 		screen->quit = wish == KEYS_QUIT;
 		if (wish == KEYS_SAVE)
 			ask_for_file(screen);
+		if (wish == KEYS_LEAKS)
+			ask_for_leaks(screen);
 	}
 }
 

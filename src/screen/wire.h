@@ -30,6 +30,7 @@ enum screen_type {
 	SCREEN_WANT,		/* struct screen_want */
 	SCREEN_SAVE,		/* to the front: open a file; to the analyst, with a descriptor:
 				   the next snapshot is to be written there */
+	SCREEN_LEAKS,		/* end, and search for leaks */
 	/* from the front: */
 	SCREEN_FILE,		/* text: a new file's name; its descriptor comes with it */
 };

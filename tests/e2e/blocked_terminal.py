@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""blocked_terminal.py stop|unread FOLDER COMMAND...: runs the command on a terminal that gets stuck.
+"""blocked_terminal.py stop|unread FOLDER COMMAND...: runs it on a terminal that gets stuck.
 
 The terminal is read until FOLDER/block exists. Then it is stopped as by Ctrl-S, or simply not read
 any more while keys make the screen draw, until FOLDER/unblock exists. FOLDER/pid has the

@@ -183,6 +183,7 @@ keys q
 screen_end
 expect "$STATUS" 0 "exit status"
 tested "q, Ctrl-C"	# Ctrl-C: screen-ends.sh
+tested L	# screen-leaks.sh
 grep -q 'memattach .* watched process' "$WORK/after" || fail "no report after the screen"
 pristine_check "$VICTIM"
 ended truth

@@ -309,6 +309,7 @@ static void help_and_views(void **state)
 	assert_int_equal(model->view, MODEL_SITES);
 	assert_int_equal(keys_press(model, 's'), KEYS_SAVE);
 	assert_int_equal(keys_press(model, 'q'), KEYS_QUIT);
+	assert_int_equal(keys_press(model, 'L'), KEYS_LEAKS);
 	assert_int_equal(keys_press(model, 'Z'), KEYS_NOTHING);
 	while ((help = keys_help(lines)).keys) {
 		assert_true(strlen(help.keys) <= 12 && strlen(help.text) <= 62);

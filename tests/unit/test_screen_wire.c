@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_screen_wire.c - messages between analyst and screen, in pieces, with and without descriptors. */
+/* test_screen_wire.c - messages between analyst and screen, in pieces, with descriptors. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
