@@ -178,6 +178,7 @@ static struct screen_state state_of(struct feed *feed, const struct snapshot *sn
 		.time = session->duration, .overhead_percent = session->overhead_percent,
 		.blocked_seconds = session->blocked_seconds, .gap_seconds = session->gap_seconds,
 		.live_bytes = totals->live_bytes, .live_count = totals->live_count,
+		.live_low = totals->live_bytes_low, .live_high = totals->live_bytes_high,
 		.peak_bytes = totals->peak_live_bytes, .rss_bytes = snapshot->target.rss_bytes,
 		.alloc_count = totals->alloc_count, .alloc_bytes = totals->alloc_bytes,
 		.free_count = totals->free_count,
@@ -218,6 +219,7 @@ static int put_sites(struct apart_answer *to, const struct snapshot *snapshot, u
 		const struct screen_site site = {
 			.id = from->id, .growing = from->verdict == SNAPSHOT_GROWING,
 			.live_bytes = from->live_bytes, .live_count = from->live_count,
+			.live_low = from->live_bytes_low, .live_high = from->live_bytes_high,
 			.alloc_bytes = from->alloc_bytes, .alloc_count = from->alloc_count,
 			.temporary_count = from->temporary_count, .growth = from->growth,
 			.first_time = from->first_time, .last_time = from->last_time,

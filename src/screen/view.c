@@ -30,6 +30,23 @@ static void put_frame(const struct model_name *frame, int y)
 	(void)view_put(y, taken < 40 ? 45 : taken + 5, COLS, VIEW_DIM, frame->place);
 }
 
+/* An estimate's interval stands where there is room for it: at the selected site only. */
+static void put_interval(const struct model *model, int y)
+{
+	const struct screen_site *site;
+	char text[80];
+
+	if (model->sites.selected >= model->row_count)
+		return;
+	site = &model->site[model->row[model->sites.selected]];
+	if (site->live_low >= site->live_high)
+		return;
+	(void)snprintf(text, sizeof(text), "95 %%: %s to %s live ",
+		       human_bytes((double)site->live_low).text,
+		       human_bytes((double)site->live_high).text);
+	view_put_right(y, COLS / 2, COLS - COLS / 2, VIEW_BAR, text);
+}
+
 static void put_stack(const struct model *model, int y, int end)
 {
 	uint32_t id = model->sites.selected_id;
@@ -40,8 +57,9 @@ static void put_stack(const struct model *model, int y, int end)
 		(void)view_put(y, 1, COLS, VIEW_BAR, "stack");
 		return;
 	}
-	(void)view_putf(y++, 1, COLS, VIEW_BAR, "stack of the selected site, innermost first%s",
+	(void)view_putf(y++, 1, COLS, VIEW_BAR, "stack of the selected site%s",
 			model->stack_site == id && model->stack_left_out ? " (cut)" : "");
+	put_interval(model, y - 1);
 	if (model->stack_site != id) {
 		(void)view_put(y, 3, COLS, VIEW_DIM, "...");
 		return;

@@ -61,6 +61,11 @@ static void put_live(const struct model *model, int y)
 				human_bytes_signed((double)state->live_bytes -
 						   (double)model->mark_live).text,
 				human_seconds(state->time - model->mark_time).text);
+	else if (state->live_low < state->live_high)
+		(void)view_putf(y, 1 + LABEL_COLUMNS, width, VIEW_BOLD,
+				"%s (95 %%: %s to %s)", human_bytes((double)state->live_bytes).text,
+				human_bytes((double)state->live_low).text,
+				human_bytes((double)state->live_high).text);
 	else
 		(void)view_putf(y, 1 + LABEL_COLUMNS, width, VIEW_BOLD, "%s in %s blocks, peak %s",
 				human_bytes((double)state->live_bytes).text,

@@ -3,7 +3,7 @@
  * view_tables.c - sites and threads as tables.
  *
  * Figures first, in columns of their own, names last, since they are what may be cut. 80 columns
- * leave 32 for a name; wider terminals also show how many blocks, and where in the sources.
+ * leave 31 for a name; wider terminals also show how many blocks, and where in the sources.
  */
 #include <math.h>
 #include <string.h>
@@ -28,7 +28,7 @@ static const struct figure figures[] = {
 	{ "live", 10, COLUMN_LIVE, false },
 	{ "growth", 13, COLUMN_GROWTH, false },
 	{ "alloc'd", 10, COLUMN_ALLOCATED, false },
-	{ "temp", 7, COLUMN_TEMPORARY, false },
+	{ "temp", 8, COLUMN_TEMPORARY, false },
 	{ "age", 6, COLUMN_AGE, false },
 	{ "blocks", 10, COLUMN_COUNT, true },
 	{ "allocs", 10, COLUMN_COUNT, true },

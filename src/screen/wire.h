@@ -49,6 +49,7 @@ struct screen_state {
 	double analyst_cpu;		/* share of one CPU; negative: not known yet */
 	double blocked_seconds, gap_seconds;
 	uint64_t live_bytes, live_count, peak_bytes, rss_bytes;
+	uint64_t live_low, live_high;	/* 95 %; equal: exact */
 	uint64_t alloc_count, alloc_bytes, free_count;
 	uint64_t sample_interval;	/* bytes; 0: every event */
 	uint64_t attach_stop_us;
@@ -67,6 +68,7 @@ struct screen_site {
 	uint32_t id;
 	uint32_t growing;		/* and not by chance */
 	uint64_t live_bytes, live_count, alloc_bytes, alloc_count, temporary_count;
+	uint64_t live_low, live_high;	/* 95 %; equal: exact */
 	double growth;			/* bytes a second */
 	double first_time, last_time;	/* of its events, seconds since the session began */
 };

@@ -91,7 +91,7 @@ is_selected() { case $(selected) in *"$1"*) return 0 ;; esac; return 1; }
 select_shown() { await 30 is_selected "$1" || fail "selected: '$(selected)', not $1"; }
 
 # The n-th row of the table, from 1: its name.
-row_name() { capture; sed -n "$((7 + $1))p" "$SHOWN" | cut -c49- | sed 's/ *$//'; }
+row_name() { capture; sed -n "$((7 + $1))p" "$SHOWN" | cut -c50- | sed 's/ *$//'; }
 row_is() { [ "$(row_name "$1")" = "$2" ]; }
 row_shown() { await 30 row_is "$1" "$2" || fail "row $1: $(row_name "$1"), not $2"; }
 
