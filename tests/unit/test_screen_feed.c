@@ -206,14 +206,18 @@ static void stack_arrives(void **state)
 static void deaf_screen_costs_nothing(void **state)
 {
 	struct bench *b = *state;
-	unsigned int heard;
+	unsigned int heard = 0, more;
 
-	for (int i = 0; i < 3000; i++) {
+	for (int i = 0; i < 20000; i++) {
 		show(b);
 		feed_turn(b->feed, b->sample.sites, b->sample.stacks, false);
 	}
-	heard = hear(b);
-	assert_true(heard > 0 && heard < 3000);
+	do {
+		more = hear(b);
+		heard += more;
+		feed_turn(b->feed, b->sample.sites, b->sample.stacks, false);
+	} while (more);
+	assert_true(heard > 0 && heard < 2000);
 	show(b);
 	assert_true(hear(b) > 0);
 }
