@@ -61,7 +61,7 @@ static _Noreturn void become_screen(pid_t front, int feed, int control, bool col
 	if (getppid() != front)
 		_exit(SCREEN_ENDED);
 	close_others(feed, control);
-	_exit(screen_run(&options));
+	_exit((int)screen_run(&options));
 }
 
 /* Where diagnostics wait; -1: they may go where they go, which is no terminal. */

@@ -38,7 +38,7 @@ static int allow_terminal(scmp_filter_ctx filter)
 
 	for (size_t i = 0; !error && i < ARRAY_SIZE(terminal_requests); i++)
 		error = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(ioctl), 1,
-					 SCMP_A1(SCMP_CMP_EQ, terminal_requests[i]));
+					 SCMP_A1(SCMP_CMP_EQ, terminal_requests[i], 0));
 	return error;
 }
 
@@ -46,7 +46,7 @@ static int allow_terminal(scmp_filter_ctx filter)
 static int allow_stop(scmp_filter_ctx filter)
 {
 	return seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(kill), 2,
-				SCMP_A0(SCMP_CMP_EQ, 0), SCMP_A1(SCMP_CMP_EQ, SIGTSTP));
+				SCMP_A0(SCMP_CMP_EQ, 0, 0), SCMP_A1(SCMP_CMP_EQ, SIGTSTP, 0));
 }
 
 static int allow_memory(scmp_filter_ctx filter)
