@@ -84,18 +84,6 @@ static void ignore_stop_signals(void)
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-/* Nothing of what the keeper holds, now or when it starts a second analyst, is inherited. */
-static void close_all_but(int fd, int other)
-{
-	int low = other < 0 || fd < other ? fd : other, high = fd > other ? fd : other;
-
-	if (low > STDERR_FILENO + 1)
-		(void)close_range(STDERR_FILENO + 1, (unsigned int)low - 1, 0);
-	if (high > low + 1)
-		(void)close_range((unsigned int)low + 1, (unsigned int)high - 1, 0);
-	(void)close_range((unsigned int)high + 1, ~0u, 0);
-}
-
 /* Starts an analyst; the keeper's end of its socket, or -errno. */
 static int start_analyst(const struct analyst *a, const struct session_options *options,
 			 pid_t *ret_pid)
@@ -116,7 +104,8 @@ static int start_analyst(const struct analyst *a, const struct session_options *
 		struct target theirs = *a->target;
 
 		target_done(&theirs);	/* the analyst gets its own, weaker descriptors */
-		close_all_but(pair[1], options->screen ? options->screen_socket : -1);
+		/* nothing of what the keeper holds, now or at a second analyst's start */
+		close_others(pair[1], options->screen ? options->screen_socket : -1);
 		ignore_stop_signals();
 		_exit(session_run(options, pair[1]));
 	}

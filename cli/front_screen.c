@@ -42,17 +42,6 @@ static double now(void)
 
 /* ---- start ---- */
 
-static void close_others(int a, int b)
-{
-	int low = a < b ? a : b, high = a < b ? b : a;
-
-	if (low > STDERR_FILENO + 1)
-		(void)close_range(STDERR_FILENO + 1, (unsigned int)low - 1, 0);
-	if (high > low + 1)
-		(void)close_range((unsigned int)low + 1, (unsigned int)high - 1, 0);
-	(void)close_range((unsigned int)high + 1, ~0u, 0);
-}
-
 static _Noreturn void become_screen(pid_t front, int feed, int control, bool color)
 {
 	const struct screen_options options = { .feed = feed, .control = control, .color = color };
@@ -197,6 +186,15 @@ static bool note_end(struct front_screen *screen, int status)
 	return screen->kill_at == 0 && !(WIFEXITED(status) && WEXITSTATUS(status) == SCREEN_ENDED);
 }
 
+/* ^Z: the shell gets the terminal back once the screen has left it, which is when we stop. */
+static bool note_change(struct front_screen *screen, int status)
+{
+	if (!WIFSTOPPED(status))
+		return note_end(screen, status);
+	(void)kill(getpid(), SIGSTOP);
+	return false;
+}
+
 static void show_messages(struct front_screen *screen)
 {
 	char text[4096];
@@ -233,6 +231,10 @@ static void pass_signal(struct front_screen *screen, int signals, pid_t keeper)
 	if (read(signals, &info, sizeof(info)) != (ssize_t)sizeof(info) ||
 	    info.ssi_signo == SIGCHLD)
 		return;
+	if (info.ssi_signo == SIGTSTP) {
+		(void)kill(screen->pid ? screen->pid : getpid(), screen->pid ? SIGTSTP : SIGSTOP);
+		return;
+	}
 	(void)kill(keeper, SIGTERM);
 	tell_to_end(screen);
 }
@@ -250,8 +252,8 @@ static void attend_once(struct front_screen *screen, int signals, pid_t keeper)
 		pass_signal(screen, signals, keeper);
 	if (from[1].revents)
 		hear_screen(screen);
-	if (screen->pid && waitpid(screen->pid, &status, WNOHANG) == screen->pid &&
-	    note_end(screen, status))
+	if (screen->pid && waitpid(screen->pid, &status, WNOHANG | WUNTRACED) == screen->pid &&
+	    note_change(screen, status))
 		(void)kill(keeper, SIGTERM);
 	kill_if_late(screen);
 	show_messages(screen);
@@ -259,9 +261,13 @@ static void attend_once(struct front_screen *screen, int signals, pid_t keeper)
 
 int front_screen_attend(struct front_screen *screen, pid_t keeper, const sigset_t *set)
 {
-	_cleanup_fd_ int signals = signalfd(-1, set, SFD_CLOEXEC | SFD_NONBLOCK);
+	_cleanup_fd_ int signals = -1;
+	sigset_t all = *set;
 	int status = 0;
 
+	(void)sigaddset(&all, SIGTSTP);
+	(void)sigprocmask(SIG_BLOCK, &all, NULL);
+	signals = signalfd(-1, &all, SFD_CLOEXEC | SFD_NONBLOCK);
 	cleanup_fd(&screen->feed);
 	do
 		attend_once(screen, signals, keeper);

@@ -22,21 +22,15 @@ const struct symbol_frame *feed_frame(struct feed *feed, const struct frame *fra
 	return symbolizer_frame_soon(feed->names.symbolizer, frame, ret_count);
 }
 
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash && slash[1] ? slash + 1 : path;
-}
-
 /* server.c:12, or the module. */
 static void describe_place(const struct symbol_frame *symbol, char place[PLACE_BYTES])
 {
 	if (symbol->file && symbol->line)
-		(void)snprintf(place, PLACE_BYTES, "%s:%u", base_name(symbol->file), symbol->line);
+		(void)snprintf(place, PLACE_BYTES, "%s:%u", text_base_name(symbol->file),
+			       symbol->line);
 	else
 		(void)snprintf(place, PLACE_BYTES, "%s",
-			       base_name(symbol->file ? symbol->file : symbol->module));
+			       text_base_name(symbol->file ? symbol->file : symbol->module));
 }
 
 static int put_name(struct apart_answer *to, const struct symbol_frame *symbol,

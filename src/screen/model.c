@@ -159,8 +159,7 @@ static int take_names(struct model *model, struct apart_reader *reader)
 			return error;
 		}
 	}
-	if (model->filter[0] || model->column == COLUMN_NAME)
-		model_arrange(model);
+	model->stale = true;
 	return 0;
 }
 

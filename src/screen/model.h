@@ -59,6 +59,7 @@ struct model {
 	enum model_column column;
 	bool reversed, show_stack, paused, differences, typing;
 	char filter[MODEL_FILTER_BYTES];
+	bool stale;			/* a name came: see model_settle */
 	uint32_t *row;			/* indices in site, those that pass, in order */
 	uint32_t row_count;
 	struct model_list sites, threads;
@@ -84,6 +85,8 @@ void model_free(struct model *model);
 int model_take(struct model *model, uint32_t type, const char *bytes, size_t count) _must_check_;
 /* Finds the rows anew: after the order or the filter has changed. The selected site stays so. */
 void model_arrange(struct model *model);
+/* The same where names came that the order or the filter looks at: once for many of them. */
+void model_settle(struct model *model);
 /* Selects the row that is by rows further down (up if negative), or the last possible one. */
 void model_move(struct model *model, long by);
 /* Has the selected row be on the screen, given model->page. */

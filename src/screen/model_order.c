@@ -104,6 +104,13 @@ void model_arrange(struct model *model)
 	model_scroll(model);
 }
 
+void model_settle(struct model *model)
+{
+	if (model->stale && (model->filter[0] || model->column == COLUMN_NAME))
+		model_arrange(model);
+	model->stale = false;
+}
+
 void model_move(struct model *model, long by)
 {
 	struct model_list *list = model_shown(model);

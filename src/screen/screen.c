@@ -36,7 +36,7 @@ struct screen {
 	bool quit;			/* the user said so */
 };
 
-static volatile sig_atomic_t told_to_end;
+static volatile sig_atomic_t told_to_end, told_to_stop;
 
 static void on_end(int signal)
 {
@@ -44,10 +44,17 @@ static void on_end(int signal)
 	told_to_end = 1;
 }
 
-/* Those that end it arrive while it waits, and at no other time. */
+static void on_stop(int signal)
+{
+	(void)signal;
+	told_to_stop = 1;
+}
+
+/* Those that end or stop it arrive while it waits, and at no other time. */
 static void set_signals(struct screen *screen)
 {
 	const struct sigaction end = { .sa_handler = on_end };
+	const struct sigaction stop = { .sa_handler = on_stop };
 	const struct sigaction ignore = { .sa_handler = SIG_IGN };
 	static const int ending[] = { SIGTERM, SIGHUP, SIGQUIT };
 	sigset_t blocked;
@@ -57,6 +64,8 @@ static void set_signals(struct screen *screen)
 		(void)sigaction(ending[i], &end, NULL);
 		(void)sigaddset(&blocked, ending[i]);
 	}
+	(void)sigaction(SIGTSTP, &stop, NULL);
+	(void)sigaddset(&blocked, SIGTSTP);
 	(void)sigaction(SIGINT, &ignore, NULL);	/* whoever started us passes it on */
 	(void)sigaction(SIGPIPE, &ignore, NULL);
 	(void)sigprocmask(SIG_SETMASK, &blocked, NULL);
@@ -72,7 +81,12 @@ static bool await_first(struct screen *screen)
 	char byte;
 
 	while (!told_to_end) {
-		if (ppoll(from, ARRAY_SIZE(from), NULL, &screen->while_waiting) <= 0)
+		int ready = ppoll(from, ARRAY_SIZE(from), NULL, &screen->while_waiting);
+
+		if (told_to_stop)
+			(void)kill(getpid(), SIGSTOP);
+		told_to_stop = 0;
+		if (ready <= 0)
 			continue;
 		return !from[1].revents &&
 		       recv(from[0].fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 1;
@@ -196,6 +210,10 @@ static void wait_and_hear(struct screen *screen)
 static void show(struct screen *screen)
 {
 	while (!screen->quit && !screen->gone && !told_to_end) {
+		if (told_to_stop)
+			terminal_suspend();
+		told_to_stop = 0;
+		model_settle(screen->model);
 		view_draw(screen->model);
 		ask_for_names(screen);
 		if (screen_send(screen->options->feed, &screen->to_feed))

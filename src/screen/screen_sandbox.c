@@ -42,11 +42,12 @@ static int allow_terminal(scmp_filter_ctx filter)
 	return error;
 }
 
-/* ^Z: ncurses stops the whole foreground group, itself included. */
+/* ^Z: it stops itself. */
 static int allow_stop(scmp_filter_ctx filter)
 {
 	return seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(kill), 2,
-				SCMP_A0(SCMP_CMP_EQ, 0, 0), SCMP_A1(SCMP_CMP_EQ, SIGTSTP, 0));
+				SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)getpid(), 0),
+				SCMP_A1(SCMP_CMP_EQ, SIGSTOP, 0));
 }
 
 static int allow_memory(scmp_filter_ctx filter)

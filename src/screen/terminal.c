@@ -10,8 +10,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
+#include <signal.h>
 #include <string.h>
+#include <sys/ioctl.h>
 
 #include "src/screen/keys.h"
 #include "src/screen/view_put.h"
@@ -76,6 +77,17 @@ void terminal_close(void)
 {
 	(void)curs_set(1);
 	(void)endwin();
+}
+
+void terminal_suspend(void)
+{
+	struct winsize size;
+
+	terminal_close();
+	(void)kill(getpid(), SIGSTOP);
+	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_row && size.ws_col)
+		(void)resizeterm(size.ws_row, size.ws_col);
+	(void)clearok(stdscr, TRUE);
 }
 
 static uint32_t key_of(wint_t code)

@@ -28,6 +28,8 @@ void terminal_restore(const struct terminal_saved *saved);
 int terminal_open(bool color) _must_check_;
 /* And gives it back as it was. */
 void terminal_close(void);
+/* Gives it back, stops this process until SIGCONT, and takes it again as it is then. */
+void terminal_suspend(void);
 /* The next key that was pressed, never waiting; SCREEN_KEY_NONE: none. See keys.h. */
 uint32_t terminal_key(void);
 

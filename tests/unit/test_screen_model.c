@@ -197,6 +197,26 @@ static void filters_while_typing(void **state)
 	model_free(model);
 }
 
+/* A name that comes while a filter is on is let through, or sorted in, once all have come. */
+static void late_names_settle(void **state)
+{
+	struct model *model = new_model();
+
+	(void)state;
+	press(model, "/zeta");
+	assert_order(model, "");
+	assert_int_equal(name_site(model, 2, "zeta", ""), 0);
+	model_settle(model);
+	assert_order(model, "2");
+	keys_press(model, SCREEN_KEY_ESCAPE);
+	press(model, "<");
+	assert_order(model, "132");
+	assert_int_equal(name_site(model, 3, "aa", ""), 0);
+	model_settle(model);
+	assert_order(model, "312");
+	model_free(model);
+}
+
 static void types_utf8(void **state)
 {
 	struct model *model = new_model();
@@ -430,6 +450,7 @@ int main(void)
 		cmocka_unit_test(selection_stays_with_its_site),
 		cmocka_unit_test(moves_and_scrolls),
 		cmocka_unit_test(filters_while_typing),
+		cmocka_unit_test(late_names_settle),
 		cmocka_unit_test(types_utf8),
 		cmocka_unit_test(marks_a_moment),
 		cmocka_unit_test(pauses),
