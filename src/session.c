@@ -642,6 +642,8 @@ int session_run(const struct session_options *options, int socket)
 	s->ring_fd = -1;
 	keeper_link_init(&s->link, socket);
 	apart_withhold(socket);
+	if (options->screen)
+		apart_withhold(options->screen_socket);
 	session_leaks_init(&s->leaks, options, &s->view, &s->plan);
 	if (sandbox_enter() != 0) {
 		log_error("the analyst could not give up its privileges");

@@ -43,7 +43,7 @@ int feed_new(int socket, const struct feed_names *names, struct feed **ret)
 		return -ENOMEM;
 	feed->socket = socket;
 	feed->names = *names;
-	feed->received = feed->saving.file = -1;
+	feed->lost = feed->received = feed->saving.file = -1;
 	*ret = feed;
 	return 0;
 }
@@ -53,6 +53,7 @@ void feed_free(struct feed *feed)
 	if (!feed)
 		return;
 	cleanup_fd(&feed->socket);
+	cleanup_fd(&feed->lost);
 	cleanup_fd(&feed->received);
 	feed_saving_done(&feed->saving);
 	screen_outbox_done(&feed->out);
@@ -64,7 +65,8 @@ void feed_free(struct feed *feed)
 /* The session goes on without it: whoever started us sees it end, and decides. */
 static void lose_screen(struct feed *feed)
 {
-	cleanup_fd(&feed->socket);
+	(void)shutdown(feed->socket, SHUT_RDWR);
+	feed->lost = feed->socket;
 	feed->socket = -1;
 	feed_saving_done(&feed->saving);
 }

@@ -14,7 +14,8 @@ struct feed_saving {
 	double give_up;			/* CLOCK_MONOTONIC: then names may be missing */
 };
 struct feed {
-	int socket;			/* -1: the screen is gone */
+	int socket;			/* -1: the screen is gone, */
+	int lost;			/* and this was it: stays open, see apart_withhold */
 	struct feed_names names;
 	struct screen_outbox out;
 	struct screen_inbox in;

@@ -17,6 +17,7 @@
 #include <termios.h>
 
 #include "src/base/sanitized.h"
+#include "src/sandbox.h"
 
 static const int allowed[] = {
 	SCMP_SYS(brk), SCMP_SYS(clock_gettime), SCMP_SYS(clock_nanosleep), SCMP_SYS(close),
@@ -63,6 +64,9 @@ int screen_sandbox_enter(void)
 
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		return -errno;
+	error = sandbox_drop_capabilities();
+	if (error)
+		return error;
 	if (MEMATTACH_SANITIZED)	/* which has calls of its own to make */
 		return 0;
 	filter = seccomp_init(SCMP_ACT_ERRNO(EPERM));

@@ -17,6 +17,14 @@ begin() {
 	screen_children || fail "screen, keeper and analyst are not there"
 }
 
+# sandboxed: the screen's process can't do much
+sandboxed() {
+	for line in 'Seccomp:	2' 'NoNewPrivs:	1' 'CapEff:	0000000000000000' \
+		'CapPrm:	0000000000000000'; do
+		grep -qxF "$line" "/proc/$SCREEN/status" || fail "the screen: no $line"
+	done
+}
+
 # end STATUS PATTERN: what is on the terminal afterwards
 end() {
 	screen_end
@@ -35,6 +43,7 @@ victim_is_well() {
 }
 
 begin "q"
+sandboxed
 keys q
 end 0 'watched process'
 victim_is_well
