@@ -423,6 +423,11 @@ static void refuses_nonsense(void **state)
 	begin();
 	put(head, sizeof(head));
 	assert_int_equal(send(model, SCREEN_STACK), -EBADMSG);
+	begin();	/* a stack that breaks off within a frame */
+	put((uint32_t[]){ 1, 2, 0 }, sizeof(head));
+	put_text("function");
+	put("\xff", 1);
+	assert_int_equal(send(model, SCREEN_STACK), -EBADMSG);
 	begin();
 	put(head, 6);
 	assert_int_equal(send(model, SCREEN_NAMES), -EBADMSG);
