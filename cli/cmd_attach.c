@@ -12,12 +12,14 @@ static const char *const task_name[] = {
 };
 
 /* A live screen where one was not declined and can be drawn, else its plain lines. */
-static void choose_screen(struct session_options *options)
+static void choose_screen(struct cli_options *options)
 {
-	options->screen = options->screen && options->task == SESSION_WATCH &&
-			  options->duration < 0 && front_screen_is_possible();
-	if (options->screen)
-		options->plain = false;
+	struct session_options *session = &options->session;
+
+	session->screen = options->may_have_screen && session->task == SESSION_WATCH &&
+			  session->duration < 0 && front_screen_is_possible();
+	if (session->screen)
+		session->plain = false;
 }
 
 static int run(int argc, char **argv, enum session_task task, bool leaks)
@@ -41,7 +43,7 @@ static int run(int argc, char **argv, enum session_task task, bool leaks)
 		if (options.session.duration < 0)
 			options.session.duration = 0;
 	}
-	choose_screen(&options.session);
+	choose_screen(&options);
 	status = options_check_leaks(&options, options.session.leaks);
 	if (status != SESSION_OK)
 		return status;

@@ -25,6 +25,5 @@ int cmd_run(int argc, char **argv)
 	if (status != SESSION_OK)
 		return status;
 	options.session.task = SESSION_RUN;
-	options.session.screen = false;	/* the command has the terminal, too */
 	return front_run_command(options.operands, &options.session);
 }

@@ -341,7 +341,7 @@ static void complete(struct cli_options *o)
 	if (!s->ring_bytes)
 		s->ring_bytes = exact ? EXACT_RING : SAMPLED_RING;
 	if (s->duration < 0 && isatty(STDOUT_FILENO) && !s->json) {
-		s->screen = !s->plain;
+		o->may_have_screen = !s->plain;
 		s->plain = true;
 	}
 	s->color = isatty(STDOUT_FILENO) && !getenv("NO_COLOR");

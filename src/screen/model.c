@@ -223,7 +223,8 @@ static int take_saved(struct model *model, struct apart_reader *reader)
 		return -EBADMSG;
 	if (saved.error)
 		(void)snprintf(model->note, sizeof(model->note), "%s: %s", model->file,
-			       strerror(saved.error < 0 && saved.error > -4096 ? -saved.error : EIO));
+			       strerror(saved.error < 0 && saved.error > -4096 ?
+					-saved.error : EIO));
 	else
 		(void)snprintf(model->note, sizeof(model->note), "saved %u sites, %s, to %s",
 			       saved.sites, human_bytes((double)saved.bytes).text, model->file);
