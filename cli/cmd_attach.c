@@ -2,6 +2,7 @@
 /* cmd_attach.c - memattach -p PID, and leaks, check, cleanup -p PID. */
 #include "cli/commands.h"
 #include "cli/front.h"
+#include "cli/front_screen.h"
 #include "cli/options_view.h"
 #include "inject/ring_setup.h"
 #include "src/base/log.h"
@@ -9,6 +10,17 @@
 static const char *const task_name[] = {
 	[SESSION_WATCH] = "", [SESSION_CHECK] = "check ", [SESSION_CLEANUP] = "cleanup ",
 };
+
+/* A live screen where one was not declined and can be drawn, else its plain lines. */
+static void choose_screen(struct cli_options *options)
+{
+	struct session_options *session = &options->session;
+
+	session->screen = options->may_have_screen && session->task == SESSION_WATCH &&
+			  session->duration < 0 && front_screen_is_possible();
+	if (session->screen)
+		session->plain = false;
+}
 
 static int run(int argc, char **argv, enum session_task task, bool leaks)
 {
@@ -31,6 +43,7 @@ static int run(int argc, char **argv, enum session_task task, bool leaks)
 		if (options.session.duration < 0)
 			options.session.duration = 0;
 	}
+	choose_screen(&options);
 	status = options_check_leaks(&options, options.session.leaks);
 	if (status == SESSION_OK)
 		status = options_check_view(&options);

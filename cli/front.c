@@ -17,6 +17,7 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
+#include "cli/front_screen.h"
 #include "inject/keeper.h"
 #include "inject/launch.h"
 #include "inject/preflight.h"
@@ -83,14 +84,6 @@ static void ignore_stop_signals(void)
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-/* Nothing of what the keeper holds, now or when it starts a second analyst, is inherited. */
-static void close_all_but(int fd)
-{
-	if (fd > STDERR_FILENO + 1)
-		(void)close_range(STDERR_FILENO + 1, (unsigned int)fd - 1, 0);
-	(void)close_range((unsigned int)fd + 1, ~0u, 0);
-}
-
 /* Starts an analyst; the keeper's end of its socket, or -errno. */
 static int start_analyst(const struct analyst *a, const struct session_options *options,
 			 pid_t *ret_pid)
@@ -111,7 +104,8 @@ static int start_analyst(const struct analyst *a, const struct session_options *
 		struct target theirs = *a->target;
 
 		target_done(&theirs);	/* the analyst gets its own, weaker descriptors */
-		close_all_but(pair[1]);
+		/* nothing of what the keeper holds, now or at a second analyst's start */
+		close_others(pair[1], options->screen ? options->screen_socket : -1);
 		ignore_stop_signals();
 		_exit(session_run(options, pair[1]));
 	}
@@ -132,6 +126,7 @@ static struct session_options for_cleanup(const struct analyst *a, bool quiet)
 
 	cleanup.task = SESSION_CLEANUP;
 	cleanup.output = NULL;
+	cleanup.screen = false;
 	cleanup.quiet = quiet;
 	return cleanup;
 }
@@ -210,6 +205,8 @@ static int run_keeper(struct target *target, const struct session_options *optio
 			return SESSION_FAILED;	/* the front says why */
 	}
 	keeper.socket = start_analyst(&analyst, options, &analyst.pid);
+	if (options->screen)	/* who holds it there is seen to end here */
+		(void)close(options->screen_socket);
 	if (keeper.socket < 0) {
 		log_error("can't start the analyst: %s", strerror(-keeper.socket));
 		return SESSION_FAILED;
@@ -222,8 +219,9 @@ static int run_keeper(struct target *target, const struct session_options *optio
 	return error ? SESSION_FAILED : exit_status_of(&result, analyst.pid);
 }
 
+/* screen: NULL, or what the keeper is not to draw over. */
 static pid_t start_keeper(struct target *target, const struct session_options *options,
-			  const struct program *program)
+			  const struct program *program, struct front_screen *screen)
 {
 	pid_t parent = getpid(), pid;
 
@@ -231,6 +229,8 @@ static pid_t start_keeper(struct target *target, const struct session_options *o
 	if (pid != 0)
 		return pid;
 	(void)setsid();
+	if (screen)
+		front_screen_forked(screen);
 	(void)signal(SIGXFSZ, SIG_IGN);		/* a limit of file sizes is an error like others */
 	(void)prctl(PR_SET_PDEATHSIG, SIGTERM);
 	if (getppid() != parent)
@@ -274,19 +274,44 @@ static int attend(pid_t keeper, pid_t target, const sigset_t *set)
 	}
 }
 
-int front_run(struct target *target, const struct session_options *options)
+static int run(struct target *target, const struct session_options *options,
+	       struct front_screen *screen, const sigset_t *set)
 {
 	pid_t keeper, pid = target->ref.pid;
-	sigset_t set;
 
-	block_signals(&set);
-	keeper = start_keeper(target, options, NULL);
+	keeper = start_keeper(target, options, NULL, screen);
 	target_done(target);
 	if (keeper < 0) {
 		log_error("can't start the keeper: %s", strerror(errno));
 		return SESSION_FAILED;
 	}
-	return attend(keeper, pid, &set);
+	return screen ? keeper_ended(pid, front_screen_attend(screen, keeper, set)) :
+			attend(keeper, pid, set);
+}
+
+static int run_with_screen(struct target *target, const struct session_options *options,
+			   const sigset_t *set)
+{
+	struct session_options with = *options;
+	struct front_screen screen;
+	int error = front_screen_start(&screen, target->ref.pid, options->color);
+
+	if (error) {
+		log_error("can't start the live screen: %s; use --plain", strerror(-error));
+		target_done(target);
+		return SESSION_FAILED;
+	}
+	with.screen_socket = screen.feed;
+	return run(target, &with, &screen, set);
+}
+
+int front_run(struct target *target, const struct session_options *options)
+{
+	sigset_t set;
+
+	block_signals(&set);
+	return options->screen ? run_with_screen(target, options, &set) :
+				 run(target, options, NULL, &set);
 }
 
 /* The child's side: waits at the gate, then becomes the command. */
@@ -339,7 +364,7 @@ int front_run_command(char **command, const struct session_options *options)
 
 	block_signals(&set);
 	error = start_program(command, &program);
-	keeper = error ? -1 : start_keeper(&target, options, &program);
+	keeper = error ? -1 : start_keeper(&target, options, &program, NULL);
 	cleanup_fd(&program.gate);
 	if (keeper < 0) {
 		log_error("can't start %s: %s", command[0], strerror(error ? -error : errno));

@@ -351,8 +351,10 @@ static void complete(struct cli_options *o)
 		s->block = exact && !s->trace;
 	if (!s->ring_bytes)
 		s->ring_bytes = exact ? EXACT_RING : SAMPLED_RING;
-	if (s->duration < 0 && isatty(STDOUT_FILENO) && !s->json)
+	if (s->duration < 0 && isatty(STDOUT_FILENO) && !s->json) {
+		o->may_have_screen = !s->plain;
 		s->plain = true;
+	}
 	s->color = isatty(STDOUT_FILENO) && !getenv("NO_COLOR");
 	s->view_options.filter.kind = s->track == ALLOCATOR_TRACK_MALLOC ? VIEW_KIND_MALLOC :
 				      s->track == ALLOCATOR_TRACK_MMAP ? VIEW_KIND_MMAP :

@@ -10,6 +10,7 @@
 struct cli_options {
 	struct session_options session;
 	pid_t pid;		/* -p, 0: not given */
+	bool may_have_screen;	/* a terminal's user did not ask for anything else */
 	bool overflow_given;	/* --on-overflow */
 	bool view_shaped;	/* options of a view were given */
 	bool track_given;	/* --track */

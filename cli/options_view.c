@@ -159,8 +159,9 @@ int options_check_view(const struct cli_options *o)
 				      s->view_options.metric == VIEW_TEMPORARY));
 
 	if (o->view_shaped && !s->view) {
-		log_error("--by, --depth, --site and the like shape a view: they go with "
-			  "--view=NAME, or with `memattach report FILE VIEW`");
+		log_error("--by, --depth, --site and the like shape a view or a log of calls: "
+			  "they go with --view=NAME, `memattach report FILE VIEW` or "
+			  "`memattach trace`");
 		return SESSION_USAGE;
 	}
 	if (temporary && s->mode == SNAPSHOT_SAMPLED) {

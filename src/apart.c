@@ -29,6 +29,7 @@
 #include "src/base/sanitized.h"
 
 #define MAX_TEXT	(16u << 10)
+#define MAX_WITHHELD	8u
 #define MAX_DEATHS	16u
 #define QUESTION_US	1000u		/* an ordinary one takes less; what is more is spent */
 #define SPEND_US	60000000u
@@ -51,7 +52,8 @@ struct apart {
 	bool late;		/* an answer is still to come, which nobody wants any more */
 };
 
-static int withheld = -1;	/* of this process */
+static int withheld[MAX_WITHHELD];	/* of this process */
+static unsigned int withheld_count;
 
 /* ---- what is said ---- */
 
@@ -180,7 +182,10 @@ static uint64_t cpu_us(void)
 
 void apart_withhold(int fd)
 {
-	withheld = fd;
+	if (fd < 0)
+		withheld_count = 0;
+	else if (withheld_count < MAX_WITHHELD)
+		withheld[withheld_count++] = fd;
 }
 
 /* Its end is told by its status alone. */
@@ -193,8 +198,8 @@ static void become_child(void)
 	int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
 	sigset_t empty;
 
-	if (withheld >= 0)
-		(void)close(withheld);
+	for (unsigned int i = 0; i < withheld_count; i++)
+		(void)close(withheld[i]);
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 	(void)setrlimit(RLIMIT_CORE, &none);
 	if (!MEMATTACH_SANITIZED)	/* its handlers are to speak */

@@ -48,7 +48,10 @@ struct apart_work {
 	unsigned int seconds;	/* of processor time that one question may take */
 };
 
-/* No child from now on has this descriptor: through it, one could do what this process can. */
+/*
+ * No child from now on has this descriptor: through it, one could do what this process can. Of up
+ * to 8 of them, which stay open as long as children are made; -1: of none any more.
+ */
 void apart_withhold(int fd);
 
 struct apart;

@@ -88,18 +88,22 @@ struct live_thread *live_thread(struct live *live, uint64_t name, uint64_t now)
 {
 	uint64_t at;
 
-	if (live->thread_count && live->last_name == name)
+	if (live->thread_count && live->last_name == name) {
+		live->thread[live->last_thread].last = now;
 		return &live->thread[live->last_thread];
+	}
 	if (!hashmap_get(&live->thread_index, name, &at)) {
 		if (live->thread_count == MAX_THREADS)
 			return &live->thread[MAX_THREADS - 1u];
 		at = live->thread_count;
 		if (threads_reserve(live) < 0 || hashmap_put(&live->thread_index, name, at) < 0)
 			return NULL;
-		live->thread[live->thread_count++] = (struct live_thread){ .seen = now };
+		live->thread[live->thread_count++] = (struct live_thread){ .seen = now,
+									   .pointer = name };
 	}
 	live->last_name = name;
 	live->last_thread = (uint32_t)at;
+	live->thread[at].last = now;
 	return &live->thread[at];
 }
 
@@ -156,16 +160,16 @@ struct site_change live_change(const struct block *block)
 }
 
 /* Books the end of a block that is already off its address. thread: who ended it, or NULL. */
-static void block_end(struct live *live, uint32_t at, uint64_t time,
-		      const struct live_thread *thread)
+static void block_end(struct live *live, uint32_t at, uint64_t time, struct live_thread *thread)
 {
 	struct block *block = &live->block[at];
 	struct site_change change = live_change(block);
+	bool own = thread == &live->thread[block->thread];
 
 	change.time = time;
-	change.temporary = live->every_alloc && thread &&
-			   thread == &live->thread[block->thread] &&
-			   thread->serial == block->serial;
+	change.temporary = live->every_alloc && thread && own && thread->serial == block->serial;
+	if (thread)
+		estimate_add(own ? &thread->freed : &thread->freed_others, &change.term);
 	sites_release(live->sites, sites_find(live->sites, block->site), &change);
 	live->live_count--;
 	live_release(live, at);
@@ -198,7 +202,7 @@ static void live_mark(struct live *live, const struct freed_block *block)
 
 /* The end of a block that is off its address, or about to be marked there. */
 static void block_free(struct live *live, uint32_t at, const struct freed_event *by, bool mark,
-		       const struct live_thread *thread)
+		       struct live_thread *thread)
 {
 	const struct block *block = &live->block[at];
 	struct freed_block freed = {
@@ -294,6 +298,7 @@ static int apply_alloc(struct live *live, struct live_thread *thread, const stru
 	change.thread = (uint32_t)(thread - live->thread);
 	change.untracked = event->flags & RING_F_UNTRACKED;
 	sites_alloc(live->sites, site, &change);
+	estimate_add(&thread->alloc, &change.term);
 	live->events.alloc++;
 	if (change.untracked) {
 		live->complete = false;	/* its free will look like that of no block */
@@ -477,6 +482,19 @@ void live_finish(struct live *live)
 uint64_t live_count(const struct live *live)
 {
 	return live->live_count;
+}
+
+struct live_thread_figures live_thread_figures(const struct live *live, uint32_t number)
+{
+	const struct live_thread *thread = &live->thread[number];
+	uint64_t others = estimate_count(&thread->freed_others);
+
+	return (struct live_thread_figures){
+		.pointer = thread->pointer, .last = thread->last,
+		.alloc_count = estimate_count(&thread->alloc),
+		.alloc_bytes = estimate_bytes(&thread->alloc),
+		.free_count = estimate_count(&thread->freed) + others, .freed_others = others,
+	};
 }
 
 uint32_t live_threads(const struct live *live)

@@ -109,6 +109,16 @@ void live_settle(struct live *live, uint64_t now);
 void live_finish(struct live *live);
 uint64_t live_count(const struct live *live);
 uint32_t live_threads(const struct live *live);
+/* What a thread did with blocks, scaled; threads whose pointer was the same are one. */
+struct live_thread_figures {
+	uint64_t pointer;		/* names it: its thread pointer */
+	uint64_t last;			/* TSC of its last event */
+	uint64_t alloc_count, alloc_bytes;
+	uint64_t free_count;		/* of blocks that were seen allocated, */
+	uint64_t freed_others;		/* by another thread */
+};
+/* By its small number. pre: number < live_threads(live). */
+struct live_thread_figures live_thread_figures(const struct live *live, uint32_t number);
 /* Every live malloc-family block, in no particular order. */
 void live_each(const struct live *live,
 	       void (*each)(void *context, const struct live_block *block), void *context);

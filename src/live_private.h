@@ -37,6 +37,8 @@ struct live_thread {
 	uint64_t seen;			/* TSC of its first event, */
 	uint64_t first;			/* and of the first of the malloc family; 0: none */
 	uint64_t serial;		/* allocations so far */
+	uint64_t pointer, last;		/* its name; TSC of its last event */
+	struct estimate alloc, freed, freed_others;	/* freed: its own blocks */
 	bool pending;			/* a realloc was announced */
 	uint32_t pending_block;		/* NO_BLOCK: not one we know */
 	struct unknown_free announced;	/* its old block's end */

@@ -26,7 +26,7 @@
 
 #define ADDRESS_SPACE (6ull << 30)
 
-static int drop_capabilities(void)
+int sandbox_drop_capabilities(void)
 {
 	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
 	struct __user_cap_data_struct none[2];
@@ -144,6 +144,6 @@ int sandbox_enter(void)
 
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		return -errno;
-	error = drop_capabilities();
+	error = sandbox_drop_capabilities();
 	return error ? error : install_filter() ?: install_ioctl_filter();
 }

@@ -11,5 +11,7 @@
  * hostile may be read.
  */
 int sandbox_enter(void) _must_check_;
+/* The first part of that, for a process with a filter of its own. 0 or -errno. */
+int sandbox_drop_capabilities(void) _must_check_;
 
 #endif

@@ -308,8 +308,13 @@ static int keep_watching(struct session *s)
 			error = keeper_link_poll(&s->link, 0);
 		if (!error && pause)
 			reader_wait(s->watch.reader, pause);
+		session_report_turn(&s->report, &s->watch);
 		if (s->options->duration >= 0 && now() - begin >= s->options->duration)
 			break;
+		if (session_report_leaks_wanted(&s->report)) {
+			s->watch.options.leaks = true;
+			break;
+		}
 		if (!error && now() >= next) {
 			error = end_interval(s);
 			next += s->options->interval;
@@ -492,7 +497,7 @@ static void attach_and_watch(struct session *s)
 	note_status(s, true);
 	if (!error)
 		(void)keep_watching(s);
-	if (!error && s->options->leaks && !s->link.target_gone)
+	if (!error && s->watch.options.leaks && !s->link.target_gone)
 		session_picture_take(s, &s->watch);
 out:
 	if (s->state >= STATE_LOADED || s->link.target_gone)
@@ -637,6 +642,8 @@ int session_run(const struct session_options *options, int socket)
 	s->ring_fd = -1;
 	keeper_link_init(&s->link, socket);
 	apart_withhold(socket);
+	if (options->screen)
+		apart_withhold(options->screen_socket);
 	session_leaks_init(&s->leaks, options, &s->view, &s->plan);
 	if (sandbox_enter() != 0) {
 		log_error("the analyst could not give up its privileges");

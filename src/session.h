@@ -42,6 +42,8 @@ struct session_options {
 	struct view_options view_options;
 	bool leaks_alone;		/* of the report the leaks only; with leaks */
 	bool plain;			/* reprint the top sites each interval */
+	bool screen;			/* show them on a live screen, which is */
+	int screen_socket;		/* at the other end of this */
 	bool color;
 	bool block;			/* --on-overflow=block */
 	bool free_stacks;		/* --frees=stacks */

@@ -19,6 +19,7 @@
 #include "src/version.h"
 
 #define NAMES_SECONDS 1	/* after five without being emptied the keeper takes us for hung */
+#define BUSY_BACKLOG 0.1
 #define LIVES_STEP 1.1	/* from one look at all live blocks to the next: a tenth of the session */
 
 static double clock_seconds(clockid_t clock)
@@ -40,6 +41,9 @@ int session_report_open(struct session_report *r, const struct session_options *
 	error = symbolizer_new(view->modules, &r->symbolizer);
 	if (!error)
 		error = session_names_new(view->modules, r->symbolizer, &r->names);
+	if (!error && options->screen)
+		error = feed_new(options->screen_socket,
+				 &(struct feed_names){ r->symbolizer, r->names }, &r->feed);
 	if (error || !options->output || options->trace ||
 	    (options->task != SESSION_WATCH && options->task != SESSION_RUN))
 		return error;
@@ -52,9 +56,22 @@ int session_report_open(struct session_report *r, const struct session_options *
 	return error ? -ENOTDIR : 0;
 }
 
+/* The live screen comes up now, and not earlier: it covers what was said until here. */
+static void begin_screen(struct session_report *r)
+{
+	const struct snapshot_target target = {
+		.pid = r->view->hello.pid, .exe = (char *)(uintptr_t)r->view->hello.exe,
+		.cmdline = (char *)(uintptr_t)r->view->hello.cmdline,
+	};
+
+	feed_begin(r->feed, &target, VERSION_TEXT);
+}
+
 void session_report_begin(struct session_report *r, const struct watch *watch)
 {
 	(void)watch;
+	if (r->feed)
+		begin_screen(r);
 	r->begin_time = clock_seconds(CLOCK_REALTIME);
 	r->begin = clock_seconds(CLOCK_MONOTONIC);
 }
@@ -62,6 +79,20 @@ void session_report_begin(struct session_report *r, const struct watch *watch)
 void session_report_watched(struct session_report *r)
 {
 	r->end = clock_seconds(CLOCK_MONOTONIC);
+	if (r->feed)
+		feed_end(r->feed);
+}
+
+bool session_report_leaks_wanted(const struct session_report *r)
+{
+	return r->feed && feed_wants_leaks(r->feed);
+}
+
+void session_report_turn(struct session_report *r, const struct watch *watch)
+{
+	if (r->feed)
+		feed_turn(r->feed, watch->sites, watch->stacks,
+			  reader_backlog(watch->reader) > BUSY_BACKLOG);
 }
 
 void session_report_stops(struct session_report *r, bool attach, uint64_t us, uint32_t threads)
@@ -243,7 +274,7 @@ static void show_progress(struct session_report *r, const struct snapshot *snaps
 	struct human live = human_bytes((double)snapshot->totals.live_bytes);
 	struct human count = human_count((double)snapshot->totals.alloc_count);
 
-	if (r->options->plain || !isatty(STDERR_FILENO))
+	if (r->options->plain || r->options->screen || !isatty(STDERR_FILENO))
 		return;
 	fprintf(stderr, "\rmemattach: %.0f s, %s allocations, %s live \033[K",
 		snapshot->session.duration, count.text, live.text);
@@ -257,6 +288,17 @@ static void end_progress(struct session_report *r)
 	r->progress = false;
 }
 
+static void show(struct session_report *r, const struct snapshot *snapshot,
+		 const struct watch *watch)
+{
+	const struct feed_figures figures = {
+		.snapshot = snapshot, .interval = r->options->interval, .live = watch->live,
+		.ticks = &watch->ticks, .memory = &r->view->reader,
+	};
+
+	feed_show(r->feed, &figures);
+}
+
 int session_report_interval(struct session_report *r, struct watch *watch)
 {
 	struct snapshot *snapshot;
@@ -267,6 +309,8 @@ int session_report_interval(struct session_report *r, struct watch *watch)
 		return error;
 	record(r, snapshot, watch);
 	show_progress(r, snapshot);
+	if (r->feed)
+		show(r, snapshot, watch);
 	input = input_for(r, snapshot, watch);
 	if (r->options->plain && !r->options->json) {
 		session_names_until(r->names, clock_seconds(CLOCK_MONOTONIC) + NAMES_SECONDS);
@@ -274,7 +318,10 @@ int session_report_interval(struct session_report *r, struct watch *watch)
 		(void)fflush(stdout);
 		session_names_until(r->names, 0);
 	}
-	snapshot_free(snapshot);
+	if (r->feed && feed_wants_snapshot(r->feed))
+		feed_save(r->feed, snapshot);
+	else
+		snapshot_free(snapshot);
 	return 0;
 }
 
@@ -374,6 +421,8 @@ void session_report_write(struct session_report *r, struct watch *watch, int *ex
 	struct report_input input = input_for(r, snapshot, watch);
 	int error;
 
+	if (r->feed)
+		feed_await_end(r->feed);
 	snapshot->session.detached = r->detached;
 	snapshot->session.attach_stop_us_max = r->attach_stop_us;
 	snapshot->session.detach_stop_us_max = r->detach_stop_us;
@@ -398,6 +447,7 @@ void session_report_write(struct session_report *r, struct watch *watch, int *ex
 
 void session_report_close(struct session_report *r)
 {
+	feed_free(r->feed);
 	if (r->recording)
 		(void)recording_close(r->recording);
 	site_lives_free(r->lives);

@@ -4,6 +4,7 @@
 #define MEMATTACH_SESSION_REPORT_H
 
 #include "src/recording.h"
+#include "src/screen/feed.h"
 #include "src/session.h"
 #include "src/session_leaks.h"
 #include "src/session_names.h"
@@ -16,6 +17,7 @@ struct session_report {
 	const struct hook_plan *plan;
 	struct symbolizer *symbolizer;
 	struct session_names *names;
+	struct feed *feed;	/* to the live screen; NULL: there is none */
 	struct recording *recording;
 	bool recording_failed;
 	bool progress;		/* a progress line stands on stderr */
@@ -45,6 +47,10 @@ int session_report_open(struct session_report *report, const struct session_opti
 void session_report_begin(struct session_report *report, const struct watch *watch);
 /* Watching is over: durations end here. */
 void session_report_watched(struct session_report *report);
+/* Every few milliseconds while watching: what the live screen asks for. */
+void session_report_turn(struct session_report *report, const struct watch *watch);
+/* True: the user pressed the key for a search for leaks, which ends the watching. */
+bool session_report_leaks_wanted(const struct session_report *report);
 /* At the end of an interval: the recording's next snapshot, the reprinted top sites. 0 or -ENOMEM.
  */
 int session_report_interval(struct session_report *report, struct watch *watch) _must_check_;

@@ -85,6 +85,21 @@ protoc-c or zlib is missing (packages protobuf-c-compiler, zlib1g-dev)])])
 	AM_CONDITIONAL([HAVE_PPROF], [test "$have_pprof" = yes])
 ])
 
+# MEMATTACH_WITH_NCURSES
+# The live screen: HAVE_NCURSES (conditional), NCURSES_CFLAGS, NCURSES_LIBS, $have_ncurses.
+AC_DEFUN([MEMATTACH_WITH_NCURSES], [
+	AC_ARG_WITH([ncurses],
+		[AS_HELP_STRING([--with-ncurses],
+			[a live screen on terminals @<:@auto@:>@])],
+		[], [with_ncurses=auto])
+	have_ncurses=no
+	AS_IF([test "$with_ncurses" != no],
+		[PKG_CHECK_MODULES([NCURSES], [ncursesw >= 6.1], [have_ncurses=yes], [:])])
+	AS_IF([test "$with_ncurses$have_ncurses" = yesno],
+		[AC_MSG_ERROR([--with-ncurses: ncursesw is missing (package libncurses-dev)])])
+	AM_CONDITIONAL([HAVE_NCURSES], [test "$have_ncurses" = yes])
+])
+
 # MEMATTACH_LIST_LIBRARIES
 # One line that names the libraries and their versions, for the summary and for --version.
 AC_DEFUN([MEMATTACH_LIST_LIBRARIES], [
@@ -95,5 +110,7 @@ AC_DEFUN([MEMATTACH_LIST_LIBRARIES], [
 	done
 	built_with="${built_with}Zydis"
 	AS_IF([test "$have_libiberty" = yes], [built_with="$built_with, libiberty"])
+	AS_IF([test "$have_ncurses" = yes],
+		[built_with="$built_with, ncursesw `$PKG_CONFIG --modversion ncursesw`"])
 	AC_DEFINE_UNQUOTED([MEMATTACH_BUILT_WITH], ["$built_with"], [libraries, for --version])
 ])

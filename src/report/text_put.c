@@ -56,8 +56,7 @@ size_t text_shown(const struct report_options *options, size_t count)
 	return top < count ? top : count;
 }
 
-/* A module's name without its folders. */
-static const char *base_name(const char *path)
+const char *text_base_name(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 
@@ -72,7 +71,7 @@ char *text_frame_title(const struct symbol_frame *symbol, const struct frame *fr
 	if (symbol->function)
 		err = asprintf(&text, "%s", symbol->function);
 	else if (symbol->module[0])
-		err = asprintf(&text, "%s+0x%llx", base_name(symbol->module),
+		err = asprintf(&text, "%s+0x%llx", text_base_name(symbol->module),
 			       (unsigned long long)symbol->offset);
 	else if (frame->module)
 		err = asprintf(&text, "module %u+0x%llx", frame->module,
@@ -86,7 +85,7 @@ char *text_frame_title(const struct symbol_frame *symbol, const struct frame *fr
 
 void text_put_location(FILE *out, const struct symbol_frame *symbol)
 {
-	text_put_printable(out, symbol->file ? symbol->file : base_name(symbol->module));
+	text_put_printable(out, symbol->file ? symbol->file : text_base_name(symbol->module));
 	if (symbol->file && symbol->line)
 		fprintf(out, ":%u", symbol->line);
 	if (symbol->file && symbol->line && symbol->column)

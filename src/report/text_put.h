@@ -22,6 +22,8 @@ void text_put_blocks(FILE *out, uint64_t bytes, uint64_t count);
 size_t text_shown(const struct report_options *options, size_t count);
 /* The function, or what is known instead. To be freed; NULL: out of memory. */
 char *text_frame_title(const struct symbol_frame *symbol, const struct frame *frame);
+/* A path without its folders: a part of it. */
+const char *text_base_name(const char *path);
 /* file:line:column, or the module without its folders. */
 void text_put_location(FILE *out, const struct symbol_frame *symbol);
 /* A line of a stack. */

@@ -6,6 +6,10 @@
 . "$(dirname "$0")/lib.sh"
 needs jq python3
 
+begun_or_over() {
+	is_gone "$ATTACH" || "$TOOLS/ringwatch" "$VICTIM" armed 100 >"$WORK/ringwatch"
+}
+
 # broken PATTERN ARGUMENTS: as soon as the victim calls, trace ARGUMENTS ends with that message.
 # Its output is $SINK.
 broken() {
@@ -18,7 +22,8 @@ broken() {
 	ATTACH=$!
 	STARTED="$ATTACH $STARTED"
 	[ -z "${READER:-}" ] || eval "$READER"
-	attach_await "$VICTIM"
+	# where it can't write its first line it may be over before anybody sees it begin
+	await 20 begun_or_over || fail "hooks are not armed"
 	tell traced b
 	attach_wait
 	expect "$STATUS" 6 "exit status ($*)"

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * feed.h - the analyst's side of the live screen: figures each interval, names as they become
+ * known, snapshots into files that it is given. Nothing here waits for the screen.
+ */
+#ifndef MEMATTACH_SCREEN_FEED_H
+#define MEMATTACH_SCREEN_FEED_H
+
+#include "src/base/elf_image.h"
+#include "src/session_names.h"
+#include "src/snapshot.h"
+#include "src/symbolize.h"
+
+/* Where names come from. Borrowed. */
+struct feed_names {
+	struct symbolizer *symbolizer;
+	struct session_names *names;
+};
+
+struct feed;
+/* socket (taken) leads to the screen. 0 or -ENOMEM. */
+int feed_new(int socket, const struct feed_names *names, struct feed **ret) _must_check_;
+void feed_free(struct feed *feed);
+/* Who is watched. */
+void feed_begin(struct feed *feed, const struct snapshot_target *target, const char *version);
+/*
+ * Does what is to be done for the screen between two looks at the rings, in two milliseconds or so:
+ * sends, hears, finds names. busy: the rings fill up; names are found now and then only.
+ */
+void feed_turn(struct feed *feed, const struct sites *sites, const struct stacks *stacks,
+	       bool busy);
+/* What the figures are made of. Borrowed. */
+struct feed_figures {
+	const struct snapshot *snapshot;
+	double interval;		/* seconds */
+	const struct live *live;	/* threads */
+	const struct ticks *ticks;
+	const struct elf_reader *memory;	/* of the target: says the threads' ids */
+};
+/* The figures of an interval. Left out when the screen has not even taken the last ones. */
+void feed_show(struct feed *feed, const struct feed_figures *figures);
+/* True: the user wants a snapshot in a file; feed_save takes it over then. */
+bool feed_wants_snapshot(const struct feed *feed);
+void feed_save(struct feed *feed, struct snapshot *snapshot_take);
+/* True: the user wants the session to end with a search for leaks. */
+bool feed_wants_leaks(const struct feed *feed);
+/* Nothing more comes: the screen leaves the terminal. */
+void feed_end(struct feed *feed);
+/* Until it has done so; two seconds at the most. pre: feed_end, and the target was left. */
+void feed_await_end(struct feed *feed);
+
+#endif

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * view.c - one picture: header, list, stack, last line.
+ *
+ * Everything is drawn anew each time into ncurses' memory; ncurses sends what differs from what
+ * the terminal shows, which is little: that is what makes it bearable over a slow line.
+ */
+#include "src/screen/view.h"
+
+#include <string.h>
+
+#include "src/report/human.h"
+#include "src/screen/keys.h"
+#include "src/screen/view_put.h"
+
+#include <ncurses.h>
+
+#define STACK_SHARE	3	/* of what is left for lists, the stack gets one part of so many */
+#define STACK_LEAST	5
+#define LIST_LEAST	4
+
+static const char hints[] =
+	"? help  / filter  <> sort  p pause  m mark  d diff  t threads  s save  q detach";
+
+static void put_frame(const struct model_name *frame, int y)
+{
+	int taken = view_put(y, 3, COLS - 3, VIEW_NAME,
+			     frame->function[0] ? frame->function : "?");
+
+	(void)view_put(y, taken < 40 ? 45 : taken + 5, COLS, VIEW_DIM, frame->place);
+}
+
+/* An estimate's interval stands where there is room for it: at the selected site only. */
+static void put_interval(const struct model *model, int y)
+{
+	const struct screen_site *site;
+	char text[80];
+
+	if (model->sites.selected >= model->row_count)
+		return;
+	site = &model->site[model->row[model->sites.selected]];
+	if (site->live_low >= site->live_high)
+		return;
+	(void)snprintf(text, sizeof(text), "95 %%: %s to %s live ",
+		       human_bytes((double)site->live_low).text,
+		       human_bytes((double)site->live_high).text);
+	view_put_right(y, COLS / 2, COLS - COLS / 2, VIEW_BAR, text);
+}
+
+static void put_stack(const struct model *model, int y, int end)
+{
+	uint32_t id = model->sites.selected_id;
+	uint32_t i = model->stack_top;
+
+	view_fill(y, VIEW_BAR);
+	if (!id) {
+		(void)view_put(y, 1, COLS, VIEW_BAR, "stack");
+		return;
+	}
+	(void)view_putf(y++, 1, COLS, VIEW_BAR, "stack of the selected site%s",
+			model->stack_site == id && model->stack_left_out ? " (cut)" : "");
+	put_interval(model, y - 1);
+	if (model->stack_site != id) {
+		(void)view_put(y, 3, COLS, VIEW_DIM, "...");
+		return;
+	}
+	for (; i < model->stack_count && y < end; i++)
+		put_frame(&model->stack[i], y++);
+	if (model->stack_count == 0)
+		(void)view_put(y, 3, COLS, VIEW_DIM, "unknown");
+	else if (i < model->stack_count)
+		view_put_right(end - 1, COLS - 20, 19, VIEW_BAR, " ] more ");
+}
+
+static void put_help(int y, int end)
+{
+	struct key_help line;
+
+	(void)view_put(y++, 1, COLS, VIEW_BOLD, "Keys");
+	for (size_t i = 0; (line = keys_help(i)).keys && y < end; i++, y++) {
+		(void)view_put(y, 3, 14, VIEW_NAME, line.keys);
+		(void)view_put(y, 17, COLS - 17, VIEW_PLAIN, line.text);
+	}
+}
+
+/* What is shown of what there is. */
+static void put_count(const struct model *model, int y)
+{
+	const struct screen_state *state = &model->state;
+	char text[MODEL_FILTER_BYTES + 100];
+
+	if (model->view == MODEL_THREADS)
+		(void)snprintf(text, sizeof(text), " %u threads", state->threads_total);
+	else if (model->filter[0])
+		(void)snprintf(text, sizeof(text), " %u of %s sites with %s", model->row_count,
+			       human_exact(state->sites_total).text, model->filter);
+	else
+		(void)snprintf(text, sizeof(text), " %s sites",
+			       human_exact(state->sites_total).text);
+	view_put_right(y, COLS / 2, COLS - COLS / 2, VIEW_DIM, text);
+}
+
+static void put_last_line(const struct model *model, int y)
+{
+	(void)curs_set(model->typing);
+	if (model->typing) {
+		int x = view_putf(y, 0, COLS / 2, VIEW_BOLD, "/%s", model->filter);
+
+		put_count(model, y);
+		(void)move(y, x);
+		return;
+	}
+	if (model->note[0])
+		(void)view_put(y, 0, COLS, VIEW_WARN, model->note);
+	else if (model->filter[0] || COLS >= 120)
+		put_count(model, y);
+	if (!model->note[0])
+		(void)view_put(y, 0, model->filter[0] ? COLS / 2 : COLS, VIEW_DIM, hints);
+}
+
+static void put_sites(struct model *model, int y, int end)
+{
+	int room = end - y, stack = room / STACK_SHARE + 1;
+
+	if (stack < STACK_LEAST)
+		stack = STACK_LEAST;
+	if (!model->show_stack || room - stack < LIST_LEAST)
+		stack = 0;
+	(void)view_sites(model, y, end - stack);
+	if (stack)
+		put_stack(model, end - stack, end);
+}
+
+void view_draw(struct model *model)
+{
+	int end = LINES - 1, y;
+
+	(void)erase();
+	if (!model->has_state) {
+		(void)view_putf(0, 0, COLS, VIEW_BOLD, "memattach: watching process %d ...",
+				model->pid);
+		(void)refresh();
+		return;
+	}
+	if (model->view == MODEL_HELP) {
+		put_help(0, end);
+		put_last_line(model, end);
+		(void)refresh();
+		return;
+	}
+	y = view_header(model, 0);
+	if (model->view == MODEL_THREADS)
+		(void)view_threads(model, y, end);
+	else
+		put_sites(model, y, end);
+	put_last_line(model, end);
+	(void)refresh();
+}
