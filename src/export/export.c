@@ -28,6 +28,8 @@ static const struct export_format table[] = {
 	  .write = export_heaptrack },
 	{ "json", "the snapshot document, as report --json", .write = export_json },
 	{ "csv", "a row a site: spreadsheets, data frames", .write = export_csv },
+	{ "html", "a page for browsers, in one file: charts, flame graph, tables",
+	  .write = export_html },
 	{ "svg", "a picture: flame graph", .write = export_flame_svg },
 	{ "svg-timeline", "a picture: live bytes and RSS over time",
 	  .write = export_timeline_svg },

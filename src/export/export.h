@@ -37,6 +37,7 @@ int export_callgrind(FILE *out, const struct export_input *input);
 int export_heaptrack(FILE *out, const struct export_input *input);
 int export_json(FILE *out, const struct export_input *input);
 int export_csv(FILE *out, const struct export_input *input);
+int export_html(FILE *out, const struct export_input *input);
 int export_flame_svg(FILE *out, const struct export_input *input);
 int export_timeline_svg(FILE *out, const struct export_input *input);
 

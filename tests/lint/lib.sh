@@ -20,7 +20,8 @@ files_in() {
 	shift
 	for pattern in "$@"; do
 		for folder in $folders; do
-			[ ! -d "$folder" ] || find "$folder" -type f -name "$pattern"
+			[ -d "$folder" ] || continue
+			find "$folder" -name node_modules -prune -o -type f -name "$pattern" -print
 		done
 	done | sort -u
 }

@@ -113,6 +113,11 @@ catches listed 'tests/unit/test_lost.c: not listed'
 add docs/LOST.md 'text'
 catches listed 'docs/LOST.md: not listed'
 
+mkdir -p packaging/html/src
+echo 'x' | tee packaging/html/src/main.js packaging/html/build.mjs packaging/html/package.json \
+	packaging/html/package-lock.json >packaging/html/report.html
+catches html_bundle 'report.html: not made of the present sources'
+
 echo 'int x;' >src/sites.c
 catches style 'src/sites.c:1: no SPDX'
 add src/sites.c 'int x; '

@@ -55,6 +55,7 @@ LC_ALL=C
 export LC_ALL
 folders='src inject cli tests packaging'
 for file in $(files_in "$folders" '*.c' '*.h' '*.S' '*.lds' '*.cc' '*.cpp' '*.sh' '*.py' '*.m4' \
+	'*.js' '*.mjs' '*.css' \
 	Makefile.am sources.am install-missing '*.service.in' | grep -v '^packaging/m4/ax_') \
 	configure.ac Makefile.am GNUmakefile bootstrap .ci/run; do
 	[ -f "$file" ] || { problem "$file: missing"; continue; }
