@@ -60,6 +60,7 @@ struct recording_content {
 	struct block_list *blocks;	/* NULL: as lives, or it has no end */
 	struct trend *trend;		/* of snapshot->site[i]'s live bytes; NULL as above */
 	uint64_t looks;			/* snapshots that trend rests on */
+	char warning[128];		/* what is damaged and left out, for people; "": nothing */
 	struct recording_names *own;	/* what names refers to */
 };
 /*
@@ -68,6 +69,16 @@ struct recording_content {
  * before its first interval, -errno.
  */
 int recording_read(const char *path, struct recording_content *ret) _must_check_;
+/*
+ * The same, of "FILE" or of a moment of it, "FILE@120s", "@2m", "@50%", "@peak", "@end": totals and
+ * sites as of the last snapshot until then for which sites are known, whose time becomes the
+ * session's duration (session.recorded_seconds is that of all of it). What is known of the end
+ * only is not there: leaks, lives, trend, histogram; of sites, samples are in proportion and
+ * threads those of the end. A file that exists under the whole name is meant as such.
+ * Also -EINVAL no moment, -ERANGE the recording ends before it, -EOPNOTSUPP it was made without
+ * figures of moments.
+ */
+int recording_read_at(const char *name, struct recording_content *ret) _must_check_;
 void recording_content_done(struct recording_content *content);
 /* Of a recorded module (frame.module), in hexadecimal; "" where it has none or is not known. */
 const char *recording_build_id(const struct recording_content *content, uint32_t module);

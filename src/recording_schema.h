@@ -60,6 +60,7 @@
 	" at_peak_count INTEGER, size_low INTEGER, size_high INTEGER);" \
 	"CREATE TABLE snapshot_sites(snapshot INTEGER, site INTEGER, live_count INTEGER," \
 	" live_bytes INTEGER, alloc_count INTEGER, alloc_bytes INTEGER, free_count INTEGER," \
+	" below INTEGER, above INTEGER, peak_live_bytes INTEGER, temporary_count INTEGER," \
 	" PRIMARY KEY(snapshot, site)) WITHOUT ROWID;" \
 	"CREATE TABLE site_lives(site INTEGER PRIMARY KEY, time REAL, freed TEXT," \
 	" longest REAL, living TEXT, oldest REAL);" \

@@ -19,7 +19,7 @@
 #include "src/base/hashmap.h"
 
 #define GIVE_UP_MOST	4u	/* snapshots, for each that comes */
-#define FIGURES		5u
+#define FIGURES		5u	/* that make a row; the others follow from them */
 
 struct figures {
 	uint64_t value[FIGURES];
@@ -52,7 +52,8 @@ int recording_series_new(sqlite3 *db, struct recording_series **ret)
 	if (err == 0)
 		series->db = db;
 	if (err == 0)
-		err = recording_db_prepare(db, "snapshot_sites", 2 + FIGURES, &series->put);
+		err = recording_db_prepare(db, "snapshot_sites", RECORDING_SERIES_COLUMNS,
+					   &series->put);
 	if (err == 0)
 		err = prepare(db, "UPDATE OR IGNORE snapshot_sites SET snapshot = ?2 "
 				  "WHERE snapshot = ?1", &series->move);
@@ -95,6 +96,11 @@ static int reach(struct recording_series *series, uint32_t site)
 	return 0;
 }
 
+static uint64_t apart(uint64_t high, uint64_t low)
+{
+	return high > low ? high - low : 0;	/* rounding */
+}
+
 static int put_site(struct recording_series *series, uint64_t id, const struct snapshot_site *s)
 {
 	const struct figures now = { { s->live_count, s->live_bytes, s->alloc_count,
@@ -102,6 +108,9 @@ static int put_site(struct recording_series *series, uint64_t id, const struct s
 	const struct cell cell[] = {
 		CELL_I(id), CELL_I(s->id), CELL_I(s->live_count), CELL_I(s->live_bytes),
 		CELL_I(s->alloc_count), CELL_I(s->alloc_bytes), CELL_I(s->free_count),
+		CELL_I(apart(s->live_bytes, s->live_bytes_low)),
+		CELL_I(apart(s->live_bytes_high, s->live_bytes)),
+		CELL_I(s->peak_live_bytes), CELL_I(s->temporary_count),
 	};
 	int err = reach(series, s->id);
 

@@ -14,6 +14,7 @@
 #define RECORDING_SERIES_ROWS	100000u
 #define RECORDING_SERIES_LEAST	16u
 #define RECORDING_SERIES_MOST	512u	/* snapshots that have rows */
+#define RECORDING_SERIES_COLUMNS 11u	/* of the table; older ones have fewer */
 
 struct recording_series;
 /* db: borrowed, with the table. 0 or -errno. */

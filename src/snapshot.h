@@ -2,9 +2,8 @@
 /*
  * snapshot.h - one immutable picture of a session: all that a report needs.
  *
- * A snapshot owns everything it points to; it does not change, and outlives
- * the live tables it was taken from. Figures are estimates already scaled to
- * the truth and rounded; bytes, blocks, seconds.
+ * It owns everything it points to, and outlives the live tables it was taken from.
+ * Figures are estimates already scaled to the truth and rounded; bytes, blocks, seconds.
  */
 #ifndef MEMATTACH_SNAPSHOT_H
 #define MEMATTACH_SNAPSHOT_H
@@ -27,6 +26,7 @@ enum snapshot_detached {
 const char *snapshot_mode_name(enum snapshot_mode mode);
 const char *snapshot_loader_name(enum snapshot_loader loader);
 const char *snapshot_detached_name(enum snapshot_detached detached);
+const char *snapshot_kind_name(enum site_kind kind);
 struct snapshot_allocator {
 	char *name, *version, *module;
 	size_t hooked_count;
@@ -62,6 +62,7 @@ struct snapshot_session {
 	enum snapshot_loader loader;
 	double begin_time;		/* seconds since 1970 */
 	double duration;		/* seconds watched */
+	double recorded_seconds;	/* of the recording of which this is a moment; 0: of none */
 	uint64_t sample_interval_bytes;	/* present mean; 0: every event */
 	double overhead_percent;	/* measured; negative: not measured */
 	uint64_t attach_stop_us_max, detach_stop_us_max;

@@ -163,7 +163,11 @@ static void put_header(FILE *out, const struct report_input *input)
 	for (size_t i = 0; i < snapshot->target.allocator_count; i++)
 		put_allocator(out, &snapshot->target.allocator[i]);
 	text_put_label(out, "watched");
-	fprintf(out, "%s\n", human_seconds(snapshot->session.duration).text);
+	fputs(human_seconds(snapshot->session.duration).text, out);
+	if (snapshot->session.recorded_seconds > 0)
+		fprintf(out, ", a moment of %s that were recorded",
+			human_seconds(snapshot->session.recorded_seconds).text);
+	fputc('\n', out);
 	put_precision(out, input);
 	put_losses(out, input);
 	put_stack_quality(out, &snapshot->session);
