@@ -31,6 +31,7 @@ static const char help_text[] =
 	"                            recordings, moments of them (FILE@120s), JSON documents\n"
 	"memattach export FILE --to=FORMAT [-o OUT]   a recording for pprof, heaptrack, ms_print,\n"
 	"                            flame graphs, ...; --to=help lists the formats\n"
+	"memattach symbolize FILE [--search=FOLDER]...   find names that a recording lacks\n"
 	"memattach --version | --help\n"
 	"\n"
 	"Exit status: 0 done, 1 leaks found, 2 wrong usage, 3 refused (nothing touched),\n"
@@ -64,6 +65,7 @@ static const struct {
 	{ "report", cmd_report },
 	{ "diff", cmd_diff },
 	{ "export", cmd_export },
+	{ "symbolize", cmd_symbolize },
 	{ "--help", print_help },
 	{ "-h", print_help },
 	{ "help", print_help },

@@ -23,7 +23,7 @@ enum {
 	OPT_LEAKS = 256, OPT_JSON, OPT_TOP, OPT_EXACT, OPT_SAMPLE, OPT_INTERVAL, OPT_LOADER,
 	OPT_TRACK, OPT_PLAIN, OPT_OVERFLOW, OPT_SEED, OPT_RING, OPT_SNAPSHOT, OPT_ROOTS,
 	OPT_TRACE_TO, OPT_SUPPRESSIONS, OPT_SHOW_BYTES, OPT_FREES, OPT_ACCESS, OPT_HISTORY,
-	OPT_FUNCTION, OPT_TO,
+	OPT_FUNCTION, OPT_TO, OPT_SEARCH,
 };
 #define SAMPLED_RING (8ull << 20)
 #define EXACT_RING (32ull << 20)
@@ -55,6 +55,7 @@ static const struct option long_options[] = {
 	{ "history", required_argument, NULL, OPT_HISTORY },
 	{ "function", required_argument, NULL, OPT_FUNCTION },
 	{ "to", required_argument, NULL, OPT_TO },
+	{ "search", required_argument, NULL, OPT_SEARCH },
 	OPTIONS_VIEW_ROWS,
 	{ NULL, 0, NULL, 0 },
 };
@@ -266,6 +267,16 @@ static int add_suppressions(struct cli_options *o, const char *path)
 	return error ? SESSION_USAGE : SESSION_OK;
 }
 
+static int add_search(struct cli_options *o, const char *folder)
+{
+	if (o->searches == CLI_MAX_SEARCH) {
+		log_error("--search: %u folders at the most", CLI_MAX_SEARCH);
+		return SESSION_USAGE;
+	}
+	o->search[o->searches++] = folder;
+	return SESSION_OK;
+}
+
 static int set_top(struct cli_options *o, const char *value)
 {
 	uint64_t top;
@@ -315,6 +326,7 @@ static int set_value(struct cli_options *o, int option, const char *value)
 	case OPT_SUPPRESSIONS: return add_suppressions(o, value);
 	case OPT_SHOW_BYTES: return set_show_bytes(o, value);
 	case OPT_ACCESS: return set_access(o, value);
+	case OPT_SEARCH: return add_search(o, value);
 	case OPT_HISTORY: s->history = value; return SESSION_OK;
 	case OPT_SIZE: case OPT_SITE: case OPT_THREAD: case OPT_MODULE:
 		return s->trace ? set_filter(o, option, value) :

@@ -202,6 +202,18 @@ int recording_db_query(sqlite3 *db, const char *sql, uint64_t id,
 	return recording_db_errno(db, result);
 }
 
+int recording_db_open_to_change(const char *path, sqlite3 **ret)
+{
+	int err;
+
+	if (access(path, R_OK | W_OK) < 0)
+		return -errno;
+	err = recording_db_errno(NULL, sqlite3_open_v2(path, ret, SQLITE_OPEN_READWRITE, NULL));
+	if (*ret)
+		sqlite3_limit(*ret, SQLITE_LIMIT_LENGTH, MAX_VALUE_BYTES);
+	return err ? err : recording_db_run(*ret, "PRAGMA trusted_schema=OFF");
+}
+
 static int count_row(void *context, struct row *row)
 {
 	int *count = context;

@@ -39,6 +39,8 @@ int recording_db_put(sqlite3_stmt *statement, const struct cell *cell, unsigned 
  * any case.
  */
 int recording_db_open(const char *path, sqlite3 **ret) _must_check_;
+/* The same to be changed: it may be forged, but is to be there. */
+int recording_db_open_to_change(const char *path, sqlite3 **ret) _must_check_;
 /*
  * Is it a recording, and one in which nothing runs by itself? 0, -EBADMSG no, -EPROTONOSUPPORT made
  * by a newer memattach, -ENOMEM.
