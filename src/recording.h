@@ -22,6 +22,12 @@ struct recording;
  */
 int recording_open(const char *path, struct recording **ret) _must_check_;
 /*
+ * From now on the file keeps below bytes (RECORDING_LIMIT_LEAST at least; its log comes on top
+ * while it is written): old snapshots are given up, the report says how many. What there is no room
+ * for even then fails as on a full disk. 0 or -errno.
+ */
+int recording_set_limit(struct recording *recording, uint64_t bytes) _must_check_;
+/*
  * Writes the interval that snapshot ends: its figures, sites that changed, stacks
  * and frames not yet known. modules gives their files' names. 0; -ENOSPC the disk
  * is full; -errno. After an error the file keeps the intervals before, later calls

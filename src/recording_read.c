@@ -125,6 +125,8 @@ static int read_session(void *context, struct row *row)
 	snapshot->complete = row_bool(row);
 	snapshot->has_leaks = row_bool(row);
 	snapshot->site_peaks = true;	/* unless some site's are not */
+	session->max_recording = row_uint(row);
+	session->given_up = row_uint(row);
 	return session->version ? 0 : -ENOMEM;
 }
 
@@ -161,6 +163,7 @@ static int read_totals(void *context, struct row *row)
 	m->peak_live_bytes = row_uint(row);
 	m->allocator_live_bytes = row_uint(row);
 	m->unmap_unknown_bytes = row_uint(row);
+	reading->snapshot->reason = (enum snapshot_reason)row_uint32(row, SNAPSHOT_SIGNAL);
 	return 0;
 }
 

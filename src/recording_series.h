@@ -29,6 +29,13 @@ int recording_series_add(struct recording_series *series, uint64_t id,
 			 const struct snapshot *snapshot) _must_check_;
 
 /*
+ * Within the caller's transaction: gives up the snapshot that is missed least, totals and all, and
+ * the totals of those between its neighbours. The first, the last, the highest and (while there are
+ * others) those asked for by a signal stay. 1 and how many; 0 there is none; -errno.
+ */
+int recording_series_give_up(struct recording_series *series, uint64_t *ret_count) _must_check_;
+
+/*
  * The levels of live bytes of snapshot->site[i] over the session in (*ret)[i], to be judged
  * with *ret_looks; the caller frees it. NULL: the recording has none. 0, -EBADMSG, -ENOMEM.
  */

@@ -112,6 +112,10 @@ static void put_session(struct emit *emit, const struct snapshot *snapshot)
 	emit_text(emit, "loader", snapshot_loader_name(session->loader));
 	emit_real(emit, "begin_time", session->begin_time);
 	emit_real(emit, "duration", session->duration);
+	if (session->max_recording)
+		emit_uint(emit, "max_recording_bytes", session->max_recording);
+	if (session->given_up)
+		emit_uint(emit, "snapshots_given_up", session->given_up);
 	if (session->recorded_seconds > 0)	/* only of a moment */
 		emit_real(emit, "recorded_seconds", session->recorded_seconds);
 	emit_uint(emit, "sample_interval_bytes", session->sample_interval_bytes);
