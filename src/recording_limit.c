@@ -3,8 +3,9 @@
  * recording_limit.c - see recording_limit.h.
  *
  * SQLite never gives pages back to the file system while it writes, but uses those again that were
- * freed: so what counts is pages in use, and the file ends at max_page_count. A sixteenth
- * is for the log, which is folded in that often.
+ * freed: so what counts is pages in use, and the file ends at max_page_count. The log is
+ * folded in when it has a sixteenth of that; not for less than 64 pages, as that waits for the
+ * disk.
  * What is given up here are totals, too, unlike what recording_series.c does by itself.
  */
 #include "src/recording_limit.h"
@@ -13,7 +14,7 @@
 #include <stdio.h>
 
 #define LOG_SHARE	16u
-#define LOG_LEAST	8u	/* pages */
+#define LOG_LEAST	64u	/* pages */
 #define AT_ONCE		32u	/* snapshots for each that comes: the writer is not to stop long */
 
 static int read_number(void *context, struct row *row)
@@ -43,7 +44,7 @@ int recording_limit_begin(const struct recording_limit *limit, sqlite3 *db)
 	/* these return a row each, which recording_db_run leaves alone */
 	(void)snprintf(sql, sizeof(sql), "PRAGMA max_page_count=%llu; "
 		       "PRAGMA wal_autocheckpoint=%llu; PRAGMA journal_size_limit=%llu",
-		       (unsigned long long)(limit->bytes / page - log), (unsigned long long)log,
+		       (unsigned long long)(limit->bytes / page), (unsigned long long)log,
 		       (unsigned long long)(log * page));
 	return recording_db_run(db, sql);
 }

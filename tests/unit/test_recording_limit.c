@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <sys/stat.h>
+#include <time.h>
 
 #include "src/recording_limit.h"
 #include "tests/unit/sample_recording.h"
@@ -63,7 +64,7 @@ static void add_second(struct recording *recording, struct sample *sample, uint6
 	sample_must(recording_add(recording, snapshot, sample->stacks, NULL));
 	snapshot_free(snapshot);
 	assert_in_range(size_of(""), 0, LIMIT);
-	assert_in_range(size_of("") + size_of("-wal"), 0, LIMIT + LIMIT / 4);
+	assert_in_range(size_of("") + size_of("-wal"), 0, LIMIT + LIMIT / 2);
 }
 
 static void keeps_below(void **state)
@@ -168,6 +169,46 @@ static void ends_where_nothing_can_go(void **state)
 	sample_done(&sample);
 }
 
+/*
+ * An hour of a program with 5,000 sites and twice as many frames, all of which change more often
+ * than is kept, without a limit: under 10 MB, as the documentation says.
+ */
+static void an_hour_is_small(void **state)
+{
+	enum { MANY = 5000, HOUR = 3600, BUSY = 15 };
+	static uint32_t stack[MANY];
+	struct recording *recording = NULL;
+	struct recording_content content;
+	struct sample sample;
+	clock_t begin;
+
+	(void)state;
+	sample_init(&sample, true);
+	for (uint32_t i = 0; i < MANY; i++)
+		stack[i] = sample_stack(&sample, 100 + i * 2, 8, 0);
+	sample_must(recording_open(sample_path, &recording));
+	for (uint64_t second = 0; second < HOUR; second++) {
+		bool busy = second < BUSY || second >= HOUR - BUSY;
+
+		for (uint64_t i = 0; i < (busy ? MANY : 3); i++)
+			sample_alloc(&sample, 0x10000000 + (second * MANY + i) * 64, 48, 0,
+				     stack[i]);
+		sample.now = 1000 + (second + 1) * 60000000000ull;
+		sample_add(recording, &sample);
+	}
+	assert_int_equal(recording_symbolize(recording, &names), 0);
+	assert_int_equal(recording_close(recording), 0);
+	assert_in_range(size_of(""), 1 << 20, 10000000);
+	begin = clock();
+	assert_int_equal(recording_read(sample_path, &content), 0);
+	print_message("an hour, 5,000 sites: %llu bytes, read in %.2f s of processor time\n",
+		      (unsigned long long)size_of(""), (double)(clock() - begin) / CLOCKS_PER_SEC);
+	assert_int_equal(content.snapshot->site_count, MANY);
+	assert_int_equal(content.looks, HOUR);
+	recording_content_done(&content);
+	sample_done(&sample);
+}
+
 int main(void)
 {
 #define IN_FOLDER(test) \
@@ -176,6 +217,7 @@ int main(void)
 		IN_FOLDER(keeps_below),
 		IN_FOLDER(quiet_ones_too),
 		IN_FOLDER(ends_where_nothing_can_go),
+		IN_FOLDER(an_hour_is_small),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
