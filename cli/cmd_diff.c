@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cmd_diff.c - memattach diff OLD.json NEW.json: what is new, grew, shrank, is gone.
+ * cmd_diff.c - memattach diff OLD NEW: what is new, grew, shrank, is gone. Each is a recording, a
+ * moment of one (FILE@120s) or a JSON document.
  *
  * Status 1 where definitely lost memory is new or more: a test can rely on it. Options may
  * stand behind the files, as people type them; the other commands stop at the first operand.
@@ -9,8 +10,10 @@
 #include <string.h>
 
 #include "cli/commands.h"
+#include "cli/open_recording.h"
 #include "cli/options.h"
 #include "src/base/log.h"
+#include "src/recording_diff.h"
 #include "src/report/diff_write.h"
 
 struct request {
@@ -22,7 +25,8 @@ struct request {
 
 static int usage(void)
 {
-	log_error("usage: memattach diff OLD.json NEW.json [--json] [--top N]");
+	log_error("usage: memattach diff OLD NEW [--json] [--top N], each a recording, a moment of "
+		  "one (FILE@120s) or a JSON document");
 	return SESSION_USAGE;
 }
 
@@ -53,25 +57,80 @@ static int parse_request(int argc, char **argv, struct request *ret)
 	return ret->paths == DIFF_SIDES ? SESSION_OK : usage();
 }
 
-static int compare(struct diff *diff, const struct request *request)
+/* A side that is a recording, and what is read of it. */
+struct source {
+	bool is_recording;
+	struct recording_content content;
+};
+
+static int read_document(struct diff *diff, enum diff_side side, const char *path)
 {
 	char problem[DIFF_PROBLEM_BYTES];
-	int error;
 
-	for (int side = 0; side < DIFF_SIDES; side++) {
-		if (diff_read(diff, (enum diff_side)side, request->path[side], problem) == 0)
-			continue;
-		log_error("%s", problem);
-		return SESSION_USAGE;
+	if (diff_read(diff, side, path, problem) == 0)
+		return SESSION_OK;
+	log_error("%s", problem);
+	return SESSION_USAGE;
+}
+
+static int open_sources(struct diff *diff, const struct request *request,
+			struct source source[DIFF_SIDES])
+{
+	int status = SESSION_OK;
+
+	for (int side = 0; side < DIFF_SIDES && status == SESSION_OK; side++) {
+		bool is_recording = recording_diff_is(request->path[side]);
+
+		status = is_recording ? open_recording(request->path[side], &source[side].content) :
+			 read_document(diff, (enum diff_side)side, request->path[side]);
+		source[side].is_recording = is_recording && status == SESSION_OK;
 	}
-	error = diff_compare(diff);
+	return status;
+}
+
+/* Recordings know each other's files only once both are there. */
+static int add_recordings(struct diff *diff, const struct source source[DIFF_SIDES])
+{
+	int error = 0;
+
+	for (int side = 0; side < DIFF_SIDES && !error; side++) {
+		const struct source *other = &source[DIFF_NEW - side];
+
+		if (source[side].is_recording)
+			error = recording_diff_add(diff, (enum diff_side)side,
+						   &source[side].content,
+						   other->is_recording ? &other->content : NULL);
+	}
+	return error;
+}
+
+static int print(struct diff *diff, const struct request *request)
+{
+	int error = diff_compare(diff);
+
 	if (!error)
 		error = request->json ? diff_write_json(stdout, diff, &request->options) :
 			diff_write_text(stdout, diff, &request->options);
-	if (!error)
-		return diff->lost_grew ? SESSION_LEAKS : SESSION_OK;
-	log_error("can't write the comparison: %s", strerror(-error));
-	return SESSION_FAILED;
+	return error;
+}
+
+static int compare(struct diff *diff, const struct request *request)
+{
+	struct source source[DIFF_SIDES] = { { .is_recording = false } };
+	int status = open_sources(diff, request, source), error = 0;
+
+	if (status == SESSION_OK)
+		error = add_recordings(diff, source);
+	if (status == SESSION_OK && !error)
+		error = print(diff, request);
+	for (int side = 0; side < DIFF_SIDES; side++)
+		if (source[side].is_recording)
+			recording_content_done(&source[side].content);
+	if (error) {
+		log_error("can't write the comparison: %s", strerror(-error));
+		return SESSION_FAILED;
+	}
+	return status == SESSION_OK && diff->lost_grew ? SESSION_LEAKS : status;
 }
 
 int cmd_diff(int argc, char **argv)

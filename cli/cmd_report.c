@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "cli/commands.h"
+#include "cli/open_recording.h"
 #include "cli/options_view.h"
 #include "src/base/log.h"
 #include "src/recording_suspects.h"
@@ -21,8 +22,8 @@ struct request {
 
 static int usage(void)
 {
-	log_error("usage: memattach report FILE [VIEW] [--json] [--top N]; views: %s, leaks",
-		  options_view_names());
+	log_error("usage: memattach report FILE[@MOMENT] [VIEW] [--json] [--top N]; views: %s, "
+		  "leaks", options_view_names());
 	return SESSION_USAGE;
 }
 
@@ -66,15 +67,6 @@ static int parse_request(int argc, char **argv, struct request *ret)
 	return status == SESSION_OK ? options_check_view(options) : status;
 }
 
-static int explain(const char *path, int error)
-{
-	char text[512];
-
-	recording_explain(path, error, text, sizeof(text));
-	log_error("%s", text);
-	return SESSION_USAGE;
-}
-
 /* What the view leaks shows. */
 static int find_leaks(struct recording_content *content, const char *path)
 {
@@ -82,9 +74,14 @@ static int find_leaks(struct recording_content *content, const char *path)
 
 	if (content->leaks)
 		return SESSION_OK;
+	if (content->snapshot->session.recorded_seconds > 0) {
+		log_error("%s: leaks are judged at the end of a recording; leave out the moment",
+			  path);
+		return SESSION_USAGE;
+	}
 	if (!content->lives) {
-		log_error("%s holds no lifetimes of blocks to find leaks by: it was made by an "
-			  "older memattach", path);
+		log_error("%s holds no lifetimes of blocks to find leaks by: it is damaged, "
+			  "or was made by an older memattach", path);
 		return SESSION_USAGE;
 	}
 	error = recording_suspects(content, &content->leaks);
@@ -141,13 +138,12 @@ int cmd_report(int argc, char **argv)
 {
 	struct request request = { .path = NULL };
 	struct recording_content content;
-	int status = parse_request(argc, argv, &request), error;
+	int status = parse_request(argc, argv, &request);
 
+	if (status == SESSION_OK)
+		status = open_recording(request.path, &content);
 	if (status != SESSION_OK)
 		return status;
-	error = recording_read(request.path, &content);
-	if (error)
-		return explain(request.path, error);
 	if (request.leaks)
 		status = find_leaks(&content, request.path);
 	if (status == SESSION_OK)

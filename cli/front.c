@@ -238,13 +238,16 @@ static pid_t start_keeper(struct target *target, const struct session_options *o
 	_exit(run_keeper(target, options, program, parent));
 }
 
-static void block_signals(sigset_t *set)
+/* SIGUSR1 is ours only with --snapshot-on=SIGUSR1. */
+static void block_signals(const struct session_options *options, sigset_t *set)
 {
 	(void)sigemptyset(set);
 	(void)sigaddset(set, SIGINT);
 	(void)sigaddset(set, SIGTERM);
 	(void)sigaddset(set, SIGHUP);
 	(void)sigaddset(set, SIGCHLD);
+	if (options->snapshot_on.signal)
+		(void)sigaddset(set, SIGUSR1);
 	(void)sigprocmask(SIG_BLOCK, set, NULL);
 }
 
@@ -268,7 +271,7 @@ static int attend(pid_t keeper, pid_t target, const sigset_t *set)
 		int signal = sigwaitinfo(set, NULL);
 
 		if (signal != SIGCHLD && signal > 0)
-			(void)kill(keeper, SIGTERM);
+			(void)kill(keeper, signal == SIGUSR1 ? SIGUSR1 : SIGTERM);
 		if (waitpid(keeper, &status, WNOHANG) == keeper)
 			return keeper_ended(target, status);
 	}
@@ -309,7 +312,7 @@ int front_run(struct target *target, const struct session_options *options)
 {
 	sigset_t set;
 
-	block_signals(&set);
+	block_signals(options, &set);
 	return options->screen ? run_with_screen(target, options, &set) :
 				 run(target, options, NULL, &set);
 }
@@ -362,7 +365,7 @@ int front_run_command(char **command, const struct session_options *options)
 	sigset_t set;
 	pid_t keeper;
 
-	block_signals(&set);
+	block_signals(options, &set);
 	error = start_program(command, &program);
 	keeper = error ? -1 : start_keeper(&target, options, &program, NULL);
 	cleanup_fd(&program.gate);

@@ -23,13 +23,15 @@ static const char help_text[] =
 	"                            one line a call; also trace [options] -- COMMAND [ARGS...]\n"
 	"memattach check -p PID      what would be done or refused, and why; touches nothing\n"
 	"memattach cleanup -p PID    finish a detach that a killed memattach left\n"
-	"memattach report FILE [VIEW]   print a recording again, or one view of it: overview,\n"
+	"memattach report FILE[@120s] [VIEW]   print a recording again, or one view: overview,\n"
 	"                            hotspots, tree, flame, histogram, timeline, temporary, peak,\n"
 	"                            lifetimes, blocks, filter, source, leaks [--json] [--top N]\n"
 	"                            (--view=VIEW: the same straight from -p)\n"
-	"memattach diff OLD.json NEW.json   what is new, grew, shrank, is gone [--json] [--top N]\n"
+	"memattach diff OLD NEW      what is new, grew, shrank, is gone [--json] [--top N];\n"
+	"                            recordings, moments of them (FILE@120s), JSON documents\n"
 	"memattach export FILE --to=FORMAT [-o OUT]   a recording for pprof, heaptrack, ms_print,\n"
 	"                            flame graphs, ...; --to=help lists the formats\n"
+	"memattach symbolize FILE [--search=FOLDER]...   find names that a recording lacks\n"
 	"memattach --version | --help\n"
 	"\n"
 	"Exit status: 0 done, 1 leaks found, 2 wrong usage, 3 refused (nothing touched),\n"
@@ -63,6 +65,7 @@ static const struct {
 	{ "report", cmd_report },
 	{ "diff", cmd_diff },
 	{ "export", cmd_export },
+	{ "symbolize", cmd_symbolize },
 	{ "--help", print_help },
 	{ "-h", print_help },
 	{ "help", print_help },

@@ -18,12 +18,13 @@
 #include "src/leak/contents.h"
 #include "src/leak/roots.h"
 #include "src/leak/suppressions.h"
+#include "src/recording_limit.h"
 
 enum {
 	OPT_LEAKS = 256, OPT_JSON, OPT_TOP, OPT_EXACT, OPT_SAMPLE, OPT_INTERVAL, OPT_LOADER,
 	OPT_TRACK, OPT_PLAIN, OPT_OVERFLOW, OPT_SEED, OPT_RING, OPT_SNAPSHOT, OPT_ROOTS,
 	OPT_TRACE_TO, OPT_SUPPRESSIONS, OPT_SHOW_BYTES, OPT_FREES, OPT_ACCESS, OPT_HISTORY,
-	OPT_FUNCTION, OPT_TO,
+	OPT_FUNCTION, OPT_TO, OPT_SEARCH, OPT_SNAPSHOT_ON, OPT_MAX_RECORDING,
 };
 #define SAMPLED_RING (8ull << 20)
 #define EXACT_RING (32ull << 20)
@@ -55,6 +56,9 @@ static const struct option long_options[] = {
 	{ "history", required_argument, NULL, OPT_HISTORY },
 	{ "function", required_argument, NULL, OPT_FUNCTION },
 	{ "to", required_argument, NULL, OPT_TO },
+	{ "search", required_argument, NULL, OPT_SEARCH },
+	{ "snapshot-on", required_argument, NULL, OPT_SNAPSHOT_ON },
+	{ "max-recording", required_argument, NULL, OPT_MAX_RECORDING },
 	OPTIONS_VIEW_ROWS,
 	{ NULL, 0, NULL, 0 },
 };
@@ -266,6 +270,52 @@ static int add_suppressions(struct cli_options *o, const char *path)
 	return error ? SESSION_USAGE : SESSION_OK;
 }
 
+/* One of a list. */
+static int add_trigger(struct snapshot_triggers *to, const char *text)
+{
+	if (strcmp(text, "peak") == 0)
+		to->peak = true;
+	else if (strcasecmp(text, "SIGUSR1") == 0 || strcasecmp(text, "USR1") == 0)
+		to->signal = true;
+	else if (text[0] == '+')
+		return read_size(text + 1, &to->growth) || !to->growth;
+	else
+		return read_size(text, &to->allocated) || !to->allocated;
+	return 0;
+}
+
+static int set_snapshot_on(struct cli_options *o, const char *value)
+{
+	_cleanup_free_ char *list = strdup(value);
+	char *rest = list, *text;
+
+	while (rest && (text = strsep(&rest, ",")))
+		if (add_trigger(&o->session.snapshot_on, text))
+			return bad("--snapshot-on", value, "a list of 64M (so much was allocated), "
+				   "+10M (so much more lives), peak, SIGUSR1");
+	return SESSION_OK;
+}
+
+static int set_max_recording(struct cli_options *o, const char *value)
+{
+	uint64_t bytes;
+
+	if (read_size(value, &bytes) || bytes < RECORDING_LIMIT_LEAST || bytes > 1ull << 50)
+		return bad("--max-recording", value, "a number of bytes from 256K");
+	o->session.max_recording = bytes;
+	return SESSION_OK;
+}
+
+static int add_search(struct cli_options *o, const char *folder)
+{
+	if (o->searches == CLI_MAX_SEARCH) {
+		log_error("--search: %u folders at the most", CLI_MAX_SEARCH);
+		return SESSION_USAGE;
+	}
+	o->search[o->searches++] = folder;
+	return SESSION_OK;
+}
+
 static int set_top(struct cli_options *o, const char *value)
 {
 	uint64_t top;
@@ -315,6 +365,9 @@ static int set_value(struct cli_options *o, int option, const char *value)
 	case OPT_SUPPRESSIONS: return add_suppressions(o, value);
 	case OPT_SHOW_BYTES: return set_show_bytes(o, value);
 	case OPT_ACCESS: return set_access(o, value);
+	case OPT_SNAPSHOT_ON: return set_snapshot_on(o, value);
+	case OPT_MAX_RECORDING: return set_max_recording(o, value);
+	case OPT_SEARCH: return add_search(o, value);
 	case OPT_HISTORY: s->history = value; return SESSION_OK;
 	case OPT_SIZE: case OPT_SITE: case OPT_THREAD: case OPT_MODULE:
 		return s->trace ? set_filter(o, option, value) :
@@ -380,6 +433,19 @@ int options_check_leaks(const struct cli_options *options, bool leaks)
 	return SESSION_USAGE;
 }
 
+/* What is about a recording goes with one. */
+static int check_recording(const struct session_options *s)
+{
+	const struct snapshot_triggers *on = &s->snapshot_on;
+	bool asked = s->max_recording || on->allocated || on->growth || on->peak || on->signal;
+
+	if (!asked || (s->output && !s->trace))
+		return SESSION_OK;
+	log_error("%s goes with a recording: -o FILE",
+		  s->max_recording ? "--max-recording" : "--snapshot-on");
+	return SESSION_USAGE;
+}
+
 static int check_trace(const struct cli_options *options)
 {
 	const struct session_options *s = &options->session;
@@ -428,6 +494,8 @@ int options_parse_more(int argc, char **argv, struct cli_options *ret)
 		log_error("--frees=stacks keeps the stack of every free: it goes with --exact");
 		return SESSION_USAGE;
 	}
+	if (status == SESSION_OK)
+		status = check_recording(&ret->session);
 	if (status == SESSION_OK)
 		status = check_trace(ret);
 	if (status == SESSION_OK && ret->session.trace)

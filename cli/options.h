@@ -7,8 +7,12 @@
 
 #include "src/session.h"
 
+#define CLI_MAX_SEARCH 16u
+
 struct cli_options {
 	struct session_options session;
+	const char *search[CLI_MAX_SEARCH];	/* --search */
+	size_t searches;
 	pid_t pid;		/* -p, 0: not given */
 	bool may_have_screen;	/* a terminal's user did not ask for anything else */
 	bool overflow_given;	/* --on-overflow */

@@ -284,7 +284,10 @@ static void read_signals(struct keeper *k)
 	struct signalfd_siginfo info;
 
 	while (read(k->signals, &info, sizeof(info)) == (ssize_t)sizeof(info))
-		k->stop_wanted = k->picture_unwanted = k->access_unwanted = true;
+		if (info.ssi_signo == SIGUSR1)
+			k->snapshot_wanted = true;
+		else
+			k->stop_wanted = k->picture_unwanted = k->access_unwanted = true;
 }
 
 /* After exec the old address space is gone: what we had in there went with it. */
@@ -333,6 +336,10 @@ static int tick(struct keeper *k)
 	if (!error && k->stop_wanted && !k->stop_noted) {
 		k->stop_noted = true;
 		error = note(k, PROTO_NOTE_STOP, 0);
+	}
+	if (!error && k->snapshot_wanted) {
+		k->snapshot_wanted = false;
+		error = note(k, PROTO_NOTE_SNAPSHOT, 0);
 	}
 	return error;
 }
@@ -471,6 +478,7 @@ static int open_signals(void)
 	(void)sigaddset(&set, SIGINT);
 	(void)sigaddset(&set, SIGTERM);
 	(void)sigaddset(&set, SIGHUP);
+	(void)sigaddset(&set, SIGUSR1);		/* sent by the front only where it was asked for */
 	(void)sigprocmask(SIG_BLOCK, &set, NULL);
 	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }

@@ -18,6 +18,7 @@ struct keeper {
 	uint32_t beat;			/* the analyst's, as last seen */
 	unsigned int silent, leaving;	/* ticks since it changed; since the user asked to stop */
 	bool gone, gone_noted, stop_wanted, stop_noted, finished;
+	bool snapshot_wanted;		/* by the user's SIGUSR1, and not yet told to the analyst */
 	bool is_child;			/* of the target: forked, and being restored */
 	bool children_told;		/* the analyst knows what became of them */
 	int status;

@@ -50,6 +50,7 @@ enum proto_type {
 	PROTO_STATUS,    /* reply: struct proto_status */
 	PROTO_FINISH,    /* value[0]: exit status; the keeper ends */
 	PROTO_NOTE_STOP, /* note: the user wants to detach */
+	PROTO_NOTE_SNAPSHOT, /* note: the user wants a snapshot now */
 	PROTO_NOTE_GONE, /* note: the target has ended or changed its program */
 	PROTO_TYPE_COUNT
 };

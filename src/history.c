@@ -112,6 +112,8 @@ static int index_sites(struct history *history)
 static int check_program(const struct history *history, const char *path, const char *build_id,
 			 char problem[HISTORY_PROBLEM_BYTES])
 {
+	if (!history->content.lives && history->content.warning[0])
+		return -EBADMSG;
 	if (!history->content.lives || !history->content.lives->count) {
 		(void)snprintf(problem, HISTORY_PROBLEM_BYTES,
 			       "%.300s holds no lifetimes of blocks: nothing was watched, or an "

@@ -8,6 +8,7 @@
 struct keeper_link {
 	int socket;
 	bool stop_wanted;	/* the keeper passed on the user's wish to detach */
+	bool snapshot_wanted;	/* the keeper passed on SIGUSR1; whoever takes it resets this */
 	bool busy;		/* a reply is awaited: no other request may be made */
 	bool target_gone;	/* it ended, or (target_execed) changed its program */
 	bool target_execed;

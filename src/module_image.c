@@ -283,6 +283,15 @@ int module_image_from_fd(struct module *module, int fd)
 	return fill_from_fd(module, fd, (size_t)stat.st_size);
 }
 
+void module_image_forget_code(struct module *module)
+{
+	struct module_segment *segment = (struct module_segment *)(uintptr_t)module->segment;
+
+	for (uint32_t i = 0; i < module->segment_count; i++)
+		segment[i].file_bytes = 0;
+	module->eh_frame_hdr = 0;
+}
+
 /* Headers and layout of an image that lies whole in bytes of copy. */
 static int adopt_whole(struct module *module, const uint8_t *copy, size_t bytes)
 {

@@ -27,6 +27,8 @@ int module_image_from_memory(struct module *module, const struct module_source *
 int module_image_borrow(struct module *module, const void *image, size_t bytes) _must_check_;
 /* Gives back what any of the above took; the module may be filled again. */
 void module_image_done(struct module *module);
+/* The file has the layout only (a debug file): what is at the code's offsets is something else. */
+void module_image_forget_code(struct module *module);
 /* What must be added to the file's virtual addresses for map to be where it is. 0 or -ENOENT. */
 int module_image_bias(const struct module *module, const struct procmap *map, uint64_t *ret);
 /* Extent of all PT_LOADs, page-aligned, virtual addresses of the file. */

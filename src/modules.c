@@ -136,6 +136,31 @@ static void add(struct modules *modules, struct module *module)
 	modules->open_count++;
 }
 
+int modules_add_file(struct modules *modules, const char *path, int fd, bool debug_only,
+		     uint32_t *ret_id)
+{
+	struct module *module = module_new(MODULE_FILE, path);
+	int err = module ? grow(modules) : -ENOMEM;
+
+	if (err < 0)
+		close(fd);
+	else
+		err = module_image_from_fd(module, fd);
+	if (err < 0) {
+		if (module)
+			module_free(module);
+		return err;
+	}
+	if (debug_only)
+		module_image_forget_code(module);
+	module->closed = true;
+	module->marks = modules->marks;
+	module->id = *ret_id = modules->count + 1;
+	modules->module[modules->count++] = module;
+	modules->generation++;
+	return 0;
+}
+
 /* Index of the first open module that starts above address. */
 static uint32_t upper_bound(const struct modules *modules, uint64_t address)
 {

@@ -99,6 +99,13 @@ int modules_update(struct modules *modules, const struct procmaps *maps);
  * base; base 0: no longer loaded. 0, -EBADMSG no usable image, -ENOMEM.
  */
 int modules_set_shim(struct modules *modules, const void *image, size_t bytes, uint64_t base);
+/*
+ * A file that is mapped nowhere, as if its module were closed again: for frames of a recording.
+ * path: where fd, which is taken, was found. debug_only: it has names, but not the code. 0 and the
+ * module's id; -ENOEXEC, -EBADMSG no usable ELF file, -ENOMEM, -errno.
+ */
+int modules_add_file(struct modules *modules, const char *path, int fd, bool debug_only,
+		     uint32_t *ret_id) _must_check_;
 /* The open module that holds address, or NULL. Borrowed for the life of modules. */
 const struct module *modules_find(const struct modules *modules, uint64_t address);
 /* True when address was in anonymous executable memory at the last update. */

@@ -26,6 +26,7 @@
 #include "src/recording_blocks.h"
 #include "src/recording_db.h"
 #include "src/recording_leaks.h"
+#include "src/recording_limit.h"
 #include "src/recording_lives.h"
 #include "src/recording_series.h"
 #include "src/recording_wrong_frees.h"
@@ -33,6 +34,8 @@
 
 #define HEADER_BYTES	100u	/* of an SQLite file */
 #define BUSY_MS		200
+#define COURSE_PART	160u	/* of 256 of the limit: the rest is for what the end adds */
+#define ROOM_TRIES	64u
 
 enum table {
 	TABLE_TARGET, TABLE_ALLOCATORS, TABLE_ENTRY_POINTS, TABLE_SESSION, TABLE_SNAPSHOTS,
@@ -55,6 +58,7 @@ struct recording {
 	sqlite3 *db;
 	sqlite3_stmt *statement[TABLE_COUNT];
 	struct recording_series *series;
+	struct recording_limit limit;
 	char *path;
 	int error;
 	char message[512];
@@ -206,6 +210,12 @@ int recording_open(const char *path, struct recording **ret)
 	return 0;
 }
 
+int recording_set_limit(struct recording *recording, uint64_t bytes)
+{
+	recording->limit.bytes = bytes;
+	return recording_limit_begin(&recording->limit, recording->db);
+}
+
 static int put(struct recording *recording, enum table table, const struct cell *cell, size_t count)
 {
 	return recording_db_put(recording->statement[table], cell, (unsigned int)count);
@@ -278,7 +288,8 @@ static int put_session(struct recording *recording, const struct snapshot *snaps
 		   CELL_I(session->corrupt), CELL_I(session->gaps),
 		   CELL_R(session->gap_seconds), CELL_I(snapshot->exact),
 		   CELL_I(snapshot->every_alloc), CELL_I(snapshot->complete),
-		   CELL_I(snapshot->has_leaks));
+		   CELL_I(snapshot->has_leaks), CELL_I(recording->limit.bytes),
+		   CELL_I(recording->limit.given_up));
 }
 
 static int put_totals(struct recording *recording, const struct snapshot *snapshot)
@@ -297,7 +308,8 @@ static int put_totals(struct recording *recording, const struct snapshot *snapsh
 		   CELL_I(t->untracked_count), CELL_I(t->samples), CELL_I(m->map_count),
 		   CELL_I(m->map_bytes), CELL_I(m->unmap_count), CELL_I(m->unmap_bytes),
 		   CELL_I(m->live_count), CELL_I(m->live_bytes), CELL_I(m->peak_live_bytes),
-		   CELL_I(m->allocator_live_bytes), CELL_I(m->unmap_unknown_bytes));
+		   CELL_I(m->allocator_live_bytes), CELL_I(m->unmap_unknown_bytes),
+		   CELL_I(snapshot->reason));
 }
 
 /* The last known point may have grown; when points were joined, all are new. */
@@ -457,19 +469,33 @@ static int put_leaks(struct recording *recording, const struct snapshot *snapsho
 	return err;
 }
 
-/* Ends the transaction; what went wrong (err) is undone and said. Returns err, or the commit's. */
-static int recording_commit(struct recording *recording, int err)
+/* Ends the transaction; after an error (err) it is undone. Returns err, or the commit's. */
+static int end_transaction(struct recording *recording, int err)
 {
 	if (err == 0)
 		err = recording_db_run(recording->db, "COMMIT");
-	if (err == 0)
-		return 0;
-	sqlite3_exec(recording->db, "ROLLBACK", NULL, NULL, NULL);
+	if (err < 0)
+		sqlite3_exec(recording->db, "ROLLBACK", NULL, NULL, NULL);
+	return err;
+}
+
+/* Nothing more will be written. Returns err. */
+static int say_error(struct recording *recording, int err)
+{
+	bool limited = err == -ENOSPC && recording->limit.bytes;
+
 	recording->error = err;
 	snprintf(recording->message, sizeof(recording->message),
-		 "%.300s: %s; what was recorded until %.1f s is kept", recording->path,
-		 strerror(-err), recording->until);
+		 "%.300s: %s%s; what was recorded until %.1f s is kept", recording->path,
+		 strerror(-err), limited ? ", or --max-recording is too little for it" : "",
+		 recording->until);
 	return err;
+}
+
+static int recording_commit(struct recording *recording, int err)
+{
+	err = end_transaction(recording, err);
+	return err < 0 ? say_error(recording, err) : 0;
 }
 
 int recording_add(struct recording *recording, const struct snapshot *snapshot,
@@ -483,8 +509,6 @@ int recording_add(struct recording *recording, const struct snapshot *snapshot,
 	err = recording_db_run(recording->db, "BEGIN IMMEDIATE");
 	if (err == 0)
 		err = put_target(recording, &snapshot->target);
-	if (err == 0)
-		err = put_session(recording, snapshot);
 	if (err == 0)
 		err = put_totals(recording, snapshot);
 	if (err == 0)
@@ -503,6 +527,11 @@ int recording_add(struct recording *recording, const struct snapshot *snapshot,
 		err = put_leaks(recording, snapshot);
 	if (err == 0)
 		err = recording_wrong_frees_put(recording->db, snapshot);
+	if (err == 0)
+		err = recording_limit_keep(&recording->limit, recording->db, recording->series,
+					   recording->snapshot_count, COURSE_PART);
+	if (err == 0)	/* last: it says how much was given up */
+		err = put_session(recording, snapshot);
 	err = recording_commit(recording, err);
 	if (err < 0)
 		return err;
@@ -531,19 +560,48 @@ static int put_symbols(struct recording *recording, const struct known_frame *kn
 	return err;
 }
 
-int recording_symbolize(struct recording *recording, const struct report_names *names)
+static int try_symbols(struct recording *recording, const struct report_names *names)
 {
 	struct known_frame *known, *next;
-	int err = recording->error;
+	int err = recording_db_run(recording->db, "BEGIN IMMEDIATE");
 
-	if (err < 0)
-		return err;
-	err = recording_db_run(recording->db, "BEGIN IMMEDIATE");
 	HASH_ITER(hh, recording->frames, known, next) {
 		if (err == 0)
 			err = put_symbols(recording, known, names);
 	}
-	return recording_commit(recording, err);
+	return end_transaction(recording, err);
+}
+
+/* Names are worth more than the course of the session. */
+static int make_room(struct recording *recording, unsigned int part)
+{
+	char sql[80];
+	int err = recording_db_run(recording->db, "BEGIN IMMEDIATE");
+
+	for (unsigned int i = 0; err == 0 && i < ROOM_TRIES; i++)
+		err = recording_limit_keep(&recording->limit, recording->db, recording->series,
+					   recording->snapshot_count, part);
+	(void)snprintf(sql, sizeof(sql), "UPDATE session SET given_up = %llu",
+		       (unsigned long long)recording->limit.given_up);
+	if (err == 0)
+		err = recording_db_run(recording->db, sql);
+	return end_transaction(recording, err);
+}
+
+int recording_symbolize(struct recording *recording, const struct report_names *names)
+{
+	unsigned int part = COURSE_PART;
+	int err = recording->error;
+
+	if (err < 0)
+		return err;
+	err = try_symbols(recording, names);
+	while (err == -ENOSPC && recording->limit.bytes && part > 1) {
+		err = make_room(recording, part /= 2);
+		if (err == 0)
+			err = try_symbols(recording, names);
+	}
+	return err < 0 ? say_error(recording, err) : 0;
 }
 
 int recording_add_leaks(struct recording *recording, const struct leak_report *leaks)
@@ -604,11 +662,26 @@ const char *recording_error(const struct recording *recording)
 
 void recording_explain(const char *path, int error, char *to, size_t room)
 {
-	const char *why = error == -EBADMSG ? " is not a recording, or is damaged; make one with "
-					      "`memattach -p PID -o FILE`" :
-			  error == -ENODATA ? " ends before its first interval: nothing to report" :
-			  error == -EPROTONOSUPPORT ?
-					      " was made by a newer memattach; use that one" : NULL;
+	static const struct {
+		int error;
+		const char *why;
+	} known[] = {
+		{ -EBADMSG, "is not a recording, or is damaged; make one with "
+			    "`memattach -p PID -o FILE`" },
+		{ -ENODATA, "ends before its first interval: nothing to report" },
+		{ -EPROTONOSUPPORT, "was made by a newer memattach; use that one" },
+		{ -EINVAL, "names no moment; write FILE@120s (or 2m, 1h), FILE@50%, FILE@peak or "
+			   "FILE@end" },
+		{ -ERANGE, "is a moment after the recording's end; FILE@end is its last" },
+		{ -EOPNOTSUPP, "can't be had: this recording has no figures of its moments; it "
+			       "was made by an older memattach" },
+	};
 
-	(void)snprintf(to, room, "%.300s%s%s", path, why ? why : ": ", why ? "" : strerror(-error));
+	for (size_t i = 0; i < ARRAY_SIZE(known); i++) {
+		if (error != known[i].error)
+			continue;
+		(void)snprintf(to, room, "%.300s %s", path, known[i].why);
+		return;
+	}
+	(void)snprintf(to, room, "%.300s: %s", path, strerror(-error));
 }

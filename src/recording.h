@@ -22,6 +22,12 @@ struct recording;
  */
 int recording_open(const char *path, struct recording **ret) _must_check_;
 /*
+ * From now on the file keeps below bytes (RECORDING_LIMIT_LEAST at least; its log comes on top
+ * while it is written): old snapshots are given up, the report says how many. What there is no room
+ * for even then fails as on a full disk. 0 or -errno.
+ */
+int recording_set_limit(struct recording *recording, uint64_t bytes) _must_check_;
+/*
  * Writes the interval that snapshot ends: its figures, sites that changed, stacks
  * and frames not yet known. modules gives their files' names. 0; -ENOSPC the disk
  * is full; -errno. After an error the file keeps the intervals before, later calls
@@ -60,6 +66,7 @@ struct recording_content {
 	struct block_list *blocks;	/* NULL: as lives, or it has no end */
 	struct trend *trend;		/* of snapshot->site[i]'s live bytes; NULL as above */
 	uint64_t looks;			/* snapshots that trend rests on */
+	char warning[128];		/* what is damaged and left out, for people; "": nothing */
 	struct recording_names *own;	/* what names refers to */
 };
 /*
@@ -68,6 +75,16 @@ struct recording_content {
  * before its first interval, -errno.
  */
 int recording_read(const char *path, struct recording_content *ret) _must_check_;
+/*
+ * The same, of "FILE" or of a moment of it, "FILE@120s", "@2m", "@50%", "@peak", "@end": totals and
+ * sites as of the last snapshot until then for which sites are known, whose time becomes the
+ * session's duration (session.recorded_seconds is that of all of it). What is known of the end
+ * only is not there: leaks, lives, trend, histogram; of sites, samples are in proportion and
+ * threads those of the end. A file that exists under the whole name is meant as such.
+ * Also -EINVAL no moment, -ERANGE the recording ends before it, -EOPNOTSUPP it was made without
+ * figures of moments.
+ */
+int recording_read_at(const char *name, struct recording_content *ret) _must_check_;
 void recording_content_done(struct recording_content *content);
 /* Of a recorded module (frame.module), in hexadecimal; "" where it has none or is not known. */
 const char *recording_build_id(const struct recording_content *content, uint32_t module);

@@ -13,6 +13,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "src/recording.h"
+#include "src/recording_schema.h"
+
 int recording_db_errno(sqlite3 *db, int result)
 {
 	int system = db ? sqlite3_system_errno(db) : 0;
@@ -124,6 +127,49 @@ int recording_db_open(const char *path, sqlite3 **ret)
 	return err;
 }
 
+static int refuse(void *context, struct row *row)
+{
+	(void)context;
+	(void)row;
+	return -EBADMSG;
+}
+
+static int check_application(void *context, struct row *row)
+{
+	(void)context;
+	return row_uint(row) == RECORDING_APPLICATION_ID ? 0 : -EBADMSG;
+}
+
+static int check_version(void *context, struct row *row)
+{
+	uint64_t version = row_uint(row);
+
+	(void)context;
+	if (version > RECORDING_VERSION)
+		return -EPROTONOSUPPORT;
+	return version == RECORDING_VERSION ? 0 : -EBADMSG;
+}
+
+int recording_db_check(sqlite3 *db)
+{
+	static const struct {
+		const char *sql;
+		int (*each)(void *context, struct row *row);
+	} checks[] = {
+		{ "PRAGMA application_id", check_application },
+		{ "PRAGMA user_version", check_version },
+		{ "SELECT 1 FROM sqlite_master WHERE type IN ('view', 'trigger') OR "
+		  "(type = 'table' AND rootpage = 0)", refuse },	/* or virtual */
+		{ "SELECT 1 FROM sqlite_master AS m JOIN pragma_table_xinfo(m.name) AS x "
+		  "WHERE m.type = 'table' AND x.hidden", refuse },	/* computed columns */
+	};
+	int err = 0;
+
+	for (size_t i = 0; err == 0 && i < ARRAY_SIZE(checks); i++)
+		err = recording_db_query(db, checks[i].sql, 0, checks[i].each, NULL);
+	return err;
+}
+
 int recording_db_has_table(sqlite3 *db, const char *name)
 {
 	_cleanup_(recording_db_done) sqlite3_stmt *statement = NULL;
@@ -135,6 +181,56 @@ int recording_db_has_table(sqlite3 *db, const char *name)
 	if (result == SQLITE_OK)
 		result = sqlite3_step(statement);
 	return result == SQLITE_ROW ? 1 : recording_db_errno(db, result);
+}
+
+int recording_db_query(sqlite3 *db, const char *sql, uint64_t id,
+		       int (*each)(void *context, struct row *row), void *context)
+{
+	_cleanup_(recording_db_done) sqlite3_stmt *statement = NULL;
+	int err, result = sqlite3_prepare_v2(db, sql, -1, &statement, NULL);
+
+	if (result == SQLITE_OK && sqlite3_bind_parameter_count(statement) > 0)
+		result = sqlite3_bind_int64(statement, 1, (sqlite3_int64)id);
+	while (result == SQLITE_OK || result == SQLITE_ROW) {
+		result = sqlite3_step(statement);
+		if (result != SQLITE_ROW)
+			break;
+		err = each(context, &(struct row){ .statement = statement });
+		if (err < 0)
+			return err;
+	}
+	return recording_db_errno(db, result);
+}
+
+int recording_db_open_to_change(const char *path, sqlite3 **ret)
+{
+	int err;
+
+	if (access(path, R_OK | W_OK) < 0)
+		return -errno;
+	err = recording_db_errno(NULL, sqlite3_open_v2(path, ret, SQLITE_OPEN_READWRITE, NULL));
+	if (*ret)
+		sqlite3_limit(*ret, SQLITE_LIMIT_LENGTH, MAX_VALUE_BYTES);
+	return err ? err : recording_db_run(*ret, "PRAGMA trusted_schema=OFF");
+}
+
+static int count_row(void *context, struct row *row)
+{
+	int *count = context;
+
+	(void)row;
+	*count += 1;
+	return 0;
+}
+
+int recording_db_columns(sqlite3 *db, const char *table)
+{
+	char sql[100];
+	int count = 0, err;
+
+	snprintf(sql, sizeof(sql), "SELECT 1 FROM pragma_table_info('%s')", table);
+	err = recording_db_query(db, sql, 0, count_row, &count);
+	return err < 0 ? err : count;
 }
 
 void recording_db_done(sqlite3_stmt **statement)
@@ -170,4 +266,18 @@ char *row_text(struct row *row)
 	const unsigned char *text = sqlite3_column_text(row->statement, row->next++);
 
 	return text ? strdup((const char *)text) : NULL;
+}
+
+char *row_text_or_empty(struct row *row)
+{
+	char *text = row_text(row);
+
+	return text ? text : strdup("");
+}
+
+void *recording_grow(void *array, size_t count, size_t size)
+{
+	if (count & (count - 1))
+		return array;
+	return reallocarray(array, count ? count * 2 : 1, size);
 }

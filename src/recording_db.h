@@ -39,6 +39,13 @@ int recording_db_put(sqlite3_stmt *statement, const struct cell *cell, unsigned 
  * any case.
  */
 int recording_db_open(const char *path, sqlite3 **ret) _must_check_;
+/* The same to be changed: it may be forged, but is to be there. */
+int recording_db_open_to_change(const char *path, sqlite3 **ret) _must_check_;
+/*
+ * Is it a recording, and one in which nothing runs by itself? 0, -EBADMSG no, -EPROTONOSUPPORT made
+ * by a newer memattach, -ENOMEM.
+ */
+int recording_db_check(sqlite3 *db) _must_check_;
 /* 1, 0 or -errno. */
 int recording_db_has_table(sqlite3 *db, const char *name);
 
@@ -47,6 +54,14 @@ struct row {
 	sqlite3_stmt *statement;
 	int next;
 };
+/*
+ * Calls each() for every row of sql, in which ?1 is id; its first error ends it. 0, that error,
+ * -EBADMSG the table is not ours or is damaged, -ENOMEM.
+ */
+int recording_db_query(sqlite3 *db, const char *sql, uint64_t id,
+		       int (*each)(void *context, struct row *row), void *context) _must_check_;
+/* How many columns the table has; 0: there is none. -errno. */
+int recording_db_columns(sqlite3 *db, const char *table);
 void recording_db_done(sqlite3_stmt **statement);
 uint64_t row_uint(struct row *row);
 /* At most limit; what is larger, or negative, becomes limit. */
@@ -55,5 +70,17 @@ double row_real(struct row *row);
 bool row_bool(struct row *row);
 /* A copy to be freed; NULL for NULL, and when out of memory. */
 char *row_text(struct row *row);
+/* The same, "" for NULL. */
+char *row_text_or_empty(struct row *row);
+
+/* Room for one more in an array that grows by doubling at powers of two; see RECORDING_GROW. */
+void *recording_grow(void *array, size_t count, size_t size) _must_check_;
+/* False: out of memory, array is as it was. */
+#define RECORDING_GROW(array, count) ({ \
+	void *grown_ = recording_grow(array, count, sizeof(*(array))); \
+	if (grown_) \
+		(array) = grown_; \
+	grown_ != NULL; \
+})
 
 #endif

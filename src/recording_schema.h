@@ -23,7 +23,7 @@
 	" stacks_unwound INTEGER, stacks_truncated INTEGER, stacks_recognised INTEGER," \
 	" blocked_seconds REAL, corrupt INTEGER, gaps INTEGER," \
 	" gap_seconds REAL, exact INTEGER, every_alloc INTEGER," \
-	" complete INTEGER, leaks INTEGER);" \
+	" complete INTEGER, leaks INTEGER, max_bytes INTEGER, given_up INTEGER);" \
 	"CREATE TABLE snapshots(id INTEGER PRIMARY KEY, time REAL, alloc_count INTEGER," \
 	" alloc_bytes INTEGER, free_count INTEGER, free_bytes INTEGER," \
 	" double_free_count INTEGER, illegal_free_count INTEGER, free_unknown_count INTEGER," \
@@ -33,7 +33,7 @@
 	" samples INTEGER, map_count INTEGER, map_bytes INTEGER, unmap_count INTEGER," \
 	" unmap_bytes INTEGER, map_live_count INTEGER, map_live_bytes INTEGER," \
 	" map_peak_live_bytes INTEGER, allocator_live_bytes INTEGER," \
-	" unmap_unknown_bytes INTEGER);" \
+	" unmap_unknown_bytes INTEGER, reason INTEGER);" \
 	"CREATE TABLE timeline(id INTEGER PRIMARY KEY, time REAL, alloc_count INTEGER," \
 	" free_count INTEGER, alloc_bytes INTEGER, live_bytes INTEGER, rss_bytes INTEGER," \
 	" vsz_bytes INTEGER);" \
@@ -60,6 +60,7 @@
 	" at_peak_count INTEGER, size_low INTEGER, size_high INTEGER);" \
 	"CREATE TABLE snapshot_sites(snapshot INTEGER, site INTEGER, live_count INTEGER," \
 	" live_bytes INTEGER, alloc_count INTEGER, alloc_bytes INTEGER, free_count INTEGER," \
+	" below INTEGER, above INTEGER, peak_live_bytes INTEGER, temporary_count INTEGER," \
 	" PRIMARY KEY(snapshot, site)) WITHOUT ROWID;" \
 	"CREATE TABLE site_lives(site INTEGER PRIMARY KEY, time REAL, freed TEXT," \
 	" longest REAL, living TEXT, oldest REAL);" \

@@ -19,7 +19,7 @@
 #include "src/base/hashmap.h"
 
 #define GIVE_UP_MOST	4u	/* snapshots, for each that comes */
-#define FIGURES		5u
+#define FIGURES		5u	/* that make a row; the others follow from them */
 
 struct figures {
 	uint64_t value[FIGURES];
@@ -27,10 +27,12 @@ struct figures {
 struct kept {
 	uint64_t id;
 	double time;
+	uint64_t live;		/* bytes, of all */
+	bool asked_for;		/* by the user, who will look for it */
 };
 struct recording_series {
 	sqlite3 *db;
-	sqlite3_stmt *put, *move, *drop;
+	sqlite3_stmt *put, *move, *drop, *drop_totals;
 	struct figures *last;		/* as written; index: site - 1 */
 	uint32_t last_count;
 	struct kept kept[RECORDING_SERIES_MOST + 1];
@@ -52,12 +54,16 @@ int recording_series_new(sqlite3 *db, struct recording_series **ret)
 	if (err == 0)
 		series->db = db;
 	if (err == 0)
-		err = recording_db_prepare(db, "snapshot_sites", 2 + FIGURES, &series->put);
+		err = recording_db_prepare(db, "snapshot_sites", RECORDING_SERIES_COLUMNS,
+					   &series->put);
 	if (err == 0)
 		err = prepare(db, "UPDATE OR IGNORE snapshot_sites SET snapshot = ?2 "
 				  "WHERE snapshot = ?1", &series->move);
 	if (err == 0)
 		err = prepare(db, "DELETE FROM snapshot_sites WHERE snapshot = ?1", &series->drop);
+	if (err == 0)
+		err = prepare(db, "DELETE FROM snapshots WHERE id > ?1 AND id < ?2",
+			      &series->drop_totals);
 	if (err < 0)
 		recording_series_free(series);
 	else
@@ -72,6 +78,7 @@ void recording_series_free(struct recording_series *series)
 	recording_db_done(&series->put);
 	recording_db_done(&series->move);
 	recording_db_done(&series->drop);
+	recording_db_done(&series->drop_totals);
 	free(series->last);
 	free(series);
 }
@@ -95,6 +102,11 @@ static int reach(struct recording_series *series, uint32_t site)
 	return 0;
 }
 
+static uint64_t apart(uint64_t high, uint64_t low)
+{
+	return high > low ? high - low : 0;	/* rounding */
+}
+
 static int put_site(struct recording_series *series, uint64_t id, const struct snapshot_site *s)
 {
 	const struct figures now = { { s->live_count, s->live_bytes, s->alloc_count,
@@ -102,6 +114,9 @@ static int put_site(struct recording_series *series, uint64_t id, const struct s
 	const struct cell cell[] = {
 		CELL_I(id), CELL_I(s->id), CELL_I(s->live_count), CELL_I(s->live_bytes),
 		CELL_I(s->alloc_count), CELL_I(s->alloc_bytes), CELL_I(s->free_count),
+		CELL_I(apart(s->live_bytes, s->live_bytes_low)),
+		CELL_I(apart(s->live_bytes_high, s->live_bytes)),
+		CELL_I(s->peak_live_bytes), CELL_I(s->temporary_count),
 	};
 	int err = reach(series, s->id);
 
@@ -119,7 +134,7 @@ static int run_for(struct recording_series *series, sqlite3_stmt *statement, uin
 	int result = sqlite3_bind_int64(statement, 1, (sqlite3_int64)id), err;
 
 	errno = 0;
-	if (result == SQLITE_OK && statement == series->move)
+	if (result == SQLITE_OK && statement != series->drop)
 		result = sqlite3_bind_int64(statement, 2, (sqlite3_int64)other);
 	if (result == SQLITE_OK)
 		result = sqlite3_step(statement);
@@ -128,28 +143,45 @@ static int run_for(struct recording_series *series, sqlite3_stmt *statement, uin
 	return err < 0 ? err : sqlite3_changes(series->db);
 }
 
-/* Neither the first nor the last. */
-static size_t least_missed(const struct recording_series *series)
+static size_t highest(const struct recording_series *series)
+{
+	size_t ret = 0;
+
+	for (size_t i = 1; i < series->kept_count; i++)
+		if (series->kept[i].live > series->kept[ret].live)
+			ret = i;
+	return ret;
+}
+
+/* Neither the first nor the last nor the highest; 0: there is none. */
+static size_t least_missed(const struct recording_series *series, bool asked_for)
 {
 	const struct kept *kept = series->kept;
 	double now = kept[series->kept_count - 1].time, least = INFINITY;
-	size_t ret = 1;
+	size_t peak = highest(series), ret = 0;
 
 	for (size_t i = 1; i + 1 < series->kept_count; i++) {
 		double gap = kept[i + 1].time - kept[i - 1].time;
 		double loss = gap / (now - kept[i - 1].time);
 
-		if (loss < least) {
-			least = loss;
-			ret = i;
-		}
+		if (i == peak || (kept[i].asked_for && !asked_for) || !(loss < least))
+			continue;
+		least = loss;
+		ret = i;
 	}
 	return ret;
 }
 
-static int give_up(struct recording_series *series)
+/* Which has to go; 0: none can. */
+static size_t choose(const struct recording_series *series)
 {
-	size_t at = least_missed(series);
+	size_t at = least_missed(series, false);
+
+	return at ? at : least_missed(series, true);
+}
+
+static int give_up(struct recording_series *series, size_t at)
+{
 	uint64_t id = series->kept[at].id;
 	int count = run_for(series, series->move, id, series->kept[at + 1].id);
 
@@ -164,6 +196,22 @@ static int give_up(struct recording_series *series)
 	return 0;
 }
 
+int recording_series_give_up(struct recording_series *series, uint64_t *ret_count)
+{
+	size_t at = series->kept_count > 2 ? choose(series) : 0;
+	int count;
+
+	if (at == 0)
+		return 0;
+	count = run_for(series, series->drop_totals, series->kept[at - 1].id,
+			series->kept[at + 1].id);
+	if (count >= 0) {
+		*ret_count = (uint64_t)count;
+		count = give_up(series, at);
+	}
+	return count < 0 ? count : 1;
+}
+
 int recording_series_add(struct recording_series *series, uint64_t id,
 			 const struct snapshot *snapshot)
 {
@@ -174,13 +222,17 @@ int recording_series_add(struct recording_series *series, uint64_t id,
 		err = put_site(series, id, &snapshot->site[i]);
 	if (series->rows == before)
 		return err;	/* nothing changed: no rows */
-	series->kept[series->kept_count++] = (struct kept){ id, snapshot->session.duration };
+	series->kept[series->kept_count++] = (struct kept){
+		id, snapshot->session.duration, snapshot->totals.live_bytes,
+		snapshot->reason == SNAPSHOT_SIGNAL };
 	for (unsigned int i = 0; err == 0 && i < GIVE_UP_MOST; i++) {
 		bool many = series->rows > RECORDING_SERIES_ROWS &&
 			    series->kept_count > RECORDING_SERIES_LEAST;
 
-		if (many || series->kept_count > RECORDING_SERIES_MOST)
-			err = give_up(series);
+		size_t at = many || series->kept_count > RECORDING_SERIES_MOST ? choose(series) : 0;
+
+		if (at)
+			err = give_up(series, at);
 	}
 	return err;
 }

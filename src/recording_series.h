@@ -14,6 +14,7 @@
 #define RECORDING_SERIES_ROWS	100000u
 #define RECORDING_SERIES_LEAST	16u
 #define RECORDING_SERIES_MOST	512u	/* snapshots that have rows */
+#define RECORDING_SERIES_COLUMNS 11u	/* of the table; older ones have fewer */
 
 struct recording_series;
 /* db: borrowed, with the table. 0 or -errno. */
@@ -26,6 +27,13 @@ void recording_series_free(struct recording_series *series);
  */
 int recording_series_add(struct recording_series *series, uint64_t id,
 			 const struct snapshot *snapshot) _must_check_;
+
+/*
+ * Within the caller's transaction: gives up the snapshot that is missed least, totals and all, and
+ * the totals of those between its neighbours. The first, the last, the highest and (while there are
+ * others) those asked for by a signal stay. 1 and how many; 0 there is none; -errno.
+ */
+int recording_series_give_up(struct recording_series *series, uint64_t *ret_count) _must_check_;
 
 /*
  * The levels of live bytes of snapshot->site[i] over the session in (*ret)[i], to be judged

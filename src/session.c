@@ -33,6 +33,7 @@
 enum { LOAD_TRIES = 40, KEEP_AFTER = 10, PROOF_TRIES = 5, LEAVE_SECONDS = 30 };
 
 #define MAX_EXE_BYTES (1ll << 29)
+#define EXTRA_SECONDS 0.01	/* at least, from one snapshot between intervals to the next */
 #define PAUSE_STEP_NS 1000000ull /* between drains of an idle target; a half-full ring ends it */
 #define PAUSE_MAX_NS 20000000ull
 
@@ -281,6 +282,20 @@ static void idle_drain(void *context)
 	}
 }
 
+static enum site_kind counted_kind(const struct session *s)
+{
+	return s->options->track & ALLOCATOR_TRACK_MALLOC ? SITE_MALLOC : SITE_MMAP;
+}
+
+static void note_snapshot(struct session *s)
+{
+	const struct site_totals *totals = sites_totals(s->watch.sites, counted_kind(s));
+
+	s->link.snapshot_wanted = false;
+	snapshot_on_taken(&s->snapshot_on, estimate_bytes(&totals->alloc),
+			  estimate_bytes(&totals->live));
+}
+
 /* One interval has passed: books, recording, screen. */
 static int end_interval(struct session *s)
 {
@@ -288,12 +303,30 @@ static int end_interval(struct session *s)
 
 	if (!error)
 		error = session_report_interval(&s->report, &s->watch);
+	note_snapshot(s);
+	return error;
+}
+
+/* A snapshot before the interval is over, if there is a reason (--snapshot-on). */
+static int take_extra(struct session *s, double *last)
+{
+	const struct site_totals *totals = sites_totals(s->watch.sites, counted_kind(s));
+	enum snapshot_reason reason = s->link.snapshot_wanted ? SNAPSHOT_SIGNAL :
+		snapshot_on_due(&s->snapshot_on, &s->options->snapshot_on,
+				estimate_bytes(&totals->alloc), estimate_bytes(&totals->live));
+	int error;
+
+	if (reason == SNAPSHOT_INTERVAL || now() < *last + EXTRA_SECONDS)
+		return 0;
+	error = session_report_extra(&s->report, &s->watch, reason);
+	note_snapshot(s);
+	*last = now();
 	return error;
 }
 
 static int keep_watching(struct session *s)
 {
-	double begin = now(), next = begin + s->options->interval;
+	double begin = now(), next = begin + s->options->interval, extra = 0;
 	uint64_t pause = 0;
 	int error = 0;
 
@@ -318,6 +351,8 @@ static int keep_watching(struct session *s)
 		if (!error && now() >= next) {
 			error = end_interval(s);
 			next += s->options->interval;
+		} else if (!error && s->options->output) {
+			error = take_extra(s, &extra);
 		}
 	}
 	session_report_watched(&s->report);

@@ -48,6 +48,8 @@ struct session_options {
 	bool block;			/* --on-overflow=block */
 	bool free_stacks;		/* --frees=stacks */
 	const char *output;		/* recording, or the log of calls; NULL: none */
+	uint64_t max_recording;		/* bytes; 0: no limit */
+	struct snapshot_triggers snapshot_on;	/* snapshots between intervals */
 	const char *history;		/* an earlier one, for leaks; NULL: none */
 	enum attachment_loader loader;
 	uint32_t track;			/* enum allocator_track */

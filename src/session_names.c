@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "src/apart.h"
+#include "src/sandbox.h"
 
 #define QUESTION_SECONDS 20u
 
@@ -25,7 +26,7 @@ struct session_names {
 	struct symbolizer *symbolizer;
 	struct apart *apart;
 	uint32_t known;			/* modules, when the child was made */
-	bool is_child;
+	bool is_child, confine;
 	struct assigned_finder *finder;	/* the child's */
 	struct question question;
 };
@@ -81,8 +82,11 @@ static int answer(void *context, const void *bytes, size_t count, struct apart_a
 	struct session_names *names = context;
 	const struct question *question = bytes;
 
-	if (!names->is_child)
+	if (!names->is_child) {
 		symbolizer_set_remote(names->symbolizer, NULL);
+		if (names->confine && sandbox_enter() != 0)
+			return -EPERM;
+	}
 	names->is_child = true;
 	if (count < offsetof(struct question, frame))
 		return -EINVAL;
@@ -192,6 +196,11 @@ int session_names_new(struct modules *modules, struct symbolizer *symbolizer,
 	symbolizer_set_remote(symbolizer, &remote);
 	*ret = names;
 	return 0;
+}
+
+void session_names_confine(struct session_names *names)
+{
+	names->confine = true;
 }
 
 void session_names_until(struct session_names *names, double time)

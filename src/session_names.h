@@ -14,6 +14,11 @@ struct session_names;
 int session_names_new(struct modules *modules, struct symbolizer *symbolizer,
 		      struct session_names **ret) _must_check_;
 /*
+ * The child gives up its privileges (sandbox.h) before it opens anything: for those who keep
+ * theirs. pre: nothing was asked yet.
+ */
+void session_names_confine(struct session_names *names);
+/*
  * Names that are not known by that time (CLOCK_MONOTONIC seconds; 0: as long as it takes) are left
  * out, to be asked for again: for reports between which the rings have to be emptied.
  */

@@ -48,6 +48,8 @@ int session_report_open(struct session_report *r, const struct session_options *
 	    (options->task != SESSION_WATCH && options->task != SESSION_RUN))
 		return error;
 	error = recording_open(options->output, &r->recording);
+	if (!error && options->max_recording)
+		error = recording_set_limit(r->recording, options->max_recording);
 	if (error == -EEXIST)
 		log_error("%s exists and is not a recording; choose another file", options->output);
 	else if (error)
@@ -322,6 +324,23 @@ int session_report_interval(struct session_report *r, struct watch *watch)
 		feed_save(r->feed, snapshot);
 	else
 		snapshot_free(snapshot);
+	return 0;
+}
+
+int session_report_extra(struct session_report *r, struct watch *watch,
+			 enum snapshot_reason reason)
+{
+	struct snapshot *snapshot;
+	int error;
+
+	if (!r->recording || r->recording_failed)
+		return 0;
+	error = take(r, watch, &snapshot);
+	if (error)
+		return error;
+	snapshot->reason = reason;
+	record(r, snapshot, watch);
+	snapshot_free(snapshot);
 	return 0;
 }
 

@@ -54,6 +54,9 @@ bool session_report_leaks_wanted(const struct session_report *report);
 /* At the end of an interval: the recording's next snapshot, the reprinted top sites. 0 or -ENOMEM.
  */
 int session_report_interval(struct session_report *report, struct watch *watch) _must_check_;
+/* Between two intervals, for that reason; recorded, not printed. 0 or -ENOMEM. */
+int session_report_extra(struct session_report *report, struct watch *watch,
+			 enum snapshot_reason reason) _must_check_;
 void session_report_stops(struct session_report *report, bool attach, uint64_t us,
 			  uint32_t threads);
 /*

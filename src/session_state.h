@@ -24,6 +24,7 @@ struct session {
 	struct hook_plan plan;
 	struct unwinder *unwinder;
 	struct watch watch;
+	struct snapshot_on snapshot_on;
 	bool watching;
 	bool map_only;		/* the plan is for the map loader */
 	struct session_report report;

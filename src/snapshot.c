@@ -39,6 +39,13 @@ const char *snapshot_detached_name(enum snapshot_detached detached)
 	return name[detached];
 }
 
+const char *snapshot_kind_name(enum site_kind kind)
+{
+	static const char *const name[] = { "malloc", "mmap", "custom" };
+
+	return name[kind];
+}
+
 const char *snapshot_verdict_name(enum snapshot_verdict verdict)
 {
 	static const char *const name[] = { "thin", "growing", "steady", "temporary", "freed" };

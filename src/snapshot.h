@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * snapshot.h - one immutable picture of a session: all that a report needs.
- *
- * A snapshot owns everything it points to; it does not change, and outlives
- * the live tables it was taken from. Figures are estimates already scaled to
- * the truth and rounded; bytes, blocks, seconds.
+ * snapshot.h - one immutable picture of a session: all that a report needs. It owns what it points
+ * to. Figures are estimates already scaled to the truth and rounded; bytes, blocks, seconds.
  */
 #ifndef MEMATTACH_SNAPSHOT_H
 #define MEMATTACH_SNAPSHOT_H
@@ -12,6 +9,7 @@
 #include "src/live.h"
 #include "src/reader.h"
 #include "src/sites.h"
+#include "src/snapshot_on.h"
 #include "src/ticks.h"
 #include "src/timeline.h"
 
@@ -27,6 +25,7 @@ enum snapshot_detached {
 const char *snapshot_mode_name(enum snapshot_mode mode);
 const char *snapshot_loader_name(enum snapshot_loader loader);
 const char *snapshot_detached_name(enum snapshot_detached detached);
+const char *snapshot_kind_name(enum site_kind kind);
 struct snapshot_allocator {
 	char *name, *version, *module;
 	size_t hooked_count;
@@ -62,6 +61,8 @@ struct snapshot_session {
 	enum snapshot_loader loader;
 	double begin_time;		/* seconds since 1970 */
 	double duration;		/* seconds watched */
+	uint64_t max_recording, given_up;	/* bytes, 0: no limit; snapshots, for its sake */
+	double recorded_seconds;	/* of the recording of which this is a moment; 0: of none */
 	uint64_t sample_interval_bytes;	/* present mean; 0: every event */
 	double overhead_percent;	/* measured; negative: not measured */
 	uint64_t attach_stop_us_max, detach_stop_us_max;
@@ -86,8 +87,7 @@ struct snapshot_totals {
 	uint64_t temporary_count;	/* every_alloc only */
 	uint64_t overhead_bytes, live_count, live_bytes, peak_live_bytes;
 	uint64_t live_bytes_low, live_bytes_high;
-	uint64_t missed_free_count, untracked_count;
-	uint64_t samples;		/* allocation records these figures rest on */
+	uint64_t missed_free_count, untracked_count, samples;	/* samples: records behind it */
 };
 struct snapshot_map_totals {
 	uint64_t map_count, map_bytes, unmap_count, unmap_bytes;
@@ -119,8 +119,7 @@ struct snapshot_site {
 	uint32_t threads;
 	double lifetime_p50, lifetime_p90, lifetime_max;	/* seconds; 0 when none was freed */
 	double first_time, last_time;	/* seconds since the session began */
-	double growth;			/* bytes per second over the later part of the session */
-	double growth_low, growth_high;
+	double growth, growth_low, growth_high;	/* bytes/s over the later part of the session */
 	uint64_t at_peak_bytes, at_peak_count;	/* live when its kind's total was at its most */
 	uint64_t size_low, size_high;	/* of requests */
 };
@@ -160,6 +159,7 @@ struct snapshot {
 	bool complete;			/* nothing was missed: double, illegal frees are known */
 	bool has_leaks;
 	bool site_peaks;		/* at_peak_* and size_* of sites are known */
+	enum snapshot_reason reason;	/* that it was taken for */
 	struct snapshot_target target;
 	struct snapshot_session session;
 	struct snapshot_totals totals;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * diff.c - tables of what both documents have, and what changed.
+ * diff.c - tables of what both sides have, and what changed.
  *
  * Ids of sites and addresses mean nothing in another session, so entries are found by stack.
  * Lines are part of it, offsets only where there is no function: a restarted or rebuilt program
- * still matches where its source did not change. Verdicts of blocks that are still reachable
+ * still matches where its source did not change. Where both sides have the same file, its code is
+ * compared: one of them may have no names yet. Verdicts of blocks that are still reachable
  * (growing, stuck, old) count as one: a group that ages is not a new one.
  * Sites are estimates: one whose intervals overlap has not changed. Refused: a rate per hour
  * between two processes.
@@ -146,9 +147,20 @@ static const char *kind_of(struct diff *diff, const char *verdict)
 	return verdict;
 }
 
-static uint64_t place_of(const struct diff_frame *frame)
+/* Inlined frames are where the machine frame is that follows them. */
+static bool is_keyed(const struct diff_frame *frame)
 {
-	return frame->function ? frame->line : frame->offset;
+	return !frame->build_id || !frame->inlined;
+}
+
+static struct key_frame key_of(const struct diff_frame *frame)
+{
+	if (frame->build_id)
+		return (struct key_frame){ NULL, frame->build_id, frame->code };
+	if (frame->function)
+		return (struct key_frame){ frame->function, frame->module, frame->line };
+	/* where the call begins is known only where there are names */
+	return (struct key_frame){ NULL, frame->module, frame->code ? frame->code : frame->offset };
 }
 
 /* What entries are found by. To be freed; NULL: out of memory. */
@@ -166,40 +178,54 @@ static void *make_key(struct diff *diff, const struct diff_entry *like, size_t *
 		head->size = like->type ? 0 : types_size_class(like->size);
 	}
 	for (uint32_t i = 0; i < like->frame_count; i++)
-		frame[i] = (struct key_frame){ like->frame[i].function, like->frame[i].module,
-					       place_of(&like->frame[i]) };
-	*ret_bytes = bytes;
+		if (is_keyed(&like->frame[i]))
+			*frame++ = key_of(&like->frame[i]);
+	*ret_bytes = (size_t)((char *)frame - (char *)head);
 	return head;
 }
 
 /* key is taken. */
-static struct slot *make_slot(const struct diff_entry *like, void *key)
+static struct slot *make_slot(void *key)
 {
 	struct slot *slot = calloc(1, sizeof(*slot));
 
-	if (!slot) {
+	if (slot)
+		slot->key = key;
+	else
 		free(key);
-		return NULL;
-	}
-	slot->key = key;
-	slot->entry.frame = calloc(like->frame_count + 1ull, sizeof(*like->frame));
-	if (slot->entry.frame)
-		return slot;
-	free_slot(slot);
-	return NULL;
+	return slot;
 }
 
-static void describe(struct diff_entry *entry, const struct diff_entry *like)
+static uint32_t named_frames(const struct diff_entry *entry)
 {
-	struct diff_frame *frame = entry->frame;
-	struct diff_amount amount[DIFF_SIDES];
+	uint32_t count = 0;
 
+	for (uint32_t i = 0; i < entry->frame_count; i++)
+		count += entry->frame[i].function != NULL;
+	return count;
+}
+
+/* Takes over what like says, its stack if it has as many names as the one that is there. */
+static int describe(struct diff_entry *entry, const struct diff_entry *like)
+{
+	bool better = !entry->frame || named_frames(like) >= named_frames(entry);
+	uint32_t count = better ? like->frame_count : entry->frame_count;
+	struct diff_amount amount[DIFF_SIDES];
+	struct diff_frame *frame = entry->frame;
+
+	if (better) {
+		frame = reallocarray(frame, count + 1ull, sizeof(*frame));
+		if (!frame)
+			return -ENOMEM;
+		if (count)
+			memcpy(frame, like->frame, count * sizeof(*frame));
+	}
 	memcpy(amount, entry->amount, sizeof(amount));
 	*entry = *like;
 	memcpy(entry->amount, amount, sizeof(amount));
 	entry->frame = frame;
-	if (like->frame_count)
-		memcpy(frame, like->frame, like->frame_count * sizeof(*frame));
+	entry->frame_count = count;
+	return 0;
 }
 
 static void add_up(struct diff_amount *to, const struct diff_amount *more)
@@ -213,8 +239,7 @@ static void add_up(struct diff_amount *to, const struct diff_amount *more)
 }
 
 /* The slot with this key (taken), made if new. NULL: out of memory. */
-static struct slot *slot_for(struct diff *diff, enum diff_part part, const struct diff_entry *like,
-			     void *key, size_t key_bytes)
+static struct slot *slot_for(struct diff *diff, enum diff_part part, void *key, size_t key_bytes)
 {
 	struct slot **slots = &diff->tables->slots[part], *slot;
 
@@ -223,7 +248,7 @@ static struct slot *slot_for(struct diff *diff, enum diff_part part, const struc
 		free(key);
 		return slot;
 	}
-	slot = make_slot(like, key);
+	slot = make_slot(key);
 	if (!slot)
 		return NULL;
 	slot->order = HASH_COUNT(*slots);
@@ -244,13 +269,13 @@ int diff_add(struct diff *diff, enum diff_part part, enum diff_side side,
 {
 	size_t key_bytes = 0;
 	void *key = make_key(diff, like, &key_bytes);
-	struct slot *slot = key ? slot_for(diff, part, like, key, key_bytes) : NULL;
+	struct slot *slot = key ? slot_for(diff, part, key, key_bytes) : NULL;
 
 	if (!slot || diff->tables->no_memory)
 		return -ENOMEM;
 	/* The newer document's names, the first of those that are added up. */
-	if (!is_there(&slot->entry.amount[side]))
-		describe(&slot->entry, like);
+	if (!is_there(&slot->entry.amount[side]) && describe(&slot->entry, like) < 0)
+		return -ENOMEM;
 	add_up(&slot->entry.amount[side], amount);
 	slot->entry.estimate |= part == DIFF_SITES;
 	return 0;

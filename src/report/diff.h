@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * diff.h - two snapshots as JSON documents, and what became of leaks and sites in between.
+ * diff.h - two snapshots (JSON documents, moments of recordings), and what became of leaks and
+ * sites in between.
  *
  * Groups and sites have no names that outlive a session: they are matched by their stacks
- * (function, module, line of every frame), groups without one by type, else by size.
+ * (function, module, line of every frame; its code, where both have the same file), groups without
+ * one by type, else by size.
  */
 #ifndef MEMATTACH_REPORT_DIFF_H
 #define MEMATTACH_REPORT_DIFF_H
@@ -29,6 +31,9 @@ struct diff_frame {
 	uint64_t offset;
 	uint32_t line, column;
 	bool inlined;
+	/* Of a file that both sides have: what the frame is matched by. NULL: by its names. */
+	const char *build_id;
+	uint64_t code;			/* the machine frame's offset in its module; 0: unknown */
 };
 struct diff_amount {
 	uint64_t count, bytes;			/* live, lost */

@@ -112,6 +112,12 @@ static void put_session(struct emit *emit, const struct snapshot *snapshot)
 	emit_text(emit, "loader", snapshot_loader_name(session->loader));
 	emit_real(emit, "begin_time", session->begin_time);
 	emit_real(emit, "duration", session->duration);
+	if (session->max_recording)
+		emit_uint(emit, "max_recording_bytes", session->max_recording);
+	if (session->given_up)
+		emit_uint(emit, "snapshots_given_up", session->given_up);
+	if (session->recorded_seconds > 0)	/* only of a moment */
+		emit_real(emit, "recorded_seconds", session->recorded_seconds);
 	emit_uint(emit, "sample_interval_bytes", session->sample_interval_bytes);
 	if (session->overhead_percent >= 0)
 		emit_real(emit, "overhead_percent", session->overhead_percent);
@@ -213,13 +219,6 @@ static void put_frames(struct emit *emit, const struct report_input *input,
 	emit_end(emit, ']');
 }
 
-static const char *kind_name(enum site_kind kind)
-{
-	static const char *const name[] = { "malloc", "mmap", "custom" };
-
-	return name[kind];
-}
-
 static void put_site(struct emit *emit, const struct report_input *input,
 		     const struct snapshot_site *site)
 {
@@ -227,7 +226,7 @@ static void put_site(struct emit *emit, const struct report_input *input,
 
 	emit_begin(emit, NULL, '{');
 	emit_uint(emit, "id", site->id);
-	emit_text(emit, "kind", kind_name(site->kind));
+	emit_text(emit, "kind", snapshot_kind_name(site->kind));
 	emit_uint(emit, "live_count", site->live_count);
 	emit_uint(emit, "live_bytes", site->live_bytes);
 	emit_uint(emit, "live_bytes_low", site->live_bytes_low);

@@ -155,6 +155,18 @@ static void put_stack_quality(FILE *out, const struct snapshot_session *session)
 		human_exact(session->stacks.truncated).text);
 }
 
+static void put_given_up(FILE *out, const struct report_input *input)
+{
+	const struct snapshot_session *session = &input->snapshot->session;
+	const struct style *style = style_for(&input->options);
+
+	if (session->given_up)
+		fprintf(out, "  %s%-10s%s%s snapshot%s, older ones first, so that the recording "
+			"stays below %s\n", style->warn, "given up", style->plain,
+			human_exact(session->given_up).text, text_plural(session->given_up),
+			human_bytes((double)session->max_recording).text);
+}
+
 static void put_header(FILE *out, const struct report_input *input)
 {
 	const struct snapshot *snapshot = input->snapshot;
@@ -163,7 +175,12 @@ static void put_header(FILE *out, const struct report_input *input)
 	for (size_t i = 0; i < snapshot->target.allocator_count; i++)
 		put_allocator(out, &snapshot->target.allocator[i]);
 	text_put_label(out, "watched");
-	fprintf(out, "%s\n", human_seconds(snapshot->session.duration).text);
+	fputs(human_seconds(snapshot->session.duration).text, out);
+	if (snapshot->session.recorded_seconds > 0)
+		fprintf(out, ", a moment of %s that were recorded",
+			human_seconds(snapshot->session.recorded_seconds).text);
+	fputc('\n', out);
+	put_given_up(out, input);
 	put_precision(out, input);
 	put_losses(out, input);
 	put_stack_quality(out, &snapshot->session);

@@ -94,5 +94,10 @@ said_one_line '/nonexistent: No such file'
 head -c 600 "$old" >"$WORK/half"
 said 2 "$WORK/half" "$old"
 said_one_line 'half: byte 600: '
-said 2 "$old" "$WORK/recording"
-said_one_line 'recording: byte 0: '
+# A recording is as good as its document.
+said 0 "$new" "$WORK/recording" --json
+valid
+expect "$(json '.sites | length')" 0 "changes between a document and its recording"
+head -c 3000 "$WORK/recording" >"$WORK/half"
+said 2 "$old" "$WORK/half"
+said_one_line 'half is not a recording, or is damaged'

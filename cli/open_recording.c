@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * open_recording.c - see open_recording.h.
+ *
+ * A recording without an end (memattach was killed, the disk was full, or it is still being
+ * written) is as good as its last interval: this is said, so that nobody takes it for the whole.
+ */
+#include "cli/open_recording.h"
+
+#include "src/base/log.h"
+#include "src/report/human.h"
+#include "src/session.h"
+
+static void warn(const char *name, const struct recording_content *content)
+{
+	const struct snapshot_session *session = &content->snapshot->session;
+
+	if (content->warning[0])
+		log_warning("%s: %s", name, content->warning);
+	if (session->recorded_seconds > 0 || session->detached != SNAPSHOT_ATTACHED)
+		return;
+	log_warning("%s has no end: memattach was killed, the disk was full, or it still writes; "
+		    "figures are those of %s (names: `memattach symbolize`)", name,
+		    human_seconds(session->duration).text);
+}
+
+int open_recording(const char *name, struct recording_content *ret)
+{
+	char text[512];
+	int error = recording_read_at(name, ret);
+
+	if (!error) {
+		warn(name, ret);
+		return SESSION_OK;
+	}
+	recording_explain(name, error, text, sizeof(text));
+	log_error("%s", text);
+	return SESSION_USAGE;
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+/* open_recording.h - recordings for commands, with what there is to be said about them. */
+#ifndef MEMATTACH_OPEN_RECORDING_H
+#define MEMATTACH_OPEN_RECORDING_H
+
+#include "src/recording.h"
+
+/*
+ * recording_read_at, with a line on stderr for an error, for what is damaged and for a session that
+ * has no end. SESSION_OK, to be ended by recording_content_done; SESSION_USAGE.
+ */
+int open_recording(const char *name, struct recording_content *ret) _must_check_;
+
+#endif
