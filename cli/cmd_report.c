@@ -22,8 +22,8 @@ struct request {
 
 static int usage(void)
 {
-	log_error("usage: memattach report FILE[@MOMENT] [VIEW] [--json] [--top N]; views: %s, leaks",
-		  options_view_names());
+	log_error("usage: memattach report FILE[@MOMENT] [VIEW] [--json] [--top N]; views: %s, "
+		  "leaks", options_view_names());
 	return SESSION_USAGE;
 }
 

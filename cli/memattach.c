@@ -23,7 +23,7 @@ static const char help_text[] =
 	"                            one line a call; also trace [options] -- COMMAND [ARGS...]\n"
 	"memattach check -p PID      what would be done or refused, and why; touches nothing\n"
 	"memattach cleanup -p PID    finish a detach that a killed memattach left\n"
-	"memattach report FILE[@120s] [VIEW]   print a recording again, or one view of it: overview,\n"
+	"memattach report FILE[@120s] [VIEW]   print a recording again, or one view: overview,\n"
 	"                            hotspots, tree, flame, histogram, timeline, temporary, peak,\n"
 	"                            lifetimes, blocks, filter, source, leaks [--json] [--top N]\n"
 	"                            (--view=VIEW: the same straight from -p)\n"

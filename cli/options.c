@@ -437,9 +437,9 @@ int options_check_leaks(const struct cli_options *options, bool leaks)
 static int check_recording(const struct session_options *s)
 {
 	const struct snapshot_triggers *on = &s->snapshot_on;
+	bool asked = s->max_recording || on->allocated || on->growth || on->peak || on->signal;
 
-	if ((s->output && !s->trace) || !(s->max_recording || on->allocated || on->growth || on->peak ||
-			   on->signal))
+	if (!asked || (s->output && !s->trace))
 		return SESSION_OK;
 	log_error("%s goes with a recording: -o FILE",
 		  s->max_recording ? "--max-recording" : "--snapshot-on");

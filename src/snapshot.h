@@ -119,8 +119,7 @@ struct snapshot_site {
 	uint32_t threads;
 	double lifetime_p50, lifetime_p90, lifetime_max;	/* seconds; 0 when none was freed */
 	double first_time, last_time;	/* seconds since the session began */
-	double growth;			/* bytes per second over the later part of the session */
-	double growth_low, growth_high;
+	double growth, growth_low, growth_high;	/* bytes/s over the later part of the session */
 	uint64_t at_peak_bytes, at_peak_count;	/* live when its kind's total was at its most */
 	uint64_t size_low, size_high;	/* of requests */
 };

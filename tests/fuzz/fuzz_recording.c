@@ -66,7 +66,8 @@ static void make_image(void)
 	sample_must(recording_symbolize(recording, &names));
 	sample_must(recording_close(recording));
 	sample_done(&sample);
-	sample_change("INSERT INTO modules VALUES(1, '/usr/bin/demo', 'c0ffee', 0)");
+	sample_change("INSERT INTO modules(id, path, build_id, kind) VALUES"
+		      "(1, '/usr/bin/demo', 'c0ffee', 0)");
 	fd = open(sample_path, O_RDONLY);
 	sample_must(fd < 0 ? -1 : fstat(fd, &file));
 	image_bytes = (size_t)file.st_size;

@@ -353,7 +353,10 @@ static void levels_of_a_recording_that_lies(void **state)
 		      "UPDATE snapshots SET peak_live_bytes = -1 WHERE id = 3; "
 		      "UPDATE snapshot_sites SET live_bytes = -1, alloc_count = -5, free_count = 3 "
 		      "WHERE snapshot % 3 = 1; "
-		      "INSERT INTO snapshot_sites VALUES(2, 999, 1, 2, 3, 4, 5), "
+		      "INSERT INTO snapshot_sites(snapshot, site, live_count, live_bytes, "
+		      "alloc_count, "
+		      "alloc_bytes, free_count) "
+		      "VALUES(2, 999, 1, 2, 3, 4, 5), "
 		      "(7777, 1, 1, 2, 3, 4, 5)");
 	open_sample(&opened);
 	assert_int_equal(export_levels_init(&levels, &opened.input), 0);

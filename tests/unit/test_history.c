@@ -30,8 +30,8 @@ static void make(void)
 	site_lives_free(lives);
 	assert_int_equal(recording_close(recording), 0);
 	sample_done(&sample);
-	sample_change("INSERT INTO modules VALUES(1, '/usr/bin/demo', 'c0ffee', 0), "
-		      "(2, '/lib/libx.so', 'beef', 0)");
+	sample_change("INSERT INTO modules(id, path, build_id, kind) VALUES"
+		      "(1, '/usr/bin/demo', 'c0ffee', 0), (2, '/lib/libx.so', 'beef', 0)");
 }
 
 /* The watching process numbers its modules otherwise. */

@@ -311,8 +311,8 @@ static void matched_by_code(void **state)
 		if (side == 0)
 			sample_must(recording_symbolize(recording, &names));
 		assert_int_equal(recording_close(recording), 0);
-		sample_change("INSERT INTO modules VALUES(1, '/usr/bin/demo', 'c0ffee', 0),"
-			      "(2, '/lib/x.so', 'beef', 0)");
+		sample_change("INSERT INTO modules(id, path, build_id, kind) VALUES"
+			      "(1, '/usr/bin/demo', 'c0ffee', 0), (2, '/lib/x.so', 'beef', 0)");
 		assert_int_equal(recording_read(sample_path, &content[side]), 0);
 		sample_done(&sample);
 	}
