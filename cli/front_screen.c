@@ -235,6 +235,10 @@ static void pass_signal(struct front_screen *screen, int signals, pid_t keeper)
 		(void)kill(screen->pid ? screen->pid : getpid(), screen->pid ? SIGTSTP : SIGSTOP);
 		return;
 	}
+	if (info.ssi_signo == SIGUSR1) {	/* a snapshot (--snapshot-on) */
+		(void)kill(keeper, SIGUSR1);
+		return;
+	}
 	(void)kill(keeper, SIGTERM);
 	tell_to_end(screen);
 }

@@ -128,8 +128,7 @@ static int make_plan(struct session *s)
 
 /* ---- PLANNED -> LOADED ---- */
 
-/* Decides the loader by proof: 1 a safe thread's sample is held, 0 none, -errno. */
-/* keep: a thread that is never still for long is proven while it stands. */
+/* 1 a safe thread's sample is held, 0 none, -errno. keep: it is proven while it stands still. */
 static int prove_thread(struct session *s, bool keep, char why[128])
 {
 	struct safe_thread_input input = { &s->view, s->unwinder, &s->plan, keep };
