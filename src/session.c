@@ -30,33 +30,12 @@
 #include "src/session_trace.h"
 #include "src/session_state.h"
 
-enum { LOAD_TRIES = 40, KEEP_AFTER = 10, PROOF_TRIES = 5, LEAVE_SECONDS = 30 };
+enum { LOAD_TRIES = 40 };
 
 #define MAX_EXE_BYTES (1ll << 29)
 #define EXTRA_SECONDS 0.01	/* at least, from one snapshot between intervals to the next */
 #define PAUSE_STEP_NS 1000000ull /* between drains of an idle target; a half-full ring ends it */
 #define PAUSE_MAX_NS 20000000ull
-
-static double now(void)
-{
-	struct timespec t;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
-
-int session_fail(struct session *s, int status, const char *what, int error)
-{
-	if (s->options->quiet)
-		log_debug("%s: %s", what, strerror(-error));
-	else if (s->link.reply.text[0])
-		log_error("%s: %s", what, s->link.reply.text);
-	else
-		log_error("%s: %s", what, strerror(-error));
-	if (s->exit == SESSION_OK)
-		s->exit = status;
-	return error ? error : -EIO;
-}
 
 /* ---- OPENED -> PLANNED ---- */
 
@@ -128,26 +107,6 @@ static int make_plan(struct session *s)
 
 /* ---- PLANNED -> LOADED ---- */
 
-/* 1 a safe thread's sample is held, 0 none, -errno. keep: it is proven while it stands still. */
-static int prove_thread(struct session *s, bool keep, char why[128])
-{
-	struct safe_thread_input input = { &s->view, s->unwinder, &s->plan, keep };
-	int error = -ENOENT;
-
-	(void)snprintf(why, 128, "the target has no dlopen");
-	if (!s->plan.dlopen || !s->plan.dlclose)
-		return 0;
-	if (s->view.hello.filtered) {
-		(void)snprintf(why, 128, "the target has a system call filter (seccomp)");
-		return 0;
-	}
-	for (int i = 0; i < PROOF_TRIES && error == -ENOENT; i++)
-		error = safe_thread_find(&input, why);
-	if (error)
-		log_debug("no thread is safe for dlopen: %s", why);
-	return error == -ENOENT ? 0 : error ? error : 1;
-}
-
 static int try_load(struct session *s, enum attachment_loader loader)
 {
 	static struct proto_load load;
@@ -169,23 +128,17 @@ static int try_load(struct session *s, enum attachment_loader loader)
 	return 0;
 }
 
-/* A thread moved on, a planned place was taken or code changed meanwhile. */
-static bool may_try_again(int error)
-{
-	return error == -EAGAIN || error == -ESTALE || error == -EEXIST || error == -ETIME;
-}
-
 /* By dlopen as long as a proof is had, then by map if that is allowed. */
 static int load(struct session *s)
 {
 	char why[128] = "";
 	int error = -EAGAIN, proof = 0;
 
-	for (int i = 0; i < LOAD_TRIES && may_try_again(error); i++) {
+	for (int i = 0; i < LOAD_TRIES && session_may_try_again(error); i++) {
 		bool by_map = s->options->loader == LOADER_MAP || s->options->task == SESSION_RUN ||
 			      (s->options->loader == LOADER_AUTO && i >= LOAD_TRIES / 4);
 
-		proof = by_map ? 0 : prove_thread(s, i >= KEEP_AFTER, why);
+		proof = by_map ? 0 : session_prove_thread(s, i >= SESSION_KEEP_AFTER, why);
 		if (proof < 0)
 			return session_fail(s, SESSION_FAILED, "looking for a thread", proof);
 		if (!proof && !by_map && s->options->loader == LOADER_DLOPEN)
@@ -219,23 +172,6 @@ static int replan_for_map(struct session *s)
 
 /* ---- LOADED -> WATCHING ---- */
 
-static uint64_t dl_handle(struct session *s)
-{
-	struct link_map_input input = { .reader = &s->view.reader, .maps = &s->view.maps };
-	struct link_map_list list = { .count = 0 };
-	uint64_t handle = 0;
-
-	if (s->loader != LOADER_DLOPEN)
-		return 0;
-	link_map_parse_auxv(s->view.hello.auxv, s->view.hello.auxv_bytes, &input.auxv);
-	if (link_map_read(&input, &list) == 0)
-		for (size_t i = 0; i < list.count; i++)
-			if (list.module[i].bias == s->shim_base)
-				handle = list.module[i].handle;
-	link_map_done(&list);
-	return handle;
-}
-
 static int hook(struct session *s)
 {
 	struct watch_options options = {
@@ -250,7 +186,7 @@ static int hook(struct session *s)
 	if (error >= 0)
 		error = modules_set_shim(s->view.modules, shim_image_start, shim_image_bytes(),
 					 s->shim_base);
-	value[0] = dl_handle(s);
+	value[0] = session_dl_handle(s);
 	if (!error)
 		error = watch_open(&s->watch, &s->view, &s->plan, s->unwinder, &options,
 				   s->ring_fd);
@@ -270,16 +206,6 @@ static int hook(struct session *s)
 }
 
 /* ---- WATCHING ---- */
-
-static void idle_drain(void *context)
-{
-	struct session *s = context;
-
-	if (s->watching && s->watch.reader) {
-		(void)watch_drain(&s->watch);
-		session_trace_pump(s);
-	}
-}
 
 static enum site_kind counted_kind(const struct session *s)
 {
@@ -315,17 +241,17 @@ static int take_extra(struct session *s, double *last)
 				estimate_bytes(&totals->alloc), estimate_bytes(&totals->live));
 	int error;
 
-	if (reason == SNAPSHOT_INTERVAL || now() < *last + EXTRA_SECONDS)
+	if (reason == SNAPSHOT_INTERVAL || session_now() < *last + EXTRA_SECONDS)
 		return 0;
 	error = session_report_extra(&s->report, &s->watch, reason);
 	note_snapshot(s);
-	*last = now();
+	*last = session_now();
 	return error;
 }
 
 static int keep_watching(struct session *s)
 {
-	double begin = now(), next = begin + s->options->interval, extra = 0;
+	double begin = session_now(), next = begin + s->options->interval, extra = 0;
 	uint64_t pause = 0;
 	int error = 0;
 
@@ -341,13 +267,13 @@ static int keep_watching(struct session *s)
 		if (!error && pause)
 			reader_wait(s->watch.reader, pause);
 		session_report_turn(&s->report, &s->watch);
-		if (s->options->duration >= 0 && now() - begin >= s->options->duration)
+		if (s->options->duration >= 0 && session_now() - begin >= s->options->duration)
 			break;
 		if (session_report_leaks_wanted(&s->report)) {
 			s->watch.options.leaks = true;
 			break;
 		}
-		if (!error && now() >= next) {
+		if (!error && session_now() >= next) {
 			error = end_interval(s);
 			next += s->options->interval;
 		} else if (!error && s->options->output) {
@@ -358,133 +284,6 @@ static int keep_watching(struct session *s)
 	if (error == -EPIPE)
 		return session_fail(s, SESSION_DORMANT, "the keeper is gone", error);
 	return error ? session_fail(s, SESSION_FAILED, "watching", error) : 0;
-}
-
-/* ---- WATCHING -> UNHOOKED -> LEFT ---- */
-
-static void note_status(struct session *s, bool attach)
-{
-	struct proto_status status;
-
-	if (keeper_link_call(&s->link, PROTO_STATUS, NULL, NULL, 0) ||
-	    s->link.reply.payload_bytes != sizeof(status))
-		return;
-	memcpy(&status, s->link.payload, sizeof(status));
-	session_report_stops(&s->report, attach, status.stop_us_max, status.threads_stopped);
-}
-
-static void short_pause(void)
-{
-	struct timespec pause = { 0, 20000000 };
-
-	(void)nanosleep(&pause, NULL);
-}
-
-/*
- * Takes the hooks out and waits until every thread is out of the shim. One that
- * only seems to be in there, by a stale word on its stack, is unwound.
- */
-static int unhook(struct session *s)
-{
-	struct safe_thread_input proof = { &s->view, s->unwinder, &s->plan, false };
-	uint64_t value[4] = { 0 };
-	double end = now() + LEAVE_SECONDS;
-	int error;
-
-	if (s->state == STATE_WATCHING)
-		watch_end(&s->watch);
-	s->link.idle = idle_drain;
-	s->link.context = s;
-	do {
-		error = keeper_link_call(&s->link, PROTO_UNHOOK, value, NULL, 0);
-		value[0] = s->link.reply.value[0];
-		if (error == -ETIME && safe_thread_is_outside_shim(&proof, (pid_t)value[0]) != 0)
-			value[0] = 0;
-		if (error == -EAGAIN)
-			short_pause();
-	} while ((error == -ETIME || error == -EAGAIN) && !s->link.target_gone && now() < end);
-	s->link.idle = NULL;
-	if (!error)
-		s->state = STATE_UNHOOKED;
-	return error;
-}
-
-static int unload_once(struct session *s, bool keep)
-{
-	uint64_t value[4] = { 0, 0, 0, 0 };
-	char why[128];
-	int proof = 0;
-
-	if (s->loader == LOADER_DLOPEN) {
-		(void)target_view_refresh(&s->view);
-		value[0] = 1;
-		value[1] = dl_handle(s);	/* first: a kept thread waits for nothing else */
-		proof = prove_thread(s, keep, why);
-		if (proof < 0)
-			return proof;
-		if (!proof)
-			return -EAGAIN;
-	}
-	return keeper_link_call(&s->link, PROTO_UNLOAD, value, NULL, 0);
-}
-
-void session_list_children(const struct children_left *left)
-{
-	for (uint32_t i = 0; i < left->count && i < CHILDREN_LISTED; i++)
-		log_error("process %d was forked while memattach was attached; what it copied is "
-			  "left there, dormant: %.250s; `memattach cleanup -p %d` tries again",
-			  left->child[i].pid, left->child[i].reason, left->child[i].pid);
-	if (left->count > CHILDREN_LISTED)
-		log_error("and %u more", left->count - CHILDREN_LISTED);
-}
-
-/* What the target forked off meanwhile; the target itself is left, or has ended. */
-static void restore_children(struct session *s)
-{
-	struct children_left *left = &s->report.left;
-
-	if (keeper_link_call(&s->link, PROTO_CHILDREN, NULL, NULL, 0) ||
-	    s->link.reply.payload_bytes != sizeof(*left))
-		return;
-	memcpy(left, s->link.payload, sizeof(*left));
-	session_list_children(left);
-	if (left->count)
-		s->exit = SESSION_DORMANT;
-}
-
-static void leave(struct session *s)
-{
-	double end = now() + LEAVE_SECONDS;
-	int error = s->link.target_gone ? 0 : unhook(s);
-
-	for (int i = 0; !error && !s->link.target_gone; i++) {
-		error = unload_once(s, i >= KEEP_AFTER);
-		if ((!may_try_again(error) && error != -EPERM) || now() >= end)
-			break;
-		error = 0;
-		short_pause();
-	}
-	if (s->link.target_gone || error == -ESRCH) {
-		s->report.detached = SNAPSHOT_TARGET_ENDED;
-		s->link.target_gone = true;
-		if (!s->exit && s->options->task != SESSION_RUN)
-			s->exit = SESSION_TARGET_ENDED;
-	} else if (!error) {
-		s->report.detached = SNAPSHOT_PRISTINE;
-	} else {
-		s->report.detached = SNAPSHOT_DORMANT;
-		(void)session_fail(s, SESSION_DORMANT, "could not leave the target as it was",
-				   error);
-		if (!s->options->quiet)
-			log_error("run `memattach cleanup -p %d` to finish", s->view.hello.pid);
-		s->exit = SESSION_DORMANT;
-	}
-	restore_children(s);
-	s->state = STATE_LEFT;
-	note_status(s, false);
-	session_trace_left(s);
-	if (s->watching && s->watch.reader)
-		watch_finish(&s->watch);
 }
 
 static int open_session(struct session *s)
@@ -528,17 +327,17 @@ static void attach_and_watch(struct session *s)
 	s->report.loader = s->loader;
 	if (!error)
 		know_older(s);
-	note_status(s, true);
+	session_note_stops(s, true);
 	if (!error)
 		(void)keep_watching(s);
 	if (!error && s->watch.options.leaks && !s->link.target_gone)
 		session_picture_take(s, &s->watch);
 out:
 	if (s->state >= STATE_LOADED || s->link.target_gone)
-		leave(s);
+		session_leave(s);
 	if (s->leaks.taken) {
 		session_picture_search(s);
-		note_status(s, false);	/* the child is waited for in a stop, too */
+		session_note_stops(s, false);	/* the child is waited for in a stop, too */
 	}
 }
 
@@ -548,7 +347,7 @@ static void report(struct session *s, bool attach)
 
 	if (s->leaks.taken) {
 		session_picture_release(s);
-		note_status(s, attach);
+		session_note_stops(s, attach);
 	}
 	if (s->picture_left && s->report.detached == SNAPSHOT_PRISTINE)
 		s->report.detached = SNAPSHOT_DORMANT;
@@ -576,7 +375,7 @@ static int look_for_leaks(struct session *s)
 		session_picture_release(s);
 		return refuse(s, &refusal);
 	}
-	note_status(s, true);
+	session_note_stops(s, true);
 	s->report.detached = s->link.target_gone ? SNAPSHOT_TARGET_ENDED : SNAPSHOT_PRISTINE;
 	if (s->link.target_gone && !s->exit)
 		s->exit = SESSION_TARGET_ENDED;
@@ -620,7 +419,7 @@ static int check_session(struct session *s)
 	if (make_plan(s))
 		return 0;
 	hook_plan_print(&s->plan, stdout);
-	proof = prove_thread(s, false, why);
+	proof = session_prove_thread(s, false, why);
 	printf("loader: %s\n", proof == 1 ? "dlopen (a thread is proven safe for it)" : "map");
 	if (proof == 0)
 		printf("        no dlopen: %s\n", why);
@@ -654,7 +453,7 @@ static int cleanup_session(struct session *s)
 	if (s->shim_base)
 		(void)modules_set_shim(s->view.modules, shim_image_start, shim_image_bytes(),
 				       s->shim_base);
-	leave(s);
+	session_leave(s);
 	if (s->report.detached == SNAPSHOT_PRISTINE && !s->options->quiet)
 		log_notice("process %d is as it was", s->view.hello.pid);
 	return 0;

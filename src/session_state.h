@@ -44,5 +44,24 @@ struct session {
  * session ends. error, or -EIO for none.
  */
 int session_fail(struct session *s, int status, const char *what, int error);
+/*
+ * Is there a thread that may call dlopen or dlclose? 1: its sample is held; 0: none, why says why;
+ * -errno. keep: one that is never still for long is proven while it stands.
+ */
+int session_prove_thread(struct session *s, bool keep, char why[128]) _must_check_;
+#define SESSION_KEEP_AFTER 10	/* tries without keep */
+/* A thread moved on, a planned place was taken or code changed meanwhile. */
+bool session_may_try_again(int error);
+/* The shim's, for dlclose; 0: it was not loaded by dlopen. */
+uint64_t session_dl_handle(struct session *s);
+/* Asks the keeper how long the target's threads stood still: for the report. */
+void session_note_stops(struct session *s, bool attach);
+double session_now(void);	/* seconds of CLOCK_MONOTONIC */
+
+/*
+ * Takes everything out of the target, whatever went wrong before; s->report.detached says
+ * how it was left.
+ */
+void session_leave(struct session *s);
 
 #endif

@@ -21,7 +21,9 @@ files_in() {
 	for pattern in "$@"; do
 		for folder in $folders; do
 			[ -d "$folder" ] || continue
-			find "$folder" -name node_modules -prune -o -type f -name "$pattern" -print
+			# nor what other programs wrote
+			find "$folder" -name node_modules -prune -o -type f -name "$pattern" \
+				! -name '*.pb-c.[ch]' -print
 		done
 	done | sort -u
 }
