@@ -230,7 +230,6 @@ static void emit_figures(const struct figures *figures)
 	emit("\"free_bytes\":%lu,\"live_count\":%lu,", freed_bytes, count - freed);
 	emit("\"live_bytes\":%lu,\"peak_live_bytes\":%lu,", bytes - freed_bytes,
 	     atomic_load(&figures->peak));
-	emit("\"at_peak_bytes\":%lu,", atomic_load(&figures->at_peak));
 	emit("\"temporary_count\":%lu", atomic_load(&figures->temporary));
 }
 
@@ -241,7 +240,7 @@ static void emit_site(const struct truth_site *site)
 		emit("{\"function\":\"%s\",\"line\":%d}%s", site->frame[i].function,
 		     site->frame[i].line, i > 0 ? "," : "],");
 	emit_figures(&site->figures);
-	emit("}");
+	emit(",\"at_peak_bytes\":%lu}", atomic_load(&site->figures.at_peak));
 }
 
 void truth_print(struct truth_claims claims)
