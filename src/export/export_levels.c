@@ -16,7 +16,7 @@ static int at_least_one(struct export_levels *levels)
 	if (!levels->moments.moment)
 		return -ENOMEM;
 	levels->moments.count = 1;
-	levels->moments.moment[0] = (struct recording_moment){
+	levels->moments.moment[0] = (struct recording_levels_at){
 		.time = snapshot->session.duration > 0 ? snapshot->session.duration : 0,
 		.live_bytes = snapshot->totals.live_bytes,
 		.overhead_bytes = snapshot->totals.overhead_bytes,
@@ -41,9 +41,9 @@ static size_t find_peak(const struct export_levels *levels)
 /* A moment without changes of its own, in front of the one that knows of the peak. */
 static int insert_peak(struct export_levels *levels)
 {
-	struct recording_moments *moments = &levels->moments;
+	struct recording_levels *moments = &levels->moments;
 	size_t at = levels->peak = find_peak(levels);
-	struct recording_moment *moment;
+	struct recording_levels_at *moment;
 	double before;
 
 	if (at == SIZE_MAX)
@@ -65,7 +65,7 @@ int export_levels_init(struct export_levels *levels, const struct export_input *
 	int err;
 
 	*levels = (struct export_levels){ .input = input };
-	err = recording_moments_read(input->path, snapshot, &levels->moments);
+	err = recording_levels_read(input->path, snapshot, &levels->moments);
 	levels->of_site = calloc(snapshot->site_count + 1, sizeof(*levels->of_site));
 	levels->level = calloc(input->sites->count + 1, sizeof(*levels->level));
 	if (err == 0)
@@ -79,7 +79,7 @@ int export_levels_init(struct export_levels *levels, const struct export_input *
 
 void export_levels_done(struct export_levels *levels)
 {
-	recording_moments_done(&levels->moments);
+	recording_levels_done(&levels->moments);
 	free(levels->of_site);
 	free(levels->level);
 	*levels = (struct export_levels){ 0 };
@@ -106,7 +106,7 @@ static int set_level(const struct step *step, uint32_t index, const struct expor
 	return err;
 }
 
-static int apply_changes(const struct step *step, const struct recording_moment *moment)
+static int apply_changes(const struct step *step, const struct recording_levels_at *moment)
 {
 	const struct recording_change *change =
 		step->levels->moments.change + moment->first_change;
@@ -188,7 +188,7 @@ int export_levels_step(struct export_levels *levels,
 		       void *context)
 {
 	const struct step step = { levels, each, context };
-	const struct recording_moment *moment = &levels->moments.moment[levels->next++];
+	const struct recording_levels_at *moment = &levels->moments.moment[levels->next++];
 
 	if (levels->next == levels->moments.count)
 		return apply_snapshot(&step);

@@ -10,7 +10,7 @@
 #define MEMATTACH_EXPORT_EXPORT_LEVELS_H
 
 #include "src/export/export.h"
-#include "src/recording_moments.h"
+#include "src/recording_levels.h"
 
 /* A site at a moment; levels since the session began. */
 struct export_level {
@@ -18,7 +18,7 @@ struct export_level {
 };
 struct export_levels {
 	const struct export_input *input;
-	struct recording_moments moments;	/* at least one */
+	struct recording_levels moments;	/* at least one */
 	uint32_t *of_site;		/* index in the snapshot -> in sites + 1; 0: none */
 	struct export_level *level;		/* by index in sites: now */
 	unsigned __int128 sum;			/* of live bytes, now */

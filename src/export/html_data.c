@@ -15,7 +15,7 @@
 #include "src/base/hashmap.h"
 #include "src/export/export_functions.h"
 #include "src/export/html_stacks.h"
-#include "src/recording_moments.h"
+#include "src/recording_levels.h"
 #include "src/report/emit.h"
 
 /* Texts of sites are interned: their addresses are keys. */
@@ -30,7 +30,7 @@ struct page {
 	struct export_functions functions;
 	struct html_stacks stacks;
 	struct texts texts;
-	struct recording_moments moments;
+	struct recording_levels moments;
 };
 
 static void page_done(struct page *page)
@@ -39,7 +39,7 @@ static void page_done(struct page *page)
 	html_stacks_done(&page->stacks);
 	hashmap_done(&page->texts.index);
 	free(page->texts.text);
-	recording_moments_done(&page->moments);
+	recording_levels_done(&page->moments);
 }
 
 /* --- texts by number -------------------------------------------------------------------- */
@@ -276,7 +276,7 @@ static int page_init(struct page *page, FILE *out, const struct export_input *in
 	if (err == 0)
 		err = texts_collect(&page->texts, &page->functions);
 	if (err == 0)
-		err = recording_moments_read(input->path, input->content->snapshot,
+		err = recording_levels_read(input->path, input->content->snapshot,
 					     &page->moments);
 	return err;
 }

@@ -75,7 +75,7 @@ static int put_header(struct massif *m)
 
 static int put_moment(struct massif *m, size_t index, unsigned int number)
 {
-	const struct recording_moment *moment = &m->levels.moments.moment[index];
+	const struct recording_levels_at *moment = &m->levels.moments.moment[index];
 	bool last = index + 1 == m->levels.moments.count;
 	bool tree = moment->change_count || index == m->peak || last;
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * recording_moments.c - see recording_moments.h.
+ * recording_levels.c - see recording_levels.h.
  *
  * All of the table snapshot_sites is read into memory: the writer bounds it to some 100,000 rows,
  * and a file that holds more is as large as what it makes us keep. Times that go back or are no
  * numbers are moved forward: readers of exports divide by them.
  */
-#include "src/recording_moments.h"
+#include "src/recording_levels.h"
 
 #include <errno.h>
 #include <math.h>
@@ -16,7 +16,7 @@
 #include "src/recording_db.h"
 
 struct reading {
-	struct recording_moments *to;
+	struct recording_levels *to;
 	struct hashmap by_site, by_id;	/* ids of sites, of snapshots -> index */
 	double last;
 };
@@ -31,7 +31,7 @@ static void *grow(void *array, size_t count, size_t size)
 
 static int read_moment(struct reading *r, struct row *row)
 {
-	struct recording_moment *moment = grow(r->to->moment, r->to->count, sizeof(*moment));
+	struct recording_levels_at *moment = grow(r->to->moment, r->to->count, sizeof(*moment));
 	uint64_t id = row_uint(row);
 	double time = row_real(row);
 
@@ -39,7 +39,7 @@ static int read_moment(struct reading *r, struct row *row)
 		return -ENOMEM;
 	r->to->moment = moment;
 	moment += r->to->count;
-	*moment = (struct recording_moment){ .time = r->last };
+	*moment = (struct recording_levels_at){ .time = r->last };
 	if (isfinite(time) && time > r->last)
 		moment->time = r->last = time;
 	moment->live_bytes = row_uint(row);
@@ -53,7 +53,7 @@ static int read_change(struct reading *r, struct row *row)
 {
 	struct recording_change *change = grow(r->to->change, r->to->change_count, sizeof(*change));
 	uint64_t snapshot = row_uint(row), site = row_uint(row), at, index;
-	struct recording_moment *moment;
+	struct recording_levels_at *moment;
 
 	if (!change)
 		return -ENOMEM;
@@ -103,14 +103,14 @@ static void close_db(sqlite3 **db)
 	sqlite3_close(*db);
 }
 
-int recording_moments_read(const char *path, const struct snapshot *snapshot,
-			   struct recording_moments *ret)
+int recording_levels_read(const char *path, const struct snapshot *snapshot,
+			   struct recording_levels *ret)
 {
 	_cleanup_(close_db) sqlite3 *db = NULL;
 	struct reading r = { .to = ret };
 	int err = recording_db_open(path, &db);
 
-	*ret = (struct recording_moments){ 0 };
+	*ret = (struct recording_levels){ 0 };
 	if (err == 0)
 		err = index_sites(snapshot, &r.by_site);
 	if (err == 0)
@@ -127,11 +127,11 @@ int recording_moments_read(const char *path, const struct snapshot *snapshot,
 	return err;
 }
 
-void recording_moments_done(struct recording_moments *moments)
+void recording_levels_done(struct recording_levels *moments)
 {
 	free(moments->moment);
 	free(moments->change);
-	*moments = (struct recording_moments){ 0 };
+	*moments = (struct recording_levels){ 0 };
 }
 
 /* --- where modules were ------------------------------------------------------------ */

@@ -1,37 +1,37 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * recording_moments.h - what else exports need of a recording: how sites stood at its snapshots,
+ * recording_levels.h - what else exports need of a recording: how sites stood at its snapshots,
  * and where modules were mapped.
  */
-#ifndef MEMATTACH_RECORDING_MOMENTS_H
-#define MEMATTACH_RECORDING_MOMENTS_H
+#ifndef MEMATTACH_RECORDING_LEVELS_H
+#define MEMATTACH_RECORDING_LEVELS_H
 
 #include "src/snapshot.h"
 
 /* The totals of one snapshot; sizes in bytes. */
-struct recording_moment {
+struct recording_levels_at {
 	double time;			/* seconds, finite, not before that of the moment before */
 	uint64_t live_bytes, overhead_bytes, peak_live_bytes;
-	size_t first_change, change_count;	/* in recording_moments.change; none: only totals */
+	size_t first_change, change_count;	/* in recording_levels.change; none: only totals */
 };
 /* From this moment on a site stands so. Levels, not differences. */
 struct recording_change {
 	uint32_t site;			/* index in snapshot->site */
 	uint64_t live_count, live_bytes, alloc_count, alloc_bytes, free_count;
 };
-struct recording_moments {
+struct recording_levels {
 	size_t count;			/* in order of time */
-	struct recording_moment *moment;
+	struct recording_levels_at *moment;
 	size_t change_count;
 	struct recording_change *change;
 };
 /*
  * Of the recording that snapshot was read from. Rows of sites or snapshots that are not there
- * are left out. 0, -EBADMSG, -ENOMEM, -errno. recording_moments_done in any case.
+ * are left out. 0, -EBADMSG, -ENOMEM, -errno. recording_levels_done in any case.
  */
-int recording_moments_read(const char *path, const struct snapshot *snapshot,
-			   struct recording_moments *ret) _must_check_;
-void recording_moments_done(struct recording_moments *moments);
+int recording_levels_read(const char *path, const struct snapshot *snapshot,
+			   struct recording_levels *ret) _must_check_;
+void recording_levels_done(struct recording_levels *moments);
 
 /* A module as it was mapped: an address in the file plus bias is one in memory. */
 struct recording_place {
@@ -45,7 +45,7 @@ struct recording_places {
 	size_t count;			/* by path, build id, low */
 	struct recording_place *place;
 };
-/* None where the recording is from before they were kept. As recording_moments_read. */
+/* None where the recording is from before they were kept. As recording_levels_read. */
 int recording_places_read(const char *path, struct recording_places *ret) _must_check_;
 /* The first of these names, or NULL. */
 const struct recording_place *recording_places_find(const struct recording_places *places,
