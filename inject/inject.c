@@ -198,10 +198,10 @@ static struct stack_range patched_bytes(const struct ring_patch *p)
 	uint64_t changed = p->original ^ p->patched;
 
 	if (!changed)
-		return (struct stack_range){ 0, 0 };
+		return (struct stack_range){ .low = 0 };
 	return (struct stack_range){
-		p->address + (uint64_t)__builtin_ctzll(changed) / 8,
-		p->address + 8 - (uint64_t)__builtin_clzll(changed) / 8,
+		.low = p->address + (uint64_t)__builtin_ctzll(changed) / 8,
+		.high = p->address + 8 - (uint64_t)__builtin_clzll(changed) / 8,
 	};
 }
 
@@ -213,11 +213,12 @@ static size_t quiesce_ranges(const struct inject *in, struct stack_range *range)
 	size_t count = 0;
 
 	if (a->shim_base)
-		range[count++] = (struct stack_range){ a->shim_base,
-						       a->shim_base + a->layout.total_bytes };
+		range[count++] = (struct stack_range){
+			.low = a->shim_base, .high = a->shim_base + a->layout.total_bytes };
 	for (uint32_t i = 0; i < a->island_count; i++)
 		range[count++] = (struct stack_range){
-			a->island[i].address, a->island[i].address + a->island[i].bytes };
+			.low = a->island[i].address, .islands = true,
+			.high = a->island[i].address + a->island[i].bytes };
 	for (uint32_t i = 0; i < j->gap_patches; i++)
 		range[count++] = patched_bytes(&j->patch[i]);
 	return count;

@@ -11,10 +11,12 @@
  */
 #include "inject/stack_scan.h"
 
+#include <stddef.h>
 #include <string.h>
 
 #include "inject/arch/x86_64/frame.h"
 #include "inject/remote_mem.h"
+#include "inject/ring_abi.h"
 
 enum { MAX_STACKS = 16 };
 #define SCAN_BYTES (16ull * 1024 * 1024)
@@ -65,15 +67,34 @@ static bool follow_frame(const struct stack_scan *s, struct stacks *stacks, uint
 		return true;	/* it can't be run on: no frame, or one long gone */
 	if (stacks->count == MAX_STACKS || end - sp > SCAN_BYTES)
 		return false;
-	stacks->part[stacks->count++] = (struct stack_range){ sp, end };
+	stacks->part[stacks->count++] = (struct stack_range){ .low = sp, .high = end };
 	return true;
+}
+
+/*
+ * What a hook that has long returned left of its frame: what r11 was, the first byte of an
+ * entry's original. No call returns there; a handler that interrupted a thread there does, and
+ * then the word lies in a signal frame.
+ */
+static bool is_left_by_hook(const struct stack_scan *s, uint64_t at, uint64_t value)
+{
+	uint64_t selectors;
+
+	for (size_t i = 0; i < s->count; i++)
+		if (value >= s->range[i].low && value < s->range[i].high &&
+		    !(s->range[i].islands &&
+		      (value - s->range[i].low) % sizeof(struct ring_island_entry) ==
+			      offsetof(struct ring_island_entry, original)))
+			return false;
+	return remote_read(s->target, at + FRAME_SELECTORS_AFTER_IP, &selectors,
+			   sizeof(selectors)) == 0 && !frame_is_selectors(selectors);
 }
 
 static bool words_clean(const struct stack_scan *s, struct stacks *stacks, uint64_t at,
 			const uint64_t *word, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
-		if (stack_scan_hits(s, word[i]) ||
+		if ((stack_scan_hits(s, word[i]) && !is_left_by_hook(s, at + i * 8, word[i])) ||
 		    (frame_is_selectors(word[i]) && !follow_frame(s, stacks, at + i * 8)))
 			return false;
 	return true;
@@ -98,7 +119,7 @@ static bool part_clean(const struct stack_scan *s, struct stacks *stacks, struct
 
 bool stack_scan_clean(const struct stack_scan *s, uint64_t sp, uint64_t end)
 {
-	struct stacks stacks = { .part = { { sp & ~7ull, end } }, .count = 1 };
+	struct stacks stacks = { .part = { { .low = sp & ~7ull, .high = end } }, .count = 1 };
 
 	if (end - sp > SCAN_BYTES)
 		return false;

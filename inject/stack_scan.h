@@ -8,6 +8,7 @@
 /* low <= address < high */
 struct stack_range {
 	uint64_t low, high;
+	bool islands;	/* struct ring_island_entry[]: hooks keep the address of .original, too */
 };
 struct stack_scan {
 	const struct target *target;
@@ -18,7 +19,7 @@ struct stack_scan {
 
 bool stack_scan_hits(const struct stack_scan *s, uint64_t value);
 /*
- * True when no aligned word in [sp, end) is in a range, nor any of the stacks on
+ * True when no aligned word in [sp, end) leads into a range, nor any of the stacks on
  * which a signal handler whose frame lies there interrupted the thread, from the
  * interrupted stack pointer to end or to the end of its mapping. False, too,
  * where that is more than can be read.

@@ -188,7 +188,7 @@ static bool thread_clear(const struct stack_scan *scan, const struct stopped_thr
 
 bool stop_all_clear_of(const struct stop_all *s, uint64_t low, uint64_t high)
 {
-	struct stack_range range = { low + 1, high };
+	struct stack_range range = { .low = low + 1, .high = high };
 	struct stack_scan scan = { s->target, &s->maps, &range, 1 };
 
 	if (sharers_exist(s->target))

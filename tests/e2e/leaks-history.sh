@@ -78,7 +78,8 @@ functions_of stuck | grep -vx session_open && fail "something healthy is called 
 expect "$(json '[.leaks.groups[] | select(.verdict == "stuck") | .by_history] | unique[]')" true \
 	"the verdicts' grounds"
 early session_open && fail "too early, with a history"
-functions_of growing | grep . && fail "nothing that is reachable grows"
+# a thread may just have had a block that is lost right after
+functions_of growing | grep -vx request_refuse && fail "something healthy is called growing"
 cp "$REPORT" "$WORK/live"
 attach report "$WORK/third" --json
 expect "$(json '.leaks | [.history, .too_early, [.groups[] | [.verdict, .site, .by_history]]]')" \

@@ -3,7 +3,6 @@
 # Before it: begin(), which starts the victim and the session.
 source=$SRCDIR/tests/victims/wrong_frees.c
 : "${STATUSES:=0}"	# of memattach, when the target lives on
-: "${LEFT:=pristine}"	# how it may leave it, a pattern
 
 # survives CASE...: cases after which the target lives on.
 survives() {
@@ -17,8 +16,7 @@ survives() {
 	*) fail "exit status $STATUS, expected $STATUSES" ;;
 	esac
 	json_valid
-	json .session.detached | grep -Eqx "$LEFT" ||
-		fail "left $(json .session.detached), expected $LEFT"
+	json_expect .session.detached pristine
 	ended wrong
 }
 

@@ -43,9 +43,11 @@ int frame_build(const struct frame_input *input, struct frame_image *ret) _must_
 /*
  * Finding the kernel's own signal frames on a stack: the word that holds cs, gs, fs and ss of
  * struct sigcontext_64, which no other word is likely to equal. fs and gs are 0 there; Xen's PV
- * guests have their own values of cs and ss. The interrupted rsp lies so many bytes before it.
+ * guests have their own values of cs and ss. The interrupted rsp and rip lie so many bytes
+ * before it.
  */
 #define FRAME_SELECTORS_AFTER_SP 24u
+#define FRAME_SELECTORS_AFTER_IP 16u
 static inline bool frame_is_selectors(uint64_t word)
 {
 	return (word & 0x0fffffffffff0fffull) == 0x002b000000000033ull;
