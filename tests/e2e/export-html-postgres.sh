@@ -16,4 +16,6 @@ STATUS=0
 report_good 200
 pristine_check "$VICTIM"
 postgres_load_end
+UP_AND_DOWN=1	# what it holds at one moment says nothing of the next
+export UP_AND_DOWN
 html_drive

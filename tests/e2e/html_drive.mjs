@@ -130,7 +130,8 @@ async function momentsAreChosen() {
 	const before = await shown();
 
 	assert.equal(before.moment, last - 1);
-	assert.ok(before.sum > 0 && before.sum < end, 'there was less before');
+	if (!process.env.UP_AND_DOWN) /* a program that only grows */
+		assert.ok(before.sum > 0 && before.sum < end, 'there was less before');
 	assert.match(await text('#moment-text'), / s, .* live/);
 	await tab.keyboard.press(']');
 	assert.equal((await shown()).sum, end);
