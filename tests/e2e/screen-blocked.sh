@@ -32,6 +32,9 @@ stands_in_write() {
 	[ "$call $fd" = "1 0x1" ]
 }
 
+# Its memory is its own again a moment before the thread that gave it back is let go.
+untraced() { ! grep -q '^TracerPid:.*[1-9]' "/proc/$VICTIM"/task/*/status; }
+
 # without a screen
 victim truth truth_threads --rounds=$ROUNDS
 attach_begin -p "$VICTIM" --exact --ring-size=1M --interval=0.01 --json \
@@ -70,6 +73,7 @@ for how in stop unread; do
 	# leave while it is stuck: the target is as it was before anybody reads on
 	kill -INT "$ATTACH"
 	await 30 "$TOOLS/ringwatch" "$VICTIM" gone 1000 || fail "$how: the target is not left"
+	await 10 untraced || fail "$how: a thread is still held"
 	pristine_check "$VICTIM"
 	touch "$WORK/pty/unblock"
 	await 30 test -s "$WORK/pty/status" || fail "memattach does not end"
