@@ -13,7 +13,7 @@
 #include "cli/open_recording.h"
 #include "cli/options.h"
 #include "src/base/log.h"
-#include "src/recording_diff.h"
+#include "src/recording/diff.h"
 #include "src/report/diff_write.h"
 
 struct request {

@@ -12,7 +12,7 @@
 #include "cli/open_recording.h"
 #include "cli/options_view.h"
 #include "src/base/log.h"
-#include "src/recording_suspects.h"
+#include "src/recording/suspects.h"
 
 struct request {
 	const char *path;

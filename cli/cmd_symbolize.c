@@ -9,7 +9,7 @@
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "src/base/log.h"
-#include "src/recording_symbolize.h"
+#include "src/recording/symbolize.h"
 #include "src/report/human.h"
 #include "src/report/text_put.h"
 

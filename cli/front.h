@@ -4,7 +4,7 @@
 #define MEMATTACH_FRONT_H
 
 #include "inject/target.h"
-#include "src/session.h"
+#include "src/session/session.h"
 
 /*
  * Checks whether pid may be entered and opens it. SESSION_OK, or SESSION_REFUSED

@@ -5,7 +5,7 @@
 
 #include "cli/commands.h"
 #include "src/base/log.h"
-#include "src/session.h"
+#include "src/session/session.h"
 #include "src/version.h"
 
 static const char help_text[] =

@@ -9,7 +9,7 @@
 
 #include "src/base/log.h"
 #include "src/report/human.h"
-#include "src/session.h"
+#include "src/session/session.h"
 
 static void warn(const char *name, const struct recording_content *content)
 {

@@ -3,7 +3,7 @@
 #ifndef MEMATTACH_OPEN_RECORDING_H
 #define MEMATTACH_OPEN_RECORDING_H
 
-#include "src/recording.h"
+#include "src/recording/recording.h"
 
 /*
  * recording_read_at, with a line on stderr for an error, for what is damaged and for a session that

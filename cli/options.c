@@ -18,7 +18,7 @@
 #include "src/leak/contents.h"
 #include "src/leak/roots.h"
 #include "src/leak/suppressions.h"
-#include "src/recording_limit.h"
+#include "src/recording/limit.h"
 
 enum {
 	OPT_LEAKS = 256, OPT_JSON, OPT_TOP, OPT_EXACT, OPT_SAMPLE, OPT_INTERVAL, OPT_LOADER,

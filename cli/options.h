@@ -5,7 +5,7 @@
 
 #include <sys/types.h>
 
-#include "src/session.h"
+#include "src/session/session.h"
 
 #define CLI_MAX_SEARCH 16u
 

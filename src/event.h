@@ -10,7 +10,7 @@
 #define MEMATTACH_EVENT_H
 
 #include "inject/ring_abi.h"
-#include "src/unwind.h"
+#include "src/unwind/unwind.h"
 
 struct event {
 	enum ring_kind kind;	/* RING_ALLOC .. RING_CALL, never RING_PAD */

@@ -41,7 +41,7 @@
 #include <sys/syscall.h>
 #include <time.h>
 
-#include "src/ticks.h"
+#include "src/session/ticks.h"
 
 #define HOLES_MAX	256u
 #define POSITION_MASK	((1ull << 48) - 1u)

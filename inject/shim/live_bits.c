@@ -7,7 +7,7 @@
  * which exact mode has no other use for, holds one bit for each 16 bytes of
  * memory, folded: set while a block that was recorded lives there. A free that
  * finds its bit clear is suspect: freed before, never a block, or older than the
- * attach. Only memattach decides which (src/live.c); a bit that two addresses share
+ * attach. Only memattach decides which (src/live/live.c); a bit that two addresses share
  * or that a race loses costs a copy for nothing, or a copy that is missed.
  *
  * Neighbours in memory are neighbours in the table: a line of it stands for 8 KiB of

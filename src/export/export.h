@@ -6,7 +6,7 @@
 #ifndef MEMATTACH_EXPORT_EXPORT_H
 #define MEMATTACH_EXPORT_EXPORT_H
 
-#include "src/recording.h"
+#include "src/recording/recording.h"
 #include "src/view/view_sites.h"
 
 struct export_input {

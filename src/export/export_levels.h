@@ -10,7 +10,7 @@
 #define MEMATTACH_EXPORT_EXPORT_LEVELS_H
 
 #include "src/export/export.h"
-#include "src/recording_levels.h"
+#include "src/recording/levels.h"
 
 /* A site at a moment; levels since the session began. */
 struct export_level {

@@ -13,7 +13,7 @@
 #define HASH_NONFATAL_OOM 1
 #include <uthash.h>
 
-#include "src/recording_levels.h"
+#include "src/recording/levels.h"
 
 #define PAGE		4096ull
 #define OWN_PLACES	0x100000000000ull	/* where places of our own begin */

@@ -15,7 +15,7 @@
 #include "src/base/hashmap.h"
 #include "src/export/export_functions.h"
 #include "src/export/html_stacks.h"
-#include "src/recording_levels.h"
+#include "src/recording/levels.h"
 #include "src/report/emit.h"
 
 /* Texts of sites are interned: their addresses are keys. */

@@ -11,7 +11,7 @@
 #include "src/leak/leak_report.h"
 #include "src/leak/older.h"
 #include "src/leak/picture.h"
-#include "src/modules.h"
+#include "src/symbolize/modules.h"
 
 /* What was seen of a block since the attach. */
 struct analysis_known {

@@ -8,9 +8,9 @@
 #ifndef MEMATTACH_LEAK_ASSIGNED_H
 #define MEMATTACH_LEAK_ASSIGNED_H
 
-#include "src/modules.h"
-#include "src/stacks.h"
-#include "src/symbolize.h"
+#include "src/symbolize/modules.h"
+#include "src/live/stacks.h"
+#include "src/symbolize/symbolize.h"
 
 enum assigned_how {
 	ASSIGNED_UNKNOWN = 0,

@@ -4,7 +4,7 @@
 #define MEMATTACH_LEAK_ASSIGNED_NAME_H
 
 #include "src/leak/debug_scopes.h"
-#include "src/symbolize.h"
+#include "src/symbolize/symbolize.h"
 
 #define ASSIGNED_NAME_BYTES	96u
 

@@ -3,7 +3,7 @@
 #ifndef MEMATTACH_LEAK_ASSIGNED_RETURN_H
 #define MEMATTACH_LEAK_ASSIGNED_RETURN_H
 
-#include "src/modules.h"
+#include "src/symbolize/modules.h"
 
 #define RETURN_SLOTS	8u
 

@@ -9,7 +9,7 @@
 
 #include <Zydis/Zydis.h>
 
-#include "src/cfi_rule.h"
+#include "src/unwind/cfi_rule.h"
 #include "src/leak/debug_scopes.h"
 
 #define VALUE_TEXT	112u

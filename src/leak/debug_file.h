@@ -6,8 +6,8 @@
 #include <elfutils/libdw.h>
 #include <stdint.h>
 
-#include "src/dwarf_file.h"
-#include "src/symbolize.h"
+#include "src/symbolize/dwarf_file.h"
+#include "src/symbolize/symbolize.h"
 
 struct debug_file {
 	struct dwarf_file *file;	/* NULL: it can't be opened */

@@ -14,7 +14,7 @@
 #include "src/leak/data_symbols.h"
 #include "src/leak/debug_globals.h"
 #include "src/leak/type_shape.h"
-#include "src/symbol_table.h"
+#include "src/symbolize/symbol_table.h"
 
 struct debug_index {
 	const struct module *module;

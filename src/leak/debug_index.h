@@ -16,7 +16,7 @@
 #include "src/leak/debug_names.h"
 #include "src/leak/debug_stubs.h"
 #include "src/leak/debug_units.h"
-#include "src/symbolize.h"
+#include "src/symbolize/symbolize.h"
 
 struct debug_index;
 struct debug_variable {

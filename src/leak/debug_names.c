@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "src/demangle.h"
+#include "src/symbolize/demangle.h"
 #include "src/leak/debug_walk.h"
 #include "src/leak/type_names.h"
 

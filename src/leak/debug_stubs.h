@@ -4,7 +4,7 @@
 #define MEMATTACH_LEAK_DEBUG_STUBS_H
 
 #include "inject/plt.h"
-#include "src/modules.h"
+#include "src/symbolize/modules.h"
 
 /* Zeroed: not read yet. */
 struct debug_stubs {

@@ -13,7 +13,7 @@
 #include <dwarf.h>
 
 #include "src/base/array.h"
-#include "src/die_ranges.h"
+#include "src/symbolize/die_ranges.h"
 #include "src/leak/debug_walk.h"
 
 #define MAX_ENTRIES	(1u << 20)	/* of a unit that are looked at */

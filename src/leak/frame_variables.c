@@ -9,7 +9,7 @@
 
 #include <dwarf.h>
 
-#include "src/cfi_rule.h"
+#include "src/unwind/cfi_rule.h"
 #include "src/leak/debug_place.h"
 #include "src/leak/debug_walk.h"
 #include "src/leak/type_shape.h"

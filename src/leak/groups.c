@@ -291,7 +291,7 @@ static int show_contents(const struct groups *g, struct leak_group *group)
 	return error;
 }
 
-/* Of a block that is used after all it must be known what it counts for (src/access.h). */
+/* Of a block that is used after all it must be known what it counts for (src/access/access.h). */
 static void describe_examples(struct groups *g, struct leak_group *group)
 {
 	for (uint32_t i = 0; i < group->address_count; i++) {

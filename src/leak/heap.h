@@ -12,7 +12,7 @@
 #include "src/leak/blocks.h"
 #include "src/leak/picture.h"
 #include "src/leak/ranges.h"
-#include "src/modules.h"
+#include "src/symbolize/modules.h"
 
 enum heap_cover {
 	HEAP_ABSENT = 0,	/* this allocator is not in the process */

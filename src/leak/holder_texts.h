@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * holder_texts.h - holders.h in a child (src/apart.h), which debug information may kill: what
- * comes back are the chains as text.
+ * holder_texts.h - holders.h in a child (src/session/apart.h), which debug information may kill:
+ * what comes back are the chains as text.
  */
 #ifndef MEMATTACH_LEAK_HOLDER_TEXTS_H
 #define MEMATTACH_LEAK_HOLDER_TEXTS_H

@@ -6,7 +6,7 @@
  * has pushed of these is on the stack, in *its* frame. Therefore each frame
  * remembers where its registers are now: still in the thread's, or in a slot below;
  * a slot is then named by the variable of the outer function that it keeps.
- * Frames are left by libdw's rules (cfi_rule.c) alone: src/unwind.c gives return
+ * Frames are left by libdw's rules (cfi_rule.c) alone: src/unwind/unwind.c gives return
  * addresses and no registers. Where no rule is, frames end, and words beyond have no name.
  */
 #include "src/leak/locals.h"
@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "src/cfi_rule.h"
+#include "src/unwind/cfi_rule.h"
 #include "src/leak/frame_variables.h"
 
 #define MAX_FRAMES	256u

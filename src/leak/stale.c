@@ -19,7 +19,7 @@
 #include <stdlib.h>
 
 #include "src/base/hashmap.h"
-#include "src/call_site.h"
+#include "src/symbolize/call_site.h"
 #include "src/leak/graph_filter.h"
 #include "src/leak/mark_work.h"
 

@@ -12,7 +12,7 @@
 #include "src/leak/picture.h"
 #include "src/leak/ranges.h"
 #include "src/leak/roots.h"
-#include "src/modules.h"
+#include "src/symbolize/modules.h"
 
 /* Where a stale word stands; what says more comes first. */
 enum stale_kind {

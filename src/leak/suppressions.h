@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 #include "src/base/cleanup.h"
-#include "src/symbolize.h"
+#include "src/symbolize/symbolize.h"
 
 #define SUPPRESSIONS_MAX_BYTES	(4u << 20)	/* of one file */
 #define SUPPRESSIONS_MAX_RULES	65536u

@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "src/lifetimes.h"
+#include "src/live/lifetimes.h"
 
 enum survival_verdict {
 	SURVIVAL_NOTHING = 0,	/* nothing to be said against it */

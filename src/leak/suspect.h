@@ -9,7 +9,7 @@
 #include "src/leak/leak_report.h"
 #include "src/leak/survival.h"
 #include "src/leak/trend.h"
-#include "src/site_lives.h"
+#include "src/live/site_lives.h"
 
 /* What an earlier session of the same program saw of the site. */
 struct suspect_past {

@@ -2,8 +2,8 @@
 /*
  * thread_frames.c - see thread_frames.h.
  *
- * By libdw's rules (cfi_rule.c), read from the picture as it goes. src/unwind.c was rejected: it
- * wants a copy of the stack and modules that it may change. locals.c walks by the same rules,
+ * By libdw's rules (cfi_rule.c), read from the picture as it goes. unwind.c was rejected:
+ * it wants a copy of the stack and modules that it may change. locals.c walks by the same rules,
  * but remembers for each frame where its registers are, which costs it more than is needed here.
  */
 #include "src/leak/thread_frames.h"

@@ -3,7 +3,7 @@
 #ifndef MEMATTACH_LEAK_THREAD_FRAMES_H
 #define MEMATTACH_LEAK_THREAD_FRAMES_H
 
-#include "src/cfi_rule.h"
+#include "src/unwind/cfi_rule.h"
 #include "src/leak/picture.h"
 
 /*

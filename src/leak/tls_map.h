@@ -9,7 +9,7 @@
 #define MEMATTACH_LEAK_TLS_MAP_H
 
 #include "src/leak/picture.h"
-#include "src/modules.h"
+#include "src/symbolize/modules.h"
 
 struct tls_block {
 	uint64_t low, high;

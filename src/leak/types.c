@@ -21,7 +21,7 @@
 #include <string.h>
 
 #include "src/base/hashmap.h"
-#include "src/demangle.h"
+#include "src/symbolize/demangle.h"
 
 #define MAX_NAME	1024u		/* mangled */
 #define MAX_VTABLES	(1u << 19)	/* remembered, of which most may be none */

@@ -9,7 +9,7 @@
 #define MEMATTACH_LEAK_TYPES_H
 
 #include "src/leak/picture.h"
-#include "src/modules.h"
+#include "src/symbolize/modules.h"
 
 #define TYPES_LABEL_BYTES 64u
 

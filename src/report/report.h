@@ -6,8 +6,8 @@
 #include <stdio.h>
 
 #include "src/leak/leak_report.h"
-#include "src/snapshot.h"
-#include "src/symbolize.h"
+#include "src/live/snapshot.h"
+#include "src/symbolize/symbolize.h"
 
 /* Where frames get their names: a symbolizer, or a recording. Same contract as symbolizer_frame. */
 struct report_names {

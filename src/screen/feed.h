@@ -7,9 +7,9 @@
 #define MEMATTACH_SCREEN_FEED_H
 
 #include "src/base/elf_image.h"
-#include "src/session_names.h"
-#include "src/snapshot.h"
-#include "src/symbolize.h"
+#include "src/session/names.h"
+#include "src/live/snapshot.h"
+#include "src/symbolize/symbolize.h"
 
 /* Where names come from. Borrowed. */
 struct feed_names {

@@ -6,9 +6,9 @@
 #ifndef MEMATTACH_VIEW_VIEW_H
 #define MEMATTACH_VIEW_VIEW_H
 
-#include "src/block_list.h"
+#include "src/live/block_list.h"
 #include "src/report/emit.h"
-#include "src/site_lives.h"
+#include "src/live/site_lives.h"
 #include "src/view/view_sites.h"
 
 /* Zeroed: each view's own choice. */

@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "src/snapshot.h"
+#include "src/live/snapshot.h"
 
 /* Each is additive: the sum over sites means something. */
 enum view_metric {

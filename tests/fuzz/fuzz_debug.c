@@ -3,8 +3,8 @@
  * fuzz_debug.c - forged debug information: frames, lines, variables, types, fields.
  *
  * The input overwrites pieces of the debug sections of subject4.so or subject5.so, which lie
- * beside this program (DWARF 4, 5). What libdw dies of costs a child (src/apart.h), which is
- * no failure; that the process here dies, or that nobody answers without a reason, is. What a
+ * beside this program (DWARF 4, 5). What libdw dies of costs a child (src/session/apart.h), which
+ * is no failure; that the process here dies, or that nobody answers without a reason, is. What a
  * sanitizer has to say of our own code in the child it says on stderr, and in its log.
  */
 #include <elf.h>
@@ -17,13 +17,13 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "src/apart.h"
+#include "src/session/apart.h"
 #include "src/base/log.h"
-#include "src/cfi_rule.h"
+#include "src/unwind/cfi_rule.h"
 #include "src/leak/assigned.h"
 #include "src/leak/fields.h"
 #include "src/leak/frame_variables.h"
-#include "src/symbolize.h"
+#include "src/symbolize/symbolize.h"
 #include "tests/unit/leak_heap_lab.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

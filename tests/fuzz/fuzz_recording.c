@@ -10,8 +10,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "src/recording_diff.h"
-#include "src/recording_suspects.h"
+#include "src/recording/diff.h"
+#include "src/recording/suspects.h"
 #include "src/report/diff_write.h"
 #include "tests/unit/sample_recording.h"
 

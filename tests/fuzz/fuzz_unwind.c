@@ -13,9 +13,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "src/modules.h"
-#include "src/symbolize.h"
-#include "src/unwind.h"
+#include "src/symbolize/modules.h"
+#include "src/symbolize/symbolize.h"
+#include "src/unwind/unwind.h"
 
 #define PLACE		0x7f0000000000ull
 #define STACK		0x7ffc00000000ull

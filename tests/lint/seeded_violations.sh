@@ -16,11 +16,11 @@ good_tree() {
 	mkdir -p "$scratch/tree/.ci" && cd "$scratch/tree" || exit 99
 	mkdir -p src/base inject/shim inject/arch/x86_64 cli tests/unit packaging/deps docs
 	printf '%s\n#include <stdint.h>\n' "$spdx" | tee src/base/log.h inject/ring_abi.h \
-		inject/arch/x86_64/tsc.h src/sites.h >/dev/null
+		inject/arch/x86_64/tsc.h src/live/sites.h >/dev/null
 	printf '%s\n#include "inject/ring_abi.h"\n#include "inject/arch/x86_64/tsc.h"\n' "$spdx" \
 		>inject/shim/shim.c
 	printf '%s\n/* ptrace(2) */\n#include "src/base/log.h"\n' "$spdx" |
-		tee src/sites.c cli/main.c inject/tracee.c tests/unit/test_sites.c >/dev/null
+		tee src/live/sites.c cli/main.c inject/tracee.c tests/unit/test_sites.c >/dev/null
 	for folder in . src/base inject inject/shim src cli tests tests/unit docs; do
 		(cd "$folder" && echo '# SPDX-License-Identifier: MIT' &&
 			find . -type f \( -name '*.[ch]' \) | sed 's|^[.]/|\t|; s|$| \\|') >makefile
@@ -81,10 +81,10 @@ for lint in layers headers ptrace_calls style listed; do passes $lint; done
 
 add src/base/log.h '#include "inject/ring_abi.h"'
 catches layers 'src/base/log.h:3: may not include "inject/ring_abi.h"'
-add inject/tracee.c '#include "src/sites.h"'
+add inject/tracee.c '#include "src/live/sites.h"'
 catches layers 'inject/tracee.c:4: may not include'
-add src/sites.c '#include "cli/main.h"'
-catches layers 'src/sites.c:4: may not include'
+add src/live/sites.c '#include "cli/main.h"'
+catches layers 'src/live/sites.c:4: may not include'
 add cli/main.c '#include "inject/shim/shim.h"'
 catches layers 'cli/main.c:4: may not include'
 add cli/main.c '# include "sites.h"'
@@ -96,13 +96,13 @@ catches layers 'the shim reaches <string.h>'
 add inject/arch/x86_64/tsc.h '#include <stdio.h>'
 catches layers 'inject/arch/x86_64/tsc.h:3: the shim reaches <stdio.h>'
 
-add src/sites.h 'int sites_count(struct sites *s, size_t n);'
-catches headers 'src/sites.h: does not compile alone'
-add src/sites.h 'struct sites { int n; };'
-catches headers 'src/sites.h: does not compile alone'
+add src/live/sites.h 'int sites_count(struct sites *s, size_t n);'
+catches headers 'src/live/sites.h: does not compile alone'
+add src/live/sites.h 'struct sites { int n; };'
+catches headers 'src/live/sites.h: does not compile alone'
 
-add src/sites.c 'long f(void) { return ptrace (0, 0, 0, 0); }'
-catches ptrace_calls 'src/sites.c:4:'
+add src/live/sites.c 'long f(void) { return ptrace (0, 0, 0, 0); }'
+catches ptrace_calls 'src/live/sites.c:4:'
 add cli/main.c 'long f(void) { /* */ return syscall(SYS_ptrace); }'
 catches ptrace_calls 'cli/main.c:4:'
 
@@ -118,18 +118,18 @@ echo 'x' | tee packaging/html/src/main.js packaging/html/build.mjs packaging/htm
 	packaging/html/package-lock.json >packaging/html/report.html
 catches html_bundle 'report.html: not made of the present sources'
 
-echo 'int x;' >src/sites.c
-catches style 'src/sites.c:1: no SPDX'
-add src/sites.c 'int x; '
-catches style 'src/sites.c:4: white space'
-add src/sites.c "\\t\\t\\t\\t\\t\\t\\t\\t\\t\\t\\t\\t/* 4567 */"
-catches style 'src/sites.c:4: more than 100 columns'
-repeat 700 'int x;' >>src/sites.c
-catches style 'src/sites.c: 703 lines'
-repeat 200 'int x;' >>src/sites.h
-catches style 'src/sites.h: 202 lines'
-{ printf 'void f(void)\n{\n'; repeat 91 '	f();'; echo '}'; } >>src/sites.c
-catches style 'src/sites.c:5: a function of more than 90 lines'
+echo 'int x;' >src/live/sites.c
+catches style 'src/live/sites.c:1: no SPDX'
+add src/live/sites.c 'int x; '
+catches style 'src/live/sites.c:4: white space'
+add src/live/sites.c "\\t\\t\\t\\t\\t\\t\\t\\t\\t\\t\\t\\t/* 4567 */"
+catches style 'src/live/sites.c:4: more than 100 columns'
+repeat 700 'int x;' >>src/live/sites.c
+catches style 'src/live/sites.c: 703 lines'
+repeat 200 'int x;' >>src/live/sites.h
+catches style 'src/live/sites.h: 202 lines'
+{ printf 'void f(void)\n{\n'; repeat 91 '	f();'; echo '}'; } >>src/live/sites.c
+catches style 'src/live/sites.c:5: a function of more than 90 lines'
 repeat 60 '#' >>src/Makefile.am
 catches style 'src/Makefile.am: '
 

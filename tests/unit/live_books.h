@@ -9,7 +9,7 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
-#include "src/live.h"
+#include "src/live/live.h"
 
 #define GLIBC	3u	/* an entry of glibc's; others are of another family */
 

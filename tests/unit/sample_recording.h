@@ -10,7 +10,7 @@
 #include <sqlite3.h>
 #include <unistd.h>
 
-#include "src/recording.h"
+#include "src/recording/recording.h"
 #include "tests/unit/sample_session.h"
 
 enum {

@@ -6,8 +6,8 @@
 #ifndef MEMATTACH_TESTS_SAMPLE_VIEWS_H
 #define MEMATTACH_TESTS_SAMPLE_VIEWS_H
 
-#include "src/block_list.h"
-#include "src/site_lives.h"
+#include "src/live/block_list.h"
+#include "src/live/site_lives.h"
 #include "tests/unit/sample_session.h"
 
 enum { VIEWS_POINTS = 5, VIEWS_SIZES = 7 };

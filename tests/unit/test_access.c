@@ -16,8 +16,8 @@
 #include <string.h>
 
 #include "inject/arch/x86_64/access_regs.h"
-#include "src/access_samples.h"
-#include "src/access_verdict.h"
+#include "src/access/samples.h"
+#include "src/access/verdict.h"
 
 /* ---- records ---- */
 

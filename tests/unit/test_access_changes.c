@@ -11,7 +11,7 @@
 
 #include <sys/mman.h>
 
-#include "src/access_changes.h"
+#include "src/access/changes.h"
 #include "tests/unit/leak_picture.h"
 
 #define PAGE	4096u

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "src/block_list.h"
+#include "src/live/block_list.h"
 #include "tests/unit/sample_session.h"
 
 static void lists_what_lives(void **state)

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "src/debug_image.h"
+#include "src/symbolize/debug_image.h"
 
 #define LOADED	0x400u
 

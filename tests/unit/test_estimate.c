@@ -14,7 +14,7 @@
 #include <stdbool.h>
 
 #include "src/base/cleanup.h"
-#include "src/estimate.h"
+#include "src/live/estimate.h"
 
 #define ASSERT_NEAR(a, b, relative) assert_true(fabs((a) - (b)) <= (relative) * fabs(b))
 

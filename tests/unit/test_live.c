@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#include "src/live.h"
+#include "src/live/live.h"
 
 #define PAGE 4096ull
 

@@ -18,7 +18,7 @@
 
 #include "src/leak/blocks.h"
 #include "src/leak/older.h"
-#include "src/under_way.h"
+#include "src/session/under_way.h"
 #include "tests/unit/live_books.h"
 
 #define OTHER	4u

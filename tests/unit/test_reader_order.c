@@ -16,7 +16,7 @@
 #include <sched.h>
 #include <x86intrin.h>
 
-#include "src/live.h"
+#include "src/live/live.h"
 #include "src/reader.h"
 #include "tests/unit/ring_writer.h"
 

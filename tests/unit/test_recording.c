@@ -20,7 +20,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-#include "src/recording.h"
+#include "src/recording/recording.h"
 #include "tests/unit/sample_session.h"
 
 static char directory[64], path[96];

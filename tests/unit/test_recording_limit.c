@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#include "src/recording_limit.h"
+#include "src/recording/limit.h"
 #include "tests/unit/sample_recording.h"
 
 #define LIMIT	(1u << 20)

@@ -21,7 +21,7 @@
 
 #include "src/base/pagemap.h"
 #include "src/base/pagemap_scan.h"
-#include "src/sandbox.h"
+#include "src/session/sandbox.h"
 
 #define PAGE 4096ull
 

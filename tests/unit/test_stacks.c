@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "src/stacks.h"
+#include "src/live/stacks.h"
 
 static struct frame frame_at(uint64_t offset)
 {

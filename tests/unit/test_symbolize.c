@@ -22,10 +22,10 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 
-#include "src/call_site.h"
-#include "src/demangle.h"
-#include "src/jit_map.h"
-#include "src/symbolize.h"
+#include "src/symbolize/call_site.h"
+#include "src/symbolize/demangle.h"
+#include "src/symbolize/jit_map.h"
+#include "src/symbolize/symbolize.h"
 #include "tests/unit/unwind_harness.h"
 
 #define PLACE	0x7f0000000000ull

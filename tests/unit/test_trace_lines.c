@@ -15,10 +15,10 @@
 #include <cmocka.h>
 #include <jansson.h>
 
-#include "src/trace_filter.h"
-#include "src/trace_format.h"
-#include "src/trace_numbers.h"
-#include "src/trace_out.h"
+#include "src/trace/filter.h"
+#include "src/trace/format.h"
+#include "src/trace/numbers.h"
+#include "src/trace/out.h"
 
 static struct trace_line call_of(enum ring_shape shape, uint64_t first, uint64_t second,
 				 uint64_t result)

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "src/trace_queue.h"
+#include "src/trace/queue.h"
 
 #define PATIENCE 1000u
 #define NOW 100u

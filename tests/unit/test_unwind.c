@@ -16,8 +16,8 @@
 #include <sys/auxv.h>
 #include <sys/syscall.h>
 
-#include "src/symbolize.h"
-#include "src/unwind.h"
+#include "src/symbolize/symbolize.h"
+#include "src/unwind/unwind.h"
 #include "tests/unit/unwind_harness.h"
 
 /* A victim at its stop, with everything that looks at it. */

@@ -15,8 +15,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "src/unwind.h"
-#include "src/unwind_memo.h"
+#include "src/unwind/unwind.h"
+#include "src/unwind/unwind_memo.h"
 #include "tests/unit/unwind_harness.h"
 
 static uint64_t random_state = 88172645463325252u;

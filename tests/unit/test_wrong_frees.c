@@ -14,7 +14,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "src/free_places.h"
+#include "src/live/free_places.h"
 #include "tests/unit/live_books.h"
 
 struct fixture {

@@ -13,8 +13,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "src/modules.h"
-#include "src/unwind.h"
+#include "src/symbolize/modules.h"
+#include "src/unwind/unwind.h"
 
 #define HARNESS_MAX_STACK	(1u << 20)
 

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT */
+/* live_private.h - what live.c (blocks), live_wrong.c and live_maps.c (mappings) share. */
+#ifndef MEMATTACH_LIVE_PRIVATE_H
+#define MEMATTACH_LIVE_PRIVATE_H
+
+#include "src/base/hashmap.h"
+#include "src/live/freed.h"
+#include "src/leak/older.h"
+#include "src/live/live.h"
+#include "src/mappings.h"
+
+#define NO_BLOCK	UINT32_MAX
+#define THREAD_MASK	0x7fffffffu
+/* Values of the table of addresses: a block is its index << 1, a freed one that << 1 | MARK. */
+#define MARK		1u
+#define LIVE_ALIGNMENT	16u	/* of glibc's blocks */
+
+struct block {
+	uint64_t address;	/* 0: unused, size is then the next unused one */
+	uint64_t size, time, interval;
+	uint64_t serial;	/* of its thread's allocations */
+	uint32_t site;
+	uint32_t thread : 31;
+	uint32_t glibc : 1;
+};
+
+/* A free of a block whose allocation was not seen. */
+struct unknown_free {
+	uint64_t address;
+	struct freed_event by;
+	uint16_t entry;
+	bool realloc;
+	bool before;		/* a realloc that was under way in the picture: not to be judged */
+};
+
+struct live_thread {
+	uint64_t seen;			/* TSC of its first event, */
+	uint64_t first;			/* and of the first of the malloc family; 0: none */
+	uint64_t serial;		/* allocations so far */
+	uint64_t pointer, last;		/* its name; TSC of its last event */
+	struct estimate alloc, freed, freed_others;	/* freed: its own blocks */
+	bool pending;			/* a realloc was announced */
+	uint32_t pending_block;		/* NO_BLOCK: not one we know */
+	struct unknown_free announced;	/* its old block's end */
+	struct mapping_piece *cut;	/* by the last munmap, which may yet fail */
+	uint32_t cut_count, cut_capacity;
+	uint64_t cut_time, cut_unknown;	/* cut_unknown: bytes we did not know of */
+};
+
+struct live {
+	struct live_options options;
+	struct sites *sites;
+	bool exact, complete, every_alloc;
+	struct hashmap addresses;	/* block index << 1, or index in freed << 1 | MARK */
+	struct freed *freed;
+	struct wrong_frees *wrong;
+	uint64_t credit;		/* blocks that searches may look at: live_wrong.c */
+	struct older *older;		/* owned; NULL: older blocks are not known */
+	uint64_t moment;		/* TSC of the picture that shows them; 0: none yet */
+	bool awaits_older;		/* frees of what may be one are kept in unknown */
+	struct unknown_free *unknown;
+	uint32_t unknown_count, unknown_capacity;
+	uint64_t live_count, pending_count;
+	struct block *block;
+	uint32_t block_count, block_capacity, free_block;
+	struct hashmap thread_index;	/* thread pointer -> index */
+	struct live_thread *thread;
+	uint32_t thread_count, thread_capacity;
+	uint64_t last_name;		/* of the thread looked up last */
+	uint32_t last_thread;
+	struct mappings *mappings;
+	struct live_events events;
+};
+
+/*
+ * The state of the thread with this thread pointer, which does something at TSC now. NULL: out
+ * of memory. Valid until the next.
+ */
+struct live_thread *live_thread(struct live *live, uint64_t name, uint64_t now);
+/*
+ * Books the free of an address where nothing is known to live if it is a wrong one. mark:
+ * the table's value where it was freed before, else NULL. False: not wrong, or not known.
+ */
+bool live_is_wrong(struct live *live, const struct event *event, const struct freed_event *by,
+		   const uint64_t *mark);
+/*
+ * A block whose allocation was not seen is freed: it is no older one any more. Its usable
+ * bytes, 0: not known.
+ */
+uint64_t live_older_freed(struct live *live, const struct unknown_free *freed);
+/*
+ * What the older blocks say of address, which nobody saw allocated; ret: the one that it is
+ * inside of.
+ */
+enum older_place live_older_place(const struct live *live, uint16_t entry, uint64_t address,
+				  struct older_block *ret);
+/* wrong is about that block. */
+void live_set_older_block(struct wrong_free *wrong, const struct older_block *block);
+/* Books and counts a wrong free. */
+void live_add_wrong(struct live *live, const struct wrong_free *wrong);
+/* What the block is to the sites; .time is 0. */
+struct site_change live_change(const struct block *block);
+/* The place of a block that is booked out and off the table is free for another. */
+void live_release(struct live *live, uint32_t at);
+/* RING_MAP, RING_UNMAP, RING_UNMAP_UNDO, RING_BRK; others are ignored. 0 or -ENOMEM. */
+int live_apply_map(struct live *live, struct live_thread *thread, const struct event *event,
+		   uint32_t stack) _must_check_;
+/* thread's last munmap did not fail. */
+void live_forget_cut(struct live *live, struct live_thread *thread);
+
+#endif

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sites.h - the books: who allocated how much, per call stack and in total.
+ *
+ * Only live.h writes here; snapshots read.
+ */
+#ifndef MEMATTACH_SITES_H
+#define MEMATTACH_SITES_H
+
+#include "src/live/estimate.h"
+#include "src/live/lifetimes.h"
+#include "src/live/stacks.h"
+
+enum site_kind { SITE_MALLOC = 0, SITE_MMAP, SITE_CUSTOM };
+
+/* How the site stood when a window began, and what sampled blocks did since. */
+struct site_window {
+	uint64_t level;		/* estimate_level(&live) at its beginning */
+	uint64_t samples;	/* allocation records at its beginning */
+	struct estimate in;	/* sampled blocks that came in the window and still live */
+	struct estimate out;	/* sampled blocks older than the window that were freed in it */
+};
+
+/*
+ * What was freed is alloc - live (- untracked): no sum of its own. The order of
+ * fields keeps what each event of an exact session touches in four cache lines.
+ */
+struct site {
+	uint32_t id;		/* from 1 */
+	uint32_t stack;		/* in struct stacks; 0: unknown */
+	enum site_kind kind;
+	uint16_t skip_frames;	/* innermost frames that are the allocator's own */
+	bool allocator;		/* a mapping made by an allocator for its own use */
+	uint32_t last_thread;	/* the last that allocated here */
+	uint32_t thread_count;	/* distinct threads */
+	uint64_t thread_bits;	/* which of threads 0 .. 63 allocated here */
+	uint64_t last_time;	/* TSC of the last event */
+	uint64_t peak_level;	/* of estimate_level(&live) */
+	uint64_t temporary_count;	/* see live_every_alloc */
+	struct estimate live, alloc;
+	struct lifetimes lifetimes;
+	uint64_t size_low, size_high;	/* smallest and largest requested size; none: low > high */
+	/* Before its last change, in case that the group's peak was then: see sites_at_peak. */
+	uint64_t left_level, left_count;
+	uint64_t changed;	/* in the order of all changes */
+	uint64_t first_time;	/* TSC of the first event */
+	struct estimate untracked;	/* allocated; whether it lives can't be known */
+	struct site_window window, previous;	/* see sites_tick */
+};
+
+/* Sums over one group of sites: the malloc family, mappings, allocators' mappings. */
+struct site_totals {
+	struct estimate live, alloc, untracked;
+	uint64_t peak_level;		/* of estimate_level(&live) */
+	uint64_t peak_change;		/* the change (site.changed) that made it */
+	uint64_t temporary_count;	/* see live_every_alloc */
+	uint64_t overhead_level;	/* of live blocks, in 1 / ESTIMATE_BYTES_ONE */
+};
+
+/* What was freed and could not be matched, and what was found out by chance. */
+struct site_oddities {
+	uint64_t free_unknown;	/* allocated before the attach, or by an entry that is not hooked */
+	uint64_t double_free, illegal_free;	/* exact mode only */
+	uint64_t missed_free;	/* an allocation at a live address: its free was not seen */
+	uint64_t untracked;	/* sampled blocks whose free can't be seen */
+	uint64_t unmap_unknown_bytes;	/* unmapped bytes that were not mapped before our eyes */
+};
+
+/* Code of an allocator: its frames are never shown, its own mappings are booked apart. */
+struct frame_range {
+	uint32_t module;	/* id in modules.h; 0: low and high are addresses */
+	uint64_t low, high;	/* offsets as in struct frame, high exclusive */
+};
+
+struct sites;
+/* stacks is borrowed and must outlive the sites. 0 or -ENOMEM. */
+int sites_new(const struct stacks *stacks, struct sites **ret) _must_check_;
+void sites_free(struct sites *sites);
+/*
+ * Sets the allocators' own code (copied, replaces what was set before). Applies
+ * to sites first seen later: call before events are drained, and again when a module comes.
+ * 0 or -ENOMEM.
+ */
+int sites_set_allocator_frames(struct sites *sites, const struct frame_range *range,
+			       size_t count) _must_check_;
+/* How many innermost frames of stack are the allocator's own. */
+uint16_t sites_skip_frames(const struct sites *sites, uint32_t stack);
+/* The site of (stack, kind), made if new. NULL: out of memory. Valid until the next call. */
+struct site *sites_get(struct sites *sites, uint32_t stack, enum site_kind kind);
+/* By id, NULL when there is none. Valid until the next sites_get. */
+struct site *sites_find(struct sites *sites, uint32_t id);
+const struct site *sites_peek(const struct sites *sites, uint32_t id);
+uint32_t sites_count(const struct sites *sites);
+
+/* One block or mapping comes or goes. */
+struct site_change {
+	struct estimate_term term;
+	uint64_t time, born;	/* TSC of this event, and of the allocation */
+	uint64_t overhead;	/* bytes of the block that were not asked for */
+	uint32_t thread;	/* small number, see live.c */
+	bool temporary;		/* freed by its own thread with no other allocation in between */
+	bool untracked;		/* its end will not be seen: counted as allocated, not as live */
+};
+/* Books an allocation and what follows from it: totals, peaks, histogram, threads. */
+void sites_alloc(struct sites *sites, struct site *site, const struct site_change *change);
+/* Books the end of a block: lifetimes, temporary, totals. pre: it was booked by sites_alloc. */
+void sites_release(struct sites *sites, struct site *site, const struct site_change *change);
+/* It is no longer known whether a block lives: it counts as untracked, as of now. pre: as above. */
+void sites_lose(struct sites *sites, struct site *site, const struct site_change *change);
+/*
+ * Part of a mapping goes: change->term.size bytes leave; its count only if whole.
+ * sites_regrow takes that back (the munmap failed). pre: the term is certain.
+ */
+void sites_shrink(struct sites *sites, struct site *site, const struct site_change *change,
+		  bool whole);
+void sites_regrow(struct sites *sites, struct site *site, const struct site_change *change,
+		  bool whole);
+
+/* What was freed at the site, or of the group. */
+struct estimate sites_freed(const struct site *site);
+struct estimate sites_totals_freed(const struct site_totals *totals);
+/* What lived of the site when its group was at its peak; in sampled mode an estimate of it. */
+struct site_level {
+	uint64_t bytes, count;
+};
+struct site_level sites_at_peak(const struct sites *sites, const struct site *site);
+/* kind SITE_MALLOC or SITE_MMAP; mappings by allocators are in sites_allocator_maps instead. */
+const struct site_totals *sites_totals(const struct sites *sites, enum site_kind kind);
+const struct site_totals *sites_allocator_maps(const struct sites *sites);
+struct site_oddities *sites_oddities(struct sites *sites);
+const struct site_oddities *sites_oddities_peek(const struct sites *sites);
+/* Requested sizes, ascending, with their (weighted) numbers; returns how many. each: or NULL. */
+size_t sites_histogram(const struct sites *sites,
+		       void (*each)(void *context, uint64_t size, double count), void *context);
+
+/*
+ * Ends an interval at TSC now. Growth is measured over the last half to three
+ * quarters of the session: windows are renewed whenever their number doubles.
+ */
+void sites_tick(struct sites *sites, uint64_t now);
+struct site_growth {
+	struct estimate_interval bytes;	/* change of the site's live bytes over the windows */
+	uint64_t ticks;			/* from their beginning to now */
+	uint64_t samples;		/* allocation records in them */
+};
+/* unit: see estimate_bytes_interval. begin: TSC at which the session began. */
+struct site_growth sites_growth(const struct sites *sites, const struct site *site, double unit,
+				uint64_t begin, uint64_t now);
+
+#endif

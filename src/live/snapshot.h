@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * snapshot.h - one immutable picture of a session: all that a report needs. It owns what it points
+ * to. Figures are estimates already scaled to the truth and rounded; bytes, blocks, seconds.
+ */
+#ifndef MEMATTACH_SNAPSHOT_H
+#define MEMATTACH_SNAPSHOT_H
+
+#include "src/live/live.h"
+#include "src/reader.h"
+#include "src/live/sites.h"
+#include "src/session/snapshot_on.h"
+#include "src/session/ticks.h"
+#include "src/live/timeline.h"
+
+enum snapshot_mode { SNAPSHOT_ADAPTIVE = 0, SNAPSHOT_SAMPLED, SNAPSHOT_EXACT, SNAPSHOT_COUNTS };
+enum snapshot_loader { SNAPSHOT_LOADER_DLOPEN = 0, SNAPSHOT_LOADER_MAP };
+enum snapshot_detached {
+	SNAPSHOT_ATTACHED = 0,	/* still watching */
+	SNAPSHOT_PRISTINE,
+	SNAPSHOT_DORMANT,
+	SNAPSHOT_TARGET_ENDED,
+};
+/* Names as in the JSON document; NULL for SNAPSHOT_ATTACHED. */
+const char *snapshot_mode_name(enum snapshot_mode mode);
+const char *snapshot_loader_name(enum snapshot_loader loader);
+const char *snapshot_detached_name(enum snapshot_detached detached);
+const char *snapshot_kind_name(enum site_kind kind);
+struct snapshot_allocator {
+	char *name, *version, *module;
+	size_t hooked_count;
+	char **hooked;			/* entry points */
+};
+struct snapshot_target {
+	int pid;
+	char *exe, *cmdline;		/* cmdline: arguments joined by a space */
+	double start_time;		/* seconds since 1970 */
+	uint32_t threads;
+	uint64_t rss_bytes, vsz_bytes;
+	size_t allocator_count;
+	struct snapshot_allocator *allocator;
+};
+#define SNAPSHOT_MAX_CHILDREN 16u
+/* Forked by the target while it was watched; keeps hooks that do nothing. */
+struct snapshot_child {
+	int pid;
+	char reason[256];
+};
+/* What a picture told of the blocks from before the attach. */
+struct snapshot_older {
+	bool asked;			/* exact, and leaks were asked for; else all of it is 0 */
+	bool judged;
+	char why[160];			/* what is not covered, for people; "" nothing */
+	uint64_t count, bytes;		/* blocks, usable bytes */
+	uint64_t memory_bytes;		/* that memattach took to remember them */
+	uint64_t pause_us;		/* that the picture took */
+};
+struct snapshot_session {
+	char *version;			/* of memattach */
+	enum snapshot_mode mode;
+	enum snapshot_loader loader;
+	double begin_time;		/* seconds since 1970 */
+	double duration;		/* seconds watched */
+	uint64_t max_recording, given_up;	/* bytes, 0: no limit; snapshots, for its sake */
+	double recorded_seconds;	/* of the recording of which this is a moment; 0: of none */
+	uint64_t sample_interval_bytes;	/* present mean; 0: every event */
+	double overhead_percent;	/* measured; negative: not measured */
+	uint64_t attach_stop_us_max, detach_stop_us_max;
+	uint32_t threads_stopped;
+	enum snapshot_detached detached;
+	struct { uint64_t alloc, free, map, unmap; } events;	/* booked; set by snapshot_take */
+	struct { uint64_t alloc, free, stack, map, alloc_bytes; } lost;
+	struct { uint64_t distinct, unwound, truncated, recognised; } stacks;
+	double blocked_seconds;		/* the target's threads waited for the reader, summed */
+	uint64_t corrupt;		/* rings that made no sense */
+	uint64_t gaps;			/* times at which recording was interrupted */
+	double gap_seconds;		/* and for how long, all together */
+	struct snapshot_older older;
+	uint32_t children_left;		/* the first SNAPSHOT_MAX_CHILDREN are named; unrecorded */
+	struct snapshot_child child[SNAPSHOT_MAX_CHILDREN];
+};
+
+struct snapshot_totals {
+	uint64_t alloc_count, alloc_bytes, free_count, free_bytes;
+	uint64_t double_free_count, illegal_free_count;	/* complete only */
+	uint64_t free_unknown_count;	/* exact only */
+	uint64_t temporary_count;	/* every_alloc only */
+	uint64_t overhead_bytes, live_count, live_bytes, peak_live_bytes;
+	uint64_t live_bytes_low, live_bytes_high;
+	uint64_t missed_free_count, untracked_count, samples;	/* samples: records behind it */
+};
+struct snapshot_map_totals {
+	uint64_t map_count, map_bytes, unmap_count, unmap_bytes;
+	uint64_t live_count, live_bytes, peak_live_bytes;
+	uint64_t allocator_live_bytes;	/* mapped by allocators: holds the blocks above */
+	uint64_t unmap_unknown_bytes;
+};
+struct snapshot_bar {
+	uint64_t size, count;		/* requested bytes: number of allocations */
+};
+
+enum snapshot_verdict {
+	SNAPSHOT_THIN = 0,	/* too few samples to say */
+	SNAPSHOT_GROWING,	/* the interval of its growth excludes zero */
+	SNAPSHOT_STEADY,
+	SNAPSHOT_TEMPORARY,	/* mostly temporary allocations */
+	SNAPSHOT_FREED,		/* nothing lives any more */
+};
+const char *snapshot_verdict_name(enum snapshot_verdict verdict);
+struct snapshot_site {
+	uint32_t id, stack;
+	enum site_kind kind;
+	uint16_t skip_frames;		/* innermost frames to leave out: the allocator's own */
+	enum snapshot_verdict verdict;
+	uint64_t live_count, live_bytes, live_bytes_low, live_bytes_high;
+	uint64_t alloc_count, alloc_bytes, free_count, peak_live_bytes;
+	uint64_t temporary_count;	/* every_alloc only */
+	uint64_t samples;		/* allocation records behind it */
+	uint32_t threads;
+	double lifetime_p50, lifetime_p90, lifetime_max;	/* seconds; 0 when none was freed */
+	double first_time, last_time;	/* seconds since the session began */
+	double growth, growth_low, growth_high;	/* bytes/s over the later part of the session */
+	uint64_t at_peak_bytes, at_peak_count;	/* live when its kind's total was at its most */
+	uint64_t size_low, size_high;	/* of requests */
+};
+
+#define SNAPSHOT_MAX_ADDRESSES 16u
+/* Allocated since the attach and not freed, by site. */
+struct snapshot_leak {
+	uint32_t site;			/* id */
+	uint64_t count, bytes;
+	uint32_t address_count;
+	uint64_t address[SNAPSHOT_MAX_ADDRESSES];	/* the oldest */
+	double oldest;			/* seconds since the session began */
+};
+
+/* Who did something to a block, and when. */
+struct snapshot_call {
+	uint32_t stack;			/* 0: not seen */
+	uint16_t skip_frames;
+	uint32_t thread;		/* as they were first seen; or FREED_NO_THREAD */
+	double time;			/* seconds since the session began */
+};
+#define SNAPSHOT_CALL_BYTES 48u
+/* A free or realloc of what was freed already or is no block; alike ones are one. */
+struct snapshot_wrong_free {
+	enum wrong_free_reason reason;
+	char call[SNAPSHOT_CALL_BYTES];	/* "free", "realloc", ...; set by watch_snapshot */
+	uint16_t entry;			/* the same, as an index in the hook plan */
+	bool realloc;
+	uint64_t count, address;	/* address and the rest: of the first */
+	uint64_t block_address, block_size;	/* 0: no block is known; size 0: not known */
+	struct snapshot_call allocated, freed_first, freed;
+};
+
+struct snapshot {
+	bool exact;			/* every event was to be seen: unknown frees are known */
+	bool every_alloc;		/* no allocation was drawn: temporary blocks are known */
+	bool complete;			/* nothing was missed: double, illegal frees are known */
+	bool has_leaks;
+	bool site_peaks;		/* at_peak_* and size_* of sites are known */
+	enum snapshot_reason reason;	/* that it was taken for */
+	struct snapshot_target target;
+	struct snapshot_session session;
+	struct snapshot_totals totals;
+	struct snapshot_map_totals map_totals;
+	size_t timeline_count, histogram_count, site_count, leak_count, wrong_free_count;
+	uint64_t wrong_free_left_out;	/* kinds of them beyond WRONG_FREES_MAX: how many frees */
+	struct timeline_point *timeline;
+	struct snapshot_bar *histogram;	/* ascending */
+	struct snapshot_site *site;	/* by live_bytes, descending; then alloc_bytes, id */
+	struct snapshot_leak *leak;	/* by bytes, descending */
+	struct snapshot_wrong_free *wrong_free;	/* as first seen; exact only */
+};
+
+/* Everything is borrowed for the call; strings in target and session are copied. */
+struct snapshot_input {
+	const struct snapshot_target *target;
+	const struct snapshot_session *session;	/* lost: see snapshot_session_losses */
+	const struct sites *sites;
+	const struct live *live;
+	const struct timeline *timeline;	/* NULL: none */
+	const struct ticks *ticks;
+	uint64_t now;			/* TSC of the picture: reader_time() */
+	bool leaks;
+};
+/* 0 or -ENOMEM. */
+int snapshot_take(const struct snapshot_input *input, struct snapshot **ret) _must_check_;
+/* An empty one for recording_read to fill; its strings and arrays come from malloc. */
+int snapshot_new(struct snapshot **ret) _must_check_;
+void snapshot_free(struct snapshot *snapshot);
+/* Copies a reader's losses into session.lost, blocked_seconds and corrupt. */
+void snapshot_session_losses(struct snapshot_session *session, const struct reader_losses *losses,
+			     const struct ticks *ticks);
+/* The next timeline point: changes since the last one, levels now. */
+struct timeline_point snapshot_point(const struct sites *sites, const struct timeline *timeline,
+				     double time, uint64_t rss_bytes, uint64_t vsz_bytes);
+
+#endif

@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * db.c - a thin layer over SQLite: errors as -errno, rows as arrays of cells.
+ *
+ * Unsigned 64-bit figures are stored as SQLite's signed ones, bit for bit: no
+ * figure reaches 2^63 in practice, and one that does survives the round trip.
+ */
+#include "src/recording/db.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "src/recording/recording.h"
+#include "src/recording/schema.h"
+
+int recording_db_errno(sqlite3 *db, int result)
+{
+	int system = db ? sqlite3_system_errno(db) : 0;
+
+	switch (result & 0xff) {
+	case SQLITE_OK:
+	case SQLITE_ROW:
+	case SQLITE_DONE:
+		return 0;
+	case SQLITE_FULL:
+		return -ENOSPC;
+	case SQLITE_NOMEM:
+		return -ENOMEM;
+	case SQLITE_BUSY:
+	case SQLITE_LOCKED:
+		return -EBUSY;
+	case SQLITE_READONLY:
+		return -EROFS;
+	case SQLITE_PERM:
+	case SQLITE_AUTH:
+		return -EACCES;
+	case SQLITE_CANTOPEN:
+		return system ? -system : -EACCES;
+	case SQLITE_IOERR:
+		/* SQLite knows ENOSPC; quotas and limits are full disks too. See the callers. */
+		if (errno == EDQUOT || errno == EFBIG)
+			return -errno;
+		return system ? -system : -EIO;
+	default:
+		return -EBADMSG;	/* not a database, damaged, or not with our tables */
+	}
+}
+
+int recording_db_run(sqlite3 *db, const char *sql)
+{
+	errno = 0;
+	return recording_db_errno(db, sqlite3_exec(db, sql, NULL, NULL, NULL));
+}
+
+int recording_db_prepare(sqlite3 *db, const char *table, unsigned int count, sqlite3_stmt **ret)
+{
+	char sql[256];
+	size_t length = (size_t)snprintf(sql, sizeof(sql), "INSERT OR REPLACE INTO %s VALUES(",
+					 table);
+
+	for (unsigned int i = 0; i < count; i++)
+		length += (size_t)snprintf(sql + length, sizeof(sql) - length, "%s?",
+					   i ? "," : "");
+	snprintf(sql + length, sizeof(sql) - length, ")");
+	return recording_db_errno(db, sqlite3_prepare_v3(db, sql, -1, SQLITE_PREPARE_PERSISTENT,
+							 ret, NULL));
+}
+
+static int cell_bind(sqlite3_stmt *statement, int at, const struct cell *cell)
+{
+	switch (cell->type) {
+	case CELL_INTEGER:
+		return sqlite3_bind_int64(statement, at, (sqlite3_int64)cell->as.integer);
+	case CELL_REAL:
+		return sqlite3_bind_double(statement, at, cell->as.real);
+	default:
+		/* NULL binds NULL. The row is written before the text can change. */
+		return sqlite3_bind_text(statement, at, cell->as.text, -1, SQLITE_STATIC);
+	}
+}
+
+int recording_db_put(sqlite3_stmt *statement, const struct cell *cell, unsigned int count)
+{
+	int result = SQLITE_OK;
+
+	errno = 0;
+	for (unsigned int i = 0; i < count && result == SQLITE_OK; i++)
+		result = cell_bind(statement, (int)i + 1, &cell[i]);
+	if (result == SQLITE_OK)
+		result = sqlite3_step(statement);
+	result = recording_db_errno(sqlite3_db_handle(statement), result);
+	sqlite3_reset(statement);
+	return result;
+}
+
+/* No value that we write comes near it; what a forged one could ask for does. */
+#define MAX_VALUE_BYTES	(1 << 24)
+
+int recording_db_open(const char *path, sqlite3 **ret)
+{
+	_cleanup_free_ char *uri = NULL;
+	struct stat file;
+	int err;
+
+	if (access(path, R_OK) < 0 || stat(path, &file) < 0)
+		return -errno;
+	if (S_ISFIFO(file.st_mode))	/* to open it waits for a writer, whoever asks us to end */
+		return -EBADMSG;
+	err = recording_db_errno(NULL, sqlite3_open_v2(path, ret, SQLITE_OPEN_READONLY, NULL));
+	if (*ret)
+		sqlite3_limit(*ret, SQLITE_LIMIT_LENGTH, MAX_VALUE_BYTES);
+	if (err == 0)
+		err = recording_db_run(*ret, "PRAGMA trusted_schema=OFF; PRAGMA schema_version;");
+	if (err == 0 || err == -EBADMSG || err == -ENOMEM || strpbrk(path, "?#%"))
+		return err;
+	sqlite3_close(*ret);
+	*ret = NULL;
+	if (asprintf(&uri, "file:%s?immutable=1", path) < 0)
+		return -ENOMEM;
+	err = recording_db_errno(NULL, sqlite3_open_v2(uri, ret, SQLITE_OPEN_READONLY |
+						       SQLITE_OPEN_URI, NULL));
+	if (*ret)
+		sqlite3_limit(*ret, SQLITE_LIMIT_LENGTH, MAX_VALUE_BYTES);
+	return err;
+}
+
+static int refuse(void *context, struct row *row)
+{
+	(void)context;
+	(void)row;
+	return -EBADMSG;
+}
+
+static int check_application(void *context, struct row *row)
+{
+	(void)context;
+	return row_uint(row) == RECORDING_APPLICATION_ID ? 0 : -EBADMSG;
+}
+
+static int check_version(void *context, struct row *row)
+{
+	uint64_t version = row_uint(row);
+
+	(void)context;
+	if (version > RECORDING_VERSION)
+		return -EPROTONOSUPPORT;
+	return version == RECORDING_VERSION ? 0 : -EBADMSG;
+}
+
+int recording_db_check(sqlite3 *db)
+{
+	static const struct {
+		const char *sql;
+		int (*each)(void *context, struct row *row);
+	} checks[] = {
+		{ "PRAGMA application_id", check_application },
+		{ "PRAGMA user_version", check_version },
+		{ "SELECT 1 FROM sqlite_master WHERE type IN ('view', 'trigger') OR "
+		  "(type = 'table' AND rootpage = 0)", refuse },	/* or virtual */
+		{ "SELECT 1 FROM sqlite_master AS m JOIN pragma_table_xinfo(m.name) AS x "
+		  "WHERE m.type = 'table' AND x.hidden", refuse },	/* computed columns */
+	};
+	int err = 0;
+
+	for (size_t i = 0; err == 0 && i < ARRAY_SIZE(checks); i++)
+		err = recording_db_query(db, checks[i].sql, 0, checks[i].each, NULL);
+	return err;
+}
+
+int recording_db_has_table(sqlite3 *db, const char *name)
+{
+	_cleanup_(recording_db_done) sqlite3_stmt *statement = NULL;
+	int result = sqlite3_prepare_v2(db, "SELECT 1 FROM sqlite_master WHERE type = 'table' AND "
+					    "name = ?", -1, &statement, NULL);
+
+	if (result == SQLITE_OK)
+		result = sqlite3_bind_text(statement, 1, name, -1, SQLITE_STATIC);
+	if (result == SQLITE_OK)
+		result = sqlite3_step(statement);
+	return result == SQLITE_ROW ? 1 : recording_db_errno(db, result);
+}
+
+int recording_db_query(sqlite3 *db, const char *sql, uint64_t id,
+		       int (*each)(void *context, struct row *row), void *context)
+{
+	_cleanup_(recording_db_done) sqlite3_stmt *statement = NULL;
+	int err, result = sqlite3_prepare_v2(db, sql, -1, &statement, NULL);
+
+	if (result == SQLITE_OK && sqlite3_bind_parameter_count(statement) > 0)
+		result = sqlite3_bind_int64(statement, 1, (sqlite3_int64)id);
+	while (result == SQLITE_OK || result == SQLITE_ROW) {
+		result = sqlite3_step(statement);
+		if (result != SQLITE_ROW)
+			break;
+		err = each(context, &(struct row){ .statement = statement });
+		if (err < 0)
+			return err;
+	}
+	return recording_db_errno(db, result);
+}
+
+int recording_db_open_to_change(const char *path, sqlite3 **ret)
+{
+	int err;
+
+	if (access(path, R_OK | W_OK) < 0)
+		return -errno;
+	err = recording_db_errno(NULL, sqlite3_open_v2(path, ret, SQLITE_OPEN_READWRITE, NULL));
+	if (*ret)
+		sqlite3_limit(*ret, SQLITE_LIMIT_LENGTH, MAX_VALUE_BYTES);
+	return err ? err : recording_db_run(*ret, "PRAGMA trusted_schema=OFF");
+}
+
+static int count_row(void *context, struct row *row)
+{
+	int *count = context;
+
+	(void)row;
+	*count += 1;
+	return 0;
+}
+
+int recording_db_columns(sqlite3 *db, const char *table)
+{
+	char sql[100];
+	int count = 0, err;
+
+	snprintf(sql, sizeof(sql), "SELECT 1 FROM pragma_table_info('%s')", table);
+	err = recording_db_query(db, sql, 0, count_row, &count);
+	return err < 0 ? err : count;
+}
+
+void recording_db_done(sqlite3_stmt **statement)
+{
+	sqlite3_finalize(*statement);
+	*statement = NULL;
+}
+
+uint64_t row_uint(struct row *row)
+{
+	return (uint64_t)sqlite3_column_int64(row->statement, row->next++);
+}
+
+uint32_t row_uint32(struct row *row, uint32_t limit)
+{
+	uint64_t value = row_uint(row);
+
+	return value < limit ? (uint32_t)value : limit;
+}
+
+double row_real(struct row *row)
+{
+	return sqlite3_column_double(row->statement, row->next++);
+}
+
+bool row_bool(struct row *row)
+{
+	return row_uint(row) != 0;
+}
+
+char *row_text(struct row *row)
+{
+	const unsigned char *text = sqlite3_column_text(row->statement, row->next++);
+
+	return text ? strdup((const char *)text) : NULL;
+}
+
+char *row_text_or_empty(struct row *row)
+{
+	char *text = row_text(row);
+
+	return text ? text : strdup("");
+}
+
+void *recording_grow(void *array, size_t count, size_t size)
+{
+	if (count & (count - 1))
+		return array;
+	return reallocarray(array, count ? count * 2 : 1, size);
+}

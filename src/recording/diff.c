@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * diff.c - see diff.h.
+ *
+ * Figures of a recording may be anything: they are limited as those of a document are, so that
+ * their differences fit.
+ */
+#include "src/recording/diff.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#define HASH_NONFATAL_OOM 1	/* without memory nothing is added, and hh.tbl is NULL */
+#include <uthash.h>
+
+#include "src/recording/moment.h"
+#include "src/recording/names.h"
+
+#define MAX_AMOUNT	(1ull << 53)	/* as of a document */
+#define MAX_SOURCE	65536u		/* source-level frames of a stack */
+
+struct known_id {
+	const char *text;	/* the other recording's */
+	UT_hash_handle hh;
+};
+struct adding {
+	struct diff *diff;
+	enum diff_side side;
+	const struct recording_content *content;
+	bool with_code;			/* the other side is a recording, too */
+	struct known_id *shared;	/* build ids of the other recording's modules */
+	struct diff_frame *frame;	/* of one stack */
+	uint32_t frame_count, frame_room;
+};
+
+bool recording_diff_is(const char *name)
+{
+	_cleanup_free_ char *path = NULL;
+	struct recording_moment moment;
+	char magic[16] = "";
+	struct stat file;
+
+	if (recording_moment_parse(name, &path, &moment) < 0)
+		return strchr(name, '@');	/* its reader says what is wrong */
+	if (moment.kind != RECORDING_END)
+		return true;
+	_cleanup_fd_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+
+	return fd >= 0 && fstat(fd, &file) == 0 && S_ISREG(file.st_mode) &&
+	       pread(fd, magic, sizeof(magic), 0) == (ssize_t)sizeof(magic) &&
+	       memcmp(magic, "SQLite format 3", sizeof(magic)) == 0;
+}
+
+static int share(struct adding *a, const struct recording_content *other)
+{
+	for (struct named_module *m = other ? other->own->modules : NULL; m; m = m->hh.next) {
+		struct known_id *known;
+
+		HASH_FIND_STR(a->shared, m->build_id, known);
+		if (known || !m->build_id[0])
+			continue;
+		known = calloc(1, sizeof(*known));
+		if (!known)
+			return -ENOMEM;
+		known->text = m->build_id;
+		HASH_ADD_KEYPTR(hh, a->shared, known->text, strlen(known->text), known);
+		if (!known->hh.tbl) {
+			free(known);
+			return -ENOMEM;
+		}
+	}
+	return 0;
+}
+
+static void forget_shared(struct known_id *shared)
+{
+	struct known_id *known, *next;
+
+	HASH_ITER(hh, shared, known, next) {
+		HASH_DEL(shared, known);
+		free(known);
+	}
+}
+
+/* The build id that frame is matched by; NULL: by its names. */
+static const char *shared_id(struct adding *a, const struct frame *frame)
+{
+	const char *id = recording_build_id(a->content, frame->module);
+	struct known_id *known;
+
+	HASH_FIND_STR(a->shared, id, known);
+	return known ? diff_text(a->diff, id) : NULL;
+}
+
+static int reach(struct adding *a)
+{
+	uint32_t room = a->frame_room ? a->frame_room * 2 : 64;
+	struct diff_frame *grown;
+
+	if (a->frame_count < a->frame_room)
+		return 0;
+	grown = reallocarray(a->frame, room, sizeof(*grown));
+	if (!grown)
+		return -ENOMEM;
+	a->frame = grown;
+	a->frame_room = room;
+	return 0;
+}
+
+/* All that there is at one machine frame, innermost first. */
+static int add_frame(struct adding *a, const struct frame *frame)
+{
+	const struct report_names *names = &a->content->names;
+	const char *build_id = shared_id(a, frame);
+	size_t count;
+	const struct symbol_frame *symbol = names->frame(names->context, frame, &count);
+
+	for (size_t i = 0; i < count && a->frame_count < MAX_SOURCE; i++) {
+		if (reach(a) < 0)
+			return -ENOMEM;
+		a->frame[a->frame_count++] = (struct diff_frame){
+			.function = diff_text(a->diff, symbol[i].function),
+			.file = diff_text(a->diff, symbol[i].file),
+			.module = diff_text(a->diff, symbol[i].module),
+			.offset = symbol[i].offset, .line = symbol[i].line,
+			.column = symbol[i].column,
+			.inlined = i + 1 < count,	/* the last is the machine frame's */
+			.build_id = build_id, .code = a->with_code ? frame->offset : 0,
+		};
+	}
+	return 0;
+}
+
+/* The frames of a site, without the allocator's own. */
+static int take_frames(struct adding *a, const struct snapshot_site *site)
+{
+	struct stack stack = stacks_get(a->content->stacks, site->stack);
+	int err = 0;
+
+	a->frame_count = 0;
+	for (uint32_t i = site->skip_frames; err == 0 && i < stack.frame_count; i++)
+		err = add_frame(a, &stack.frame[i]);
+	return err;
+}
+
+static uint64_t amount(uint64_t value)
+{
+	return value < MAX_AMOUNT ? value : MAX_AMOUNT;
+}
+
+static int add_site(struct adding *a, const struct snapshot_site *site)
+{
+	const struct diff_amount figures = {
+		.count = amount(site->live_count), .bytes = amount(site->live_bytes),
+		.bytes_low = amount(site->live_bytes_low),
+		.bytes_high = amount(site->live_bytes_high),
+	};
+	struct diff_entry like = { .verdict = diff_text(a->diff, snapshot_kind_name(site->kind)) };
+	int err = take_frames(a, site);
+
+	like.frame = a->frame;
+	like.frame_count = a->frame_count;
+	return err < 0 ? err : diff_add(a->diff, DIFF_SITES, a->side, &like, &figures);
+}
+
+static const struct snapshot_site *site_of(const struct recording_content *content, uint32_t id)
+{
+	for (size_t i = 0; id && i < content->snapshot->site_count; i++)
+		if (content->snapshot->site[i].id == id)
+			return &content->snapshot->site[i];
+	return NULL;
+}
+
+static int add_group(struct adding *a, const struct leak_group *group)
+{
+	const struct diff_amount figures = {
+		.count = amount(group->count), .bytes = amount(group->bytes),
+		.indirect_count = amount(group->indirect_count),
+		.indirect_bytes = amount(group->indirect_bytes),
+	};
+	const struct snapshot_site *site = site_of(a->content, group->site);
+	struct diff_entry like = {
+		.verdict = diff_text(a->diff, leak_verdict_name(group->verdict)),
+		.type = diff_text(a->diff, group->type),
+		.variable = diff_text(a->diff, group->variable),
+		.held_by = diff_text(a->diff, group->held_by),
+		.size = group->size ? group->size : group->size_class,
+	};
+	char address[24];
+	int err = site ? take_frames(a, site) : 0;
+
+	snprintf(address, sizeof(address), "0x%" PRIx64, group->address[0]);
+	if (group->address_count)
+		like.address = diff_text(a->diff, address);
+	if (site) {
+		like.frame = a->frame;
+		like.frame_count = a->frame_count;
+	}
+	return err < 0 ? err : diff_add(a->diff, DIFF_LEAKS, a->side, &like, &figures);
+}
+
+/* In the order of diff_sum_name. */
+static void describe(struct adding *a)
+{
+	static const enum block_kind kind[DIFF_SUMS - 1] = {
+		BLOCK_DEFINITELY_LOST, BLOCK_INDIRECTLY_LOST, BLOCK_POSSIBLY_LOST, BLOCK_REACHABLE,
+	};
+	const struct snapshot *snapshot = a->content->snapshot;
+	const struct leak_report *leaks = a->content->leaks;
+	struct diff_document *document = &a->diff->document[a->side];
+
+	*document = (struct diff_document){
+		.exe = diff_text(a->diff, snapshot->target.exe), .pid = snapshot->target.pid,
+		.start_time = snapshot->target.start_time,
+		.time = snapshot->session.begin_time + snapshot->session.duration,
+		.searched = leaks != NULL,
+		.covers_older_blocks = leaks && leaks->covers_older_blocks,
+	};
+	document->sum[0] = (struct diff_sum){ amount(snapshot->totals.live_count),
+					      amount(snapshot->totals.live_bytes) };
+	for (size_t i = 0; leaks && i < ARRAY_SIZE(kind); i++)
+		document->sum[i + 1] = (struct diff_sum){ amount(leaks->kind[kind[i]].count),
+							  amount(leaks->kind[kind[i]].bytes) };
+}
+
+int recording_diff_add(struct diff *diff, enum diff_side side,
+		       const struct recording_content *content,
+		       const struct recording_content *other)
+{
+	struct adding a = { .diff = diff, .side = side, .content = content,
+			    .with_code = other != NULL };
+	const struct leak_report *leaks = content->leaks;
+	int err = share(&a, other);
+
+	describe(&a);
+	for (size_t i = 0; err == 0 && i < content->snapshot->site_count; i++)
+		err = add_site(&a, &content->snapshot->site[i]);
+	for (size_t i = 0; err == 0 && leaks && i < leaks->group_count; i++)
+		err = add_group(&a, &leaks->group[i]);
+	forget_shared(a.shared);
+	free(a.frame);
+	return err;
+}

@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * names.c - see names.h.
+ *
+ * Ids are those of the writer, 1, 2, 3: anything else is not ours, and rows that refer to
+ * nothing are left out. A recording whose end is missing (killed, disk full) has frames without
+ * symbols: they get their module and offset.
+ */
+#include "src/recording/names.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "src/recording/recording.h"
+
+struct reading {
+	sqlite3 *db;
+	struct stacks *stacks;
+	struct recording_names *names;
+	/* The stack being put together. */
+	uint32_t frame_count;
+	struct frame frame[STACKS_MAX_FRAMES];
+};
+
+static int read_module(void *context, struct row *row)
+{
+	struct reading *reading = context;
+	struct named_module *module = calloc(1, sizeof(*module)), *known;
+
+	if (!module)
+		return -ENOMEM;
+	module->id = row_uint32(row, UINT32_MAX);
+	module->path = row_text_or_empty(row);
+	module->build_id = row_text_or_empty(row);
+	module->kind = row_uint32(row, UINT32_MAX);
+	HASH_FIND(hh, reading->names->modules, &module->id, sizeof(module->id), known);
+	if (known || !module->path || !module->build_id) {
+		free(module->path);
+		free(module->build_id);
+		free(module);
+		return known ? 0 : -ENOMEM;
+	}
+	HASH_ADD(hh, reading->names->modules, id, sizeof(module->id), module);
+	return 0;
+}
+
+/* Frames come in the order of their ids, which are 1, 2, 3: anything else is not ours. */
+static int read_frame(void *context, struct row *row)
+{
+	struct reading *reading = context;
+	struct recording_names *names = reading->names;
+	struct named_frame *named, *known;
+
+	if (row_uint(row) != names->frame_count + 1u)
+		return -EBADMSG;
+	if (!RECORDING_GROW(names->by_id, names->frame_count))
+		return -ENOMEM;
+	named = calloc(1, sizeof(*named));
+	if (!named)
+		return -ENOMEM;
+	named->frame.module = row_uint32(row, UINT32_MAX);
+	named->frame.offset = row_uint(row);
+	named->frame.flags = row_uint32(row, UINT32_MAX);
+	HASH_FIND(hh, names->frames, &named->frame, sizeof(named->frame), known);
+	if (known) {
+		free(named);
+		return -EBADMSG;
+	}
+	HASH_ADD(hh, names->frames, frame, sizeof(named->frame), named);
+	names->by_id[names->frame_count++] = named;
+	return 0;
+}
+
+static struct named_frame *frame_by_id(const struct recording_names *names, uint64_t id)
+{
+	return id == 0 || id > names->frame_count ? NULL : names->by_id[id - 1];
+}
+
+/* Keeps text for the life of names. NULL stays NULL; *ret_error when out of memory. */
+static const char *keep_text(struct recording_names *names, struct row *row, int *ret_error)
+{
+	char *text = row_text(row);
+
+	if (!text)
+		return NULL;
+	if (!RECORDING_GROW(names->string, names->string_count)) {
+		free(text);
+		*ret_error = -ENOMEM;
+		return NULL;
+	}
+	names->string[names->string_count++] = text;
+	return text;
+}
+
+static int read_symbol(void *context, struct row *row)
+{
+	struct reading *reading = context;
+	struct recording_names *names = reading->names;
+	struct named_frame *named = frame_by_id(names, row_uint(row));
+	struct symbol_frame *symbol;
+	int err = 0;
+
+	if (!named)
+		return 0;
+	if (!RECORDING_GROW(named->symbol, named->count))
+		return -ENOMEM;
+	symbol = &named->symbol[named->count++];
+	named->recorded = true;
+	*symbol = (struct symbol_frame){ 0 };
+	row->next++;	/* the depth: rows come in its order */
+	symbol->function = keep_text(names, row, &err);
+	symbol->function_offset = row_uint(row);
+	symbol->file = keep_text(names, row, &err);
+	symbol->line = row_uint32(row, UINT32_MAX);
+	symbol->column = row_uint32(row, UINT32_MAX);
+	symbol->module = keep_text(names, row, &err);
+	symbol->build_id = keep_text(names, row, &err);
+	symbol->offset = row_uint(row);
+	symbol->inlined = row_bool(row);
+	symbol->module = symbol->module ? symbol->module : "";
+	symbol->build_id = symbol->build_id ? symbol->build_id : "";
+	return err;
+}
+
+/* Frames that were never named: module and offset of (about) the call. */
+static int name_by_module(struct recording_names *names, struct named_frame *named)
+{
+	const struct frame *frame = &named->frame;
+	struct named_module *module;
+
+	HASH_FIND(hh, names->modules, &frame->module, sizeof(frame->module), module);
+	named->symbol = calloc(1, sizeof(*named->symbol));
+	if (!named->symbol)
+		return -ENOMEM;
+	named->count = 1;
+	named->symbol->module = module ? module->path : "";
+	named->symbol->build_id = module ? module->build_id : "";
+	named->symbol->offset = frame->offset - (frame->flags & FRAME_RETURN ? 1 : 0);
+	return 0;
+}
+
+static int name_the_rest(struct recording_names *names)
+{
+	int err = 0;
+
+	for (uint32_t i = 0; err == 0 && i < names->frame_count; i++) {
+		if (names->by_id[i]->count == 0)
+			err = name_by_module(names, names->by_id[i]);
+	}
+	return err;
+}
+
+/* One row per frame of a stack; the stack's id changes where the next one begins. */
+static int end_stack(struct reading *reading, uint32_t flags)
+{
+	uint32_t id = 0;
+	int err = stacks_intern(reading->stacks, reading->frame, reading->frame_count, flags, &id);
+
+	if (err < 0)
+		return err;
+	if (!RECORDING_GROW(reading->names->stack_id, reading->names->stack_count))
+		return -ENOMEM;
+	reading->names->stack_id[reading->names->stack_count++] = id;
+	return 0;
+}
+
+static int read_stack_frame(struct reading *reading, struct row *row)
+{
+	const struct named_frame *named = frame_by_id(reading->names, row_uint(row));
+
+	if (named && reading->frame_count < STACKS_MAX_FRAMES)
+		reading->frame[reading->frame_count++] = named->frame;
+	return 0;
+}
+
+static int read_stacks(struct reading *reading)
+{
+	_cleanup_(recording_db_done) sqlite3_stmt *stacks = NULL, *frames = NULL;
+	int err = 0, result = sqlite3_prepare_v2(reading->db,
+		"SELECT id, flags FROM stacks ORDER BY id", -1, &stacks, NULL);
+
+	if (result == SQLITE_OK)
+		result = sqlite3_prepare_v2(reading->db, "SELECT frame FROM stack_frames "
+					    "WHERE stack = ? ORDER BY depth", -1, &frames, NULL);
+	while (err == 0 && result == SQLITE_OK && sqlite3_step(stacks) == SQLITE_ROW) {
+		struct row row = { .statement = stacks };
+
+		if (row_uint(&row) != reading->names->stack_count + 1u)
+			return -EBADMSG;
+		reading->frame_count = 0;
+		sqlite3_bind_int64(frames, 1, (sqlite3_int64)reading->names->stack_count + 1);
+		while (err == 0 && sqlite3_step(frames) == SQLITE_ROW)
+			err = read_stack_frame(reading, &(struct row){ .statement = frames });
+		sqlite3_reset(frames);
+		if (err == 0)
+			err = end_stack(reading, row_uint32(&row, UINT32_MAX));
+	}
+	return err < 0 ? err : recording_db_errno(reading->db, sqlite3_errcode(reading->db));
+}
+
+uint32_t recording_names_stack(const struct recording_names *names, uint64_t id)
+{
+	return id == 0 || id > names->stack_count ? 0 : names->stack_id[id - 1];
+}
+
+int recording_names_read(sqlite3 *db, struct recording_names *names, struct stacks *stacks)
+{
+	_cleanup_free_ struct reading *reading = calloc(1, sizeof(*reading));
+	int err;
+
+	if (!reading)
+		return -ENOMEM;
+	reading->db = db;
+	reading->names = names;
+	reading->stacks = stacks;
+	err = recording_db_query(db, "SELECT * FROM modules", 0, read_module, reading);
+	if (err == 0)
+		err = recording_db_query(db, "SELECT * FROM frames ORDER BY id", 0, read_frame,
+					 reading);
+	if (err == 0)
+		err = recording_db_query(db, "SELECT * FROM symbols ORDER BY frame, depth", 0,
+					 read_symbol, reading);
+	if (err == 0)
+		err = name_the_rest(names);
+	return err < 0 ? err : read_stacks(reading);
+}
+
+const struct symbol_frame *recording_names_frame(void *context, const struct frame *frame,
+						 size_t *ret_count)
+{
+	static const struct symbol_frame unknown = { .module = "", .build_id = "" };
+	const struct recording_names *names = context;
+	struct frame key = { .module = frame->module, .flags = frame->flags,
+			     .offset = frame->offset };
+	struct named_frame *named;
+
+	HASH_FIND(hh, names->frames, &key, sizeof(key), named);
+	*ret_count = named ? named->count : 1;
+	return named ? named->symbol : &unknown;
+}
+
+const char *recording_build_id(const struct recording_content *content, uint32_t module)
+{
+	struct named_module *known;
+
+	HASH_FIND(hh, content->own->modules, &module, sizeof(module), known);
+	return known ? known->build_id : "";
+}
+
+bool recording_has_build_id(const struct recording_content *content, const char *build_id)
+{
+	for (struct named_module *m = content->own->modules; m; m = m->hh.next)
+		if (build_id[0] && strcmp(m->build_id, build_id) == 0)
+			return true;
+	return false;
+}
+
+void recording_names_free(struct recording_names *names)
+{
+	struct named_frame *frame, *next_frame;
+	struct named_module *module, *next_module;
+
+	if (!names)
+		return;
+	HASH_ITER(hh, names->frames, frame, next_frame) {
+		HASH_DEL(names->frames, frame);
+		free(frame->symbol);
+		free(frame);
+	}
+	HASH_ITER(hh, names->modules, module, next_module) {
+		HASH_DEL(names->modules, module);
+		free(module->path);
+		free(module->build_id);
+		free(module);
+	}
+	for (size_t i = 0; i < names->string_count; i++)
+		free(names->string[i]);
+	free(names->string);
+	free(names->by_id);
+	free(names->stack_id);
+	free(names);
+}

@@ -1,0 +1,687 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * recording.c - the writer: one transaction per interval.
+ *
+ * Write-ahead logging: a commit is one append, a SIGKILL at any instant leaves
+ * the intervals before it, and others may query the file meanwhile without
+ * making us wait. The rollback journal was rejected for the last two. The log is
+ * synced only when it is folded into the file: a power failure may cost the last
+ * intervals, never the file, and a slow disk does not stall the reader of the rings.
+ * At the end the log is folded in, so that a finished recording is one file.
+ *
+ * Sites that saw no event since the last interval are skipped until the last
+ * snapshot, when all are written once more.
+ *
+ * It refuses to overwrite a file that is not a recording.
+ */
+#include "src/recording/recording.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <uthash.h>
+
+#include "src/recording/blocks.h"
+#include "src/recording/db.h"
+#include "src/recording/leaks.h"
+#include "src/recording/limit.h"
+#include "src/recording/lives.h"
+#include "src/recording/series.h"
+#include "src/recording/wrong_frees.h"
+#include "src/recording/schema.h"
+
+#define HEADER_BYTES	100u	/* of an SQLite file */
+#define BUSY_MS		200
+#define COURSE_PART	160u	/* of 256 of the limit: the rest is for what the end adds */
+#define ROOM_TRIES	64u
+
+enum table {
+	TABLE_TARGET, TABLE_ALLOCATORS, TABLE_ENTRY_POINTS, TABLE_SESSION, TABLE_SNAPSHOTS,
+	TABLE_TIMELINE, TABLE_HISTOGRAM, TABLE_MODULES, TABLE_FRAMES, TABLE_SYMBOLS, TABLE_STACKS,
+	TABLE_STACK_FRAMES, TABLE_SITES, TABLE_LEAKS, TABLE_LEAK_ADDRESSES, TABLE_COUNT
+};
+static const char *const table_name[TABLE_COUNT] = {
+	"target", "allocators", "entry_points", "session", "snapshots", "timeline", "histogram",
+	"modules", "frames", "symbols", "stacks", "stack_frames", "sites", "leaks",
+	"leak_addresses",
+};
+
+struct known_frame {
+	struct frame frame;
+	uint32_t id;
+	UT_hash_handle hh;
+};
+
+struct recording {
+	sqlite3 *db;
+	sqlite3_stmt *statement[TABLE_COUNT];
+	struct recording_series *series;
+	struct recording_limit limit;
+	char *path;
+	int error;
+	char message[512];
+	double until;			/* seconds: everything to here is safe */
+	struct known_frame *frames;	/* written; a uthash */
+	uint32_t frame_count, stack_count, module_count;
+	uint64_t snapshot_count;
+	size_t timeline_count, hooked_count;
+};
+
+/* Does fd hold a recording, or nothing? 0, -EEXIST, -errno. */
+static int check_replaceable(int fd)
+{
+	uint8_t header[HEADER_BYTES];
+	struct stat status;
+	ssize_t bytes;
+
+	if (fstat(fd, &status) < 0)
+		return -errno;
+	if (!S_ISREG(status.st_mode))
+		return -EEXIST;
+	bytes = pread(fd, header, sizeof(header), 0);
+	if (bytes < 0)
+		return -errno;
+	if (bytes == 0)
+		return 0;
+	if (bytes < (ssize_t)sizeof(header) || memcmp(header, "SQLite format 3", 16) != 0)
+		return -EEXIST;
+	/* The application id: four bytes, the highest first. */
+	return header[68] == (RECORDING_APPLICATION_ID >> 24 & 0xff) &&
+	       header[69] == (RECORDING_APPLICATION_ID >> 16 & 0xff) &&
+	       header[70] == (RECORDING_APPLICATION_ID >> 8 & 0xff) &&
+	       header[71] == (RECORDING_APPLICATION_ID & 0xff) ? 0 : -EEXIST;
+}
+
+static int remove_beside(const char *path, const char *suffix)
+{
+	_cleanup_free_ char *name = NULL;
+
+	if (asprintf(&name, "%s%s", path, suffix) < 0)
+		return -ENOMEM;
+	return unlink(name) < 0 && errno != ENOENT ? -errno : 0;
+}
+
+/* Removes an older recording at path, with its log. */
+static int make_way(const char *path)
+{
+	static const char *const suffix[] = { "-wal", "-shm", "-journal", "" };
+	_cleanup_fd_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	int err;
+
+	if (fd < 0)
+		return errno == ENOENT ? 0 : -errno;
+	err = check_replaceable(fd);
+	for (size_t i = 0; err == 0 && i < ARRAY_SIZE(suffix); i++)
+		err = remove_beside(path, suffix[i]);
+	return err;
+}
+
+static int make_tables(sqlite3 *db)
+{
+	char pragma[100];
+	int err = recording_db_run(db, "PRAGMA synchronous=NORMAL; BEGIN");
+
+	snprintf(pragma, sizeof(pragma), "PRAGMA application_id=%d; PRAGMA user_version=%d;",
+		 RECORDING_APPLICATION_ID, RECORDING_VERSION);
+	if (err == 0)
+		err = recording_db_run(db, pragma);
+	if (err == 0)
+		err = recording_db_run(db, RECORDING_TABLES);
+	if (err == 0)
+		err = recording_db_run(db, "COMMIT");
+	/* Only now: the file itself says what it is, even if its log is lost. */
+	if (err == 0)
+		err = recording_db_run(db, "PRAGMA journal_mode=WAL");
+	return err;
+}
+
+/* Places of each table's row, from the table itself. */
+static int prepare_all(struct recording *recording)
+{
+	for (unsigned int i = 0; i < TABLE_COUNT; i++) {
+		_cleanup_(recording_db_done) sqlite3_stmt *columns = NULL;
+		char sql[64];
+		int err;
+
+		snprintf(sql, sizeof(sql), "SELECT * FROM %s", table_name[i]);
+		err = recording_db_errno(recording->db, sqlite3_prepare_v2(recording->db, sql, -1,
+									   &columns, NULL));
+		if (err == 0)
+			err = recording_db_prepare(recording->db, table_name[i],
+						   (unsigned int)sqlite3_column_count(columns),
+						   &recording->statement[i]);
+		if (err < 0)
+			return err;
+	}
+	return 0;
+}
+
+static void recording_free(struct recording *recording)
+{
+	struct known_frame *frame, *next;
+
+	HASH_ITER(hh, recording->frames, frame, next) {
+		HASH_DEL(recording->frames, frame);
+		free(frame);
+	}
+	free(recording->path);
+	free(recording);
+}
+
+static void recording_end_statements(struct recording *recording)
+{
+	recording_series_free(recording->series);
+	for (unsigned int i = 0; i < TABLE_COUNT; i++)
+		recording_db_done(&recording->statement[i]);
+}
+
+int recording_open(const char *path, struct recording **ret)
+{
+	struct recording *recording;
+	int err = make_way(path);
+
+	if (err < 0)
+		return err;
+	recording = calloc(1, sizeof(*recording));
+	if (!recording)
+		return -ENOMEM;
+	recording->path = strdup(path);
+	err = recording->path ? recording_db_errno(NULL, sqlite3_open(path, &recording->db))
+			      : -ENOMEM;
+	if (err < 0 && recording->db)
+		err = recording_db_errno(recording->db, sqlite3_errcode(recording->db));
+	if (err == 0)
+		sqlite3_busy_timeout(recording->db, BUSY_MS);
+	if (err == 0)
+		err = make_tables(recording->db);
+	if (err == 0)
+		err = prepare_all(recording);
+	if (err == 0)
+		err = recording_series_new(recording->db, &recording->series);
+	if (err < 0) {
+		recording_end_statements(recording);
+		sqlite3_close(recording->db);
+		recording_free(recording);
+		return err;
+	}
+	*ret = recording;
+	return 0;
+}
+
+int recording_set_limit(struct recording *recording, uint64_t bytes)
+{
+	recording->limit.bytes = bytes;
+	return recording_limit_begin(&recording->limit, recording->db);
+}
+
+static int put(struct recording *recording, enum table table, const struct cell *cell, size_t count)
+{
+	return recording_db_put(recording->statement[table], cell, (unsigned int)count);
+}
+
+#define PUT(recording, table, ...) \
+	put(recording, table, (const struct cell[]){ __VA_ARGS__ }, \
+	    ARRAY_SIZE(((const struct cell[]){ __VA_ARGS__ })))
+
+/* Entry points are hooked once: written when their number changes, not each interval. */
+static int put_allocators(struct recording *recording, const struct snapshot_target *target)
+{
+	int err = recording_db_run(recording->db, "DELETE FROM allocators;"
+						  "DELETE FROM entry_points;");
+
+	for (size_t i = 0; err == 0 && i < target->allocator_count; i++) {
+		const struct snapshot_allocator *allocator = &target->allocator[i];
+
+		err = PUT(recording, TABLE_ALLOCATORS, CELL_I(i), CELL_T(allocator->name),
+			  CELL_T(allocator->version), CELL_T(allocator->module));
+		for (size_t n = 0; err == 0 && n < allocator->hooked_count; n++)
+			err = PUT(recording, TABLE_ENTRY_POINTS, CELL_I(i),
+				  CELL_T(allocator->hooked[n]));
+	}
+	return err;
+}
+
+static size_t hooked_count(const struct snapshot_target *target)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < target->allocator_count; i++)
+		count += 1 + target->allocator[i].hooked_count;
+	return count;
+}
+
+static int put_target(struct recording *recording, const struct snapshot_target *target)
+{
+	int err = recording_db_run(recording->db, "DELETE FROM target");
+
+	if (err == 0)
+		err = PUT(recording, TABLE_TARGET, CELL_I(target->pid), CELL_T(target->exe),
+			  CELL_T(target->cmdline), CELL_R(target->start_time),
+			  CELL_I(target->threads), CELL_I(target->rss_bytes),
+			  CELL_I(target->vsz_bytes));
+	if (err == 0 && hooked_count(target) != recording->hooked_count)
+		err = put_allocators(recording, target);
+	return err;
+}
+
+static int put_session(struct recording *recording, const struct snapshot *snapshot)
+{
+	const struct snapshot_session *session = &snapshot->session;
+	int err = recording_db_run(recording->db, "DELETE FROM session");
+
+	if (err < 0)
+		return err;
+	return PUT(recording, TABLE_SESSION, CELL_T(session->version), CELL_I(session->mode),
+		   CELL_I(session->loader), CELL_R(session->begin_time), CELL_R(session->duration),
+		   CELL_I(session->sample_interval_bytes), CELL_R(session->overhead_percent),
+		   CELL_I(session->attach_stop_us_max), CELL_I(session->detach_stop_us_max),
+		   CELL_I(session->threads_stopped), CELL_I(session->detached),
+		   CELL_I(session->events.alloc), CELL_I(session->events.free),
+		   CELL_I(session->events.map), CELL_I(session->events.unmap),
+		   CELL_I(session->lost.alloc), CELL_I(session->lost.free),
+		   CELL_I(session->lost.stack), CELL_I(session->lost.map),
+		   CELL_I(session->lost.alloc_bytes), CELL_I(session->stacks.distinct),
+		   CELL_I(session->stacks.unwound), CELL_I(session->stacks.truncated),
+		   CELL_I(session->stacks.recognised), CELL_R(session->blocked_seconds),
+		   CELL_I(session->corrupt), CELL_I(session->gaps),
+		   CELL_R(session->gap_seconds), CELL_I(snapshot->exact),
+		   CELL_I(snapshot->every_alloc), CELL_I(snapshot->complete),
+		   CELL_I(snapshot->has_leaks), CELL_I(recording->limit.bytes),
+		   CELL_I(recording->limit.given_up));
+}
+
+static int put_totals(struct recording *recording, const struct snapshot *snapshot)
+{
+	const struct snapshot_totals *t = &snapshot->totals;
+	const struct snapshot_map_totals *m = &snapshot->map_totals;
+
+	return PUT(recording, TABLE_SNAPSHOTS, CELL_I(++recording->snapshot_count),
+		   CELL_R(snapshot->session.duration), CELL_I(t->alloc_count),
+		   CELL_I(t->alloc_bytes), CELL_I(t->free_count), CELL_I(t->free_bytes),
+		   CELL_I(t->double_free_count), CELL_I(t->illegal_free_count),
+		   CELL_I(t->free_unknown_count), CELL_I(t->temporary_count),
+		   CELL_I(t->overhead_bytes), CELL_I(t->live_count), CELL_I(t->live_bytes),
+		   CELL_I(t->peak_live_bytes), CELL_I(t->live_bytes_low),
+		   CELL_I(t->live_bytes_high), CELL_I(t->missed_free_count),
+		   CELL_I(t->untracked_count), CELL_I(t->samples), CELL_I(m->map_count),
+		   CELL_I(m->map_bytes), CELL_I(m->unmap_count), CELL_I(m->unmap_bytes),
+		   CELL_I(m->live_count), CELL_I(m->live_bytes), CELL_I(m->peak_live_bytes),
+		   CELL_I(m->allocator_live_bytes), CELL_I(m->unmap_unknown_bytes),
+		   CELL_I(snapshot->reason));
+}
+
+/* The last known point may have grown; when points were joined, all are new. */
+static int put_timeline(struct recording *recording, const struct snapshot *snapshot)
+{
+	size_t from = recording->timeline_count ? recording->timeline_count - 1 : 0;
+	int err = 0;
+
+	if (snapshot->timeline_count < recording->timeline_count) {
+		err = recording_db_run(recording->db, "DELETE FROM timeline");
+		from = 0;
+	}
+	for (size_t i = from; err == 0 && i < snapshot->timeline_count; i++) {
+		const struct timeline_point *point = &snapshot->timeline[i];
+
+		err = PUT(recording, TABLE_TIMELINE, CELL_I(i), CELL_R(point->time),
+			  CELL_I(point->alloc_count), CELL_I(point->free_count),
+			  CELL_I(point->alloc_bytes), CELL_I(point->live_bytes),
+			  CELL_I(point->rss_bytes), CELL_I(point->vsz_bytes));
+	}
+	return err;
+}
+
+static int put_histogram(struct recording *recording, const struct snapshot *snapshot)
+{
+	int err = 0;
+
+	for (size_t i = 0; err == 0 && i < snapshot->histogram_count; i++)
+		err = PUT(recording, TABLE_HISTOGRAM, CELL_I(snapshot->histogram[i].size),
+			  CELL_I(snapshot->histogram[i].count));
+	return err;
+}
+
+/* Where its code begins: in the file's addresses, in the file. 0, 0: it has none. */
+static struct module_segment text_of(const struct module *module)
+{
+	for (uint32_t i = 0; i < module->segment_count; i++) {
+		if (module->segment[i].flags & PF_X)
+			return module->segment[i];
+	}
+	return (struct module_segment){ 0 };
+}
+
+static int put_module(struct recording *recording, const struct module *module)
+{
+	const struct module_segment text = text_of(module);
+
+	return PUT(recording, TABLE_MODULES, CELL_I(module->id), CELL_T(module->path),
+		   CELL_T(module->build_id), CELL_I(module->kind), CELL_I(module->low),
+		   CELL_I(module->high), CELL_I(module->bias), CELL_I(text.address),
+		   CELL_I(text.offset), CELL_I(text.memory_bytes));
+}
+
+static int put_modules(struct recording *recording, const struct modules *modules,
+		       uint32_t *ret_count)
+{
+	uint32_t count = modules ? modules_count(modules) : 0;
+	int err = 0;
+
+	for (uint32_t id = recording->module_count + 1; err == 0 && id <= count; id++) {
+		const struct module *module = modules_get(modules, id);
+
+		if (module)
+			err = put_module(recording, module);
+	}
+	*ret_count = count > recording->module_count ? count : recording->module_count;
+	return err;
+}
+
+/* The id of frame, which is written when it is new. */
+static int put_frame(struct recording *recording, const struct frame *frame, uint32_t *ret_id)
+{
+	struct known_frame *known;
+	struct frame key = { .module = frame->module, .flags = frame->flags,
+			     .offset = frame->offset };
+
+	HASH_FIND(hh, recording->frames, &key, sizeof(key), known);
+	if (known) {
+		*ret_id = known->id;
+		return 0;
+	}
+	known = calloc(1, sizeof(*known));
+	if (!known)
+		return -ENOMEM;
+	known->frame = key;
+	known->id = *ret_id = ++recording->frame_count;
+	HASH_ADD(hh, recording->frames, frame, sizeof(key), known);
+	return PUT(recording, TABLE_FRAMES, CELL_I(known->id), CELL_I(frame->module),
+		   CELL_I(frame->offset), CELL_I(frame->flags));
+}
+
+static int put_stack(struct recording *recording, uint32_t id, struct stack stack)
+{
+	int err = PUT(recording, TABLE_STACKS, CELL_I(id), CELL_I(stack.flags));
+
+	for (uint32_t depth = 0; err == 0 && depth < stack.frame_count; depth++) {
+		uint32_t frame = 0;
+
+		err = put_frame(recording, &stack.frame[depth], &frame);
+		if (err == 0)
+			err = PUT(recording, TABLE_STACK_FRAMES, CELL_I(id), CELL_I(depth),
+				  CELL_I(frame));
+	}
+	return err;
+}
+
+static int put_stacks(struct recording *recording, const struct stacks *stacks, uint32_t count)
+{
+	int err = 0;
+
+	for (uint32_t id = recording->stack_count + 1; err == 0 && id <= count; id++)
+		err = put_stack(recording, id, stacks_get(stacks, id));
+	return err;
+}
+
+static int put_site(struct recording *recording, const struct snapshot_site *s)
+{
+	return PUT(recording, TABLE_SITES, CELL_I(s->id), CELL_I(s->stack), CELL_I(s->kind),
+		   CELL_I(s->skip_frames), CELL_I(s->verdict), CELL_I(s->live_count),
+		   CELL_I(s->live_bytes), CELL_I(s->live_bytes_low), CELL_I(s->live_bytes_high),
+		   CELL_I(s->alloc_count), CELL_I(s->alloc_bytes), CELL_I(s->free_count),
+		   CELL_I(s->peak_live_bytes), CELL_I(s->temporary_count), CELL_I(s->samples),
+		   CELL_I(s->threads), CELL_R(s->lifetime_p50), CELL_R(s->lifetime_p90),
+		   CELL_R(s->lifetime_max), CELL_R(s->first_time), CELL_R(s->last_time),
+		   CELL_R(s->growth), CELL_R(s->growth_low), CELL_R(s->growth_high),
+		   CELL_I(s->at_peak_bytes), CELL_I(s->at_peak_count),
+		   CELL_I(s->size_low), CELL_I(s->size_high));
+}
+
+static int put_sites(struct recording *recording, const struct snapshot *snapshot)
+{
+	bool all = snapshot->session.detached != SNAPSHOT_ATTACHED;
+	/* An interval's events may be up to a batch older than its end. */
+	double since = recording->until - 1.0;
+	int err = 0;
+
+	for (size_t i = 0; err == 0 && i < snapshot->site_count; i++) {
+		if (all || snapshot->site[i].last_time >= since)
+			err = put_site(recording, &snapshot->site[i]);
+	}
+	return err;
+}
+
+static int put_leaks(struct recording *recording, const struct snapshot *snapshot)
+{
+	int err = recording_db_run(recording->db, "DELETE FROM leaks; DELETE FROM leak_addresses;");
+
+	for (size_t i = 0; err == 0 && i < snapshot->leak_count; i++) {
+		const struct snapshot_leak *leak = &snapshot->leak[i];
+
+		err = PUT(recording, TABLE_LEAKS, CELL_I(leak->site), CELL_I(leak->count),
+			  CELL_I(leak->bytes), CELL_R(leak->oldest));
+		for (uint32_t n = 0; err == 0 && n < leak->address_count; n++)
+			err = PUT(recording, TABLE_LEAK_ADDRESSES, CELL_I(leak->site), CELL_I(n),
+				  CELL_I(leak->address[n]));
+	}
+	return err;
+}
+
+/* Ends the transaction; after an error (err) it is undone. Returns err, or the commit's. */
+static int end_transaction(struct recording *recording, int err)
+{
+	if (err == 0)
+		err = recording_db_run(recording->db, "COMMIT");
+	if (err < 0)
+		sqlite3_exec(recording->db, "ROLLBACK", NULL, NULL, NULL);
+	return err;
+}
+
+/* Nothing more will be written. Returns err. */
+static int say_error(struct recording *recording, int err)
+{
+	bool limited = err == -ENOSPC && recording->limit.bytes;
+
+	recording->error = err;
+	snprintf(recording->message, sizeof(recording->message),
+		 "%.300s: %s%s; what was recorded until %.1f s is kept", recording->path,
+		 strerror(-err), limited ? ", or --max-recording is too little for it" : "",
+		 recording->until);
+	return err;
+}
+
+static int recording_commit(struct recording *recording, int err)
+{
+	err = end_transaction(recording, err);
+	return err < 0 ? say_error(recording, err) : 0;
+}
+
+int recording_add(struct recording *recording, const struct snapshot *snapshot,
+		  const struct stacks *stacks, const struct modules *modules)
+{
+	uint32_t stack_count = stacks_count(stacks), module_count = 0;
+	int err = recording->error;
+
+	if (err < 0)
+		return err;
+	err = recording_db_run(recording->db, "BEGIN IMMEDIATE");
+	if (err == 0)
+		err = put_target(recording, &snapshot->target);
+	if (err == 0)
+		err = put_totals(recording, snapshot);
+	if (err == 0)
+		err = put_timeline(recording, snapshot);
+	if (err == 0)
+		err = put_histogram(recording, snapshot);
+	if (err == 0)
+		err = put_modules(recording, modules, &module_count);
+	if (err == 0)
+		err = put_stacks(recording, stacks, stack_count);
+	if (err == 0)
+		err = put_sites(recording, snapshot);
+	if (err == 0)
+		err = recording_series_add(recording->series, recording->snapshot_count, snapshot);
+	if (err == 0 && snapshot->has_leaks)
+		err = put_leaks(recording, snapshot);
+	if (err == 0)
+		err = recording_wrong_frees_put(recording->db, snapshot);
+	if (err == 0)
+		err = recording_limit_keep(&recording->limit, recording->db, recording->series,
+					   recording->snapshot_count, COURSE_PART);
+	if (err == 0)	/* last: it says how much was given up */
+		err = put_session(recording, snapshot);
+	err = recording_commit(recording, err);
+	if (err < 0)
+		return err;
+	recording->stack_count = stack_count;
+	recording->module_count = module_count;
+	recording->timeline_count = snapshot->timeline_count;
+	recording->hooked_count = hooked_count(&snapshot->target);
+	recording->until = snapshot->session.duration;
+	return 0;
+}
+
+static int put_symbols(struct recording *recording, const struct known_frame *known,
+		       const struct report_names *names)
+{
+	size_t count = 0;
+	const struct symbol_frame *symbol = names->frame(names->context, &known->frame, &count);
+	int err = 0;
+
+	for (size_t i = 0; err == 0 && i < count; i++)
+		err = PUT(recording, TABLE_SYMBOLS, CELL_I(known->id), CELL_I(i),
+			  CELL_T(symbol[i].function), CELL_I(symbol[i].function_offset),
+			  CELL_T(symbol[i].file), CELL_I(symbol[i].line),
+			  CELL_I(symbol[i].column), CELL_T(symbol[i].module),
+			  CELL_T(symbol[i].build_id), CELL_I(symbol[i].offset),
+			  CELL_I(symbol[i].inlined));
+	return err;
+}
+
+static int try_symbols(struct recording *recording, const struct report_names *names)
+{
+	struct known_frame *known, *next;
+	int err = recording_db_run(recording->db, "BEGIN IMMEDIATE");
+
+	HASH_ITER(hh, recording->frames, known, next) {
+		if (err == 0)
+			err = put_symbols(recording, known, names);
+	}
+	return end_transaction(recording, err);
+}
+
+/* Names are worth more than the course of the session. */
+static int make_room(struct recording *recording, unsigned int part)
+{
+	char sql[80];
+	int err = recording_db_run(recording->db, "BEGIN IMMEDIATE");
+
+	for (unsigned int i = 0; err == 0 && i < ROOM_TRIES; i++)
+		err = recording_limit_keep(&recording->limit, recording->db, recording->series,
+					   recording->snapshot_count, part);
+	(void)snprintf(sql, sizeof(sql), "UPDATE session SET given_up = %llu",
+		       (unsigned long long)recording->limit.given_up);
+	if (err == 0)
+		err = recording_db_run(recording->db, sql);
+	return end_transaction(recording, err);
+}
+
+int recording_symbolize(struct recording *recording, const struct report_names *names)
+{
+	unsigned int part = COURSE_PART;
+	int err = recording->error;
+
+	if (err < 0)
+		return err;
+	err = try_symbols(recording, names);
+	while (err == -ENOSPC && recording->limit.bytes && part > 1) {
+		err = make_room(recording, part /= 2);
+		if (err == 0)
+			err = try_symbols(recording, names);
+	}
+	return err < 0 ? say_error(recording, err) : 0;
+}
+
+int recording_add_leaks(struct recording *recording, const struct leak_report *leaks)
+{
+	int err = recording->error;
+
+	if (err < 0)
+		return err;
+	err = recording_db_run(recording->db, "BEGIN IMMEDIATE");
+	if (err == 0)
+		err = recording_leaks_put(recording->db, leaks);
+	return recording_commit(recording, err);
+}
+
+int recording_add_lives(struct recording *recording, const struct site_lives *lives)
+{
+	int err = recording->error;
+
+	if (err < 0)
+		return err;
+	err = recording_db_run(recording->db, "BEGIN IMMEDIATE");
+	if (err == 0)
+		err = recording_lives_put(recording->db, lives);
+	return recording_commit(recording, err);
+}
+
+int recording_add_blocks(struct recording *recording, const struct block_list *blocks)
+{
+	int err = recording->error;
+
+	if (err < 0)
+		return err;
+	err = recording_db_run(recording->db, "BEGIN IMMEDIATE");
+	if (err == 0)
+		err = recording_blocks_put(recording->db, blocks);
+	return recording_commit(recording, err);
+}
+
+int recording_close(struct recording *recording)
+{
+	int err;
+
+	if (!recording)
+		return 0;
+	recording_end_statements(recording);
+	/* From now on it is one file that needs no log, wherever it is copied. */
+	err = recording_db_run(recording->db, "PRAGMA journal_mode=DELETE");
+	sqlite3_close(recording->db);
+	err = recording->error ? recording->error : err;
+	recording_free(recording);
+	return err;
+}
+
+const char *recording_error(const struct recording *recording)
+{
+	return recording->message;
+}
+
+void recording_explain(const char *path, int error, char *to, size_t room)
+{
+	static const struct {
+		int error;
+		const char *why;
+	} known[] = {
+		{ -EBADMSG, "is not a recording, or is damaged; make one with "
+			    "`memattach -p PID -o FILE`" },
+		{ -ENODATA, "ends before its first interval: nothing to report" },
+		{ -EPROTONOSUPPORT, "was made by a newer memattach; use that one" },
+		{ -EINVAL, "names no moment; write FILE@120s (or 2m, 1h), FILE@50%, FILE@peak or "
+			   "FILE@end" },
+		{ -ERANGE, "is a moment after the recording's end; FILE@end is its last" },
+		{ -EOPNOTSUPP, "can't be had: this recording has no figures of its moments; it "
+			       "was made by an older memattach" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(known); i++) {
+		if (error != known[i].error)
+			continue;
+		(void)snprintf(to, room, "%.300s %s", path, known[i].why);
+		return;
+	}
+	(void)snprintf(to, room, "%.300s: %s", path, strerror(-error));
+}

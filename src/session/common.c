@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+/* common.c - what entering and leaving a target have in common. */
+#include "src/session/state.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "inject/link_map.h"
+#include "src/base/log.h"
+#include "src/session/safe_thread.h"
+
+enum { PROOF_TRIES = 5 };
+
+double session_now(void)
+{
+	struct timespec t;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+int session_fail(struct session *s, int status, const char *what, int error)
+{
+	if (s->options->quiet)
+		log_debug("%s: %s", what, strerror(-error));
+	else if (s->link.reply.text[0])
+		log_error("%s: %s", what, s->link.reply.text);
+	else
+		log_error("%s: %s", what, strerror(-error));
+	if (s->exit == SESSION_OK)
+		s->exit = status;
+	return error ? error : -EIO;
+}
+
+int session_prove_thread(struct session *s, bool keep, char why[128])
+{
+	struct safe_thread_input input = { &s->view, s->unwinder, &s->plan, keep };
+	int error = -ENOENT;
+
+	(void)snprintf(why, 128, "the target has no dlopen");
+	if (!s->plan.dlopen || !s->plan.dlclose)
+		return 0;
+	if (s->view.hello.filtered) {
+		(void)snprintf(why, 128, "the target has a system call filter (seccomp)");
+		return 0;
+	}
+	for (int i = 0; i < PROOF_TRIES && error == -ENOENT; i++)
+		error = safe_thread_find(&input, why);
+	if (error)
+		log_debug("no thread is safe for dlopen: %s", why);
+	return error == -ENOENT ? 0 : error ? error : 1;
+}
+
+bool session_may_try_again(int error)
+{
+	return error == -EAGAIN || error == -ESTALE || error == -EEXIST || error == -ETIME;
+}
+
+uint64_t session_dl_handle(struct session *s)
+{
+	struct link_map_input input = { .reader = &s->view.reader, .maps = &s->view.maps };
+	struct link_map_list list = { .count = 0 };
+	uint64_t handle = 0;
+
+	if (s->loader != LOADER_DLOPEN)
+		return 0;
+	link_map_parse_auxv(s->view.hello.auxv, s->view.hello.auxv_bytes, &input.auxv);
+	if (link_map_read(&input, &list) == 0)
+		for (size_t i = 0; i < list.count; i++)
+			if (list.module[i].bias == s->shim_base)
+				handle = list.module[i].handle;
+	link_map_done(&list);
+	return handle;
+}
+
+void session_note_stops(struct session *s, bool attach)
+{
+	struct proto_status status;
+
+	if (keeper_link_call(&s->link, PROTO_STATUS, NULL, NULL, 0) ||
+	    s->link.reply.payload_bytes != sizeof(status))
+		return;
+	memcpy(&status, s->link.payload, sizeof(status));
+	session_report_stops(&s->report, attach, status.stop_us_max, status.threads_stopped);
+}

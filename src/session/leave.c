@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT */
+/* leave.c - WATCHING -> UNHOOKED -> LEFT: every way out of a target. */
+#include "src/session/state.h"
+
+#include <errno.h>
+#include <string.h>
+#include <time.h>
+
+#include "src/base/log.h"
+#include "src/session/safe_thread.h"
+#include "src/session/trace.h"
+
+enum { LEAVE_SECONDS = 30 };
+
+static void drain_idle(void *context)
+{
+	struct session *s = context;
+
+	if (s->watching && s->watch.reader) {
+		(void)watch_drain(&s->watch);
+		session_trace_pump(s);
+	}
+}
+
+static void short_pause(void)
+{
+	struct timespec pause = { 0, 20000000 };
+
+	(void)nanosleep(&pause, NULL);
+}
+
+/*
+ * Takes the hooks out and waits until every thread is out of the shim. One that
+ * only seems to be in there, by a stale word on its stack, is unwound.
+ */
+static int unhook(struct session *s)
+{
+	struct safe_thread_input proof = { &s->view, s->unwinder, &s->plan, false };
+	uint64_t value[4] = { 0 };
+	double end = session_now() + LEAVE_SECONDS;
+	int error;
+
+	if (s->state == STATE_WATCHING)
+		watch_end(&s->watch);
+	s->link.idle = drain_idle;
+	s->link.context = s;
+	do {
+		error = keeper_link_call(&s->link, PROTO_UNHOOK, value, NULL, 0);
+		value[0] = s->link.reply.value[0];
+		if (error == -ETIME && safe_thread_is_outside_shim(&proof, (pid_t)value[0]) != 0)
+			value[0] = 0;
+		if (error == -EAGAIN)
+			short_pause();
+	} while ((error == -ETIME || error == -EAGAIN) && !s->link.target_gone &&
+		 session_now() < end);
+	s->link.idle = NULL;
+	if (!error)
+		s->state = STATE_UNHOOKED;
+	return error;
+}
+
+static int unload_once(struct session *s, bool keep)
+{
+	uint64_t value[4] = { 0, 0, 0, 0 };
+	char why[128];
+	int proof = 0;
+
+	if (s->loader == LOADER_DLOPEN) {
+		(void)target_view_refresh(&s->view);
+		value[0] = 1;
+		/* first: a kept thread waits for nothing else */
+		value[1] = session_dl_handle(s);
+		proof = session_prove_thread(s, keep, why);
+		if (proof < 0)
+			return proof;
+		if (!proof)
+			return -EAGAIN;
+	}
+	return keeper_link_call(&s->link, PROTO_UNLOAD, value, NULL, 0);
+}
+
+void session_list_children(const struct children_left *left)
+{
+	for (uint32_t i = 0; i < left->count && i < CHILDREN_LISTED; i++)
+		log_error("process %d was forked while memattach was attached; what it copied is "
+			  "left there, dormant: %.250s; `memattach cleanup -p %d` tries again",
+			  left->child[i].pid, left->child[i].reason, left->child[i].pid);
+	if (left->count > CHILDREN_LISTED)
+		log_error("and %u more", left->count - CHILDREN_LISTED);
+}
+
+/* What the target forked off meanwhile; the target itself is left, or has ended. */
+static void restore_children(struct session *s)
+{
+	struct children_left *left = &s->report.left;
+
+	if (keeper_link_call(&s->link, PROTO_CHILDREN, NULL, NULL, 0) ||
+	    s->link.reply.payload_bytes != sizeof(*left))
+		return;
+	memcpy(left, s->link.payload, sizeof(*left));
+	session_list_children(left);
+	if (left->count)
+		s->exit = SESSION_DORMANT;
+}
+
+void session_leave(struct session *s)
+{
+	double end = session_now() + LEAVE_SECONDS;
+	int error = s->link.target_gone ? 0 : unhook(s);
+
+	for (int i = 0; !error && !s->link.target_gone; i++) {
+		error = unload_once(s, i >= SESSION_KEEP_AFTER);
+		if ((!session_may_try_again(error) && error != -EPERM) || session_now() >= end)
+			break;
+		error = 0;
+		short_pause();
+	}
+	if (s->link.target_gone || error == -ESRCH) {
+		s->report.detached = SNAPSHOT_TARGET_ENDED;
+		s->link.target_gone = true;
+		if (!s->exit && s->options->task != SESSION_RUN)
+			s->exit = SESSION_TARGET_ENDED;
+	} else if (!error) {
+		s->report.detached = SNAPSHOT_PRISTINE;
+	} else {
+		s->report.detached = SNAPSHOT_DORMANT;
+		(void)session_fail(s, SESSION_DORMANT, "could not leave the target as it was",
+				   error);
+		if (!s->options->quiet)
+			log_error("run `memattach cleanup -p %d` to finish", s->view.hello.pid);
+		s->exit = SESSION_DORMANT;
+	}
+	restore_children(s);
+	s->state = STATE_LEFT;
+	session_note_stops(s, false);
+	session_trace_left(s);
+	if (s->watching && s->watch.reader)
+		watch_finish(&s->watch);
+}

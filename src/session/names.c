@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * names.c - see names.h.
+ *
+ * One child for all names, since what it has read once it knows: the files stay open in it.
+ * It knows the modules that there were when it was made; a frame in a later one gets a new child.
+ * What it says is checked like everything that comes from outside.
+ */
+#include "src/session/names.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "src/session/apart.h"
+#include "src/session/sandbox.h"
+
+#define QUESTION_SECONDS 20u
+
+enum kind { ASK_FRAME = 1, ASK_ASSIGNED };
+struct question {
+	uint32_t kind, count;
+	struct frame frame[STACKS_MAX_FRAMES];
+};
+struct session_names {
+	struct modules *modules;
+	struct symbolizer *symbolizer;
+	struct apart *apart;
+	uint32_t known;			/* modules, when the child was made */
+	bool is_child, confine;
+	struct assigned_finder *finder;	/* the child's */
+	struct question question;
+};
+
+/* What crosses of a struct symbol_frame, before its two texts. */
+struct plain_frame {
+	uint64_t function_offset, offset;
+	uint32_t line, column, inlined, reserved;
+};
+
+/* ---- in the child ---- */
+
+static int put_frame(const struct symbol_frame *frame, struct apart_answer *ret)
+{
+	const struct plain_frame plain = {
+		.function_offset = frame->function_offset, .offset = frame->offset,
+		.line = frame->line, .column = frame->column, .inlined = frame->inlined,
+	};
+
+	return apart_put(ret, &plain, sizeof(plain)) ?: apart_put_text(ret, frame->function) ?:
+	       apart_put_text(ret, frame->file);
+}
+
+static int answer_frame(struct session_names *names, const struct question *question,
+			struct apart_answer *ret)
+{
+	size_t count;
+	const struct symbol_frame *frame = symbolizer_frame(names->symbolizer, question->frame,
+							    &count);
+	uint32_t number = (uint32_t)count;
+	int error = apart_put(ret, &number, sizeof(number));
+
+	for (size_t i = 0; !error && i < count; i++)
+		error = put_frame(&frame[i], ret);
+	return error;
+}
+
+static int answer_assigned(struct session_names *names, const struct question *question,
+			   struct apart_answer *ret)
+{
+	struct assigned assigned;
+	int error = names->finder ? 0 : assigned_finder_new(names->modules, names->symbolizer, NULL,
+							    &names->finder);
+
+	memset(&assigned, 0, sizeof(assigned));
+	if (!error)
+		error = assigned_find(names->finder, question->frame, question->count, &assigned);
+	return error ? error : apart_put(ret, &assigned, sizeof(assigned));
+}
+
+static int answer(void *context, const void *bytes, size_t count, struct apart_answer *ret)
+{
+	struct session_names *names = context;
+	const struct question *question = bytes;
+
+	if (!names->is_child) {
+		symbolizer_set_remote(names->symbolizer, NULL);
+		if (names->confine && sandbox_enter() != 0)
+			return -EPERM;
+	}
+	names->is_child = true;
+	if (count < offsetof(struct question, frame))
+		return -EINVAL;
+	return question->kind == ASK_FRAME ? answer_frame(names, question, ret) :
+					     answer_assigned(names, question, ret);
+}
+
+/* ---- in the analyst ---- */
+
+static bool blame(void *context, const char *how)
+{
+	const struct session_names *names = context;
+
+	return modules_blame(names->modules, how);
+}
+
+static int ask(struct session_names *names, enum kind kind, const struct frame *frame,
+	       uint32_t count, struct apart_reader *ret)
+{
+	struct question *question = &names->question;
+
+	question->kind = kind;
+	question->count = count < STACKS_MAX_FRAMES ? count : STACKS_MAX_FRAMES;
+	memcpy(question->frame, frame, question->count * sizeof(*frame));
+	for (uint32_t i = 0; i < question->count; i++)
+		if (frame[i].module > names->known) {
+			apart_renew(names->apart);
+			names->known = modules_count(names->modules);
+		}
+	return apart_ask(names->apart, question, offsetof(struct question, frame) +
+			 question->count * sizeof(*frame), ret);
+}
+
+static int get_frame(struct apart_reader *reader, struct symbol_frame *ret)
+{
+	struct plain_frame plain;
+	const char *function, *file;
+
+	if (apart_get(reader, &plain, sizeof(plain)) || apart_get_text(reader, &function) ||
+	    apart_get_text(reader, &file))
+		return -EBADMSG;
+	*ret = (struct symbol_frame){
+		.function = function, .file = file, .line = plain.line, .column = plain.column,
+		.function_offset = plain.function_offset, .offset = plain.offset,
+		.inlined = plain.inlined != 0,
+	};
+	return 0;
+}
+
+static int ask_frame(void *context, const struct frame *frame,
+		     struct symbol_frame ret[SYMBOLIZER_MAX_FRAMES], size_t *ret_count)
+{
+	struct apart_reader reader;
+	uint32_t count = 0;
+	int error = ask(context, ASK_FRAME, frame, 1, &reader);
+
+	if (!error)
+		error = apart_get(&reader, &count, sizeof(count));
+	if (!error && (count < 1 || count > SYMBOLIZER_MAX_FRAMES))
+		error = -EBADMSG;
+	for (uint32_t i = 0; !error && i < count; i++)
+		error = get_frame(&reader, &ret[i]);
+	if (error)
+		return error;
+	ret[count - 1].inlined = false;
+	*ret_count = count;
+	return 0;
+}
+
+static bool is_sane(const struct assigned *assigned, uint32_t count)
+{
+	return (unsigned int)assigned->how <= ASSIGNED_BY_SYMBOL &&
+	       (unsigned int)assigned->kind <= ASSIGNED_ARGUMENT && assigned->frame < count &&
+	       memchr(assigned->variable, '\0', sizeof(assigned->variable)) &&
+	       memchr(assigned->type, '\0', sizeof(assigned->type));
+}
+
+int session_names_assigned(struct session_names *names, const struct frame *frame, uint32_t count,
+			   struct assigned *ret)
+{
+	struct apart_reader reader;
+	struct assigned assigned;
+	int error = ask(names, ASK_ASSIGNED, frame, count, &reader);
+
+	memset(ret, 0, sizeof(*ret));
+	if (!error)
+		error = apart_get(&reader, &assigned, sizeof(assigned));
+	if (!error && is_sane(&assigned, count))
+		*ret = assigned;
+	return error == -ENOMEM ? error : 0;
+}
+
+int session_names_new(struct modules *modules, struct symbolizer *symbolizer,
+		      struct session_names **ret)
+{
+	struct session_names *names = calloc(1, sizeof(*names));
+	const struct apart_work work = { .answer = answer, .blame = blame, .context = names,
+					 .seconds = QUESTION_SECONDS };
+	const struct symbolizer_remote remote = { .ask = ask_frame, .context = names };
+
+	if (!names || apart_new(&work, &names->apart) < 0) {
+		free(names);
+		return -ENOMEM;
+	}
+	names->modules = modules;
+	names->symbolizer = symbolizer;
+	symbolizer_set_remote(symbolizer, &remote);
+	*ret = names;
+	return 0;
+}
+
+void session_names_confine(struct session_names *names)
+{
+	names->confine = true;
+}
+
+void session_names_until(struct session_names *names, double time)
+{
+	apart_until(names->apart, time);
+}
+
+static int ask_nobody(void *context, const struct frame *frame,
+		      struct symbol_frame ret[SYMBOLIZER_MAX_FRAMES], size_t *ret_count)
+{
+	(void)context;
+	(void)frame;
+	(void)ret;
+	(void)ret_count;
+	return -ECHILD;
+}
+
+void session_names_free(struct session_names *names)
+{
+	static const struct symbolizer_remote nobody = { .ask = ask_nobody };
+
+	if (!names)
+		return;
+	symbolizer_set_remote(names->symbolizer, &nobody);
+	apart_free(names->apart);
+	free(names);
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * refusal.c - see refusal.h.
+ *
+ * To watch, an allocator must be hooked, which needs its names. A leak report with no watch needs
+ * none: heaps are found by their structure. It does borrow a thread, to make a copy of the target,
+ * for which two places in the target's code are needed: a system call that returns, and a return
+ * from a signal handler, so that the thread finds back should we die meanwhile. With
+ * --snapshot=stop it needs nothing at all. Rejected: to go without the second place, or to
+ * write it into the target.
+ */
+#include "src/session/refusal.h"
+
+bool session_is_picture_only(const struct session_options *options)
+{
+	return options->task == SESSION_WATCH && options->leaks && options->duration == 0;
+}
+
+static bool has_allocator(const struct hook_plan *plan)
+{
+	for (uint32_t i = 0; i < plan->entry_count; i++)
+		if (plan->family[plan->entry[i].family].kind != HOOK_FAMILY_LOADER)
+			return true;
+	return false;
+}
+
+static bool refuse_no_allocator(const struct hook_plan *plan, const char *remedy,
+				struct session_refusal *ret)
+{
+	ret->reason = plan->skipped_count ? plan->skipped[0] :
+					    "the target has no allocator that memattach knows";
+	ret->remedy = remedy;
+	return true;
+}
+
+bool session_refusal_of(const struct hook_plan *plan, const struct session_options *options,
+			struct session_refusal *ret)
+{
+	bool picture_only = session_is_picture_only(options);
+
+	if (!picture_only && !has_allocator(plan))
+		return refuse_no_allocator(plan, "see `memattach check -p PID` for what was found "
+					   "(Go programs and stripped static programs bring their "
+					   "own; in the latter --leaks -d 0 can find leaks)", ret);
+	if ((plan->gadget_syscall_ret && plan->gadget_restorer) ||
+	    (picture_only && options->stop_for_picture))
+		return false;
+	ret->reason = plan->gadget_syscall_ret ?
+			      "the target's code has nothing that returns from a signal handler, "
+			      "which a borrowed thread must be able to" :
+			      "the target's code has no system call instruction to borrow";
+	ret->remedy = picture_only ? "--snapshot=stop reads it while it stands still" :
+				     "only --leaks -d 0 --snapshot=stop does without";
+	return true;
+}
+
+bool session_refusal_no_heap(const struct hook_plan *plan, struct session_refusal *ret)
+{
+	return !has_allocator(plan) &&
+	       refuse_no_allocator(plan, "nor does its memory hold a heap that can be walked", ret);
+}

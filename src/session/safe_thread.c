@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * safe_thread.c - a call to dlopen takes the loader's lock and allocates. On a
+ * thread that holds either, or on one whose stack can't be explained frame by
+ * frame, it could wait for itself for ever. So: every frame is looked at, and
+ * the other threads are searched for return addresses into the loader, which
+ * might hold its lock; where a word looks like one, that thread is unwound, too.
+ */
+#include "src/session/safe_thread.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "inject/arch/x86_64/call_shape.h"
+#include "inject/arch/x86_64/frame.h"
+#include "inject/threads.h"
+#include "src/base/log.h"
+#include "src/symbolize/frame_names.h"
+
+enum { MAX_SAMPLES = 8, SCAN_BYTES = 64 * 1024 };
+
+struct search {
+	const struct safe_thread_input *in;
+	uint64_t loader_low, loader_high;	/* ld.so's code, 0: none */
+	const char *(*objection)(const struct search *s, const struct frame *frame);
+	struct thread_candidate thread[256];
+	size_t count;
+	char *why;
+};
+
+static int not_safe(struct search *s, const char *why)
+{
+	(void)snprintf(s->why, 128, "%s", why);
+	return -ENOENT;
+}
+
+static void find_loader(struct search *s)
+{
+	const struct procmaps *maps = &s->in->view->maps;
+
+	for (size_t i = 0; i < maps->count; i++) {
+		const char *name = strrchr(maps->map[i].path, '/');
+
+		if (!name || !(maps->map[i].prot & PROCMAP_X) ||
+		    (strncmp(name, "/ld-", 4) != 0 && strncmp(name, "/ld.so", 6) != 0))
+			continue;
+		s->loader_low = maps->map[i].start;
+		s->loader_high = maps->map[i].end;
+	}
+}
+
+static bool is_return_into_loader(const struct search *s, uint64_t word)
+{
+	uint8_t before[CALL_SHAPE_BYTES];
+
+	return word >= s->loader_low && word < s->loader_high &&
+	       elf_reader_fd(&s->in->view->mem, word - sizeof(before), before, sizeof(before)) ==
+		       0 &&
+	       call_shape_ends_with_call(before);
+}
+
+static bool thread_may_be_in_loader(const struct search *s, const struct thread_candidate *t)
+{
+	uint64_t word[512], at = t->sp & ~7ull, end = at + SCAN_BYTES;
+
+	for (; at < end; at += sizeof(word)) {
+		ssize_t got = pread(s->in->view->mem, word, sizeof(word), (off_t)at);
+
+		if (got <= 0)
+			return false;
+		for (size_t i = 0; i < (size_t)got / sizeof(word[0]); i++)
+			if (is_return_into_loader(s, word[i]))
+				return true;
+		if ((size_t)got < sizeof(word))
+			return false;
+	}
+	return false;
+}
+
+static bool in_allocator(const struct search *s, uint64_t address)
+{
+	for (uint32_t i = 0; i < s->in->plan->entry_count; i++)
+		if (address >= s->in->plan->entry[i].low && address < s->in->plan->entry[i].high)
+			return true;
+	return false;
+}
+
+/* NULL or why this frame forbids it. */
+static const char *frame_objection(const struct search *s, const struct frame *frame)
+{
+	const struct module *module = modules_get(s->in->view->modules, frame->module);
+	uint64_t address = frame->offset + (module ? module->bias : 0);
+
+	if (frame->flags & FRAME_SIGNAL)
+		return "a signal handler is running";
+	if (!module)
+		return "a frame belongs to no module";
+	if (address >= s->loader_low && address < s->loader_high)
+		return "a frame is in the dynamic loader";
+	if (in_allocator(s, address))
+		return "a frame is in an allocator";
+	return frame_names_forbidden(module, frame->offset);
+}
+
+static const char inside_shim[] = "a frame is in the shim";
+
+static const char *shim_objection(const struct search *s, const struct frame *frame)
+{
+	const struct module *module = modules_get(s->in->view->modules, frame->module);
+
+	if (!module)
+		return "a frame belongs to no module";
+	return module->kind == MODULE_SHIM ? inside_shim : NULL;
+}
+
+static int check_frames(struct search *s, const struct unwind_input *input)
+{
+	static struct frame frame[STACKS_MAX_FRAMES];
+	enum unwind_end end;
+	uint32_t count;
+	int error = unwinder_walk(s->in->unwinder, input, frame, &count, &end);
+
+	if (error || end != UNWIND_COMPLETE)
+		return not_safe(s, "its stack can't be unwound to the end");
+	for (uint32_t i = 0; i < count; i++) {
+		const char *objection = s->objection(s, &frame[i]);
+
+		if (objection)
+			return not_safe(s, objection);
+	}
+	return 0;
+}
+
+static int check_sample(struct search *s, pid_t tid)
+{
+	struct keeper_link *link = s->in->view->link;
+	bool keep = s->in->keep && s->objection == frame_objection;
+	uint64_t value[4] = { (uint64_t)tid, keep, 0, 0 };
+	struct proto_sample sample;
+	struct unwind_input input = { .first_is_return = false };
+	_cleanup_fd_ int fd = -1;
+	void *copy;
+	int error = keeper_link_call(link, PROTO_SAMPLE, value, NULL, 0);
+
+	if (error || link->reply.payload_bytes != sizeof(sample))
+		return error == -EPIPE ? error : not_safe(s, "it could not be stopped");
+	memcpy(&sample, link->payload, sizeof(sample));
+	fd = keeper_link_take_fd(link, 0);
+	copy = sample.stack_bytes ? mmap(NULL, sample.stack_bytes, PROT_READ, MAP_PRIVATE, fd, 0) :
+				    MAP_FAILED;
+	if (copy == MAP_FAILED)
+		return not_safe(s, "its stack could not be read");
+	input.registers = (struct unwind_registers){
+		.rip = sample.registers.rip, .rsp = sample.registers.rsp,
+		.rbp = sample.registers.rbp, .rbx = sample.registers.rbx,
+		.r12 = sample.registers.r12, .r13 = sample.registers.r13,
+		.r14 = sample.registers.r14, .r15 = sample.registers.r15,
+	};
+	input.stack = copy;
+	input.stack_address = sample.registers.rsp;
+	input.stack_bytes = sample.stack_bytes;
+	error = check_frames(s, &input);
+	(void)munmap(copy, sample.stack_bytes);
+	return error;
+}
+
+static const char *loader_objection(const struct search *s, const struct frame *frame)
+{
+	const struct module *module = modules_get(s->in->view->modules, frame->module);
+	uint64_t address = frame->offset + (module ? module->bias : 0);
+
+	if (!module)
+		return "a frame belongs to no module";
+	return address >= s->loader_low && address < s->loader_high ?
+		"a thread is in the dynamic loader" : NULL;
+}
+
+/* 0: t is not in the loader. The stack says so at once, or its frames do. */
+static int check_outside_loader(struct search *s, const struct thread_candidate *t)
+{
+	int error = 0;
+
+	if (thread_may_be_in_loader(s, t)) {
+		s->objection = loader_objection;
+		error = check_sample(s, t->tid);
+		s->objection = frame_objection;
+	}
+	return error;
+}
+
+static bool blocked(const struct thread_candidate *t)
+{
+	return t->rank == THREAD_BLOCKED || t->rank == THREAD_TIMED;
+}
+
+/* Runtimes have helper threads with some pages of stack; the main thread's grows. */
+static bool has_room(const struct search *s, const struct thread_candidate *t)
+{
+	const struct procmap *map = procmaps_find(&s->in->view->maps, t->sp);
+
+	return !map || t->tid == s->in->view->hello.pid ||
+	       t->sp - map->start >= THREADS_CALL_STACK + FRAME_MAX_BYTES + 4096;
+}
+
+int safe_thread_find(const struct safe_thread_input *input, char ret_why[128])
+{
+	static struct search s;
+	struct keeper_link *link = input->view->link;
+	int error = keeper_link_call(link, PROTO_LIST_THREADS, NULL, NULL, 0);
+
+	memset(&s, 0, sizeof(s));
+	s.in = input;
+	s.why = ret_why;
+	s.objection = frame_objection;
+	if (error)
+		return error;
+	s.count = link->reply.payload_bytes / sizeof(s.thread[0]);
+	if (s.count > ARRAY_SIZE(s.thread))
+		s.count = ARRAY_SIZE(s.thread);
+	memcpy(s.thread, link->payload, s.count * sizeof(s.thread[0]));
+	find_loader(&s);
+	if (!s.loader_low)
+		return not_safe(&s, "there is no dynamic loader");
+	error = not_safe(&s, "no thread is blocked in a system call");
+	for (size_t i = 0; i < s.count; i++) {
+		int other = blocked(&s.thread[i]) ? check_outside_loader(&s, &s.thread[i]) : 0;
+
+		if (other)
+			return other;
+	}
+	for (size_t i = 0, tried = 0; i < s.count && tried < MAX_SAMPLES; i++) {
+		if (!blocked(&s.thread[i]))
+			continue;
+		if (!has_room(&s, &s.thread[i])) {
+			error = not_safe(&s, "its stack is too small");
+			continue;
+		}
+		tried++;
+		error = check_sample(&s, s.thread[i].tid);
+		if (error != -ENOENT)
+			return error;
+	}
+	return error;
+}
+
+int safe_thread_is_outside_shim(const struct safe_thread_input *input, pid_t tid)
+{
+	static struct search s;
+	char why[128] = "";
+	int error;
+
+	memset(&s, 0, sizeof(s));
+	s.in = input;
+	s.why = why;
+	s.objection = shim_objection;
+	error = check_sample(&s, tid);
+	if (error)
+		log_debug("thread %d may be in the shim: %s", tid, why);
+	return error == -ENOENT && strcmp(why, inside_shim) == 0 ? -EBUSY : error;
+}

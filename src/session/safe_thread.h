@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/* safe_thread.h - finding a thread that may call dlopen or dlclose for us, by proof. */
+#ifndef MEMATTACH_SAFE_THREAD_H
+#define MEMATTACH_SAFE_THREAD_H
+
+#include "inject/hook_plan.h"
+#include "src/session/target_view.h"
+#include "src/unwind/unwind.h"
+
+struct safe_thread_input {
+	struct target_view *view;
+	struct unwinder *unwinder;
+	const struct hook_plan *plan;	/* the allocators' entries */
+	bool keep;			/* what is found stands until the keeper's next request */
+};
+/*
+ * Looks for a thread blocked in a system call whose whole stack was unwound and
+ * holds no frame of the dynamic loader, an allocator, fork or a signal handler,
+ * while no other thread is inside the loader. On success the keeper still holds
+ * that thread's sample: the next load or unload "on the sampled thread" uses it.
+ * 0; -ENOENT no such thread (ret_why says what was in the way); -errno.
+ */
+int safe_thread_find(const struct safe_thread_input *input, char ret_why[128]) _must_check_;
+
+/*
+ * Unwinds tid and looks whether any frame lies in the shim. 0: none does, it is
+ * outside. -EBUSY it is inside, -ENOENT its stack can't be explained; -errno.
+ */
+int safe_thread_is_outside_shim(const struct safe_thread_input *input, pid_t tid) _must_check_;
+
+#endif

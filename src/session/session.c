@@ -1,0 +1,498 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * session.c - the state machine of one session.
+ *
+ * OPENED - PLANNED - LOADED - WATCHING - UNHOOKED - LEFT - REPORTED. Every way
+ * out of a state after LOADED leads through UNHOOKED and LEFT, whatever went
+ * wrong, so that the target is always left; the first failure decides the exit
+ * status. What has been seen is reported in any case.
+ */
+#include "src/session/session.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "inject/hook_planner.h"
+#include "inject/link_map.h"
+#include "inject/shim_image.h"
+#include "src/session/apart.h"
+#include "src/base/log.h"
+#include "src/session/safe_thread.h"
+#include "src/session/sandbox.h"
+#include "src/session/older.h"
+#include "src/session/picture.h"
+#include "src/session/refusal.h"
+#include "src/session/start.h"
+#include "src/session/trace.h"
+#include "src/session/state.h"
+
+enum { LOAD_TRIES = 40 };
+
+#define MAX_EXE_BYTES (1ll << 29)
+#define EXTRA_SECONDS 0.01	/* at least, from one snapshot between intervals to the next */
+#define PAUSE_STEP_NS 1000000ull /* between drains of an idle target; a half-full ring ends it */
+#define PAUSE_MAX_NS 20000000ull
+
+/* ---- OPENED -> PLANNED ---- */
+
+/* The executable's whole file, for symbols that are not loaded. Kept until the session ends. */
+static int exe_file(void *context, const struct procmap *map, struct planner_file *ret)
+{
+	struct session *s = context;
+	const struct module *m = modules_find(s->view.modules, map->start);
+	struct stat file;
+	ssize_t got = 0;
+
+	if (!m || m->fd < 0 || fstat(m->fd, &file) < 0 || file.st_size > MAX_EXE_BYTES)
+		return -ENOENT;
+	free(s->exe_file);
+	s->exe_file = malloc((size_t)file.st_size + 1);
+	if (!s->exe_file)
+		return -ENOMEM;
+	for (off_t at = 0; at < file.st_size; at += got) {
+		got = pread(m->fd, s->exe_file + at, (size_t)(file.st_size - at), at);
+		if (got <= 0)
+			return got < 0 ? -errno : -EBADMSG;
+	}
+	ret->bytes = s->exe_file;
+	ret->size = (size_t)file.st_size;
+	return 0;
+}
+
+static int plan(struct session *s, bool map_only)
+{
+	s->map_only = map_only;
+
+	struct hook_planner_input input = {
+		.maps = &s->view.maps, .reader = &s->view.reader,
+		.auxv = s->view.hello.auxv, .auxv_bytes = s->view.hello.auxv_bytes,
+		.track = s->options->track, .map_only = map_only,
+		.file = exe_file, .file_context = s,
+	};
+	int error = hook_planner_run(&input, &s->plan);
+
+	s->map_only = map_only;
+	if (error) {
+		(void)snprintf(s->link.reply.text, sizeof(s->link.reply.text), "%s",
+			       link_map_error(error));
+		return session_fail(s, SESSION_REFUSED, "can't read the target's list of modules",
+				    error);
+	}
+	return 0;
+}
+
+static int refuse(struct session *s, const struct session_refusal *refusal)
+{
+	log_error("%s; %s", refusal->reason, refusal->remedy);
+	s->exit = SESSION_REFUSED;
+	return -ENOTSUP;
+}
+
+static int make_plan(struct session *s)
+{
+	int error = plan(s, s->options->loader == LOADER_MAP || s->options->task == SESSION_RUN);
+	struct session_refusal refusal;
+
+	if (error)
+		return error;
+	if (session_refusal_of(&s->plan, s->options, &refusal))
+		return refuse(s, &refusal);
+	s->state = STATE_PLANNED;
+	return 0;
+}
+
+/* ---- PLANNED -> LOADED ---- */
+
+static int try_load(struct session *s, enum attachment_loader loader)
+{
+	static struct proto_load load;
+	int error;
+
+	load = (struct proto_load){
+		.loader = loader, .sampled = s->options->mode != SNAPSHOT_EXACT,
+		.ring_total_bytes = s->options->ring_bytes, .seed = s->options->seed,
+		.plan = s->plan,
+	};
+	error = keeper_link_call(&s->link, PROTO_LOAD, NULL, &load, sizeof(load));
+	s->shim_base = s->link.reply.value[0];
+	s->loader = loader;
+	if (error && error != -EPIPE && s->link.reply.value[1])
+		s->state = STATE_LOADED;	/* half of it is in and must come out */
+	if (error)
+		return error;
+	s->ring_fd = keeper_link_take_fd(&s->link, 0);
+	return 0;
+}
+
+/* By dlopen as long as a proof is had, then by map if that is allowed. */
+static int load(struct session *s)
+{
+	char why[128] = "";
+	int error = -EAGAIN, proof = 0;
+
+	for (int i = 0; i < LOAD_TRIES && session_may_try_again(error); i++) {
+		bool by_map = s->options->loader == LOADER_MAP || s->options->task == SESSION_RUN ||
+			      (s->options->loader == LOADER_AUTO && i >= LOAD_TRIES / 4);
+
+		proof = by_map ? 0 : session_prove_thread(s, i >= SESSION_KEEP_AFTER, why);
+		if (proof < 0)
+			return session_fail(s, SESSION_FAILED, "looking for a thread", proof);
+		if (!proof && !by_map && s->options->loader == LOADER_DLOPEN)
+			continue;
+		error = try_load(s, proof ? LOADER_DLOPEN : LOADER_MAP);
+		if (error == -ENOTSUP && proof)		/* of that thread's stack */
+			error = -EAGAIN;
+		if (error == -EEXIST && s->state == STATE_PLANNED &&
+		    target_view_refresh(&s->view) >= 0 && plan(s, s->map_only))
+			return -EIO;
+		if (s->state == STATE_LOADED || s->link.target_gone || s->link.stop_wanted)
+			break;
+	}
+	if (error && !proof && s->options->loader == LOADER_DLOPEN) {
+		log_error("no thread may call dlopen: %s; use --loader=auto or --loader=map", why);
+		s->exit = SESSION_REFUSED;
+		return -ENOTSUP;
+	}
+	if (error)
+		return session_fail(s, s->state == STATE_LOADED ? SESSION_FAILED : SESSION_REFUSED,
+				    "can't enter the target", error);
+	s->state = STATE_LOADED;
+	return 0;
+}
+
+/* A function that throws can't be spanned when no unwinder of the target knows our tables. */
+static int replan_for_map(struct session *s)
+{
+	return s->loader == LOADER_MAP && s->options->loader != LOADER_MAP ? plan(s, true) : 0;
+}
+
+/* ---- LOADED -> WATCHING ---- */
+
+static int hook(struct session *s)
+{
+	struct watch_options options = {
+		.mode = s->options->mode, .sample_bytes = s->options->sample_bytes,
+		.block = s->options->block, .leaks = s->options->leaks,
+		.free_stacks = s->options->free_stacks,
+		.observe = s->trace ? trace_log_observe : NULL, .observer = s->trace,
+	};
+	uint64_t value[4] = { 0 };
+	int error = target_view_refresh(&s->view);
+
+	if (error >= 0)
+		error = modules_set_shim(s->view.modules, shim_image_start, shim_image_bytes(),
+					 s->shim_base);
+	value[0] = session_dl_handle(s);
+	if (!error)
+		error = watch_open(&s->watch, &s->view, &s->plan, s->unwinder, &options,
+				   s->ring_fd);
+	s->ring_fd = -1;
+	s->watching = true;
+	if (!error)
+		error = keeper_link_call(&s->link, PROTO_HOOK, value, NULL, 0);
+	if (error)
+		return session_fail(s, SESSION_FAILED, "can't hook the allocators", error);
+	watch_begin(&s->watch);
+	if (s->trace)
+		trace_log_begin(s->trace);
+	s->state = STATE_WATCHING;
+	if (s->options->task == SESSION_RUN)
+		error = keeper_link_call(&s->link, PROTO_RELEASE, NULL, NULL, 0);
+	return error ? session_fail(s, SESSION_FAILED, "can't start the program", error) : 0;
+}
+
+/* ---- WATCHING ---- */
+
+static enum site_kind counted_kind(const struct session *s)
+{
+	return s->options->track & ALLOCATOR_TRACK_MALLOC ? SITE_MALLOC : SITE_MMAP;
+}
+
+static void note_snapshot(struct session *s)
+{
+	const struct site_totals *totals = sites_totals(s->watch.sites, counted_kind(s));
+
+	s->link.snapshot_wanted = false;
+	snapshot_on_taken(&s->snapshot_on, estimate_bytes(&totals->alloc),
+			  estimate_bytes(&totals->live));
+}
+
+/* One interval has passed: books, recording, screen. */
+static int end_interval(struct session *s)
+{
+	int error = watch_tick(&s->watch);
+
+	if (!error)
+		error = session_report_interval(&s->report, &s->watch);
+	note_snapshot(s);
+	return error;
+}
+
+/* A snapshot before the interval is over, if there is a reason (--snapshot-on). */
+static int take_extra(struct session *s, double *last)
+{
+	const struct site_totals *totals = sites_totals(s->watch.sites, counted_kind(s));
+	enum snapshot_reason reason = s->link.snapshot_wanted ? SNAPSHOT_SIGNAL :
+		snapshot_on_due(&s->snapshot_on, &s->options->snapshot_on,
+				estimate_bytes(&totals->alloc), estimate_bytes(&totals->live));
+	int error;
+
+	if (reason == SNAPSHOT_INTERVAL || session_now() < *last + EXTRA_SECONDS)
+		return 0;
+	error = session_report_extra(&s->report, &s->watch, reason);
+	note_snapshot(s);
+	*last = session_now();
+	return error;
+}
+
+static int keep_watching(struct session *s)
+{
+	double begin = session_now(), next = begin + s->options->interval, extra = 0;
+	uint64_t pause = 0;
+	int error = 0;
+
+	session_report_begin(&s->report, &s->watch);
+	while (!error && !s->link.stop_wanted && !s->link.target_gone && !s->trace_ended) {
+		int events = watch_drain(&s->watch);
+
+		session_trace_pump(s);
+		pause = events > 0 ? 0 : pause < PAUSE_MAX_NS ? pause + PAUSE_STEP_NS : pause;
+		error = s->watch.error;
+		if (!error)
+			error = keeper_link_poll(&s->link, 0);
+		if (!error && pause)
+			reader_wait(s->watch.reader, pause);
+		session_report_turn(&s->report, &s->watch);
+		if (s->options->duration >= 0 && session_now() - begin >= s->options->duration)
+			break;
+		if (session_report_leaks_wanted(&s->report)) {
+			s->watch.options.leaks = true;
+			break;
+		}
+		if (!error && session_now() >= next) {
+			error = end_interval(s);
+			next += s->options->interval;
+		} else if (!error && s->options->output) {
+			error = take_extra(s, &extra);
+		}
+	}
+	session_report_watched(&s->report);
+	if (error == -EPIPE)
+		return session_fail(s, SESSION_DORMANT, "the keeper is gone", error);
+	return error ? session_fail(s, SESSION_FAILED, "watching", error) : 0;
+}
+
+static int open_session(struct session *s)
+{
+	int error = target_view_open(&s->view, &s->link);
+
+	if (!error)
+		error = unwinder_new(s->view.modules, &s->unwinder);
+	if (!error)	/* before an older recording makes way for a new one */
+		error = session_leaks_open_history(&s->leaks);
+	if (!error)
+		error = session_report_open(&s->report, s->options, &s->view, &s->plan);
+	if (!error)
+		error = session_trace_open(s);
+	if (error == -ENOTDIR)
+		s->exit = SESSION_USAGE;	/* said already */
+	else if (error)
+		(void)session_fail(s, SESSION_FAILED, "can't open the session", error);
+	return error;
+}
+
+/* ---- the whole ---- */
+
+static void know_older(struct session *s)
+{
+	int error = session_older_take(&s->leaks, &s->watch, &s->report.older);
+
+	if (error)
+		session_picture_is_left(s, error);
+}
+
+static void attach_and_watch(struct session *s)
+{
+	int error = load(s);
+
+	if (error)
+		goto out;
+	error = replan_for_map(s);
+	if (!error)
+		error = hook(s);
+	s->report.loader = s->loader;
+	if (!error)
+		know_older(s);
+	session_note_stops(s, true);
+	if (!error)
+		(void)keep_watching(s);
+	if (!error && s->watch.options.leaks && !s->link.target_gone)
+		session_picture_take(s, &s->watch);
+out:
+	if (s->state >= STATE_LOADED || s->link.target_gone)
+		session_leave(s);
+	if (s->leaks.taken) {
+		session_picture_search(s);
+		session_note_stops(s, false);	/* the child is waited for in a stop, too */
+	}
+}
+
+static void report(struct session *s, bool attach)
+{
+	bool concluded = session_report_conclude(&s->report, &s->watch, &s->exit);
+
+	if (s->leaks.taken) {
+		session_picture_release(s);
+		session_note_stops(s, attach);
+	}
+	if (s->picture_left && s->report.detached == SNAPSHOT_PRISTINE)
+		s->report.detached = SNAPSHOT_DORMANT;
+	if (concluded && s->trace)
+		session_trace_end(s);
+	else if (concluded)
+		session_report_write(&s->report, &s->watch, &s->exit);
+}
+
+/* Only what lies in memory: nothing is hooked, nothing stays in the target for a moment. */
+static int look_for_leaks(struct session *s)
+{
+	struct watch_options options = { .mode = s->options->mode };
+	struct session_refusal refusal;
+	int error = watch_open_empty(&s->watch, &s->view, &s->plan, &options);
+
+	if (error)
+		return session_fail(s, SESSION_FAILED, "can't open the books", error);
+	session_report_begin(&s->report, &s->watch);
+	session_picture_take(s, NULL);
+	session_picture_search(s);
+	if (s->report.leaks && s->leaks.report->heap_count == 0 &&
+	    session_refusal_no_heap(&s->plan, &refusal)) {
+		s->report.leaks = NULL;		/* "0 lost" would be no answer */
+		session_picture_release(s);
+		return refuse(s, &refusal);
+	}
+	session_note_stops(s, true);
+	s->report.detached = s->link.target_gone ? SNAPSHOT_TARGET_ENDED : SNAPSHOT_PRISTINE;
+	if (s->link.target_gone && !s->exit)
+		s->exit = SESSION_TARGET_ENDED;
+	session_report_watched(&s->report);
+	if (s->report.leaks)
+		report(s, true);
+	return 0;
+}
+
+static int watch_session(struct session *s)
+{
+	int error = make_plan(s);
+
+	if (error)
+		return error;
+	if (session_is_picture_only(s->options))
+		return look_for_leaks(s);
+	attach_and_watch(s);
+	if (s->watching && s->watch.live)
+		report(s, false);
+	return 0;
+}
+
+/* The program stands before its first instruction; its libraries are not there yet. */
+static int run_session(struct session *s)
+{
+	int error = session_start_to_libraries(&s->view);
+
+	if (error == -ESRCH)
+		log_error("the program ended before it was ready to be watched");
+	if (error)
+		return session_fail(s, SESSION_FAILED, "can't start the program", error);
+	return watch_session(s);
+}
+
+static int check_session(struct session *s)
+{
+	char why[128];
+	int proof;
+
+	if (make_plan(s))
+		return 0;
+	hook_plan_print(&s->plan, stdout);
+	proof = session_prove_thread(s, false, why);
+	printf("loader: %s\n", proof == 1 ? "dlopen (a thread is proven safe for it)" : "map");
+	if (proof == 0)
+		printf("        no dlopen: %s\n", why);
+	return fflush(stdout) ? -errno : 0;
+}
+
+/* The keeper has rebuilt what lies in the target from its journal. */
+static int cleanup_session(struct session *s)
+{
+	int error = plan(s, false);
+	static struct proto_load load;
+
+	if (error)
+		return error;
+	load = (struct proto_load){ .plan = s->plan };
+	error = keeper_link_call(&s->link, PROTO_ADOPT, NULL, &load, sizeof(load));
+	if (error == -ENOENT && s->link.reply.value[2]) {
+		log_notice("process %d is as it was: dead children of memattach's were removed",
+			   s->view.hello.pid);
+		return 0;
+	}
+	if (error == -ENOENT) {
+		log_notice("%s: nothing to clean up", s->link.reply.text);
+		return 0;
+	}
+	if (error)
+		return session_fail(s, SESSION_REFUSED, "can't clean up", error);
+	s->loader = (enum attachment_loader)s->link.reply.value[0];
+	s->shim_base = s->link.reply.value[1];
+	s->state = STATE_LOADED;
+	if (s->shim_base)
+		(void)modules_set_shim(s->view.modules, shim_image_start, shim_image_bytes(),
+				       s->shim_base);
+	session_leave(s);
+	if (s->report.detached == SNAPSHOT_PRISTINE && !s->options->quiet)
+		log_notice("process %d is as it was", s->view.hello.pid);
+	return 0;
+}
+
+int session_run(const struct session_options *options, int socket)
+{
+	static int (*const task[])(struct session *s) = {
+		[SESSION_WATCH] = watch_session,
+		[SESSION_RUN] = run_session,
+		[SESSION_CHECK] = check_session,
+		[SESSION_CLEANUP] = cleanup_session,
+	};
+	static struct session session;
+	struct session *s = &session;
+	uint64_t value[4] = { 0 };
+
+	s->options = options;
+	s->ring_fd = -1;
+	keeper_link_init(&s->link, socket);
+	apart_withhold(socket);
+	if (options->screen)
+		apart_withhold(options->screen_socket);
+	session_leaks_init(&s->leaks, options, &s->view, &s->plan);
+	if (sandbox_enter() != 0) {
+		log_error("the analyst could not give up its privileges");
+		s->exit = SESSION_FAILED;
+	} else if (open_session(s) == 0) {
+		(void)task[options->task](s);
+	}
+	value[0] = (uint64_t)s->exit;
+	(void)!keeper_link_call(&s->link, PROTO_FINISH, value, NULL, 0);
+	trace_log_close(s->trace);
+	session_report_close(&s->report);
+	session_leaks_done(&s->leaks);
+	watch_close(&s->watch);
+	unwinder_free(s->unwinder);
+	target_view_done(&s->view);
+	cleanup_fd(&s->ring_fd);
+	free(s->exe_file);
+	return s->exit;
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * start.c - the dynamic loader calls _dl_debug_state when its list of
+ * modules begins and ends to change. The first end (RT_CONSISTENT) comes after
+ * everything was relocated and before the first constructor runs.
+ */
+#include "src/session/start.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "inject/link_map.h"
+
+enum { MAX_STOPS = 64 };
+
+static int run_to(struct target_view *view, uint64_t address)
+{
+	uint64_t value[4] = { address, 0, 0, 0 };
+	int error = keeper_link_call(view->link, PROTO_RUN_TO, value, NULL, 0);
+
+	if (!error)
+		error = target_view_refresh(view);
+	return error < 0 ? error : 0;
+}
+
+static bool libraries_are_there(const struct target_view *view, const struct link_map_auxv *auxv)
+{
+	struct link_map_input input = { .reader = &view->reader, .maps = &view->maps,
+					.auxv = *auxv };
+	struct link_map_list list = { .count = 0 };
+	bool there = link_map_read(&input, &list) == 0 && list.debug && list.state == 0 &&
+		     list.count > 1;
+
+	link_map_done(&list);
+	return there;
+}
+
+int session_start_to_libraries(struct target_view *view)
+{
+	struct link_map_auxv auxv = { 0 };
+	struct elf_symbol notify;
+	struct elf_image loader;
+	int error;
+
+	link_map_parse_auxv(view->hello.auxv, view->hello.auxv_bytes, &auxv);
+	if (!auxv.base)
+		return auxv.entry ? run_to(view, auxv.entry) : -ENOEXEC;
+	error = elf_image_open(&view->reader, auxv.base, &loader);
+	if (!error)
+		error = elf_image_lookup(&loader, "_dl_debug_state", &notify);
+	for (int i = 0; !error && i < MAX_STOPS; i++) {
+		error = run_to(view, notify.address);
+		if (!error && libraries_are_there(view, &auxv))
+			return 0;
+	}
+	return error ? error : -ENOEXEC;
+}

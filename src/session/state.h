@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+/* state.h - what a session consists of while it runs. For session.c and its parts. */
+#ifndef MEMATTACH_SESSION_STATE_H
+#define MEMATTACH_SESSION_STATE_H
+
+#include "src/session/leaks.h"
+#include "src/session/report.h"
+#include "src/trace/log.h"
+#include "src/session/watch.h"
+
+enum session_state {
+	STATE_OPENED = 0,
+	STATE_PLANNED,
+	STATE_LOADED,
+	STATE_WATCHING,
+	STATE_UNHOOKED,
+	STATE_LEFT,
+};
+struct session {
+	const struct session_options *options;
+	enum session_state state;
+	struct keeper_link link;
+	struct target_view view;
+	struct hook_plan plan;
+	struct unwinder *unwinder;
+	struct watch watch;
+	struct snapshot_on snapshot_on;
+	bool watching;
+	bool map_only;		/* the plan is for the map loader */
+	struct session_report report;
+	struct session_leaks leaks;
+	struct trace_log *trace;	/* NULL: none was asked for */
+	bool trace_ended;	/* its output did */
+	bool picture_left;	/* dead, and still a child of the target's */
+	enum attachment_loader loader;
+	int ring_fd;
+	uint64_t shim_base;
+	int exit;
+	uint8_t *exe_file;
+};
+
+/*
+ * Says what went wrong, in the keeper's words if it has some; the first failure decides how the
+ * session ends. error, or -EIO for none.
+ */
+int session_fail(struct session *s, int status, const char *what, int error);
+/*
+ * Is there a thread that may call dlopen or dlclose? 1: its sample is held; 0: none, why says why;
+ * -errno. keep: one that is never still for long is proven while it stands.
+ */
+int session_prove_thread(struct session *s, bool keep, char why[128]) _must_check_;
+#define SESSION_KEEP_AFTER 10	/* tries without keep */
+/* A thread moved on, a planned place was taken or code changed meanwhile. */
+bool session_may_try_again(int error);
+/* The shim's, for dlclose; 0: it was not loaded by dlopen. */
+uint64_t session_dl_handle(struct session *s);
+/* Asks the keeper how long the target's threads stood still: for the report. */
+void session_note_stops(struct session *s, bool attach);
+double session_now(void);	/* seconds of CLOCK_MONOTONIC */
+
+/*
+ * Takes everything out of the target, whatever went wrong before; s->report.detached says
+ * how it was left.
+ */
+void session_leave(struct session *s);
+
+#endif

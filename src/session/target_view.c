@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * target_view.c - see target_view.h. The analyst has no rights over the target:
+ * everything comes through descriptors that the keeper opened for it.
+ */
+#include "src/session/target_view.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "inject/hello.h"
+#include "inject/ring_publish.h"
+
+#define MIN_STACK (8u * 1024u)
+
+static int open_mapped(void *context, const struct procmap *map)
+{
+	struct target_view *view = context;
+	uint64_t value[4] = { map->start, map->end, 0, 0 };
+	int error = keeper_link_call(view->link, PROTO_OPEN_FILE, value, NULL, 0);
+
+	return error ? error : keeper_link_take_fd(view->link, 0);
+}
+
+static int read_memory(void *context, uint64_t address, void *buffer, size_t bytes)
+{
+	struct target_view *view = context;
+
+	return elf_reader_fd(&view->mem, address, buffer, bytes);
+}
+
+int target_view_open(struct target_view *view, struct keeper_link *link)
+{
+	struct module_source source = { open_mapped, read_memory, view };
+	int error = keeper_link_call(link, PROTO_HELLO, NULL, NULL, 0);
+
+	memset(view, 0, sizeof(*view));
+	view->link = link;
+	view->mem = keeper_link_take_fd(link, HELLO_MEM);
+	view->maps_fd = keeper_link_take_fd(link, HELLO_MAPS);
+	view->statm = keeper_link_take_fd(link, HELLO_STATM);
+	view->pagemap = keeper_link_take_fd(link, HELLO_PAGEMAP);
+	view->jit = keeper_link_take_fd(link, HELLO_JIT);
+	view->reader = (struct elf_reader){ elf_reader_fd, &view->mem };
+	if (error)
+		return error;
+	if (link->reply.payload_bytes != sizeof(view->hello))
+		return -EPROTO;
+	memcpy(&view->hello, link->payload, sizeof(view->hello));
+	view->hello.exe[sizeof(view->hello.exe) - 1] = '\0';
+	view->hello.cmdline[sizeof(view->hello.cmdline) - 1] = '\0';
+	error = modules_new(&source, &view->modules);
+	if (!error)
+		error = target_view_refresh(view);
+	return error < 0 ? error : 0;
+}
+
+void target_view_done(struct target_view *view)
+{
+	modules_free(view->modules);
+	procmaps_done(&view->maps);
+	cleanup_fd(&view->mem);
+	cleanup_fd(&view->maps_fd);
+	cleanup_fd(&view->statm);
+	cleanup_fd(&view->pagemap);
+	cleanup_fd(&view->jit);
+}
+
+int target_view_refresh(struct target_view *view)
+{
+	struct procmaps maps = { 0 };
+	int error = procmaps_read(view->maps_fd, &maps);
+
+	if (error)
+		return error;
+	if (maps.count == 0) {		/* ended: keep what we knew */
+		procmaps_done(&maps);
+		return 0;
+	}
+	procmaps_done(&view->maps);
+	view->maps = maps;
+	return modules_update(view->modules, &view->maps);
+}
+
+/* A private anonymous mapping that threads may have their stacks in. */
+static bool may_hold_stack(const struct procmap *map)
+{
+	uint32_t prot = map->prot & (PROCMAP_R | PROCMAP_W | PROCMAP_SHARED);
+
+	return prot == (PROCMAP_R | PROCMAP_W) && !map->inode && map->end - map->start >= MIN_STACK;
+}
+
+int target_view_publish_stacks(struct target_view *view, struct ring_control *control,
+			       uint64_t main_stack_end)
+{
+	static struct ring_range range[RING_MAX_STACKS];
+	uint64_t ticket;
+	uint32_t count = 0;
+	int error = ring_publish_stacks_begin(control, &ticket);
+
+	if (!error)
+		error = target_view_refresh(view);
+	if (error < 0)
+		return error;
+	for (size_t i = 0; i < view->maps.count && count < RING_MAX_STACKS; i++) {
+		const struct procmap *map = &view->maps.map[i];
+
+		if (strcmp(map->path, "[stack]") == 0) {
+			bool inside = main_stack_end > map->start && main_stack_end < map->end;
+
+			control->main_stack_low = map->start;
+			control->main_stack_high =
+				inside ? (main_stack_end + 15) & ~15ull : map->end;
+		} else if (may_hold_stack(map)) {
+			range[count++] = (struct ring_range){ map->start, map->end };
+		}
+	}
+	return ring_publish_stacks(control, range, count, ticket);
+}
+
+void target_view_sizes(const struct target_view *view, uint64_t *ret_rss, uint64_t *ret_vsz)
+{
+	unsigned long long vsz = 0, rss = 0;
+	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+	char text[128];
+	ssize_t got = pread(view->statm, text, sizeof(text) - 1, 0);
+
+	if (got > 0) {
+		text[got] = '\0';
+		(void)sscanf(text, "%llu %llu", &vsz, &rss);
+	}
+	*ret_rss = rss * page;
+	*ret_vsz = vsz * page;
+}

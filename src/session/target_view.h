@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * target_view.h - the target as the analyst sees it: descriptors from the
+ * keeper, its maps, its modules, what the stack ranges are.
+ */
+#ifndef MEMATTACH_TARGET_VIEW_H
+#define MEMATTACH_TARGET_VIEW_H
+
+#include "inject/ring_abi.h"
+#include "src/base/elf_image.h"
+#include "src/session/keeper_link.h"
+#include "src/symbolize/modules.h"
+
+struct target_view {
+	struct keeper_link *link;
+	struct proto_hello hello;
+	int mem, maps_fd, statm, pagemap, jit;
+	struct procmaps maps;		/* as last read */
+	struct modules *modules;
+	struct elf_reader reader;	/* of mem */
+};
+
+/* Says hello to the keeper and reads the target's maps. 0 or -errno. */
+int target_view_open(struct target_view *view, struct keeper_link *link) _must_check_;
+void target_view_done(struct target_view *view);
+/* Reads maps again and brings modules up to date. 1 modules changed, 0, -errno. */
+int target_view_refresh(struct target_view *view);
+/*
+ * Publishes which ranges are stacks to the shim; end: the main thread's true end
+ * (__libc_stack_end), 0 unknown. 0, -EAGAIN the target is just unmapping something.
+ */
+int target_view_publish_stacks(struct target_view *view, struct ring_control *control,
+			       uint64_t main_stack_end);
+/* Resident and virtual size in bytes now; zeros when it has ended. */
+void target_view_sizes(const struct target_view *view, uint64_t *ret_rss, uint64_t *ret_vsz);
+
+#endif

@@ -1,0 +1,431 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * watch.c - see watch.h.
+ *
+ * Events come in an order that keeps each address's history right (reader.h).
+ * A stack copy still lies in shared memory: it is copied once, and only the copy
+ * is looked at. When the dynamic loader announces a change, the maps are read
+ * before any later event is booked, so that its frames find their modules.
+ */
+#include "src/session/watch.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "inject/ring_publish.h"
+#include "src/base/hashmap.h"
+
+#define PUBLISH_NS 200000000ull
+#define FIRST_INTERVAL 512u	/* bytes; what the adaptive mode begins to sample with */
+#define BACKLOG_LIMIT 0.5
+#define CALLS_END_NS 300000000ull /* calls from before the attach have returned: free_places */
+enum { HOLD_DRAINS = 200 };
+#define HOLD_PAUSE_NS 5000000ull
+#define WIDEN_NS 5000000ull
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000ull + (uint64_t)now.tv_nsec;
+}
+
+static int map_ring(struct watch *w, int fd)
+{
+	struct stat file;
+	void *mapping;
+
+	if (fstat(fd, &file) < 0)
+		return -errno;
+	if (file.st_size < (off_t)sizeof(struct ring_control))
+		return -EBADMSG;
+	mapping = mmap(NULL, (size_t)file.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (mapping == MAP_FAILED)
+		return -errno;
+	w->control = mapping;
+	w->mapped_bytes = (size_t)file.st_size;
+	return 0;
+}
+
+/* The hooked functions' own code and the shim's: frames that no report shows. */
+static int set_allocator_frames(struct watch *w)
+{
+	struct frame_range range[RING_MAX_ENTRIES + 1];
+	size_t count = 0;
+
+	for (uint32_t i = 0; i < w->plan->entry_count; i++) {
+		const struct hook_entry *e = &w->plan->entry[i];
+		const struct module *m = modules_find(w->view->modules, e->address);
+		uint64_t bias = m ? m->bias : 0;
+
+		if (w->plan->family[e->family].kind == HOOK_FAMILY_MALLOC)
+			range[count++] = (struct frame_range){ m ? m->id : 0, e->low - bias,
+							       e->high - bias };
+	}
+	for (uint32_t id = 1; id <= modules_count(w->view->modules); id++) {
+		const struct module *m = modules_get(w->view->modules, id);
+
+		if (m && m->kind == MODULE_SHIM && !m->closed)
+			range[count++] = (struct frame_range){ id, m->low - m->bias,
+							       m->high - m->bias };
+	}
+	return sites_set_allocator_frames(w->sites, range, count);
+}
+
+static int make_books(struct watch *w)
+{
+	struct live_options options = {
+		.exact = w->options.mode == SNAPSHOT_EXACT,
+		.complete = w->options.mode == SNAPSHOT_EXACT && w->plan->left_out == 0 &&
+			    w->plan->skipped_count == w->plan->harmless_count,
+		.lost = w->reader ? reader_lost_records : NULL,
+		.settle_ticks = (uint64_t)w->ticks.hz,
+		.place = free_places_judge,
+		.free_stacks = w->options.free_stacks,
+	};
+	int error = stacks_new(&w->stacks);
+
+	if (!error)
+		error = free_places_new(w->view, &w->places);
+
+	options.context = w->reader;
+	options.place_context = w->places;
+	for (uint32_t i = 0; i < w->plan->entry_count; i++)
+		options.glibc_entry[i] = strcmp(w->plan->family[w->plan->entry[i].family].name,
+						"glibc") == 0;
+	if (!error)
+		error = sites_new(w->stacks, &w->sites);
+	if (!error)
+		error = live_new(&options, w->sites, &w->live);
+	return error ? error : set_allocator_frames(w);
+}
+
+int watch_open(struct watch *w, struct target_view *view, const struct hook_plan *plan,
+	       struct unwinder *unwinder, const struct watch_options *options, int ring_fd)
+{
+	_cleanup_fd_ int fd = ring_fd;
+	struct reader_source source;
+	int error;
+
+	memset(w, 0, offsetof(struct watch, stack_copy));
+	w->view = view;
+	w->plan = plan;
+	w->unwinder = unwinder;
+	w->options = *options;
+	error = map_ring(w, fd);
+	source = (struct reader_source){ .mapping = w->control, .bytes = w->mapped_bytes };
+	if (!error)
+		error = ticks_calibrate(10, &w->ticks);
+	if (!error)
+		error = reader_new(&source, &w->reader);
+	return error ? error : make_books(w);
+}
+
+int watch_open_empty(struct watch *w, struct target_view *view, const struct hook_plan *plan,
+		     const struct watch_options *options)
+{
+	int error;
+
+	memset(w, 0, offsetof(struct watch, stack_copy));
+	w->view = view;
+	w->plan = plan;
+	w->options = *options;
+	w->begin_ns = now_ns();
+	error = ticks_calibrate(10, &w->ticks);
+	return error ? error : make_books(w);
+}
+
+void watch_close(struct watch *w)
+{
+	live_free(w->live);
+	free_places_free(w->places);
+	sites_free(w->sites);
+	stacks_free(w->stacks);
+	reader_free(w->reader);
+	timeline_done(&w->timeline);
+	if (w->control)
+		(void)munmap(w->control, w->mapped_bytes);
+	w->control = NULL;
+}
+
+static void publish(struct watch *w)
+{
+	uint64_t generation = __atomic_load_n(&w->control->module_generation, __ATOMIC_ACQUIRE);
+
+	/* while a request to the keeper is pending, files can't be had: soon again */
+	w->next_publish_ns = w->view->link->busy ? 0 : now_ns() + PUBLISH_NS;
+	if (!w->view->link->busy)
+		(void)target_view_publish_stacks(w->view, w->control, w->plan->main_stack_end);
+	if (w->begin_ns && now_ns() - w->begin_ns < CALLS_END_NS)
+		free_places_note(w->places);
+	__atomic_store_n(&w->control->module_ack, generation, __ATOMIC_RELEASE);
+}
+
+void watch_begin(struct watch *w)
+{
+	struct ring_control *c = w->control;
+
+	publish(w);
+	c->may_readv = w->view->hello.may_readv;
+	c->may_wait = w->view->hello.may_wait;
+	c->overflow = w->options.block ? RING_OVERFLOW_BLOCK : RING_OVERFLOW_DROP;
+	c->interval = w->options.mode == SNAPSHOT_SAMPLED ? w->options.sample_bytes : 0;
+	c->free_stacks = w->options.free_stacks;
+	if (w->options.observe) {
+		c->stack_limit = 0;
+		c->calls = RING_CALLS | (w->view->hello.may_gettid ? RING_CALLS_TID : 0);
+	}
+	w->epoch = __atomic_load_n(&c->epoch, __ATOMIC_RELAXED);
+	ticks_restart(&w->ticks);
+	w->begin_ns = now_ns();
+	__atomic_store_n(&c->mode,
+			 w->options.mode == SNAPSHOT_EXACT ? RING_MODE_ALL : RING_MODE_SAMPLE,
+			 __ATOMIC_RELEASE);
+	if (live_tells_frees(w->live) && target_view_refresh(w->view) >= 0)
+		free_places_note(w->places);
+}
+
+void watch_end(struct watch *w)
+{
+	uint64_t deadline = __atomic_load_n(&w->control->deadline, __ATOMIC_RELAXED);
+	uint64_t now = ticks_now();
+
+	w->lapsed = __atomic_load_n(&w->control->lapsed, __ATOMIC_ACQUIRE) >=
+		    __atomic_load_n(&w->control->epoch, __ATOMIC_RELAXED);
+	w->open_gap = w->lapsed && now > deadline ? now - deadline : 0;
+	__atomic_store_n(&w->control->mode, RING_MODE_OFF, __ATOMIC_RELEASE);
+}
+
+/* A stack of which only the innermost return address is known. */
+static int caller_stack(struct watch *w, uint64_t caller, uint32_t *ret_stack)
+{
+	const struct module *m = modules_find(w->view->modules, caller);
+	struct frame frame = { .module = m ? m->id : 0, .flags = FRAME_RETURN,
+			       .offset = caller - (m ? m->bias : 0) };
+
+	return stacks_intern(w->stacks, &frame, 1, STACK_TRUNCATED | STACK_CALLER_ONLY, ret_stack);
+}
+
+static int stack_of(struct watch *w, const struct event *event, uint32_t *ret_stack)
+{
+	struct unwind_input input = event_unwind_input(event);
+	int error = -EINVAL;
+
+	if (event->stack_bytes && event->stack_bytes <= sizeof(w->stack_copy)) {
+		memcpy(w->stack_copy, event->stack, event->stack_bytes);
+		input.stack = w->stack_copy;
+		error = unwinder_stack(w->unwinder, w->stacks, &input, ret_stack);
+	}
+	if (error == -EINVAL)
+		error = caller_stack(w, event->caller, ret_stack);
+	w->events.unwound++;
+	if (!error && (stacks_get(w->stacks, *ret_stack).flags & STACK_TRUNCATED))
+		w->events.truncated++;
+	return error;
+}
+
+/* The stack of a free: mostly its caller is all that is kept. 0: nothing is. */
+static int free_stack_of(struct watch *w, const struct event *event, uint32_t *ret_stack)
+{
+	struct watch_caller *memo = &w->caller[hashmap_hash(event->caller) % WATCH_CALLERS];
+	uint64_t generation = modules_generation(w->view->modules);
+	int error;
+
+	if (!live_tells_frees(w->live))
+		return 0;
+	if (live_wants_free_stack(w->live, event))
+		return stack_of(w, event, ret_stack);
+	if (!memo->stack || memo->caller != event->caller || memo->generation != generation) {
+		error = caller_stack(w, event->caller, &memo->stack);
+		if (error)
+			return error;
+		memo->caller = event->caller;
+		memo->generation = generation;
+	}
+	*ret_stack = memo->stack;
+	return 0;
+}
+
+static void count(struct watch *w, enum ring_kind kind)
+{
+	w->events.alloc += kind == RING_ALLOC;
+	w->events.free += kind == RING_FREE;
+	w->events.map += kind == RING_MAP;
+	w->events.unmap += kind == RING_UNMAP;
+}
+
+/* Records of a new epoch are seen after it is. */
+static void look_for_gap(struct watch *w)
+{
+	uint64_t epoch = __atomic_load_n(&w->control->epoch, __ATOMIC_ACQUIRE);
+
+	if (epoch == w->epoch)
+		return;
+	/* of several gaps only the last one's end is known */
+	if (w->resumed || epoch - w->epoch > 1)
+		live_lose_track(w->live, w->resumed);
+	w->epoch = epoch;
+	w->resumed = __atomic_load_n(&w->control->resumed, __ATOMIC_RELAXED);
+}
+
+static void pass_gap(struct watch *w, uint64_t now)
+{
+	if (!w->resumed || now < w->resumed)
+		return;
+	live_lose_track(w->live, w->resumed);
+	w->resumed = 0;
+}
+
+static void book(void *context, const struct event *event)
+{
+	struct watch *w = context;
+	uint32_t stack = 0;
+	int error = 0;
+
+	look_for_gap(w);
+	pass_gap(w, event->time);
+	count(w, event->kind);
+	if (w->options.observe)
+		w->options.observe(w->options.observer, event);
+	if (event->kind == RING_CALL)
+		return;
+	if (event->kind == RING_MODULE) {
+		publish(w);
+		return;
+	}
+	if (live_wants_stack(event))
+		error = stack_of(w, event, &stack);
+	else if (event->kind == RING_FREE)
+		error = free_stack_of(w, event, &stack);
+	if (!error)
+		error = live_apply(w->live, event, stack);
+	if (error && !w->error)
+		w->error = error;
+}
+
+/* The reader falls behind: sample, and twice as sparsely each time it does so again. */
+static void widen_interval(struct watch *w)
+{
+	uint64_t interval = w->control->interval;
+
+	if (w->options.mode != SNAPSHOT_ADAPTIVE || w->held || now_ns() < w->next_widen_ns ||
+	    reader_backlog(w->reader) < BACKLOG_LIMIT)
+		return;
+	w->next_widen_ns = now_ns() + WIDEN_NS;	/* what was recorded before is still coming */
+	live_set_sampled(w->live);
+	__atomic_store_n(&w->control->interval, interval < FIRST_INTERVAL ? FIRST_INTERVAL :
+						interval * 2, __ATOMIC_RELAXED);
+}
+
+int watch_drain(struct watch *w)
+{
+	int events;
+
+	widen_interval(w);
+	(void)__atomic_add_fetch(&w->control->beat, 1, __ATOMIC_RELAXED);
+	events = reader_drain(w->reader, book, w);
+	look_for_gap(w);
+	pass_gap(w, reader_time(w->reader));
+	live_settle(w->live, reader_time(w->reader));
+	if (now_ns() >= w->next_publish_ns && !w->view->link->target_gone && !w->view->link->busy)
+		publish(w);
+	return events;
+}
+
+int watch_hold_at(struct watch *w, uint64_t moment)
+{
+	reader_hold(w->reader, moment);
+	w->held = true;
+	for (int i = 0; i < HOLD_DRAINS; i++) {
+		(void)watch_drain(w);
+		if (reader_time(w->reader) >= moment)
+			return 0;
+		reader_wait(w->reader, HOLD_PAUSE_NS);
+	}
+	return -ETIME;
+}
+
+void watch_go_on(struct watch *w)
+{
+	reader_hold(w->reader, 0);
+	w->held = false;
+}
+
+void watch_finish(struct watch *w)
+{
+	(void)reader_finish(w->reader, book, w);
+	if (w->lapsed)
+		live_lose_track(w->live, reader_time(w->reader));
+	live_finish(w->live);
+	ticks_refine(&w->ticks);
+}
+
+int watch_tick(struct watch *w)
+{
+	struct timeline_point point;
+	uint64_t rss, vsz;
+
+	target_view_sizes(w->view, &rss, &vsz);
+	sites_tick(w->sites, w->reader ? reader_time(w->reader) : ticks_now());
+	point = snapshot_point(w->sites, &w->timeline, (double)(now_ns() - w->begin_ns) / 1e9, rss,
+			       vsz);
+	return timeline_add(&w->timeline, &point);
+}
+
+/* The snapshot's wrong frees get the names of their entry points. */
+static void name_calls(const struct watch *w, struct snapshot *snapshot)
+{
+	for (size_t i = 0; i < snapshot->wrong_free_count; i++) {
+		struct snapshot_wrong_free *wrong = &snapshot->wrong_free[i];
+		const char *name = wrong->realloc ? "realloc" : "free";
+
+		if (wrong->entry < w->plan->entry_count)
+			name = w->plan->entry[wrong->entry].name;
+		(void)snprintf(wrong->call, sizeof(wrong->call), "%.*s",
+			       (int)sizeof(wrong->call) - 1, name);
+	}
+}
+
+int watch_snapshot(struct watch *w, struct snapshot_target *target,
+		   struct snapshot_session *session, struct snapshot **ret)
+{
+	struct reader_losses losses;
+	struct snapshot_input input = {
+		.target = target, .session = session, .sites = w->sites, .live = w->live,
+		.timeline = &w->timeline, .ticks = &w->ticks,
+		.now = w->reader ? reader_time(w->reader) : ticks_now(),
+		.leaks = w->options.leaks,
+	};
+	uint64_t rss, vsz;
+	int error;
+
+	target_view_sizes(w->view, &rss, &vsz);
+	if (rss) {
+		target->rss_bytes = rss;
+		target->vsz_bytes = vsz;
+	}
+	if (w->reader) {
+		reader_losses(w->reader, &losses);
+		snapshot_session_losses(session, &losses, &w->ticks);
+		session->gaps = w->control->epoch - 1 + w->lapsed;
+		session->gap_seconds =
+			ticks_span(&w->ticks, w->control->gap_cycles + w->open_gap);
+		session->sample_interval_bytes = w->control->interval;
+	}
+	session->events.alloc = w->events.alloc;
+	session->events.free = w->events.free;
+	session->events.map = w->events.map;
+	session->events.unmap = w->events.unmap;
+	session->stacks.distinct = stacks_count(w->stacks);
+	session->stacks.unwound = w->events.unwound;
+	session->stacks.truncated = w->events.truncated;
+	error = snapshot_take(&input, ret);
+	if (!error)
+		name_calls(w, *ret);
+	return error;
+}

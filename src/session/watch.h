@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * watch.h - from ring records to the books: reader, unwinder, live set, sites
+ * of one target, while it is attached.
+ */
+#ifndef MEMATTACH_WATCH_H
+#define MEMATTACH_WATCH_H
+
+#include "inject/hook_plan.h"
+#include "src/live/free_places.h"
+#include "src/live/live.h"
+#include "src/reader.h"
+#include "src/live/sites.h"
+#include "src/live/snapshot.h"
+#include "src/session/target_view.h"
+#include "src/session/ticks.h"
+#include "src/live/timeline.h"
+#include "src/unwind/unwind.h"
+
+#define WATCH_CALLERS 1024u
+
+struct watch_options {
+	enum snapshot_mode mode;	/* adaptive, sampled or exact */
+	uint64_t sample_bytes;		/* sampled: mean interval */
+	bool block;			/* a full ring makes the target wait */
+	bool leaks;
+	bool free_stacks;		/* exact: each free with its stack */
+	/*
+	 * Exact, if not NULL: each call is recorded as it was made, and stacks are their callers
+	 * alone. observe gets every event before it is booked, RING_CALL too.
+	 */
+	void (*observe)(void *context, const struct event *event);
+	void *observer;
+};
+
+/* The stack that consists of one caller alone. */
+struct watch_caller {
+	uint64_t caller, generation;	/* modules_generation */
+	uint32_t stack;			/* 0: unused */
+};
+
+struct watch {
+	struct target_view *view;
+	const struct hook_plan *plan;
+	struct watch_options options;
+	struct ring_control *control;
+	size_t mapped_bytes;
+	struct reader *reader;
+	struct unwinder *unwinder;	/* borrowed */
+	struct stacks *stacks;
+	struct sites *sites;
+	struct live *live;
+	struct free_places *places;
+	struct ticks ticks;
+	struct timeline timeline;
+	struct { uint64_t alloc, free, map, unmap, unwound, truncated; } events;
+	uint64_t next_publish_ns;	/* CLOCK_MONOTONIC */
+	uint64_t begin_ns;
+	uint64_t epoch;			/* of the records, as far as it was seen */
+	uint64_t resumed;		/* TSC: what is older is not live any more; 0: done */
+	bool lapsed;			/* nothing was recorded any more when it was ended */
+	uint64_t open_gap;		/* TSC cycles: since when, in that case */
+	bool held;			/* see watch_hold_at: nothing makes room */
+	uint64_t next_widen_ns;		/* CLOCK_MONOTONIC */
+	int error;			/* first failure while booking: -ENOMEM */
+	struct watch_caller caller[WATCH_CALLERS];
+	uint8_t stack_copy[RING_MAX_STACK_BYTES];
+};
+
+/*
+ * Opens the ring (descriptor taken) for view and plan; nothing is recorded yet.
+ * unwinder and plan are borrowed. 0 or -errno.
+ */
+int watch_open(struct watch *watch, struct target_view *view, const struct hook_plan *plan,
+	       struct unwinder *unwinder, const struct watch_options *options, int ring_fd)
+	_must_check_;
+/* Books in which nothing will ever stand: for a report of memory alone. 0 or -errno. */
+int watch_open_empty(struct watch *watch, struct target_view *view, const struct hook_plan *plan,
+		     const struct watch_options *options) _must_check_;
+void watch_close(struct watch *watch);
+/* From now on events are recorded. pre: all hooks are in. */
+void watch_begin(struct watch *watch);
+/* From now on none are; what is in the rings can still be drained. */
+void watch_end(struct watch *watch);
+/* Books what has been recorded; the number of events. Every few milliseconds. */
+int watch_drain(struct watch *watch);
+/*
+ * Books everything from before TSC moment, and nothing from after it until watch_go_on.
+ * 0, -ETIME a record from before it is not committed yet (the books lack it).
+ */
+int watch_hold_at(struct watch *watch, uint64_t moment);
+void watch_go_on(struct watch *watch);
+/* The last drain: pre: no thread is inside the shim any more. */
+void watch_finish(struct watch *watch);
+/* Ends an interval: growth windows, timeline. */
+int watch_tick(struct watch *watch) _must_check_;
+/* The picture now; session is completed with what the watch knows. 0 or -ENOMEM. */
+int watch_snapshot(struct watch *watch, struct snapshot_target *target,
+		   struct snapshot_session *session, struct snapshot **ret) _must_check_;
+
+#endif

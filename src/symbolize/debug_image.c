@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * debug_image.c - see debug_image.h.
+ *
+ * libdw is careless at the end of what it parses: strings without an end, numbers that are cut
+ * off, a field more than there is. In a copy in which zeros follow every section it finds zeros
+ * there, which end strings, numbers and lists alike. (What it does with offsets that lead far away
+ * is another matter: apart.h.) The copy is also private: its owner may rewrite or truncate the
+ * file while we read.
+ * Loaded parts stay at their offsets, since program headers lead to them; sections that are not
+ * loaded are moved behind them. Code is left out, it names nothing. Sections that claim more than
+ * the file has are emptied.
+ */
+#include "src/symbolize/debug_image.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/sendfile.h>
+#include <sys/stat.h>
+
+#define MAX_SECTIONS	65536u
+#define MAX_PHDR	512u
+#define MAX_BYTES	(8ull << 30)
+#define MAX_FILE	(1ull << 40)
+#define SMALL_BYTES	(64u << 20)
+
+struct making {
+	const struct debug_source *source;
+	int fd;
+	uint64_t copied, most;	/* overlapping sections must not make more of the file than it is */
+	Elf64_Ehdr header;
+	Elf64_Phdr *phdr;
+	Elf64_Shdr *section;
+	size_t section_count;
+};
+
+/* Bytes at offset in the source; what the file does not have reads as zeros. */
+static void read_source(const struct debug_source *source, uint64_t offset, void *buffer,
+			size_t bytes)
+{
+	size_t done = 0;
+
+	memset(buffer, 0, bytes);
+	if (source->fd < 0) {
+		if (offset < source->size)
+			memcpy(buffer, source->bytes + offset, bytes < source->size - offset ?
+			       bytes : (size_t)(source->size - offset));
+		return;
+	}
+	while (done < bytes) {
+		ssize_t n = pread(source->fd, (char *)buffer + done, bytes - done,
+				  (off_t)(offset + done));
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return;
+		done += (size_t)n;
+	}
+}
+
+static int write_all(int fd, uint64_t offset, const void *bytes, size_t count)
+{
+	const char *at = bytes;
+
+	while (count > 0) {
+		ssize_t n = pwrite(fd, at, count, (off_t)offset);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return n < 0 ? -errno : -EIO;
+		at += n;
+		offset += (uint64_t)n;
+		count -= (size_t)n;
+	}
+	return 0;
+}
+
+/* What the file has of [from, from + bytes), to offset to. A file that shrinks leaves zeros. */
+static int copy_range(struct making *m, uint64_t from, uint64_t to, uint64_t bytes)
+{
+	off_t at = (off_t)from;
+
+	m->copied += bytes;
+	if (m->copied > m->most)
+		return -EFBIG;
+	if (m->source->fd < 0)
+		return write_all(m->fd, to, m->source->bytes + from, bytes);
+	if (lseek(m->fd, (off_t)to, SEEK_SET) < 0)
+		return -errno;
+	while ((uint64_t)at < from + bytes) {
+		ssize_t n = sendfile(m->fd, m->source->fd, &at, (size_t)(from + bytes -
+									 (uint64_t)at));
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0 && errno == ENOMEM)
+			return -ENOMEM;
+		if (n <= 0)
+			break;
+	}
+	return 0;
+}
+
+static bool in_file(const struct debug_source *source, uint64_t offset, uint64_t bytes)
+{
+	return offset <= source->size && bytes <= source->size - offset;
+}
+
+static int read_headers(struct making *m)
+{
+	const struct debug_source *source = m->source;
+	Elf64_Ehdr *h = &m->header;
+	Elf64_Shdr first;
+
+	read_source(source, 0, h, sizeof(*h));
+	if (!in_file(source, 0, sizeof(*h)) || memcmp(h->e_ident, ELFMAG, SELFMAG) != 0 ||
+	    h->e_ident[EI_CLASS] != ELFCLASS64 || h->e_ident[EI_DATA] != ELFDATA2LSB ||
+	    h->e_phnum > MAX_PHDR || (h->e_phnum && h->e_phentsize != sizeof(Elf64_Phdr)))
+		return -ENOEXEC;
+	m->section_count = h->e_shnum;
+	if (h->e_shoff && in_file(source, h->e_shoff, sizeof(first)) && !h->e_shnum) {
+		read_source(source, h->e_shoff, &first, sizeof(first));
+		m->section_count = first.sh_size;	/* too many for e_shnum */
+	}
+	if (!h->e_shoff || h->e_shentsize != sizeof(Elf64_Shdr) ||
+	    m->section_count > MAX_SECTIONS ||
+	    !in_file(source, h->e_shoff, m->section_count * sizeof(Elf64_Shdr)) ||
+	    !in_file(source, h->e_phoff, h->e_phnum * sizeof(Elf64_Phdr)))
+		m->section_count = 0;
+	m->phdr = calloc(h->e_phnum + 1u, sizeof(*m->phdr));
+	m->section = calloc(m->section_count + 1, sizeof(*m->section));
+	if (!m->phdr || !m->section)
+		return -ENOMEM;
+	read_source(source, h->e_phoff, m->phdr, h->e_phnum * sizeof(*m->phdr));
+	read_source(source, h->e_shoff, m->section, m->section_count * sizeof(*m->section));
+	return 0;
+}
+
+/* Where what is loaded ends in the file, and the program headers. */
+static uint64_t loaded_end(const struct making *m)
+{
+	uint64_t end = sizeof(m->header);
+
+	for (unsigned int i = 0; i < m->header.e_phnum; i++) {
+		const Elf64_Phdr *p = &m->phdr[i];
+
+		if (p->p_type == PT_LOAD && in_file(m->source, p->p_offset, p->p_filesz) &&
+		    p->p_offset + p->p_filesz > end)
+			end = p->p_offset + p->p_filesz;
+	}
+	if (m->header.e_phnum && m->header.e_phoff + m->header.e_phnum * sizeof(*m->phdr) > end)
+		end = m->header.e_phoff + m->header.e_phnum * sizeof(*m->phdr);
+	return end;
+}
+
+/* By sections, which tell code from constants; whole segments where there are none. */
+static int copy_loaded(struct making *m, uint64_t end)
+{
+	int error = 0;
+
+	for (unsigned int i = 0; !error && i < m->header.e_phnum; i++) {
+		const Elf64_Phdr *p = &m->phdr[i];
+		bool wanted = p->p_type == PT_NOTE || p->p_type == PT_DYNAMIC ||
+			      p->p_type == PT_GNU_EH_FRAME ||
+			      (p->p_type == PT_LOAD && !m->section_count);
+
+		if (wanted && in_file(m->source, p->p_offset, p->p_filesz) &&
+		    p->p_offset + p->p_filesz <= end)
+			error = copy_range(m, p->p_offset, p->p_offset, p->p_filesz);
+	}
+	for (size_t i = 0; !error && i < m->section_count; i++) {
+		const Elf64_Shdr *s = &m->section[i];
+
+		if ((s->sh_flags & SHF_ALLOC) && !(s->sh_flags & SHF_EXECINSTR) &&
+		    s->sh_type != SHT_NOBITS && in_file(m->source, s->sh_offset, s->sh_size) &&
+		    s->sh_offset + s->sh_size <= end)
+			error = copy_range(m, s->sh_offset, s->sh_offset, s->sh_size);
+	}
+	return error;
+}
+
+static uint64_t with_slack(uint64_t at)
+{
+	return (at + DEBUG_IMAGE_SLACK + 4095) & ~4095ull;
+}
+
+/* Moves what is not loaded behind at, which moves on. */
+static int copy_rest(struct making *m, uint64_t *at)
+{
+	for (size_t i = 0; i < m->section_count; i++) {
+		Elf64_Shdr *s = &m->section[i];
+		int error;
+
+		if (s->sh_type == SHT_NOBITS || s->sh_type == SHT_NULL ||
+		    ((s->sh_flags & SHF_ALLOC) && in_file(m->source, s->sh_offset, s->sh_size)))
+			continue;
+		if (!in_file(m->source, s->sh_offset, s->sh_size) || *at > MAX_FILE)
+			s->sh_size = 0;
+		error = copy_range(m, s->sh_offset, *at, s->sh_size);
+		if (error)
+			return error;
+		s->sh_offset = *at;
+		*at = with_slack(*at + s->sh_size);
+	}
+	return 0;
+}
+
+static int finish(struct making *m, uint64_t at)
+{
+	Elf64_Ehdr header = m->header;
+	uint64_t bytes = m->section_count * sizeof(*m->section);
+	int error;
+
+	header.e_shoff = m->section_count ? at : 0;
+	if (!m->section_count)
+		header.e_shnum = 0;
+	error = write_all(m->fd, 0, &header, sizeof(header)) ?:
+		write_all(m->fd, header.e_phoff, m->phdr, header.e_phnum * sizeof(*m->phdr)) ?:
+		write_all(m->fd, at, m->section, bytes);
+	if (!error && (ftruncate(m->fd, (off_t)with_slack(at + bytes)) < 0 ||
+		       fcntl(m->fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE |
+			     F_SEAL_SEAL) < 0))
+		error = -errno;
+	return error;
+}
+
+static int make(struct making *m)
+{
+	uint64_t at;
+	int error = read_headers(m);
+
+	if (error)
+		return error;
+	at = loaded_end(m);
+	error = copy_loaded(m, at);
+	at = with_slack(at);
+	if (!error)
+		error = copy_rest(m, &at);
+	return error ? error : finish(m, at);
+}
+
+int debug_image_make(const struct debug_source *source)
+{
+	struct debug_source whole = *source;
+	struct making m = { .source = &whole };
+	struct stat file;
+	int error;
+
+	if (whole.fd >= 0) {
+		if (fstat(whole.fd, &file) < 0 || !S_ISREG(file.st_mode))
+			return -ENOEXEC;
+		whole.size = (uint64_t)file.st_size;
+	}
+	if (whole.size > MAX_BYTES)
+		return -EFBIG;
+	m.most = 2 * whole.size + SMALL_BYTES;
+	m.fd = memfd_create("memattach-names", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	if (m.fd < 0)
+		return -errno;
+	error = make(&m);
+	free(m.phdr);
+	free(m.section);
+	if (error)
+		close(m.fd);
+	return error ? error : m.fd;
+}

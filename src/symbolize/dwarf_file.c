@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * dwarf_file.c - a module's ELF file and debug information, opened for libdw.
+ *
+ * Each module gets a Dwfl of its own with one Dwfl_Module placed at the file's
+ * virtual addresses: closed modules overlap open ones, and a Dwfl can hold only
+ * one module per address. What libdw gets of the main file is a copy of ours
+ * (debug_image.c), never a mapping, because its owner may truncate it under us. Split
+ * debug files are found by libdwfl's own search; those that others than root could change are
+ * copied, too.
+ * What is left: dwz and .dwo files that the debug information itself names are
+ * opened and mapped by libdw. One that is truncated while we read it ends the
+ * child in which this runs (apart.h).
+ */
+#include "src/symbolize/dwarf_file.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "src/symbolize/debug_image.h"
+#include "src/symbolize/module_image.h"
+
+struct dwarf_file {
+	const struct module *module;
+	Dwfl *dwfl;
+	Dwfl_Module *dwfl_module;
+};
+
+Elf *dwarf_file_elf(const struct module *module)
+{
+	elf_version(EV_CURRENT);
+	if (module->fd >= 0 && !module->from_memory)
+		return elf_begin(module->fd, ELF_C_READ, NULL);
+	if (module->file)
+		return elf_memory((char *)(uintptr_t)module->file, module->file_bytes);
+	return NULL;
+}
+
+/* libdwfl's callback; userdata was set to the dwarf_file. The descriptor is libdwfl's to close. */
+static int find_elf(Dwfl_Module *dwfl_module, void **userdata, const char *name, Dwarf_Addr base,
+		    char **ret_path, Elf **ret_elf)
+{
+	const struct module *module = ((const struct dwarf_file *)*userdata)->module;
+	const struct debug_source source = {
+		.fd = module->from_memory ? -1 : module->fd,
+		.bytes = module->file, .size = module->file_bytes,
+	};
+	int fd = source.fd < 0 && !source.bytes ? -ENOENT : debug_image_make(&source);
+
+	(void)dwfl_module;
+	(void)name;
+	(void)base;
+	*ret_elf = NULL;
+	*ret_path = fd < 0 ? NULL : strdup(module->path);
+	return fd < 0 ? -1 : fd;
+}
+
+static bool is_trusted(const struct stat *stat)
+{
+	return stat->st_uid == 0 && (stat->st_mode & (S_IWGRP | S_IWOTH)) == 0;
+}
+
+/* libdwfl's callback: its standard search, then a private copy unless only root could change it. */
+static int find_debuginfo(Dwfl_Module *dwfl_module, void **userdata, const char *name,
+			  Dwarf_Addr base, const char *path, const char *link, GElf_Word crc,
+			  char **ret_path)
+{
+	int fd = dwfl_standard_find_debuginfo(dwfl_module, userdata, name, base, path, link, crc,
+					      ret_path);
+	struct stat stat;
+	int copy = -1;
+
+	if (fd < 0)
+		return fd;
+	if (fstat(fd, &stat) == 0 && S_ISREG(stat.st_mode)) {
+		if (is_trusted(&stat))
+			return fd;
+		copy = debug_image_make(&(struct debug_source){ .fd = fd });
+	}
+	close(fd);
+	return copy < 0 ? -1 : copy;
+}
+
+static int section_address(Dwfl_Module *dwfl_module, void **userdata, const char *name,
+			   Dwarf_Addr base, const char *section, GElf_Word index,
+			   const GElf_Shdr *header, Dwarf_Addr *ret)
+{
+	(void)dwfl_module;
+	(void)userdata;
+	(void)name;
+	(void)base;
+	(void)section;
+	(void)index;
+	*ret = header->sh_addr;
+	return 0;
+}
+
+static const Dwfl_Callbacks callbacks = {
+	.find_elf = find_elf,
+	.find_debuginfo = find_debuginfo,
+	.section_address = section_address,
+};
+
+static int report(struct dwarf_file *file)
+{
+	uint64_t low, high;
+	void **userdata;
+
+	module_image_extent(file->module, &low, &high);
+	if (low >= high)
+		return -ENOENT;
+	dwfl_report_begin(file->dwfl);
+	file->dwfl_module = dwfl_report_module(file->dwfl, file->module->path, low, high);
+	if (file->dwfl_module) {
+		dwfl_module_info(file->dwfl_module, &userdata, NULL, NULL, NULL, NULL, NULL, NULL);
+		*userdata = file;
+	}
+	if (dwfl_report_end(file->dwfl, NULL, NULL) != 0 || !file->dwfl_module)
+		return -ENOMEM;
+	return 0;
+}
+
+int dwarf_file_open(const struct module *module, struct dwarf_file **ret)
+{
+	struct dwarf_file *file;
+	GElf_Addr bias;
+	int r;
+
+	if ((module->fd < 0 && !module->file) || module_read_names(module) == MODULE_NO_NAMES)
+		return -ENOENT;
+	file = calloc(1, sizeof(*file));
+	if (!file)
+		return -ENOMEM;
+	file->module = module;
+	file->dwfl = dwfl_begin(&callbacks);
+	r = file->dwfl ? report(file) : -ENOMEM;
+	if (r == 0 && !dwfl_module_getelf(file->dwfl_module, &bias))
+		r = -ENOENT;
+	if (r < 0) {
+		dwarf_file_close(file);
+		return r;
+	}
+	*ret = file;
+	return 0;
+}
+
+void dwarf_file_close(struct dwarf_file *file)
+{
+	if (!file)
+		return;
+	if (file->dwfl)
+		dwfl_end(file->dwfl);
+	free(file);
+}
+
+Dwarf *dwarf_file_dwarf(const struct dwarf_file *file, Dwarf_Addr *ret_bias)
+{
+	if (module_read_names(file->module) != MODULE_TRUSTED)
+		return NULL;
+	return dwfl_module_getdwarf(file->dwfl_module, ret_bias);
+}
+
+Dwfl_Module *dwarf_file_module(const struct dwarf_file *file)
+{
+	return file->dwfl_module;
+}

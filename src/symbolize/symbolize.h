@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+/* symbolize.h - from (module, offset) to function, file, line, column, inline frames. */
+#ifndef MEMATTACH_SYMBOLIZE_H
+#define MEMATTACH_SYMBOLIZE_H
+
+#include "src/symbolize/modules.h"
+#include "src/live/stacks.h"
+
+struct symbol_frame {
+	const char *function;		/* demangled; NULL: unknown (print module+offset) */
+	const char *file;		/* NULL: unknown */
+	uint32_t line, column;		/* 0: unknown */
+	/*
+	 * Of the call instruction (of the instruction itself, if the frame is no
+	 * return address), from the entry of the function that is really there;
+	 * frames inlined into it have the same.
+	 */
+	uint64_t function_offset;
+	const char *module;		/* path, "[vdso]", "[jit]" or "" */
+	const char *build_id;		/* hex, "" unknown */
+	uint64_t offset;		/* of the call instruction in the module, or its address */
+	bool inlined;			/* inlined into the next frame of this list */
+};
+
+#define SYMBOLIZER_MAX_FRAMES 64u	/* of one machine frame */
+
+/* Somebody else who reads modules' files for names. */
+struct symbolizer_remote {
+	/*
+	 * What symbolizer_frame would answer, but for module and build_id: ret and its count, 1 to
+	 * SYMBOLIZER_MAX_FRAMES. Strings are borrowed until the next question. 0 or -errno.
+	 */
+	int (*ask)(void *context, const struct frame *frame,
+		   struct symbol_frame ret[SYMBOLIZER_MAX_FRAMES], size_t *ret_count);
+	void *context;
+};
+
+struct symbolizer;
+/* modules is borrowed and must outlive the symbolizer. 0 or -ENOMEM. */
+int symbolizer_new(struct modules *modules, struct symbolizer **ret) _must_check_;
+void symbolizer_free(struct symbolizer *symbolizer);
+/*
+ * All source-level frames of one machine frame, innermost first, at least one.
+ * Borrowed, valid for the symbolizer's life (results are cached). The first
+ * question about a module opens its debug information: up to a second for a large one.
+ */
+const struct symbol_frame *symbolizer_frame(struct symbolizer *symbolizer,
+					    const struct frame *frame, size_t *ret_count);
+/* The same; NULL: not known yet, to be asked for again (session_names_until). */
+const struct symbol_frame *symbolizer_frame_soon(struct symbolizer *symbolizer,
+						 const struct frame *frame, size_t *ret_count);
+/* From now on remote is asked for what is not known yet; NULL: the files are read here. Copied. */
+void symbolizer_set_remote(struct symbolizer *symbolizer, const struct symbolizer_remote *remote);
+/*
+ * The module's file as it is opened for its names; NULL: none can be had. Borrowed, valid for
+ * the symbolizer's life.
+ */
+struct dwarf_file *symbolizer_file(struct symbolizer *symbolizer, const struct module *module);
+/*
+ * The linkage name of the function at frame from the symbol tables alone, no
+ * inline frames, not demangled; NULL when unknown. Valid for the symbolizer's life.
+ */
+const char *symbolizer_function_name(struct symbolizer *symbolizer, const struct frame *frame);
+/*
+ * Names for JIT code from the perf map file fd (/tmp/perf-PID.map; read now, not
+ * kept open). Replaces an earlier one for frames that are asked for from now on.
+ * 0, -EINVAL no regular file, -ENOMEM, -errno.
+ */
+int symbolizer_set_jit_map(struct symbolizer *symbolizer, int fd);
+
+#endif

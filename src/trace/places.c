@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * places.c - see places.h.
+ *
+ * Names are read by a child (session/names.h). While it is at it (a second, for a large program's
+ * debug information) nobody waits here: the lines wait in their queue, and the rings are emptied.
+ */
+#include "src/trace/places.h"
+
+#include <errno.h>
+#include <string.h>
+#include <time.h>
+#include <uthash.h>
+
+#define PLACES_MAX 65536u	/* more than that are forged: all are forgotten then */
+#define PATIENCE 0.001		/* seconds: what has been read before is answered sooner */
+
+struct place_key {
+	uint64_t offset;
+	uint32_t module, flags;
+};
+struct place {
+	struct place_key key;
+	struct trace_place place;
+	UT_hash_handle hh;
+};
+struct trace_places {
+	struct symbolizer *symbolizer;
+	struct session_names *names;
+	struct trace_filter filter;
+	trace_place_fn text;
+	struct place *known;
+	struct place *last;	/* asked for most recently */
+	bool asked;		/* an answer is on its way: it is not waited for again */
+};
+
+int trace_places_new(struct symbolizer *symbolizer, struct session_names *names,
+		     const struct trace_filter *filter, trace_place_fn text,
+		     struct trace_places **ret)
+{
+	struct trace_places *places = calloc(1, sizeof(*places));
+
+	if (!places)
+		return -ENOMEM;
+	places->symbolizer = symbolizer;
+	places->names = names;
+	places->filter = *filter;
+	places->text = text;
+	*ret = places;
+	return 0;
+}
+
+static void forget_all(struct trace_places *places)
+{
+	struct place *place, *next;
+
+	HASH_ITER(hh, places->known, place, next) {
+		HASH_DEL(places->known, place);
+		free(place->place.text);
+		free(place);
+	}
+	places->last = NULL;
+}
+
+void trace_places_free(struct trace_places *places)
+{
+	if (!places)
+		return;
+	forget_all(places);
+	free(places);
+}
+
+static double now(void)
+{
+	struct timespec t;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+static const struct symbol_frame *look_up(struct trace_places *places, const struct frame *caller,
+					  bool wait, size_t *ret_count)
+{
+	const struct symbol_frame *frame;
+
+	if (!wait)
+		session_names_until(places->names, now() + (places->asked ? 0 : PATIENCE));
+	frame = symbolizer_frame_soon(places->symbolizer, caller, ret_count);
+	session_names_until(places->names, 0);
+	places->asked = !frame;
+	return frame;
+}
+
+static struct place *add(struct trace_places *places, const struct place_key *key,
+			 const struct symbol_frame *frame, size_t count)
+{
+	struct place *place = calloc(1, sizeof(*place));
+
+	if (!place)
+		return NULL;
+	place->key = *key;
+	place->place.passes = trace_filter_place(&places->filter, frame, count, false);
+	place->place.passes_called = trace_filter_place(&places->filter, frame, count, true);
+	place->place.text = places->text(frame, count);
+	if (!place->place.text) {
+		free(place);
+		return NULL;
+	}
+	if (HASH_COUNT(places->known) >= PLACES_MAX)
+		forget_all(places);
+	HASH_ADD(hh, places->known, key, sizeof(place->key), place);
+	return place;
+}
+
+const struct trace_place *trace_places_get(struct trace_places *places, const struct frame *caller,
+					   bool wait)
+{
+	struct place_key key = { .offset = caller->offset, .module = caller->module,
+				 .flags = caller->flags };
+	const struct symbol_frame *frame;
+	struct place *place = places->last;
+	size_t count = 0;
+
+	if (place && memcmp(&place->key, &key, sizeof(key)) == 0)
+		return &place->place;
+	HASH_FIND(hh, places->known, &key, sizeof(key), place);
+	if (!place) {
+		frame = look_up(places, caller, wait, &count);
+		place = frame ? add(places, &key, frame, count) : NULL;
+	}
+	places->last = place;
+	return place ? &place->place : NULL;
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * places.h - the places that calls come from, each named once: as text that is ready
+ * for a line of the log.
+ */
+#ifndef MEMATTACH_TRACE_PLACES_H
+#define MEMATTACH_TRACE_PLACES_H
+
+#include "src/session/names.h"
+#include "src/trace/filter.h"
+
+struct trace_place {
+	char *text;		/* see trace_places_new */
+	bool passes;		/* the filter, whatever is called */
+	bool passes_called;	/* if what is called is the function that was asked for */
+};
+
+struct trace_places;
+/* Makes the text of one place; NULL: out of memory. The caller frees it. */
+typedef char *(*trace_place_fn)(const struct symbol_frame *frame, size_t count);
+/* Everything is borrowed; filter is copied, not its texts. 0 or -ENOMEM. */
+int trace_places_new(struct symbolizer *symbolizer, struct session_names *names,
+		     const struct trace_filter *filter, trace_place_fn text,
+		     struct trace_places **ret) _must_check_;
+void trace_places_free(struct trace_places *places);
+/*
+ * The place of caller. NULL: its name is still being looked for, ask again (wait: never; it takes
+ * as long as it takes), or out of memory. Borrowed until the next call.
+ */
+const struct trace_place *trace_places_get(struct trace_places *places, const struct frame *caller,
+					   bool wait);
+
+#endif

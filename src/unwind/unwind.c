@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * unwind.c - from a copy of registers and stack to an interned stack.
+ *
+ * The walk itself is in unwind_walk.c, the memory of earlier walks in
+ * unwind_memo.c; this file joins them and keeps the memo honest: it is emptied
+ * whenever the table of modules changed, because an address may then mean
+ * something else, and walks whose trace can't be trusted never enter it.
+ * unwinder_walk() goes past the memo on purpose: tests and the audit compare.
+ */
+#include "src/unwind/unwind.h"
+
+#include <errno.h>
+
+#include "src/unwind/unwind_memo.h"
+#include "src/unwind/unwind_walk.h"
+
+struct unwinder {
+	struct modules *modules;
+	struct unwind_walker *walker;
+	struct unwind_memo *memo;
+	const struct stacks *stacks;	/* whose ids the memo holds */
+	uint64_t generation;		/* of modules, for which the memo holds */
+	struct unwind_stats stats;
+	struct memo_trace trace;
+	struct frame frame[STACKS_MAX_FRAMES];
+};
+
+int unwinder_new(struct modules *modules, struct unwinder **ret)
+{
+	struct unwinder *unwinder = calloc(1, sizeof(*unwinder));
+	int r;
+
+	if (!unwinder)
+		return -ENOMEM;
+	unwinder->modules = modules;
+	r = unwind_walker_new(modules, &unwinder->walker);
+	if (r == 0)
+		r = unwind_memo_new(&unwinder->memo);
+	if (r < 0) {
+		unwinder_free(unwinder);
+		return r;
+	}
+	*ret = unwinder;
+	return 0;
+}
+
+void unwinder_free(struct unwinder *unwinder)
+{
+	if (!unwinder)
+		return;
+	unwind_memo_free(unwinder->memo);
+	unwind_walker_free(unwinder->walker);
+	free(unwinder);
+}
+
+int unwinder_walk(struct unwinder *unwinder, const struct unwind_input *input,
+		  struct frame *frame, uint32_t *ret_count, enum unwind_end *ret_end)
+{
+	unwinder->stats.walks++;
+	return unwind_walker_run(unwinder->walker, input, NULL, frame, ret_count, ret_end);
+}
+
+static void forget_if_changed(struct unwinder *unwinder)
+{
+	uint64_t generation = modules_generation(unwinder->modules);
+
+	if (generation == unwinder->generation)
+		return;
+	if (unwind_memo_bytes(unwinder->memo) > 0)
+		unwinder->stats.memo_flushes++;
+	unwind_memo_flush(unwinder->memo);
+	unwinder->generation = generation;
+}
+
+/* The memo only saves time: what it can't hold is no error. */
+static void remember(struct unwinder *unwinder, const struct unwind_input *input, uint32_t stack)
+{
+	int r;
+
+	if (unwinder->trace.unfit) {
+		unwinder->stats.memo_unfit++;
+		return;
+	}
+	r = unwind_memo_add(unwinder->memo, input, &unwinder->trace, stack);
+	if (r == -EILSEQ)
+		unwinder->stats.memo_conflicts++;
+	else if (r < 0)
+		unwinder->stats.memo_unfit++;
+	else
+		unwinder->stats.memo_flushes += (uint64_t)r;
+}
+
+static int walk_and_intern(struct unwinder *unwinder, struct stacks *stacks,
+			   const struct unwind_input *input, uint32_t *ret_stack)
+{
+	enum unwind_end end;
+	uint32_t count;
+	int r;
+
+	unwinder->stats.walks++;
+	r = unwind_walker_run(unwinder->walker, input, &unwinder->trace, unwinder->frame, &count,
+			      &end);
+	if (r < 0)
+		return r;
+	return stacks_intern(stacks, unwinder->frame, count,
+			     end == UNWIND_COMPLETE ? 0 : STACK_TRUNCATED, ret_stack);
+}
+
+int unwinder_stack(struct unwinder *unwinder, struct stacks *stacks,
+		   const struct unwind_input *input, uint32_t *ret_stack)
+{
+	uint32_t stack;
+	int r;
+
+	if ((unwinder->stacks && unwinder->stacks != stacks) ||
+	    (!input->stack && input->stack_bytes > 0))
+		return -EINVAL;
+	unwinder->stacks = stacks;
+	forget_if_changed(unwinder);
+	stack = unwind_memo_find(unwinder->memo, input);
+	if (stack != 0) {
+		unwinder->stats.memo_hits++;
+		*ret_stack = stack;
+		return 0;
+	}
+	r = walk_and_intern(unwinder, stacks, input, &stack);
+	if (r < 0)
+		return r;
+	remember(unwinder, input, stack);
+	*ret_stack = stack;
+	return 0;
+}
+
+void unwinder_stats(const struct unwinder *unwinder, struct unwind_stats *ret)
+{
+	*ret = unwinder->stats;
+	ret->memo_bytes = unwind_memo_bytes(unwinder->memo);
+}

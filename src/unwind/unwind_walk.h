@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * unwind_walk.h - one walk over one stack copy.
+ *
+ * The engine behind unwind.h: libunwind with our accessors for most frames, our
+ * own steps where libunwind has nothing to go by.
+ */
+#ifndef MEMATTACH_UNWIND_WALK_H
+#define MEMATTACH_UNWIND_WALK_H
+
+#include "src/symbolize/modules.h"
+#include "src/unwind/unwind.h"
+#include "src/unwind/unwind_memo.h"
+
+struct unwind_walker;
+/* modules is borrowed. 0 or -ENOMEM. */
+int unwind_walker_new(const struct modules *modules, struct unwind_walker **ret) _must_check_;
+void unwind_walker_free(struct unwind_walker *walker);
+/*
+ * As unwinder_walk. trace (NULL: not wanted) gets everything that the walk read,
+ * apart from rip, rsp's alignment and first_is_return, which every trace depends on.
+ */
+int unwind_walker_run(struct unwind_walker *walker, const struct unwind_input *input,
+		      struct memo_trace *trace, struct frame *frame, uint32_t *ret_count,
+		      enum unwind_end *ret_end) _must_check_;
+
+#endif
