@@ -4,13 +4,13 @@
 # 100 seeded runs, and every step of attach and detach killed 50 times. Takes hours; tells
 # each result as it comes; status 1 if any failed.
 #
-#	soak/run.sh [NAME...]	only those: cycles, coverage, kill, kill-alone, leaks,
-#				libcs
+#	soak/run.sh [NAME...]	only those: cycles, coverage, hour, kill, kill-alone,
+#				leaks, libcs
 set -u
 : "${SRCDIR:=$(cd "$(dirname "$0")/../.." && pwd)}"
 export SRCDIR
 e2e=$SRCDIR/tests/e2e
-wanted=${*:-cycles coverage leaks libcs kill kill-alone}
+wanted=${*:-cycles coverage hour leaks libcs kill kill-alone}
 : "${BUILDDIR:=$SRCDIR}"
 : "${SOAK_RESULTS:=$BUILDDIR/soak-results.tsv}"
 export BUILDDIR
@@ -67,6 +67,16 @@ soak_leaks() {
 	unset CYCLES SECONDS_WATCHED
 }
 
+# A recording of an hour each.
+soak_hour() {
+	SECONDS_WATCHED=3600
+	export SECONDS_WATCHED SERVER
+	for SERVER in redis postgres; do
+		one "an hour's recording of $SERVER" record-long.sh
+	done
+	unset SECONDS_WATCHED
+}
+
 # The walk of glibc's heap, in the libcs of many releases; they come from the network.
 soak_libcs() {
 	one "heaps of glibc's releases" ../leak/libc_versions.sh
@@ -108,6 +118,7 @@ for name in $wanted; do
 	case $name in
 	cycles)	soak_cycles ;;
 	coverage) soak_coverage ;;
+	hour)	soak_hour ;;
 	leaks)	soak_leaks ;;
 	libcs)	soak_libcs ;;
 	kill)	soak_kill ;;
