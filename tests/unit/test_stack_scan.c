@@ -29,11 +29,13 @@ static const struct stack_range ranges[] = {
 	{ .low = 0x200000, .high = 0x201000, .islands = true },
 };
 static const uint64_t original =
-	0x200000 + 3 * sizeof(struct ring_island_entry) + offsetof(struct ring_island_entry, original);
+	0x200000 + 3 * sizeof(struct ring_island_entry) +
+	offsetof(struct ring_island_entry, original);
 
 static uint64_t *map_stack(void)
 {
-	void *at = mmap(NULL, WORDS * 8, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	void *at = mmap(NULL, WORDS * 8, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+			-1, 0);
 
 	assert_true(at != MAP_FAILED);
 	/* a page of no access behind it, so that mappings never join */
