@@ -134,6 +134,14 @@ static int update(struct modules *modules, const char *text)
 	return modules_update(modules, &maps);
 }
 
+/* text: a line of maps for the code of the file, at PLACE; the modules know it. */
+static void begin_mapped(struct source *source, char *text, size_t bytes)
+{
+	begin(source);
+	code_line(source, text, bytes, PLACE, 11);
+	assert_int_equal(update(source->modules, text), 1);
+}
+
 static void opens_finds_and_keeps(void **state)
 {
 	const struct module *module;
@@ -143,9 +151,7 @@ static void opens_finds_and_keeps(void **state)
 	uint32_t flags;
 
 	(void)state;
-	begin(&source);
-	code_line(&source, text, sizeof(text), PLACE, 11);
-	assert_int_equal(update(source.modules, text), 1);
+	begin_mapped(&source, text, sizeof(text));
 	generation = modules_generation(source.modules);
 	inside = PLACE + source.code.p_vaddr + 16;
 	module = modules_find(source.modules, inside);
@@ -175,9 +181,7 @@ static void closes_and_keeps_the_names(void **state)
 	char text[512];
 
 	(void)state;
-	begin(&source);
-	code_line(&source, text, sizeof(text), PLACE, 11);
-	assert_int_equal(update(source.modules, text), 1);
+	begin_mapped(&source, text, sizeof(text));
 	module = modules_get(source.modules, 1);
 	assert_int_equal(update(source.modules, "1000-2000 rw-p 00000000 00:00 0 \n"), 1);
 	assert_true(module->closed);
@@ -194,9 +198,7 @@ static void another_file_in_its_place(void **state)
 	char text[512];
 
 	(void)state;
-	begin(&source);
-	code_line(&source, text, sizeof(text), PLACE, 11);
-	assert_int_equal(update(source.modules, text), 1);
+	begin_mapped(&source, text, sizeof(text));
 	code_line(&source, text, sizeof(text), PLACE, 12);
 	assert_int_equal(update(source.modules, text), 1);
 	assert_int_equal(modules_count(source.modules), 2);
@@ -295,9 +297,7 @@ static void file_shrinks(void **state)
 	char text[512];
 
 	(void)state;
-	begin(&source);
-	code_line(&source, text, sizeof(text), PLACE, 11);
-	assert_int_equal(update(source.modules, text), 1);
+	begin_mapped(&source, text, sizeof(text));
 	assert_int_equal(truncate(source.path, 100), 0);
 	assert_memory_equal(module_bytes(modules_get(source.modules, 1), source.code.p_vaddr, 64,
 					 NULL), source.image + source.code.p_vaddr, 64);
@@ -314,9 +314,7 @@ static void deleted_file(void **state)
 	char text[512];
 
 	(void)state;
-	begin(&source);
-	code_line(&source, text, sizeof(text), PLACE, 11);
-	assert_int_equal(update(source.modules, text), 1);
+	begin_mapped(&source, text, sizeof(text));
 	unlink(source.path);
 	text[strlen(text) - 1] = '\0';
 	strcat(text, " (deleted)\n");

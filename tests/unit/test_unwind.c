@@ -80,6 +80,15 @@ static void take_and_walk(struct bench *bench)
 	walk(bench);
 }
 
+/* A victim at its stop, and the stack it has there. */
+static void walk_at_stop(struct bench *bench, const char *victim, const char *scene,
+			 const char *argument)
+{
+	start(bench, victim, scene, argument);
+	assert_true(harness_run_to_stop(&bench->harness));
+	take_and_walk(bench);
+}
+
 static const char *name_of(struct bench *bench, uint32_t index)
 {
 	const char *name = symbolizer_function_name(bench->symbolizer, &bench->frame[index]);
@@ -137,9 +146,7 @@ static void plain_stack(void **state)
 	struct bench bench;
 
 	(void)state;
-	start(&bench, "unwind_victim", "plain", NULL);
-	assert_true(harness_run_to_stop(&bench.harness));
-	take_and_walk(&bench);
+	walk_at_stop(&bench, "unwind_victim", "plain", NULL);
 	expect_names(&bench, 0, plain_names);
 	expect_oracle(&bench);
 	assert_int_equal(bench.end, UNWIND_COMPLETE);
@@ -158,9 +165,7 @@ static void stack_from_a_return_address(void **state)
 	uint32_t count;
 
 	(void)state;
-	start(&bench, "unwind_victim", "plain", NULL);
-	assert_true(harness_run_to_stop(&bench.harness));
-	take_and_walk(&bench);
+	walk_at_stop(&bench, "unwind_victim", "plain", NULL);
 	count = bench.count;
 	memcpy(whole, bench.frame, sizeof(whole));
 
@@ -181,9 +186,7 @@ static void static_program(void **state)
 	struct bench bench;
 
 	(void)state;
-	start(&bench, "unwind_static", "plain", NULL);
-	assert_true(harness_run_to_stop(&bench.harness));
-	take_and_walk(&bench);
+	walk_at_stop(&bench, "unwind_static", "plain", NULL);
 	expect_names(&bench, 0, plain_names);
 	assert_int_equal(bench.end, UNWIND_COMPLETE);
 	assert_string_equal(name_of(&bench, bench.count - 1), "_start");
@@ -197,9 +200,7 @@ static void through_libc_and_back(void **state)
 	bool sort = false;
 
 	(void)state;
-	start(&bench, "unwind_victim", "sort", NULL);
-	assert_true(harness_run_to_stop(&bench.harness));
-	take_and_walk(&bench);
+	walk_at_stop(&bench, "unwind_victim", "sort", NULL);
 	expect_names(&bench, 0, names);
 	expect_oracle(&bench);
 	for (uint32_t i = 0; i < bench.count; i++)
@@ -334,33 +335,28 @@ static void in_the_vdso(void **state)
 	finish(&bench);
 }
 
-/* Neither libunwind-ptrace nor our search has a table here: libdw's rules do. */
-static void without_a_search_table(void **state)
+static void plain_to_the_start(const char *victim)
 {
 	struct bench bench;
 
-	(void)state;
-	start(&bench, "unwind_nohdr", "plain", NULL);
-	assert_true(harness_run_to_stop(&bench.harness));
-	take_and_walk(&bench);
+	walk_at_stop(&bench, victim, "plain", NULL);
 	expect_names(&bench, 0, plain_names);
 	assert_int_equal(bench.end, UNWIND_COMPLETE);
 	assert_string_equal(name_of(&bench, bench.count - 1), "_start");
 	finish(&bench);
 }
 
+/* Neither libunwind-ptrace nor our search has a table here: libdw's rules do. */
+static void without_a_search_table(void **state)
+{
+	(void)state;
+	plain_to_the_start("unwind_nohdr");
+}
+
 static void debug_frame_only(void **state)
 {
-	struct bench bench;
-
 	(void)state;
-	start(&bench, "unwind_debugframe", "plain", NULL);
-	assert_true(harness_run_to_stop(&bench.harness));
-	take_and_walk(&bench);
-	expect_names(&bench, 0, plain_names);
-	assert_int_equal(bench.end, UNWIND_COMPLETE);
-	assert_string_equal(name_of(&bench, bench.count - 1), "_start");
-	finish(&bench);
+	plain_to_the_start("unwind_debugframe");
 }
 
 /* Rules of libdw, then libunwind through libc's qsort, then libdw again. */
@@ -370,9 +366,7 @@ static void both_ways_in_one_stack(void **state)
 	bool sort = false;
 
 	(void)state;
-	start(&bench, "unwind_debugframe", "sort", NULL);
-	assert_true(harness_run_to_stop(&bench.harness));
-	take_and_walk(&bench);
+	walk_at_stop(&bench, "unwind_debugframe", "sort", NULL);
 	for (uint32_t i = 0; i < bench.count; i++)
 		sort |= strcmp(name_of(&bench, i), "victim_sort") == 0;
 	assert_true(sort);
@@ -388,9 +382,7 @@ static void jit_frame_by_frame_pointer(void **state)
 	struct bench bench;
 
 	(void)state;
-	start(&bench, "unwind_victim", "jit", NULL);
-	assert_true(harness_run_to_stop(&bench.harness));
-	take_and_walk(&bench);
+	walk_at_stop(&bench, "unwind_victim", "jit", NULL);
 	expect_names(&bench, 0, names);
 	assert_int_equal(bench.frame[2].module, 0);
 	assert_int_equal(bench.frame[2].flags, FRAME_RETURN);
@@ -422,9 +414,7 @@ static void depth_is_capped(void **state)
 	struct bench bench;
 
 	(void)state;
-	start(&bench, "unwind_victim", "deep", "2000");
-	assert_true(harness_run_to_stop(&bench.harness));
-	take_and_walk(&bench);
+	walk_at_stop(&bench, "unwind_victim", "deep", "2000");
 	assert_int_equal(bench.count, STACKS_MAX_FRAMES);
 	assert_int_equal(bench.end, UNWIND_TRUNCATED);
 	assert_string_equal(name_of(&bench, bench.count - 1), "victim_deep");
@@ -439,9 +429,7 @@ static void truncated_copies(void **state)
 	uint32_t count;
 
 	(void)state;
-	start(&bench, "unwind_victim", "plain", NULL);
-	assert_true(harness_run_to_stop(&bench.harness));
-	take_and_walk(&bench);
+	walk_at_stop(&bench, "unwind_victim", "plain", NULL);
 	count = bench.count;
 	memcpy(whole, bench.frame, sizeof(whole));
 	for (size_t bytes = 0; bytes < 2048; bytes += 4) {
@@ -491,9 +479,7 @@ static void library_replaced_at_its_address(void **state)
 	uint32_t module;
 
 	(void)state;
-	start(&bench, "unwind_victim", "plug", harness_directory());
-	assert_true(harness_run_to_stop(&bench.harness));
-	take_and_walk(&bench);
+	walk_at_stop(&bench, "unwind_victim", "plug", harness_directory());
 	memcpy(old, bench.frame, sizeof(old));
 	module = bench.frame[2].module;
 	place = address_of(&bench, 2);
