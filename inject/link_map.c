@@ -282,6 +282,9 @@ const char *link_map_error(int error)
 		return "it has more than 4096 of them";
 	case -EBADMSG:
 		return "it is broken";
+	case -ENOENT:
+		return "its program is not to be found in its memory; if it has just called exec, "
+		       "try again";
 	}
 	return strerror(-error);
 }

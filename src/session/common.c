@@ -21,16 +21,25 @@ double session_now(void)
 	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
+static const char *reason_of(const struct session *s, int error)
+{
+	if (s->link.reply.text[0])
+		return s->link.reply.text;
+	if (error == -ESTALE)
+		return "it became another program (exec), or its code changed; try again";
+	return strerror(-error);
+}
+
 int session_fail(struct session *s, int status, const char *what, int error)
 {
+	const char *reason = reason_of(s, error);
+
 	if (s->options->quiet)
-		log_debug("%s: %s", what, strerror(-error));
-	else if (s->link.reply.text[0])
-		log_error("%s: %s", what, s->link.reply.text);
+		log_debug("%s: %s", what, reason);
 	else
-		log_error("%s: %s", what, strerror(-error));
+		log_error("%s: %s", what, reason);
 	if (s->exit == SESSION_OK)
-		s->exit = status;
+		s->exit = error == -ESTALE ? SESSION_REFUSED : status;
 	return error ? error : -EIO;
 }
 

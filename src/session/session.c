@@ -385,6 +385,20 @@ static int look_for_leaks(struct session *s)
 	return 0;
 }
 
+static int await_libraries(struct session *s)
+{
+	int error = session_await_libraries(&s->view);
+
+	if (error == -ETIME) {
+		log_error("its dynamic loader is still loading libraries; try again when the "
+			  "program has begun");
+		s->exit = SESSION_REFUSED;
+		return error;
+	}
+	return error ? session_fail(s, error == -ESRCH ? SESSION_TARGET_ENDED : SESSION_FAILED,
+				    "it is just beginning", error) : 0;
+}
+
 static int watch_session(struct session *s)
 {
 	int error = make_plan(s);
@@ -411,12 +425,19 @@ static int run_session(struct session *s)
 	return watch_session(s);
 }
 
+static int attach_session(struct session *s)
+{
+	int error = await_libraries(s);
+
+	return error ? error : watch_session(s);
+}
+
 static int check_session(struct session *s)
 {
 	char why[128];
 	int proof;
 
-	if (make_plan(s))
+	if (await_libraries(s) || make_plan(s))
 		return 0;
 	hook_plan_print(&s->plan, stdout);
 	proof = session_prove_thread(s, false, why);
@@ -462,7 +483,7 @@ static int cleanup_session(struct session *s)
 int session_run(const struct session_options *options, int socket)
 {
 	static int (*const task[])(struct session *s) = {
-		[SESSION_WATCH] = watch_session,
+		[SESSION_WATCH] = attach_session,
 		[SESSION_RUN] = run_session,
 		[SESSION_CHECK] = check_session,
 		[SESSION_CLEANUP] = cleanup_session,

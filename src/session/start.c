@@ -11,7 +11,8 @@
 
 #include "inject/link_map.h"
 
-enum { MAX_STOPS = 64 };
+enum { MAX_STOPS = 64, AWAIT_MS = 3000, AWAIT_STEP_MS = 5,
+       OWN = 3 /* on the list before any library: program, vdso, loader */ };
 
 static int run_to(struct target_view *view, uint64_t address)
 {
@@ -23,16 +24,21 @@ static int run_to(struct target_view *view, uint64_t address)
 	return error < 0 ? error : 0;
 }
 
-static bool libraries_are_there(const struct target_view *view, const struct link_map_auxv *auxv)
+enum libraries { LIBRARIES_UNKNOWN, LIBRARIES_NONE, LIBRARIES_CHANGE, LIBRARIES_THERE };
+
+static enum libraries libraries_of(const struct target_view *view,
+				   const struct link_map_auxv *auxv)
 {
 	struct link_map_input input = { .reader = &view->reader, .maps = &view->maps,
 					.auxv = *auxv };
 	struct link_map_list list = { .count = 0 };
-	bool there = link_map_read(&input, &list) == 0 && list.debug && list.state == 0 &&
-		     list.count > 1;
+	enum libraries libraries = LIBRARIES_UNKNOWN;
 
+	if (link_map_read(&input, &list) == 0)
+		libraries = list.count > 1 && list.debug && list.state == 0 ? LIBRARIES_THERE :
+			    list.count > OWN ? LIBRARIES_CHANGE : LIBRARIES_NONE;
 	link_map_done(&list);
-	return there;
+	return libraries;
 }
 
 int session_start_to_libraries(struct target_view *view)
@@ -50,8 +56,34 @@ int session_start_to_libraries(struct target_view *view)
 		error = elf_image_lookup(&loader, "_dl_debug_state", &notify);
 	for (int i = 0; !error && i < MAX_STOPS; i++) {
 		error = run_to(view, notify.address);
-		if (!error && libraries_are_there(view, &auxv))
+		if (!error && libraries_of(view, &auxv) == LIBRARIES_THERE)
 			return 0;
 	}
 	return error ? error : -ENOEXEC;
+}
+
+int session_await_libraries(struct target_view *view)
+{
+	enum libraries libraries = LIBRARIES_UNKNOWN;
+	struct link_map_auxv auxv = { 0 };
+
+	link_map_parse_auxv(view->hello.auxv, view->hello.auxv_bytes, &auxv);
+	for (int ms = 0; auxv.base && ms < AWAIT_MS; ms += AWAIT_STEP_MS) {
+		int error;
+
+		libraries = libraries_of(view, &auxv);
+		if (libraries == LIBRARIES_THERE)
+			return 0;
+		error = keeper_link_poll(view->link, AWAIT_STEP_MS);
+		if (error)
+			return error;
+		if (view->link->target_gone)
+			return view->link->target_execed ? -ESTALE : -ESRCH;
+		if (view->link->stop_wanted)
+			return 0;
+		error = target_view_refresh(view);
+		if (error < 0)
+			return error;
+	}
+	return libraries == LIBRARIES_NONE ? -ETIME : 0;
 }

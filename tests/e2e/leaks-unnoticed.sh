@@ -89,9 +89,12 @@ no_child_stays "$VICTIM" "$peer"
 # A picture that somebody else kills is the end of the report, not of the target.
 victim held waiter --kind=none --ballast=160
 pristine_take "$VICTIM"
-picture_hold "$VICTIM"
-kill -KILL "$PICTURE"
-picture_release
+for _ in 1 2 3 4 5; do	# on a busy machine it may have been read before it was held
+	picture_hold "$VICTIM"
+	kill -KILL "$PICTURE"
+	picture_release
+	[ "$STATUS" -eq 0 ] || break
+done
 expect "$STATUS" 6 "exit status for a picture that was killed"
 no_findings
 no_child_stays "$VICTIM"
