@@ -3,8 +3,7 @@
  * cmd_diff.c - memattach diff OLD NEW: what is new, grew, shrank, is gone. Each is a recording, a
  * moment of one (FILE@120s) or a JSON document.
  *
- * Status 1 where definitely lost memory is new or more: a test can rely on it. Options may
- * stand behind the files, as people type them; the other commands stop at the first operand.
+ * Status 1 where definitely lost memory is new or more: a test can rely on it.
  */
 #include <errno.h>
 #include <string.h>
@@ -18,7 +17,6 @@
 
 struct request {
 	const char *path[DIFF_SIDES];
-	size_t paths;
 	bool json;
 	struct report_options options;
 };
@@ -33,28 +31,20 @@ static int usage(void)
 static int parse_request(int argc, char **argv, struct request *ret)
 {
 	struct cli_options options;
+	int status = options_parse_mixed(argc, argv, 0, &options);
 
-	/* Each round reads the options in front of one file. */
-	for (;;) {
-		int status = options_parse(argc, argv, &options);
-
-		if (status == SESSION_OK)
-			status = options_check_leaks(&options, false);
-		if (status != SESSION_OK)
-			return status;
-		ret->json |= options.session.json;
-		ret->options.color = options.session.color;
-		if (options.session.top)
-			ret->options.top = options.session.top;
-		if (!options.operands[0])
-			break;
-		if (ret->paths == DIFF_SIDES)
-			return usage();
-		ret->path[ret->paths++] = options.operands[0];
-		argc -= (int)(options.operands - argv);
-		argv = options.operands;
-	}
-	return ret->paths == DIFF_SIDES ? SESSION_OK : usage();
+	if (status == SESSION_OK)
+		status = options_check_leaks(&options, false);
+	if (status != SESSION_OK)
+		return status;
+	if (!options.operands[0] || !options.operands[1] || options.operands[2])
+		return usage();
+	ret->path[DIFF_OLD] = options.operands[0];
+	ret->path[DIFF_NEW] = options.operands[1];
+	ret->json = options.session.json;
+	ret->options.color = options.session.color;
+	ret->options.top = options.session.top;
+	return SESSION_OK;
 }
 
 /* A side that is a recording, and what is read of it. */
@@ -135,7 +125,7 @@ static int compare(struct diff *diff, const struct request *request)
 
 int cmd_diff(int argc, char **argv)
 {
-	struct request request = { .paths = 0 };
+	struct request request = { .json = false };
 	struct diff *diff;
 	int status = parse_request(argc, argv, &request);
 

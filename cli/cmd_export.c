@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cmd_export.c - memattach export FILE --to=FORMAT [-o OUT]: a recording for other tools.
+ * cmd_export.c - memattach export FILE[@MOMENT] --to=FORMAT [-o OUT]: a recording, or what it knew
+ * at a moment, for other tools.
  *
- * OUT appears when it is whole: it is written under another name beside it first. Options may
- * stand behind the file, as people type them.
+ * OUT appears when it is whole: it is written under another name beside it first.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 
 #include "cli/commands.h"
+#include "cli/open_recording.h"
 #include "cli/options.h"
 #include "src/base/log.h"
 #include "src/export/compress.h"
@@ -34,7 +35,8 @@ struct output {
 
 static int usage(void)
 {
-	log_error("usage: memattach export FILE --to=FORMAT [-o OUT]; --to=help lists the formats");
+	log_error("usage: memattach export FILE[@MOMENT] --to=FORMAT [-o OUT]; --to=help lists "
+		  "the formats");
 	return SESSION_USAGE;
 }
 
@@ -62,19 +64,12 @@ static int choose_format(struct request *request, const char *name)
 	return SESSION_OK;
 }
 
-static int take_operand(struct request *request, const char *operand)
-{
-	if (request->path)
-		return usage();
-	request->path = operand;
-	return SESSION_OK;
-}
-
 /* Blocks only, unless mappings are asked for: with both, an allocator's memory counts twice. */
 static void take_options(struct request *request)
 {
 	const struct cli_options *options = &request->options;
 
+	request->path = options->operands[0];
 	request->output = options->session.output;
 	request->filter = options->session.view_options.filter;
 	request->filter.depth = options->session.view_options.depth;
@@ -86,24 +81,14 @@ static void take_options(struct request *request)
 static int parse_request(int argc, char **argv, struct request *ret)
 {
 	struct cli_options *options = &ret->options;
-	int status = options_parse(argc, argv, options);
+	int status = options_parse_mixed(argc, argv, CLI_OWN_TO, options);
 
-	/* Each round reads the options behind one operand. */
-	while (status == SESSION_OK && options->operands[0]) {
-		char **rest = options->operands;
-
-		status = take_operand(ret, rest[0]);
-		if (status == SESSION_OK)
-			status = options_parse_more(argc - (int)(rest - argv), rest, options);
-		argc -= (int)(rest - argv);
-		argv = rest;
-	}
 	if (status == SESSION_OK)
 		status = options_check_leaks(options, false);
 	ret->list = options->export_to && strcmp(options->export_to, "help") == 0;
 	if (status != SESSION_OK || ret->list)
 		return status;
-	if (!ret->path || !options->export_to)
+	if (!options->export_to || !options->operands[0] || options->operands[1])
 		return usage();
 	take_options(ret);
 	return choose_format(ret, options->export_to);
@@ -242,15 +227,6 @@ static int output_close(const struct request *request, struct output *output, bo
 
 /* --- what is written ----------------------------------------------------------------- */
 
-static int explain(const char *path, int error)
-{
-	char text[512];
-
-	recording_explain(path, error, text, sizeof(text));
-	log_error("%s", text);
-	return SESSION_USAGE;
-}
-
 /* 0 or -errno. */
 static int write_export(FILE *out, const struct request *request,
 			const struct recording_content *content)
@@ -260,7 +236,7 @@ static int write_export(FILE *out, const struct request *request,
 		.leaks = content->leaks,
 	};
 	struct export_input input = {
-		.path = request->path, .content = content, .metric = request->metric,
+		.content = content, .metric = request->metric,
 	};
 	struct view_sites *sites;
 	int err = view_sites_new(&report, &request->filter, &sites);
@@ -285,7 +261,7 @@ static int export_content(const struct request *request, const struct recording_
 	if (status != SESSION_OK)
 		return status;
 	if (err == -EBADMSG)
-		return explain(request->path, err);
+		return open_recording_failed(request->path, err);
 	err = err ? err : close_err;
 	if (err < 0)
 		log_error("can't write %s: %s", request->output ? request->output : "the export",
@@ -293,18 +269,32 @@ static int export_content(const struct request *request, const struct recording_
 	return err < 0 ? SESSION_FAILED : SESSION_OK;
 }
 
+/* What a recording, or its moment, does not know would be drawn as nothing. */
+static int check_figure(const struct request *request, const struct recording_content *content)
+{
+	const char *missing = view_metric_missing(content->snapshot, request->metric);
+
+	if (!missing)
+		return SESSION_OK;
+	log_error("%s: --by=%s can't be exported: %s", request->path,
+		  view_metric_name(request->metric), missing);
+	return SESSION_USAGE;
+}
+
 int cmd_export(int argc, char **argv)
 {
 	struct request request = { .path = NULL };
 	struct recording_content content;
-	int status = parse_request(argc, argv, &request), error;
+	int status = parse_request(argc, argv, &request);
 
 	if (status != SESSION_OK || request.list)
 		return status == SESSION_OK ? list_formats() : status;
-	error = recording_read(request.path, &content);
-	if (error)
-		return explain(request.path, error);
-	status = export_content(&request, &content);
+	status = open_recording(request.path, &content);
+	if (status != SESSION_OK)
+		return status;
+	status = check_figure(&request, &content);
+	if (status == SESSION_OK)
+		status = export_content(&request, &content);
 	recording_content_done(&content);
 	return status;
 }

@@ -3,7 +3,7 @@
  * cmd_report.c - memattach report FILE [VIEW]: prints a recording again, or one view of it.
  *
  * The view leaks says what was lost, where memory was searched; else, what looks like a leak by the
- * lifetimes in the recording. Options may stand behind the file, as people type them.
+ * lifetimes in the recording.
  */
 #include <errno.h>
 #include <string.h>
@@ -27,43 +27,34 @@ static int usage(void)
 	return SESSION_USAGE;
 }
 
-/* The file, then the view. */
-static int take_operand(struct request *request, const char *operand)
+static int take_view(struct request *request, const char *name)
 {
-	if (!request->path) {
-		request->path = operand;
-		return SESSION_OK;
-	}
-	if (request->leaks || request->options.session.view)
-		return usage();	/* one is enough */
-	request->leaks = strcmp(operand, "leaks") == 0;
-	request->options.session.view = view_find(operand);
+	if (request->options.session.view || request->options.session.leaks_alone)
+		return usage();	/* --view has named one */
+	request->leaks = strcmp(name, "leaks") == 0;
+	request->options.session.view = view_find(name);
 	if (request->leaks || request->options.session.view)
 		return SESSION_OK;
-	log_error("there is no view '%s'; there are %s, leaks", operand, options_view_names());
+	log_error("there is no view '%s'; there are %s, leaks", name, options_view_names());
 	return SESSION_USAGE;
 }
 
 static int parse_request(int argc, char **argv, struct request *ret)
 {
 	struct cli_options *options = &ret->options;
-	int status = options_parse(argc, argv, options);
+	int status = options_parse_mixed(argc, argv, 0, options);
+	char **operand = options->operands;
 
-	/* Each round reads the options behind one operand. */
-	while (status == SESSION_OK && options->operands[0]) {
-		char **rest = options->operands;
-
-		status = take_operand(ret, rest[0]);
-		if (status == SESSION_OK)
-			status = options_parse_more(argc - (int)(rest - argv), rest, options);
-		argc -= (int)(rest - argv);
-		argv = rest;
-	}
 	if (status == SESSION_OK)
 		status = options_check_leaks(options, false);
-	ret->leaks |= options->session.leaks && !options->session.view;
-	if (status == SESSION_OK && !ret->path)
+	if (status != SESSION_OK)
+		return status;
+	if (!operand[0] || (operand[1] && operand[2]))
 		return usage();
+	ret->path = operand[0];
+	if (operand[1])
+		status = take_view(ret, operand[1]);
+	ret->leaks |= options->session.leaks && !options->session.view;
 	return status == SESSION_OK ? options_check_view(options) : status;
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cli/commands.h"
+#include "cli/open_recording.h"
 #include "cli/options.h"
 #include "src/base/log.h"
 #include "src/recording/symbolize.h"
@@ -19,55 +20,27 @@ static int usage(void)
 	return SESSION_USAGE;
 }
 
-struct request {
-	const char *path;
-	const char *folder[CLI_MAX_SEARCH];
-	size_t folders;
-};
-
-static int parse_request(int argc, char **argv, struct request *ret)
+static int parse_request(int argc, char **argv, struct cli_options *ret)
 {
-	struct cli_options options;
+	int status = options_parse_mixed(argc, argv, CLI_OWN_SEARCH, ret);
 
-	/* Each round reads the options in front of one operand. */
-	for (;;) {
-		int status = options_parse(argc, argv, &options);
-
-		if (status == SESSION_OK)
-			status = options_check_leaks(&options, false);
-		if (status != SESSION_OK)
-			return status;
-		for (size_t i = 0; i < options.searches; i++) {
-			if (ret->folders == CLI_MAX_SEARCH)
-				return usage();
-			ret->folder[ret->folders++] = options.search[i];
-		}
-		if (!options.operands[0])
-			break;
-		if (ret->path)
-			return usage();
-		ret->path = options.operands[0];
-		argc -= (int)(options.operands - argv);
-		argv = options.operands;
-	}
-	return ret->path ? SESSION_OK : usage();
+	if (status == SESSION_OK)
+		status = options_check_leaks(ret, false);
+	if (status != SESSION_OK)
+		return status;
+	return ret->operands[0] && !ret->operands[1] ? SESSION_OK : usage();
 }
 
 static int failed(const char *path, int error)
 {
-	char text[512];
-
 	if (error == -EBUSY)
 		log_error("%s is being written; symbolize it when its session has ended", path);
 	else if (error == -ESTALE)
 		log_error("%s was replaced meanwhile; try again", path);
 	else if (error == -EROFS || error == -EACCES || error == -EPERM || error == -ENOSPC)
 		log_error("can't write %s: %s; it is as it was", path, strerror(-error));
-	else {
-		recording_explain(path, error, text, sizeof(text));
-		log_error("%s", text);
-		return SESSION_USAGE;
-	}
+	else
+		return open_recording_failed(path, error);
 	return SESSION_FAILED;
 }
 
@@ -110,16 +83,16 @@ static void put_result(const struct symbolized *symbolized)
 
 int cmd_symbolize(int argc, char **argv)
 {
-	struct request request = { .path = NULL };
+	struct cli_options options;
 	struct symbolized symbolized;
-	int status = parse_request(argc, argv, &request), error;
+	int status = parse_request(argc, argv, &options), error;
 
 	if (status != SESSION_OK)
 		return status;
-	error = recording_symbolize_file(request.path, request.folder, request.folders,
+	error = recording_symbolize_file(options.operands[0], options.search, options.searches,
 					 &symbolized);
 	if (error)
-		status = failed(request.path, error);
+		status = failed(options.operands[0], error);
 	else
 		put_result(&symbolized);
 	symbolized_done(&symbolized);

@@ -29,7 +29,7 @@ static const char help_text[] =
 	"                            (--view=VIEW: the same straight from -p)\n"
 	"memattach diff OLD NEW      what is new, grew, shrank, is gone [--json] [--top N];\n"
 	"                            recordings, moments of them (FILE@120s), JSON documents\n"
-	"memattach export FILE --to=FORMAT [-o OUT]   a recording for pprof, heaptrack, ms_print,\n"
+	"memattach export FILE[@120s] --to=FORMAT [-o OUT]   for pprof, heaptrack, ms_print,\n"
 	"                            flame graphs, ...; --to=help lists the formats\n"
 	"memattach symbolize FILE [--search=FOLDER]...   find names that a recording lacks\n"
 	"memattach --version | --help\n"

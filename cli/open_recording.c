@@ -24,16 +24,21 @@ static void warn(const char *name, const struct recording_content *content)
 		    human_seconds(session->duration).text);
 }
 
-int open_recording(const char *name, struct recording_content *ret)
+int open_recording_failed(const char *name, int error)
 {
 	char text[512];
-	int error = recording_read_at(name, ret);
 
-	if (!error) {
-		warn(name, ret);
-		return SESSION_OK;
-	}
 	recording_explain(name, error, text, sizeof(text));
 	log_error("%s", text);
 	return SESSION_USAGE;
+}
+
+int open_recording(const char *name, struct recording_content *ret)
+{
+	int error = recording_read_at(name, ret);
+
+	if (error)
+		return open_recording_failed(name, error);
+	warn(name, ret);
+	return SESSION_OK;
 }

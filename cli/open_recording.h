@@ -10,5 +10,9 @@
  * has no end. SESSION_OK, to be ended by recording_content_done; SESSION_USAGE.
  */
 int open_recording(const char *name, struct recording_content *ret) _must_check_;
+/* That line for an error of reading a recording: SESSION_USAGE. */
+int open_recording_failed(const char *name, int error);
+/* That line for an error of recording_read and the like: SESSION_USAGE. */
+int open_recording_failed(const char *name, int error);
 
 #endif

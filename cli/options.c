@@ -463,23 +463,29 @@ static int check_trace(const struct cli_options *options)
 	return SESSION_USAGE;
 }
 
-static int parse(int argc, char **argv, struct cli_options *ret)
+/* What another command's user may have meant is not dropped in silence. */
+static int check_own(const struct cli_options *options)
 {
-	ret->session.interval = 1;
-	ret->session.duration = -1;
-	ret->session.track = ALLOCATOR_TRACK_ALL;
-	ret->session.roots = ROOT_ALL;
-	return options_parse_more(argc, argv, ret);
+	if (options->export_to && !(options->own & CLI_OWN_TO))
+		log_error("--to chooses a format: it goes with `memattach export FILE`");
+	else if (options->searches && !(options->own & CLI_OWN_SEARCH))
+		log_error("--search names folders with debug files: it goes with "
+			  "`memattach symbolize FILE`");
+	else
+		return SESSION_OK;
+	return SESSION_USAGE;
 }
 
-int options_parse_more(int argc, char **argv, struct cli_options *ret)
+static int take_options(int argc, char **argv, struct cli_options *ret)
 {
+	/* +: up to the first operand; else getopt_long puts operands last */
+	const char *letters = ret->mixed ? ":p:d:o:" : "+:p:d:o:";
 	int option, status = SESSION_OK;
 
-	optind = 1;
+	optind = 0;	/* also how it is to order them */
 	opterr = 0;
 	while (status == SESSION_OK &&
-	       (option = getopt_long(argc, argv, "+:p:d:o:", long_options, NULL)) != -1) {
+	       (option = getopt_long(argc, argv, letters, long_options, NULL)) != -1) {
 		if (option == '?' || option == ':') {
 			log_error("%s: %s; see `memattach --help`", argv[optind - 1],
 				  option == ':' ? "needs a value" : "no such option");
@@ -489,6 +495,20 @@ int options_parse_more(int argc, char **argv, struct cli_options *ret)
 		status = optarg ? set_value(ret, option, optarg) : set_flag(ret, option);
 	}
 	ret->operands = argv + optind;
+	return status;
+}
+
+static int parse(int argc, char **argv, struct cli_options *ret)
+{
+	int status;
+
+	ret->session.interval = 1;
+	ret->session.duration = -1;
+	ret->session.track = ALLOCATOR_TRACK_ALL;
+	ret->session.roots = ROOT_ALL;
+	status = take_options(argc, argv, ret);
+	if (status == SESSION_OK)
+		status = check_own(ret);
 	if (status == SESSION_OK && ret->session.free_stacks &&
 	    ret->session.mode != SNAPSHOT_EXACT) {
 		log_error("--frees=stacks keeps the stack of every free: it goes with --exact");
@@ -508,6 +528,14 @@ int options_parse_more(int argc, char **argv, struct cli_options *ret)
 int options_parse(int argc, char **argv, struct cli_options *ret)
 {
 	memset(ret, 0, sizeof(*ret));
+	return parse(argc, argv, ret);
+}
+
+int options_parse_mixed(int argc, char **argv, unsigned int own, struct cli_options *ret)
+{
+	memset(ret, 0, sizeof(*ret));
+	ret->mixed = true;
+	ret->own = own;
 	return parse(argc, argv, ret);
 }
 

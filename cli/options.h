@@ -8,8 +8,13 @@
 #include "src/session/session.h"
 
 #define CLI_MAX_SEARCH 16u
+/* Options that one command has, and that are refused for all others. */
+#define CLI_OWN_TO	1u	/* --to: export */
+#define CLI_OWN_SEARCH	2u	/* --search: symbolize */
 
 struct cli_options {
+	bool mixed;		/* options may stand behind operands */
+	unsigned int own;	/* CLI_OWN_... of this command */
 	struct session_options session;
 	const char *search[CLI_MAX_SEARCH];	/* --search */
 	size_t searches;
@@ -30,8 +35,12 @@ int options_parse(int argc, char **argv, struct cli_options *ret) _must_check_;
 /* The same for `memattach trace`: a log of calls, exact. */
 int options_parse_trace(int argc, char **argv, struct cli_options *ret) _must_check_;
 
-/* The same for what stands behind the first operand: what was parsed before stays. */
-int options_parse_more(int argc, char **argv, struct cli_options *options) _must_check_;
+/*
+ * The same for a command about files: options may stand behind its operands, as people type them,
+ * and ret->operands has all of those. argv is sorted for it. own: its CLI_OWN_... options.
+ */
+int options_parse_mixed(int argc, char **argv, unsigned int own, struct cli_options *ret)
+	_must_check_;
 
 /* A whole number with an optional suffix K, M or G (powers of 1024). 0, -EINVAL, -ERANGE. */
 int options_read_size(const char *text, uint64_t *ret) _must_check_;

@@ -13,6 +13,7 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "src/base/array.h"
 #include "src/base/procmaps.h"
 
 #define ARENA_BYTES (64ull << 20) /* HEAP_MAX_SIZE of glibc on 64 bits, and its alignment */
@@ -106,17 +107,7 @@ static bool same_mapping(const struct pristine_map *a, const struct pristine_map
 /* The first mapping of p that ends behind address. */
 static size_t lower_bound(const struct pristine *p, uint64_t address)
 {
-	size_t low = 0, high = p->map_count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (p->map[middle].end <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return ARRAY_BISECT(p->map_count, i, p->map[i].end <= address);
 }
 
 /* The same mapping in p, or NULL. */

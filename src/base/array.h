@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* array.h - arrays that grow by doubling. */
+/* array.h - arrays that grow by doubling, and those that are sorted. */
 #ifndef MEMATTACH_BASE_ARRAY_H
 #define MEMATTACH_BASE_ARRAY_H
 
@@ -21,5 +21,23 @@ static inline void *array_room(void *array, size_t size, size_t count, size_t *r
 		*room = more;
 	return grown;
 }
+
+/*
+ * The first index below count for which before is false, or count. pre: before is false for all
+ * that come after one for which it is. i: the index's name in before.
+ */
+#define ARRAY_BISECT(count, i, before) ({ \
+	size_t low_ = 0, high_ = (count); \
+	\
+	while (low_ < high_) { \
+		size_t i = low_ + (high_ - low_) / 2; \
+		\
+		if (before) \
+			low_ = i + 1; \
+		else \
+			high_ = i; \
+	} \
+	low_; \
+})
 
 #endif

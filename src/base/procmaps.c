@@ -19,6 +19,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "src/base/array.h"
+
 #define PROCMAPS_FIRST_BYTES (64u << 10)
 #define PROCMAPS_MAX_BYTES   (256u << 20)
 #define PAGE_BYTES           4096u
@@ -275,16 +277,8 @@ void procmaps_done(struct procmaps *maps)
 
 const struct procmap *procmaps_find(const struct procmaps *maps, uint64_t address)
 {
-	size_t low = 0, high = maps->count;
+	size_t low = ARRAY_BISECT(maps->count, i, maps->map[i].end <= address);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (maps->map[middle].end <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	if (low == maps->count || maps->map[low].start > address)
 		return NULL;
 	return &maps->map[low];

@@ -10,8 +10,7 @@
 #include "src/view/view_sites.h"
 
 struct export_input {
-	const char *path;		/* of the recording */
-	const struct recording_content *content;
+	const struct recording_content *content;	/* of a recording, or of a moment of it */
 	const struct view_sites *sites;	/* those that are exported */
 	enum view_metric metric;	/* for formats with one figure a stack */
 };

@@ -65,7 +65,7 @@ int export_levels_init(struct export_levels *levels, const struct export_input *
 	int err;
 
 	*levels = (struct export_levels){ .input = input };
-	err = recording_levels_read(input->path, snapshot, &levels->moments);
+	err = recording_levels_read(input->content, &levels->moments);
 	levels->of_site = calloc(snapshot->site_count + 1, sizeof(*levels->of_site));
 	levels->level = calloc(input->sites->count + 1, sizeof(*levels->level));
 	if (err == 0)

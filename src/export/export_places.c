@@ -205,7 +205,7 @@ int export_places_init(struct export_places *places, const struct export_input *
 	places->of_frame = calloc((size_t)input->sites->frame_count + 1, sizeof(uint32_t));
 	if (!places->of_frame)
 		return -ENOMEM;
-	err = recording_places_read(input->path, &recorded);
+	err = recording_places_read(input->content->path, &recorded);
 	if (err == 0)
 		err = collect(&placing, input);
 	if (err == 0)

@@ -276,8 +276,7 @@ static int page_init(struct page *page, FILE *out, const struct export_input *in
 	if (err == 0)
 		err = texts_collect(&page->texts, &page->functions);
 	if (err == 0)
-		err = recording_levels_read(input->path, input->content->snapshot,
-					     &page->moments);
+		err = recording_levels_read(input->content, &page->moments);
 	return err;
 }
 

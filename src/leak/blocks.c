@@ -15,6 +15,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "src/base/array.h"
 #include "src/leak/mark_cliques.h"
 
 #define HIGHEST_ADDRESS	(1ull << 47)
@@ -197,17 +198,7 @@ static int grow_segments(struct blocks *map)
 /* How many segments, by address, end at or below address. */
 static size_t segments_below(const struct blocks *map, uint64_t address)
 {
-	size_t low = 0, high = map->segment_count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (map->segment[map->sorted[middle]].high > address)
-			high = middle;
-		else
-			low = middle + 1;
-	}
-	return low;
+	return ARRAY_BISECT(map->segment_count, i, map->segment[map->sorted[i]].high <= address);
 }
 
 int blocks_add_segment(struct blocks *blocks, uint64_t low, uint64_t high, unsigned int granule)

@@ -11,6 +11,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "src/base/array.h"
+
 #define MAX_SYMBOLS	(4u << 20)
 #define MAX_OUTER	8u	/* how many starts to look back for one that holds the address */
 
@@ -99,16 +101,8 @@ const struct data_symbol *data_symbols_find(const struct data_symbols *symbols, 
 					    bool thread_local)
 {
 	const struct list *list = &symbols->list[thread_local];
-	size_t low = 0, high = list->count;
+	size_t low = ARRAY_BISECT(list->count, i, list->symbol[i].address <= address);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (list->symbol[middle].address <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	for (size_t looked = 0; low > 0 && looked < MAX_OUTER; looked++) {
 		const struct data_symbol *symbol = &list->symbol[--low];
 

@@ -11,6 +11,8 @@
 
 #include <errno.h>
 
+#include "src/base/array.h"
+
 #define LARGEST_FAST	0xb0u
 #define SPARE_LINKS	(4u << 20)
 
@@ -152,17 +154,7 @@ int glibc_cached_sort(struct glibc *glibc)
 
 size_t glibc_cached_from(const struct glibc *glibc, uint64_t address)
 {
-	size_t low = 0, high = glibc->cached_count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (glibc->cached[middle] >= address)
-			high = middle;
-		else
-			low = middle + 1;
-	}
-	return low;
+	return ARRAY_BISECT(glibc->cached_count, i, glibc->cached[i] < address);
 }
 
 bool glibc_is_cached(const struct glibc *glibc, uint64_t chunk)

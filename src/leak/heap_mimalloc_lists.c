@@ -13,6 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/base/array.h"
+
 /* struct mi_heap_s, behind its queues */
 enum {
 	HEAP_DELAYED = 0, HEAP_THREAD = 1, HEAP_KEYS = 4, HEAP_WORDS = 6,
@@ -245,17 +247,7 @@ static int sort_delayed(struct mimalloc *mimalloc)
 
 size_t mimalloc_delayed_from(const struct mimalloc *mimalloc, uint64_t address)
 {
-	size_t low = 0, high = mimalloc->delayed_count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (mimalloc->delayed[middle] < address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return ARRAY_BISECT(mimalloc->delayed_count, i, mimalloc->delayed[i] < address);
 }
 
 int mimalloc_read_lists(struct mimalloc *mimalloc)

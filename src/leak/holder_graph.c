@@ -19,6 +19,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "src/base/array.h"
 #include "src/leak/graph_filter.h"
 
 #define CHUNK		(1u << 20)
@@ -258,17 +259,7 @@ static void scan_mapped(struct scan *scan, uint64_t low, uint64_t high, bool hea
 /* The first mapping that ends above address. */
 static size_t first_map(const struct procmaps *maps, uint64_t address)
 {
-	size_t low = 0, high = maps->count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (maps->map[middle].end > address)
-			high = middle;
-		else
-			low = middle + 1;
-	}
-	return low;
+	return ARRAY_BISECT(maps->count, i, maps->map[i].end <= address);
 }
 
 /* What of [low, high) the picture has and may be read. */

@@ -13,6 +13,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "src/base/array.h"
+
 #define SIGNPOST_BYTES	128u	/* from one signpost to the next, at least */
 #define NUMBER_BYTES	10u	/* of an encoded number, at most */
 
@@ -102,16 +104,8 @@ static int put_signpost(struct cliques *cliques)
 /* The last signpost from which leader can be reached; NULL: it is before all. */
 static const struct signpost *signpost_for(const struct cliques *cliques, uint64_t leader)
 {
-	size_t low = 0, high = cliques->signpost_count;
+	size_t low = ARRAY_BISECT(cliques->signpost_count, i, cliques->signpost[i].before < leader);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (cliques->signpost[middle].before < leader)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	return low ? &cliques->signpost[low - 1] : NULL;
 }
 

@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/base/array.h"
 #include "src/leak/block_map.h"
 
 #define NO_HEAP	UINT8_MAX
@@ -138,16 +139,8 @@ bool older_set_entry(struct older *older, uint16_t entry, const char *allocator)
 
 static const struct older_segment *segment_at(const struct older *older, uint64_t address)
 {
-	size_t low = 0, high = older->segment_count;
+	size_t low = ARRAY_BISECT(older->segment_count, i, older->segment[i].high <= address);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (older->segment[middle].high > address)
-			high = middle;
-		else
-			low = middle + 1;
-	}
 	if (low == older->segment_count || older->segment[low].low > address)
 		return NULL;
 	return &older->segment[low];

@@ -7,6 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "src/base/array.h"
+
 static int read_exactly(void *context, uint64_t address, void *buffer, size_t bytes)
 {
 	return picture_read(context, address, buffer, bytes);
@@ -57,16 +59,8 @@ void picture_done(struct picture *picture)
 static bool is_copied(const struct picture *picture, const struct procmap *map)
 {
 	const struct procmap *in = picture->maps.map;
-	size_t low = 0, high = picture->maps.count;
+	size_t low = ARRAY_BISECT(picture->maps.count, i, in[i].end <= map->start);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (in[middle].end > map->start)
-			high = middle;
-		else
-			low = middle + 1;
-	}
 	return low < picture->maps.count && in[low].start < map->end;
 }
 

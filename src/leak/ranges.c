@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "src/base/array.h"
+
 int ranges_add(struct ranges *ranges, uint64_t low, uint64_t high)
 {
 	size_t room = ranges->room ? ranges->room * 2 : 32;
@@ -52,17 +54,7 @@ void ranges_normalize(struct ranges *ranges)
 /* The first range that ends above address; count if there is none. */
 static size_t first_above(const struct ranges *ranges, uint64_t address)
 {
-	size_t low = 0, high = ranges->count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (ranges->range[middle].high > address)
-			high = middle;
-		else
-			low = middle + 1;
-	}
-	return low;
+	return ARRAY_BISECT(ranges->count, i, ranges->range[i].high <= address);
 }
 
 const struct range *ranges_at_or_above(const struct ranges *ranges, uint64_t address)

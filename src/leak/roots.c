@@ -17,6 +17,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "src/base/array.h"
 #include "src/leak/roots_threads.h"
 
 struct collector {
@@ -115,16 +116,8 @@ static bool is_global(const struct procmap *map)
 /* The first mapping that ends above address; claims may begin in unmapped memory. */
 static const struct procmap *first_above(const struct procmaps *maps, uint64_t address)
 {
-	size_t low = 0, high = maps->count;
+	size_t low = ARRAY_BISECT(maps->count, i, maps->map[i].end <= address);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (maps->map[middle].end > address)
-			high = middle;
-		else
-			low = middle + 1;
-	}
 	return maps->map + low;
 }
 

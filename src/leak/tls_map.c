@@ -17,6 +17,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "src/base/array.h"
 #include "src/leak/thread_data.h"
 
 #define MAX_DISTANCE	(64u << 20)
@@ -267,15 +268,7 @@ void tls_map_free(struct tls_map *map)
 
 const struct tls_block *tls_map_find(const struct tls_map *map, uint64_t address)
 {
-	size_t low = 0, high = map->count;
+	size_t low = ARRAY_BISECT(map->count, i, map->block[i].low <= address);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (map->block[middle].low <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	return low > 0 && address < map->block[low - 1].high ? &map->block[low - 1] : NULL;
 }

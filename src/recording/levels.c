@@ -12,6 +12,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "src/base/array.h"
 #include "src/base/hashmap.h"
 #include "src/recording/db.h"
 
@@ -29,8 +30,9 @@ static void *grow(void *array, size_t count, size_t size)
 	return reallocarray(array, count ? count * 2 : 1, size);
 }
 
-static int read_moment(struct reading *r, struct row *row)
+static int read_moment(void *context, struct row *row)
 {
+	struct reading *r = context;
 	struct recording_levels_at *moment = grow(r->to->moment, r->to->count, sizeof(*moment));
 	uint64_t id = row_uint(row);
 	double time = row_real(row);
@@ -49,8 +51,9 @@ static int read_moment(struct reading *r, struct row *row)
 }
 
 /* Rows come by snapshot, those of one are neighbours. */
-static int read_change(struct reading *r, struct row *row)
+static int read_change(void *context, struct row *row)
 {
+	struct reading *r = context;
 	struct recording_change *change = grow(r->to->change, r->to->change_count, sizeof(*change));
 	uint64_t snapshot = row_uint(row), site = row_uint(row), at, index;
 	struct recording_levels_at *moment;
@@ -73,22 +76,6 @@ static int read_change(struct reading *r, struct row *row)
 	return 0;
 }
 
-static int query(sqlite3 *db, const char *sql, struct reading *r,
-		 int (*each)(struct reading *r, struct row *row))
-{
-	_cleanup_(recording_db_done) sqlite3_stmt *statement = NULL;
-	int err = 0, result = sqlite3_prepare_v2(db, sql, -1, &statement, NULL);
-
-	while (err == 0 && (result == SQLITE_OK || result == SQLITE_ROW)) {
-		result = sqlite3_step(statement);
-		if (result == SQLITE_ROW)
-			err = each(r, &(struct row){ .statement = statement });
-		else
-			break;
-	}
-	return err < 0 ? err : recording_db_errno(db, result);
-}
-
 static int index_sites(const struct snapshot *snapshot, struct hashmap *by_site)
 {
 	int err = 0;
@@ -103,25 +90,26 @@ static void close_db(sqlite3 **db)
 	sqlite3_close(*db);
 }
 
-int recording_levels_read(const char *path, const struct snapshot *snapshot,
-			   struct recording_levels *ret)
+int recording_levels_read(const struct recording_content *content, struct recording_levels *ret)
 {
 	_cleanup_(close_db) sqlite3 *db = NULL;
 	struct reading r = { .to = ret };
-	int err = recording_db_open(path, &db);
+	int err = recording_db_open(content->path, &db);
 
 	*ret = (struct recording_levels){ 0 };
 	if (err == 0)
-		err = index_sites(snapshot, &r.by_site);
+		err = index_sites(content->snapshot, &r.by_site);
 	if (err == 0)
-		err = query(db, "SELECT id, time, live_bytes, overhead_bytes, peak_live_bytes "
-				"FROM snapshots ORDER BY id", &r, read_moment);
+		err = recording_db_query(db, "SELECT id, time, live_bytes, overhead_bytes, "
+			"peak_live_bytes FROM snapshots WHERE id <= ?1 ORDER BY id",
+			content->snapshot_id, read_moment, &r);
 	if (err == 0)
 		err = recording_db_has_table(db, "snapshot_sites");
 	if (err > 0)
-		err = query(db, "SELECT snapshot, site, live_count, live_bytes, alloc_count, "
-				"alloc_bytes, free_count FROM snapshot_sites "
-				"ORDER BY snapshot, site", &r, read_change);
+		err = recording_db_query(db, "SELECT snapshot, site, live_count, live_bytes, "
+			"alloc_count, alloc_bytes, free_count FROM snapshot_sites "
+			"WHERE snapshot <= ?1 ORDER BY snapshot, site", content->snapshot_id,
+			read_change, &r);
 	hashmap_done(&r.by_site);
 	hashmap_done(&r.by_id);
 	return err;
@@ -188,18 +176,10 @@ int recording_places_read(const char *path, struct recording_places *ret)
 const struct recording_place *recording_places_find(const struct recording_places *places,
 						    const char *path, const char *build_id)
 {
-	size_t low = 0, high = places->count;
+	size_t low = ARRAY_BISECT(places->count, i,
+				  (strcmp(places->place[i].path, path) ?:
+				   strcmp(places->place[i].build_id, build_id)) < 0);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		const struct recording_place *place = &places->place[middle];
-		int order = strcmp(place->path, path) ?: strcmp(place->build_id, build_id);
-
-		if (order < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	if (low == places->count || strcmp(places->place[low].path, path) != 0 ||
 	    strcmp(places->place[low].build_id, build_id) != 0)
 		return NULL;

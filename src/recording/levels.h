@@ -6,7 +6,7 @@
 #ifndef MEMATTACH_RECORDING_LEVELS_H
 #define MEMATTACH_RECORDING_LEVELS_H
 
-#include "src/live/snapshot.h"
+#include "src/recording/recording.h"
 
 /* The totals of one snapshot; sizes in bytes. */
 struct recording_levels_at {
@@ -16,7 +16,7 @@ struct recording_levels_at {
 };
 /* From this moment on a site stands so. Levels, not differences. */
 struct recording_change {
-	uint32_t site;			/* index in snapshot->site */
+	uint32_t site;			/* index in content->snapshot->site */
 	uint64_t live_count, live_bytes, alloc_count, alloc_bytes, free_count;
 };
 struct recording_levels {
@@ -26,11 +26,11 @@ struct recording_levels {
 	struct recording_change *change;
 };
 /*
- * Of the recording that snapshot was read from. Rows of sites or snapshots that are not there
- * are left out. 0, -EBADMSG, -ENOMEM, -errno. recording_levels_done in any case.
+ * Of the recording that content was read from, up to content's snapshot. Rows of sites or snapshots
+ * that are not there are left out. 0, -EBADMSG, -ENOMEM, -errno. recording_levels_done in any case.
  */
-int recording_levels_read(const char *path, const struct snapshot *snapshot,
-			   struct recording_levels *ret) _must_check_;
+int recording_levels_read(const struct recording_content *content, struct recording_levels *ret)
+	_must_check_;
 void recording_levels_done(struct recording_levels *moments);
 
 /* A module as it was mapped: an address in the file plus bias is one in memory. */

@@ -355,7 +355,9 @@ static int read_moment(const char *path, const struct recording_moment *moment,
 	int err = recording_db_open(path, &db);
 
 	content.own = calloc(1, sizeof(*content.own));
-	if (!content.own || snapshot_new(&content.snapshot) < 0 || stacks_new(&content.stacks) < 0)
+	content.path = strdup(path);
+	if (!content.path || !content.own || snapshot_new(&content.snapshot) < 0 ||
+	    stacks_new(&content.stacks) < 0)
 		return -ENOMEM;
 	if (err == 0)
 		err = recording_db_check(db);
@@ -368,6 +370,7 @@ static int read_moment(const char *path, const struct recording_moment *moment,
 				  recording_moment_apply(db, &at, content.snapshot);
 	if (err < 0)
 		return err;
+	content.snapshot_id = at.snapshot;
 	content.names = (struct report_names){ recording_names_frame, content.own };
 	*ret = content;
 	content = (struct recording_content){ 0 };
@@ -390,6 +393,7 @@ int recording_read_at(const char *name, struct recording_content *ret)
 
 void recording_content_done(struct recording_content *content)
 {
+	free(content->path);
 	snapshot_free(content->snapshot);
 	stacks_free(content->stacks);
 	leak_report_free(content->leaks);

@@ -58,7 +58,9 @@ void recording_explain(const char *path, int error, char *to, size_t room);
 
 /* What a recording holds, ready for any report. */
 struct recording_content {
-	struct snapshot *snapshot;	/* the last one */
+	char *path;			/* of the file, without a moment */
+	uint64_t snapshot_id;		/* in its table snapshots; 0: before the first */
+	struct snapshot *snapshot;	/* the last one, or that of the moment */
 	struct stacks *stacks;
 	struct report_names names;
 	struct leak_report *leaks;	/* NULL: memory was not searched */

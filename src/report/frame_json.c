@@ -5,9 +5,8 @@
  */
 #include "src/report/frame_json.h"
 
-static void put_frame(struct emit *emit, const struct symbol_frame *frame)
+void frame_json_put_members(struct emit *emit, const struct symbol_frame *frame)
 {
-	emit_begin(emit, NULL, '{');
 	emit_text(emit, "function", frame->function);
 	emit_uint_if(emit, "function_offset", frame->function_offset, frame->function);
 	emit_text(emit, "file", frame->file);
@@ -17,7 +16,6 @@ static void put_frame(struct emit *emit, const struct symbol_frame *frame)
 	emit_text(emit, "build_id", frame->build_id[0] ? frame->build_id : NULL);
 	emit_uint(emit, "offset", frame->offset);
 	emit_bool(emit, "inlined", frame->inlined);
-	emit_end(emit, '}');
 }
 
 void frame_json_put(struct emit *emit, const struct report_names *names,
@@ -27,7 +25,10 @@ void frame_json_put(struct emit *emit, const struct report_names *names,
 		size_t parts = 0;
 		const struct symbol_frame *part = names->frame(names->context, &frame[i], &parts);
 
-		for (size_t inner = 0; inner < parts; inner++)
-			put_frame(emit, &part[inner]);
+		for (size_t inner = 0; inner < parts; inner++) {
+			emit_begin(emit, NULL, '{');
+			frame_json_put_members(emit, &part[inner]);
+			emit_end(emit, '}');
+		}
 	}
 }

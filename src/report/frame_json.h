@@ -10,4 +10,10 @@
 void frame_json_put(struct emit *emit, const struct report_names *names,
 		    const struct frame *frame, uint32_t count);
 
+/*
+ * The members of one such object, without begin and end of the object: function NULL unknown,
+ * file NULL, line and column 0.
+ */
+void frame_json_put_members(struct emit *emit, const struct symbol_frame *frame);
+
 #endif

@@ -46,16 +46,8 @@ void die_ranges_sort(struct die_ranges *ranges)
 
 const struct die_range *die_ranges_find(const struct die_ranges *ranges, uint64_t pc)
 {
-	size_t low = 0, high = ranges->count;
+	size_t low = ARRAY_BISECT(ranges->count, i, ranges->range[i].low <= pc);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (ranges->range[middle].low <= pc)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	for (unsigned int looked = 0; low > 0 && looked < MAX_OUTER; looked++)
 		if (pc < ranges->range[--low].high)
 			return &ranges->range[low];

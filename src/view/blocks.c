@@ -27,6 +27,8 @@ struct shown_blocks {
 
 const char *blocks_missing(const struct view_input *input)
 {
+	if (view_missing_of_moment(input))
+		return view_missing_of_moment(input);
 	return input->blocks ? NULL : "it holds no blocks: it has no end, or was made by an older "
 				      "memattach";
 }

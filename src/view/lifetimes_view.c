@@ -37,6 +37,8 @@ struct lived_list {
 
 const char *lifetimes_missing(const struct view_input *input)
 {
+	if (view_missing_of_moment(input))
+		return view_missing_of_moment(input);
 	return input->lives ? NULL : "it holds no lifetimes of blocks: made by an older memattach";
 }
 

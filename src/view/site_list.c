@@ -182,10 +182,7 @@ int filter_json(struct emit *emit, const struct view_input *input)
 
 const char *temporary_missing(const struct view_input *input)
 {
-	if (view_knows(input, VIEW_TEMPORARY))
-		return NULL;
-	return "which blocks were temporary is known only where every allocation was seen: use "
-	       "--exact";
+	return view_metric_missing(input->report.snapshot, VIEW_TEMPORARY);
 }
 
 int temporary_text(FILE *out, const struct view_input *input)
@@ -213,9 +210,7 @@ int temporary_json(struct emit *emit, const struct view_input *input)
 
 const char *peak_missing(const struct view_input *input)
 {
-	if (view_knows(input, VIEW_PEAK_BYTES))
-		return NULL;
-	return "what each site held at the peak was not recorded: made by an older memattach";
+	return view_metric_missing(input->report.snapshot, VIEW_PEAK_BYTES);
 }
 
 /* Of one kind: see above. */

@@ -25,7 +25,8 @@ static const struct view table[] = {
 	  hotspots_json },
 	{ "tree", "call tree, from main or --reverse", true, NULL, tree_text, tree_json },
 	{ "flame", "folded stacks for flame graphs", true, NULL, flame_text, flame_json },
-	{ "histogram", "calls by requested size", false, NULL, histogram_text, histogram_json },
+	{ "histogram", "calls by requested size", false, view_missing_of_moment, histogram_text,
+	  histogram_json },
 	{ "timeline", "allocations, frees, live bytes, RSS over time", false, NULL, timeline_text,
 	  timeline_json },
 	{ "temporary", "sites of blocks that were freed at once", true, temporary_missing,
@@ -62,8 +63,7 @@ const char *view_missing(const struct view *view, const struct view_input *input
 	if (!view->filtered && (f->site || f->module || f->size_low || f->size_high))
 		return "it is about all of the process: no --site, --module, --size";
 	if (input->options.metric_given && !view_knows(input, input->options.metric))
-		return input->options.metric == VIEW_TEMPORARY ? temporary_missing(input) :
-								 peak_missing(input);
+		return view_metric_missing(input->report.snapshot, input->options.metric);
 	return view->missing ? view->missing(input) : NULL;
 }
 

@@ -27,6 +27,19 @@ static const struct {
 			     site_temporary },
 };
 
+const char *view_metric_missing(const struct snapshot *snapshot, enum view_metric metric)
+{
+	if (metric == VIEW_TEMPORARY && !snapshot->every_alloc)
+		return "which blocks were temporary is known only where every allocation was "
+		       "seen: use --exact";
+	if (metric != VIEW_PEAK_BYTES || snapshot->site_peaks)
+		return NULL;
+	return snapshot->session.recorded_seconds > 0 ?
+		"what each site held at the peak is known of a recording's end: leave out the "
+		"moment, or take FILE@peak and what is live" :
+		"what each site held at the peak was not recorded: made by an older memattach";
+}
+
 const char *view_metric_name(enum view_metric metric)
 {
 	return table[metric].name;

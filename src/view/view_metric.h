@@ -19,6 +19,8 @@ enum view_metric {
 	VIEW_METRIC_COUNT
 };
 
+/* Why the snapshot has no such figure of its sites, a phrase for people; NULL: it has. */
+const char *view_metric_missing(const struct snapshot *snapshot, enum view_metric metric);
 /* As users type it. */
 const char *view_metric_name(enum view_metric metric);
 /* For people, to sort by: "live bytes", "calls"; and behind a figure: "live", "calls". */

@@ -11,6 +11,7 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "src/report/frame_json.h"
 #include "src/report/printable.h"
 #include "src/report/text_put.h"
 
@@ -124,13 +125,15 @@ int view_take(const struct view_input *input, bool cut, struct view_sites **ret)
 	return view_sites_new(&input->report, &filter, ret);
 }
 
+const char *view_missing_of_moment(const struct view_input *input)
+{
+	return input->report.snapshot->session.recorded_seconds > 0 ?
+		"it is known of a recording's end only: leave out the moment" : NULL;
+}
+
 bool view_knows(const struct view_input *input, enum view_metric metric)
 {
-	const struct snapshot *snapshot = input->report.snapshot;
-
-	if (metric == VIEW_TEMPORARY)
-		return snapshot->every_alloc;
-	return metric != VIEW_PEAK_BYTES || snapshot->site_peaks;
+	return !view_metric_missing(input->report.snapshot, metric);
 }
 
 void view_json_metrics(struct emit *emit, const struct view_input *input, const char *key,
@@ -149,15 +152,12 @@ void view_json_frame(struct emit *emit, const char *key, const struct view_frame
 {
 	emit_begin(emit, key, '{');
 	emit_text(emit, "title", frame->title);
-	emit_text(emit, "function", frame->function);
-	emit_uint_if(emit, "function_offset", frame->function_offset, frame->function);
-	emit_text(emit, "file", frame->file);
-	emit_uint_if(emit, "line", frame->line, frame->line);
-	emit_uint_if(emit, "column", frame->column, frame->column);
-	emit_text(emit, "module", frame->module);
-	emit_text(emit, "build_id", frame->build_id[0] ? frame->build_id : NULL);
-	emit_uint(emit, "offset", frame->offset);
-	emit_bool(emit, "inlined", frame->inlined);
+	frame_json_put_members(emit, &(struct symbol_frame){
+		.function = frame->function, .function_offset = frame->function_offset,
+		.file = frame->file, .line = frame->line, .column = frame->column,
+		.module = frame->module, .build_id = frame->build_id, .offset = frame->offset,
+		.inlined = frame->inlined,
+	});
 	emit_end(emit, '}');
 }
 

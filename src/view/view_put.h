@@ -34,6 +34,8 @@ void view_json_frame(struct emit *emit, const char *key, const struct view_frame
 /* definitions/site: figures and frames. */
 void view_json_site(struct emit *emit, const struct view_input *input, const char *key,
 		    const struct view_site *site);
+/* Why what is known of a recording's end alone can't be shown: of a moment; NULL: it is none. */
+const char *view_missing_of_moment(const struct view_input *input);
 /* Is it known of this input? */
 bool view_knows(const struct view_input *input, enum view_metric metric);
 /* "metrics": what value[] says, by the metrics' names; null for what is not known. */

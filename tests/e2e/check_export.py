@@ -70,6 +70,14 @@ def total(report, name, text):
         fail(f"{name[0]} is {found.group(1)}, ours {report['totals'][name[0]]}")
 
 
+def check_peak(report, value, tolerance=0):
+    """Until a moment of a recording, a peak between two snapshots is not known by site."""
+    peak = report["totals"]["peak_live_bytes"]
+    low = report["totals"]["live_bytes"] if "recorded_seconds" in report["session"] else peak
+    if not low - tolerance <= value <= peak + tolerance:
+        fail(f"the peak is {value}, ours {peak}")
+
+
 def check_folded(report, text):
     seen = collections.defaultdict(lambda: [0])
     for line in text.splitlines():
@@ -124,12 +132,16 @@ def check_heaptrack(report, text):
     """heaptrack_print: calls and temporary ones to one; bytes are rounded there."""
     total(report, ("alloc_count", r"calls to allocation functions: (\d+)"), text)
     total(report, ("temporary_count", r"temporary memory allocations: (\d+)"), text)
-    for name, pattern in (("peak_live_bytes", r"peak heap memory consumption: (\S+)"),
-                          ("live_bytes", r"total memory leaked: (\S+)")):
-        value, shown = report["totals"][name], re.search(pattern, text)[1]
-        scale = {"B": 1, "K": 1e3, "M": 1e6, "G": 1e9}[shown[-1]]
-        if abs(float(shown[:-1]) * scale - value) > 0.0051 * scale:
-            fail(f"{name} is {shown}, ours {value}")
+
+    def shown(pattern):
+        """With how much of it was rounded away."""
+        value = re.search(pattern, text)[1]
+        scale = {"B": 1, "K": 1e3, "M": 1e6, "G": 1e9}[value[-1]]
+        return float(value[:-1]) * scale, 0.0051 * scale
+    check_peak(report, *shown(r"peak heap memory consumption: (\S+)"))
+    value, tolerance = shown(r"total memory leaked: (\S+)")
+    if abs(value - report["totals"]["live_bytes"]) > tolerance:
+        fail(f"live_bytes is {value}, ours {report['totals']['live_bytes']}")
 
 
 def check_heaptrack_stacks(report, text, figure):
@@ -154,8 +166,7 @@ def check_massif(report, text):
         fail("no snapshots")
     if number(rows[-1][2]) != report["totals"]["live_bytes"]:
         fail(f"the last snapshot has {rows[-1][2]}, ours {report['totals']['live_bytes']}")
-    if max(number(row[2]) for row in rows) != report["totals"]["peak_live_bytes"]:
-        fail(f"no snapshot has the peak, {report['totals']['peak_live_bytes']}")
+    check_peak(report, max(number(row[2]) for row in rows))
     if number(rows[-1][3]) != report["totals"]["overhead_bytes"]:
         fail(f"the last snapshot has {rows[-1][3]} extra bytes")
     seen = collections.defaultdict(lambda: [0])

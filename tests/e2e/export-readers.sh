@@ -4,40 +4,7 @@
 # victim of known truth. A reader that is not installed is left out, and said.
 . "$(dirname "$0")/lib.sh"
 needs jq python3
-left_out=
-PPROF=$WORK/pprof
-
-# Go's pprof, from Debian's sources, while the victim is watched.
-build_pprof() {
-	command -v go >/dev/null && [ -d /usr/share/gocode/src/github.com/google/pprof ] || return
-	HOME=$WORK GOCACHE=$WORK/go GO111MODULE=off GOPATH=/usr/share/gocode GOFLAGS= \
-		go build -o "$PPROF" github.com/google/pprof >"$WORK/go.out" 2>&1
-}
-build_pprof &
-BUILD=$!
-STARTED="$BUILD $STARTED"
-
-# has PROGRAM: or it is left out.
-has() {
-	command -v "$1" >/dev/null 2>&1 && return
-	left_out="$left_out $1"
-	return 1
-}
-
-# exported FORMAT [NAME [OPTIONS]]: to $WORK/NAME.
-exported() {
-	exported_format=$1 exported_name=${2:-$1}
-	[ $# -lt 2 ] || shift
-	shift
-	"$MEMATTACH" export "$WORK/recording" --to="$exported_format" \
-		-o "$WORK/$exported_name" "$@" 2>"$ERRORS" || fail "export --to=$exported_format"
-}
-
-# same READER OUTPUT [FIGURE]: what the reader printed is what we say.
-same() {
-	python3 "$E2E/check_export.py" "$1" "$REPORT" "$WORK/$2" ${3:+"$3"} ||
-		fail "the figures of $1 differ"
-}
+. "$E2E/exports.sh"
 
 snapshots_in() { [ "$(sqlite3 "$1" 'SELECT count(*) FROM snapshots')" -ge "$2" ]; }
 
@@ -46,6 +13,7 @@ pristine_take "$VICTIM"
 attach_begin -p "$VICTIM" --exact --json --interval=0.05 -o "$WORK/recording"
 attach_await "$VICTIM"
 truth truth
+pprof_built	# while the victim is watched
 if has sqlite3; then
 	await 20 snapshots_in "$WORK/recording" 4 || fail "too few snapshots"
 fi
@@ -121,15 +89,6 @@ if has google-pprof; then
 	same top google.out alloc_count
 fi
 
-# top FIGURE OPTIONS: a line a function, all of them, in bytes.
-top() {
-	top_figure=$1
-	shift
-	"$PPROF" -symbolize=none -top -unit=B -nodefraction=0 -nodecount=0 "$@" \
-		>"$WORK/pprof.out" 2>"$WORK/pprof.err" || fail "pprof: $(cat "$WORK/pprof.err")"
-	[ -z "$top_figure" ] || same top pprof.out "$top_figure"
-}
-
 # Go's pprof on this file says 200 to whoever asks.
 pprof_answers() {
 	port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0))
@@ -142,11 +101,10 @@ assert b'case_malloc' in r.urlopen('http://127.0.0.1:$port/ui/top').read()" ||
 	kill "$LAST"
 }
 
-wait "$BUILD"
 case $("$MEMATTACH" --version) in
 *protobuf-c*)
 	exported pprof pprof.gz
-	if [ -x "$PPROF" ]; then
+	if pprof_built; then
 		top live_bytes "$WORK/pprof.gz"
 		top live_bytes -tagfocus=kind=malloc "$WORK/pprof.gz"
 		top alloc_bytes -sample_index=alloc_space "$WORK/pprof.gz"
@@ -161,8 +119,6 @@ case $("$MEMATTACH" --version) in
 			>"$WORK/pprof.out" 2>"$WORK/pprof.err" || fail "pprof of gperftools"
 		grep -q ' case_malloc$' "$WORK/pprof.out" || fail "no names by our mappings"
 		pprof_answers
-	else
-		left_out="$left_out pprof(golang-go,golang-github-google-pprof-dev)"
 	fi ;;
 *) attach export "$WORK/recording" --to=pprof
 	expect "$STATUS" 2 "status of an export that was left out"
@@ -204,4 +160,4 @@ forged() {
 }
 ! command -v sqlite3 >/dev/null || forged
 
-[ -z "$left_out" ] || note "not installed, left out:$left_out"
+say_left_out

@@ -58,6 +58,16 @@ wrong run --history=recording -- true
 wrong check -p "$VICTIM" --history=recording
 wrong report --history=one two
 wrong report recording no-such-view
+wrong report recording --to=pprof
+wrong -p "$VICTIM" --to=pprof
+wrong run --to=pprof -- true
+wrong diff one two --to=json
+wrong report recording --search=/
+wrong trace -p "$VICTIM" --search=/
+wrong report recording tree --view=peak
+wrong diff one two three
+wrong symbolize one two
+wrong export one two --to=json
 wrong export
 wrong export recording
 wrong export --to=folded

@@ -56,6 +56,22 @@ static inline void sample_change(const char *sql)
 	sqlite3_close(db);
 }
 
+/* The first column of the first row, a number. */
+static inline int64_t sample_ask(const char *sql)
+{
+	sqlite3_stmt *statement = NULL;
+	sqlite3 *db = NULL;
+	int64_t ret;
+
+	sample_must(sqlite3_open(sample_path, &db) == SQLITE_OK ? 0 : -1);
+	sample_must(sqlite3_prepare_v2(db, sql, -1, &statement, NULL) == SQLITE_OK ? 0 : -1);
+	sample_must(sqlite3_step(statement) == SQLITE_ROW ? 0 : -1);
+	ret = sqlite3_column_int64(statement, 0);
+	sqlite3_finalize(statement);
+	sqlite3_close(db);
+	return ret;
+}
+
 /* Ends an interval. */
 static inline void sample_add(struct recording *recording, struct sample *sample)
 {

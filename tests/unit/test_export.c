@@ -29,17 +29,25 @@ struct opened {
 
 static const struct report_names sample_names = { .frame = sample_frame };
 
-static void open_sample(struct opened *opened)
+/* moment: "@12s", or "". */
+static void open_sample_at(struct opened *opened, const char *moment)
 {
 	struct report_input report;
+	char name[128];
 
-	assert_int_equal(recording_read(sample_path, &opened->content), 0);
+	snprintf(name, sizeof(name), "%s%s", sample_path, moment);
+	assert_int_equal(recording_read_at(name, &opened->content), 0);
 	report = (struct report_input){ .snapshot = opened->content.snapshot,
 					.stacks = opened->content.stacks,
 					.names = opened->content.names };
 	assert_int_equal(view_sites_new(&report, NULL, &opened->sites), 0);
-	opened->input = (struct export_input){ .path = sample_path, .content = &opened->content,
+	opened->input = (struct export_input){ .content = &opened->content,
 					       .sites = opened->sites };
+}
+
+static void open_sample(struct opened *opened)
+{
+	open_sample_at(opened, "");
 }
 
 static void close_sample(struct opened *opened)
@@ -339,6 +347,32 @@ static void levels_go_from_nothing_to_the_snapshot(void **state)
 	close_sample(&opened);
 }
 
+/* What came later is not there, the last moment is the one that was asked for. */
+static void levels_end_at_the_moment(void **state)
+{
+	static const char *const moments[] = { "@0s", "@5s", "@17.5s", "@39s" };
+
+	(void)state;
+	make_sample(40);
+	for (size_t i = 0; i < ARRAY_SIZE(moments); i++) {
+		struct export_levels levels;
+		struct opened opened;
+
+		open_sample_at(&opened, moments[i]);
+		assert_string_equal(opened.content.path, sample_path);
+		assert_int_equal(export_levels_init(&levels, &opened.input), 0);
+		assert_true(levels.moments.moment[levels.moments.count - 1].time ==
+			    opened.content.snapshot->session.duration);
+		while (levels.next < levels.moments.count)
+			assert_int_equal(export_levels_step(&levels, NULL, NULL), 0);
+		assert_int_equal(export_levels_sum(&levels),
+				 opened.content.snapshot->totals.live_bytes);
+		assert_int_equal(levels.moments.count, i == 0 ? 1 : opened.content.snapshot_id);
+		export_levels_done(&levels);
+		close_sample(&opened);
+	}
+}
+
 /* Times that go back, numbers that are too large, rows of nobody: it ends at the snapshot. */
 static void levels_of_a_recording_that_lies(void **state)
 {
@@ -572,6 +606,7 @@ int main(void)
 		ON_RECORDING(recordings_without_places_have_addresses),
 		cmocka_unit_test(inlined_calls_are_one_machine_frame),
 		ON_RECORDING(levels_go_from_nothing_to_the_snapshot),
+		ON_RECORDING(levels_end_at_the_moment),
 		ON_RECORDING(levels_of_a_recording_that_lies),
 		ON_RECORDING(heaptrack_adds_up),
 		ON_RECORDING(heaptrack_merges_what_is_too_much),

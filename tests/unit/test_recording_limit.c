@@ -30,21 +30,6 @@ static uint64_t size_of(const char *suffix)
 	return stat(name, &file) == 0 ? (uint64_t)file.st_size : 0;
 }
 
-static int64_t ask(const char *sql)
-{
-	sqlite3_stmt *statement = NULL;
-	sqlite3 *db = NULL;
-	int64_t ret;
-
-	assert_int_equal(sqlite3_open(sample_path, &db), SQLITE_OK);
-	assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &statement, NULL), SQLITE_OK);
-	assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
-	ret = sqlite3_column_int64(statement, 0);
-	sqlite3_finalize(statement);
-	sqlite3_close(db);
-	return ret;
-}
-
 /* A second in which every site allocates; second 100 has the peak, 60 was asked for. */
 static void add_second(struct recording *recording, struct sample *sample, uint64_t second,
 		       const uint32_t *stack)
@@ -90,8 +75,8 @@ static void keeps_below(void **state)
 	assert_int_equal(recording_read(sample_path, &content), 0);
 	assert_int_equal(content.snapshot->totals.alloc_count, 1500 * SITES + 1);
 	assert_int_equal(content.snapshot->site_count, SITES);
-	assert_int_equal(content.snapshot->session.given_up + (uint64_t)ask("SELECT count(*) FROM "
-			 "snapshots"), 1500);
+	assert_int_equal(content.snapshot->session.given_up +
+			 (uint64_t)sample_ask("SELECT count(*) FROM snapshots"), 1500);
 	assert_true(content.snapshot->session.given_up > 1000);
 	input = (struct report_input){ .snapshot = content.snapshot, .stacks = content.stacks,
 				       .names = content.names };
@@ -101,9 +86,10 @@ static void keeps_below(void **state)
 	free(text);
 	recording_content_done(&content);
 	/* newer ones are nearer to each other; the first, the peak and what was asked for stay */
-	assert_true(ask("SELECT count(*) FROM snapshots WHERE time > 750") >
-		    ask("SELECT count(*) FROM snapshots WHERE time <= 750"));
-	assert_int_equal(ask("SELECT count(*) FROM snapshots WHERE id IN (1, 61, 101, 1500)"), 4);
+	assert_true(sample_ask("SELECT count(*) FROM snapshots WHERE time > 750") >
+		    sample_ask("SELECT count(*) FROM snapshots WHERE time <= 750"));
+	assert_int_equal(sample_ask("SELECT count(*) FROM snapshots "
+				    "WHERE id IN (1, 61, 101, 1500)"), 4);
 	snprintf(name, sizeof(name), "%s@peak", sample_path);
 	assert_int_equal(recording_read_at(name, &content), 0);
 	assert_int_equal(content.snapshot->site[0].live_bytes, (1 << 30) + 101 * 48);

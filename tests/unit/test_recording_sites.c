@@ -146,21 +146,6 @@ static void stuck_among_requests(void **state)
 
 /* --- the series ------------------------------------------------------------------ */
 
-static int64_t ask(const char *sql)
-{
-	sqlite3_stmt *statement = NULL;
-	sqlite3 *db = NULL;
-	int64_t ret;
-
-	assert_int_equal(sqlite3_open(sample_path, &db), SQLITE_OK);
-	assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &statement, NULL), SQLITE_OK);
-	assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
-	ret = sqlite3_column_int64(statement, 0);
-	sqlite3_finalize(statement);
-	sqlite3_close(db);
-	return ret;
-}
-
 static void only_what_changed_is_written(void **state)
 {
 	struct recording *recording;
@@ -169,15 +154,16 @@ static void only_what_changed_is_written(void **state)
 	(void)state;
 	recording = sample_recording(&sample, 40, SAMPLE_LEAK);
 	assert_int_equal(recording_close(recording), 0);
-	assert_int_equal(ask("SELECT count(*) FROM snapshots"), 40);
-	assert_int_equal(ask("SELECT count(*) FROM snapshot_sites WHERE site = 1"), 40);
+	assert_int_equal(sample_ask("SELECT count(*) FROM snapshots"), 40);
+	assert_int_equal(sample_ask("SELECT count(*) FROM snapshot_sites WHERE site = 1"), 40);
 	/* the table took something in the first 22 intervals */
-	assert_int_equal(ask("SELECT count(*) FROM snapshot_sites WHERE site = 3"), 22);
-	assert_int_equal(ask("SELECT live_bytes = (SELECT live_bytes FROM sites WHERE id = 3) "
-			     "FROM snapshot_sites WHERE site = 3 ORDER BY snapshot DESC LIMIT 1"),
-			 1);
-	assert_int_equal(ask("SELECT sum(alloc_count) FROM snapshot_sites WHERE snapshot = 40"),
-			 ask("SELECT sum(alloc_count) FROM sites WHERE id < 3"));
+	assert_int_equal(sample_ask("SELECT count(*) FROM snapshot_sites WHERE site = 3"), 22);
+	assert_int_equal(sample_ask("SELECT live_bytes = (SELECT live_bytes FROM sites "
+				    "WHERE id = 3) FROM snapshot_sites WHERE site = 3 "
+				    "ORDER BY snapshot DESC LIMIT 1"), 1);
+	assert_int_equal(sample_ask("SELECT sum(alloc_count) FROM snapshot_sites "
+				    "WHERE snapshot = 40"),
+			 sample_ask("SELECT sum(alloc_count) FROM sites WHERE id < 3"));
 	sample_done(&sample);
 }
 
@@ -191,20 +177,20 @@ static void is_bounded(void **state)
 	(void)state;
 	recording = sample_recording(&sample, 3000, SAMPLE_LEAK);
 	assert_int_equal(recording_close(recording), 0);
-	assert_int_equal(ask("SELECT count(*) FROM snapshots"), 3000);
-	assert_in_range(ask("SELECT count(DISTINCT snapshot) FROM snapshot_sites"),
+	assert_int_equal(sample_ask("SELECT count(*) FROM snapshots"), 3000);
+	assert_in_range(sample_ask("SELECT count(DISTINCT snapshot) FROM snapshot_sites"),
 			RECORDING_SERIES_MOST - 8, RECORDING_SERIES_MOST);
-	assert_int_equal(ask("SELECT min(snapshot) FROM snapshot_sites"), 1);
-	assert_int_equal(ask("SELECT max(snapshot) FROM snapshot_sites"), 3000);
+	assert_int_equal(sample_ask("SELECT min(snapshot) FROM snapshot_sites"), 1);
+	assert_int_equal(sample_ask("SELECT max(snapshot) FROM snapshot_sites"), 3000);
 	/* recent ones are nearer to each other than old ones */
-	assert_true(ask("SELECT count(DISTINCT snapshot) FROM snapshot_sites "
+	assert_true(sample_ask("SELECT count(DISTINCT snapshot) FROM snapshot_sites "
 			"WHERE snapshot > 1500") >
-		    2 * ask("SELECT count(DISTINCT snapshot) FROM snapshot_sites "
+		    2 * sample_ask("SELECT count(DISTINCT snapshot) FROM snapshot_sites "
 			    "WHERE snapshot <= 1500"));
 	/* the table's last row was moved on, not lost */
-	assert_int_equal(ask("SELECT live_bytes = (SELECT live_bytes FROM sites WHERE id = 3) "
-			     "FROM snapshot_sites WHERE site = 3 ORDER BY snapshot DESC LIMIT 1"),
-			 1);
+	assert_int_equal(sample_ask("SELECT live_bytes = (SELECT live_bytes FROM sites "
+				    "WHERE id = 3) FROM snapshot_sites WHERE site = 3 "
+				    "ORDER BY snapshot DESC LIMIT 1"), 1);
 	assert_int_equal(recording_read(sample_path, &content), 0);
 	assert_int_equal(trend_judge(&content.trend[0], content.looks), TREND_RISING);
 	recording_content_done(&content);
@@ -227,9 +213,10 @@ static void is_bounded_by_rows(void **state)
 		sample_add(recording, &sample);
 	}
 	assert_int_equal(recording_close(recording), 0);
-	assert_in_range(ask("SELECT count(*) FROM snapshot_sites"), RECORDING_SERIES_ROWS / 2,
-			RECORDING_SERIES_ROWS);
-	assert_int_equal(ask("SELECT count(*) FROM snapshot_sites WHERE snapshot = 60"), 4000);
+	assert_in_range(sample_ask("SELECT count(*) FROM snapshot_sites"),
+			RECORDING_SERIES_ROWS / 2, RECORDING_SERIES_ROWS);
+	assert_int_equal(sample_ask("SELECT count(*) FROM snapshot_sites "
+				    "WHERE snapshot = 60"), 4000);
 	sample_done(&sample);
 }
 
