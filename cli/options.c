@@ -25,6 +25,7 @@ enum {
 	OPT_TRACK, OPT_PLAIN, OPT_OVERFLOW, OPT_SEED, OPT_RING, OPT_SNAPSHOT, OPT_ROOTS,
 	OPT_TRACE_TO, OPT_SUPPRESSIONS, OPT_SHOW_BYTES, OPT_FREES, OPT_ACCESS, OPT_HISTORY,
 	OPT_FUNCTION, OPT_TO, OPT_SEARCH, OPT_SNAPSHOT_ON, OPT_MAX_RECORDING,
+	OPT_HEAPS,
 };
 #define SAMPLED_RING (8ull << 20)
 #define EXACT_RING (32ull << 20)
@@ -59,6 +60,7 @@ static const struct option long_options[] = {
 	{ "search", required_argument, NULL, OPT_SEARCH },
 	{ "snapshot-on", required_argument, NULL, OPT_SNAPSHOT_ON },
 	{ "max-recording", required_argument, NULL, OPT_MAX_RECORDING },
+	{ "heaps", no_argument, NULL, OPT_HEAPS },
 	OPTIONS_VIEW_ROWS,
 	{ NULL, 0, NULL, 0 },
 };
@@ -388,6 +390,7 @@ static int set_flag(struct cli_options *o, int option)
 	switch (option) {
 	case OPT_LEAKS: o->session.leaks = true; return SESSION_OK;
 	case OPT_JSON: o->session.json = true; return SESSION_OK;
+	case OPT_HEAPS: o->session.heaps = true; return SESSION_OK;
 	case OPT_PLAIN: o->session.plain = true; return SESSION_OK;
 	case OPT_EXACT: return set_mode(o, SNAPSHOT_EXACT);
 	default: return options_view_set(o, option, NULL);
