@@ -442,6 +442,11 @@ static int check_recording(const struct session_options *s)
 	const struct snapshot_triggers *on = &s->snapshot_on;
 	bool asked = s->max_recording || on->allocated || on->growth || on->peak || on->signal;
 
+	if (s->heaps && !s->output && !(view_needs(s->view) & VIEW_NEEDS_HEAPS)) {
+		log_error("--heaps walks the heaps for a recording: it goes with -o FILE; "
+			  "--view=arenas does so by itself");
+		return SESSION_USAGE;
+	}
 	if (!asked || (s->output && !s->trace))
 		return SESSION_OK;
 	log_error("%s goes with a recording: -o FILE",

@@ -482,6 +482,8 @@ bool session_leaks_keep_picture(struct session_leaks *l)
 
 int session_leaks_thaw(struct session_leaks *l)
 {
+	int error;
+
 	if (!l->taken)
 		return 0;
 	analysis_free(l->analysis);
@@ -489,7 +491,10 @@ int session_leaks_thaw(struct session_leaks *l)
 	picture_done(&l->picture);
 	cleanup_fd(&l->pagemap);
 	l->taken = false;
-	return keeper_link_call(l->view->link, PROTO_THAW, NULL, NULL, 0);
+	error = keeper_link_call(l->view->link, PROTO_THAW, NULL, NULL, 0);
+	if (!error && l->options->stop_for_picture && l->memory && l->memory->figures)
+		l->memory->figures->pause_us = l->view->link->reply.value[1];
+	return error;
 }
 
 void session_leaks_done(struct session_leaks *l)

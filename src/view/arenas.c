@@ -194,6 +194,8 @@ int arenas_text(FILE *out, const struct view_input *input)
 		fprintf(out, "  none that is known holds memory\n");
 	for (size_t i = 0; i < heaps->heap_count; i++)
 		put_total(out, input, &heaps->heap[i]);
+	fprintf(out, "  the process stood still for %s to be walked\n",
+		human_seconds((double)heaps->pause_us / 1e6).text);
 	put_arenas(out, input);
 	err = put_bins(out, input);
 	if (err < 0)
