@@ -114,7 +114,8 @@ static int print_view(const struct recording_content *content, const struct requ
 	const struct session_options *options = &request->options.session;
 	const struct view_input input = {
 		.report = input_for(content, request), .lives = content->lives,
-		.blocks = content->blocks, .options = options->view_options,
+		.blocks = content->blocks, .regions = content->regions,
+		.heaps = content->heaps, .options = options->view_options,
 	};
 	const char *missing = view_missing(options->view, &input);
 

@@ -25,6 +25,7 @@ enum {
 	OPT_TRACK, OPT_PLAIN, OPT_OVERFLOW, OPT_SEED, OPT_RING, OPT_SNAPSHOT, OPT_ROOTS,
 	OPT_TRACE_TO, OPT_SUPPRESSIONS, OPT_SHOW_BYTES, OPT_FREES, OPT_ACCESS, OPT_HISTORY,
 	OPT_FUNCTION, OPT_TO, OPT_SEARCH, OPT_SNAPSHOT_ON, OPT_MAX_RECORDING,
+	OPT_HEAPS,
 };
 #define SAMPLED_RING (8ull << 20)
 #define EXACT_RING (32ull << 20)
@@ -59,6 +60,7 @@ static const struct option long_options[] = {
 	{ "search", required_argument, NULL, OPT_SEARCH },
 	{ "snapshot-on", required_argument, NULL, OPT_SNAPSHOT_ON },
 	{ "max-recording", required_argument, NULL, OPT_MAX_RECORDING },
+	{ "heaps", no_argument, NULL, OPT_HEAPS },
 	OPTIONS_VIEW_ROWS,
 	{ NULL, 0, NULL, 0 },
 };
@@ -388,6 +390,7 @@ static int set_flag(struct cli_options *o, int option)
 	switch (option) {
 	case OPT_LEAKS: o->session.leaks = true; return SESSION_OK;
 	case OPT_JSON: o->session.json = true; return SESSION_OK;
+	case OPT_HEAPS: o->session.heaps = true; return SESSION_OK;
 	case OPT_PLAIN: o->session.plain = true; return SESSION_OK;
 	case OPT_EXACT: return set_mode(o, SNAPSHOT_EXACT);
 	default: return options_view_set(o, option, NULL);
@@ -439,6 +442,11 @@ static int check_recording(const struct session_options *s)
 	const struct snapshot_triggers *on = &s->snapshot_on;
 	bool asked = s->max_recording || on->allocated || on->growth || on->peak || on->signal;
 
+	if (s->heaps && !s->output && !(view_needs(s->view) & VIEW_NEEDS_HEAPS)) {
+		log_error("--heaps walks the heaps for a recording: it goes with -o FILE; "
+			  "--view=arenas does so by itself");
+		return SESSION_USAGE;
+	}
 	if (!asked || (s->output && !s->trace))
 		return SESSION_OK;
 	log_error("%s goes with a recording: -o FILE",

@@ -28,6 +28,7 @@ static int set_view(struct cli_options *o, const char *value)
 	o->session.view = view_find(value);
 	o->session.leaks_alone = strcmp(value, "leaks") == 0;
 	o->session.leaks |= o->session.leaks_alone;
+	o->session.heaps |= (view_needs(o->session.view) & VIEW_NEEDS_HEAPS) != 0;
 	if (o->session.view || o->session.leaks_alone)
 		return SESSION_OK;
 	log_error("--view: there is no view '%s'; there are %s, leaks", value,

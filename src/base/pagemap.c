@@ -20,50 +20,69 @@
 #define PAGE		4096ull
 #define ENTRIES		4096u		/* read at once */
 #define POPULATED	(3ull << 62)	/* of an entry: swapped, present */
+#define ENTRY_PRESENT	(1ull << 63)
+#define ENTRY_FILE	(1ull << 61)	/* a file's page, or shared memory's */
 #define MOST_SPAN	(64ull << 30)	/* asked for at once, and of that populated pages */
 #define MOST_PAGES	(256ull << 10)
 
-static int scan(const struct pagemap *pagemap, uint64_t *at, uint64_t end,
-		struct pagemap_range *ret, size_t room)
+_Static_assert(PAGEMAP_OF_FILE == PAGEMAP_IS_FILE && PAGEMAP_PRESENT == PAGEMAP_IS_PRESENT &&
+		       PAGEMAP_SWAPPED == PAGEMAP_IS_SWAPPED && PAGEMAP_HUGE == PAGEMAP_IS_HUGE,
+	       "they are handed on as they are");
+#define ALL_KINDS (PAGEMAP_OF_FILE | PAGEMAP_PRESENT | PAGEMAP_SWAPPED | PAGEMAP_HUGE)
+
+/* What is asked for: stretches up to end, with these kinds told. */
+struct wish {
+	uint64_t end, kinds;
+	struct pagemap_range *ret;
+	size_t room;
+};
+
+static int scan(const struct pagemap *pagemap, uint64_t *at, const struct wish *wish)
 {
 	struct pagemap_scan request = {
-		.size = sizeof(request), .start = *at, .end = end, .vec = (uintptr_t)ret,
-		.vec_len = room, .max_pages = MOST_PAGES, .category_inverted = pagemap->left_out,
+		.size = sizeof(request), .start = *at, .end = wish->end,
+		.vec = (uintptr_t)wish->ret, .vec_len = wish->room, .max_pages = MOST_PAGES,
+		.category_inverted = pagemap->left_out, .return_mask = wish->kinds,
 		.category_mask = pagemap->left_out,
 		.category_anyof_mask = PAGEMAP_IS_PRESENT | PAGEMAP_IS_SWAPPED,
 	};
 	int count;
 
-	if (end - *at > MOST_SPAN)
+	if (wish->end - *at > MOST_SPAN)
 		request.end = *at + MOST_SPAN;
 	count = ioctl(pagemap->fd, PAGEMAP_SCAN_REQUEST, &request);
 	if (count < 0)
 		return -errno;
-	if (request.walk_end <= *at || request.walk_end > request.end || (size_t)count > room)
+	if (request.walk_end <= *at || request.walk_end > request.end || (size_t)count > wish->room)
 		return -EPROTO;
 	*at = request.walk_end;
 	return count;
 }
 
-/* Joins what follows each other; false: there is no room for another. */
-static bool append(struct pagemap_range *ret, size_t room, int *count, uint64_t page)
+static uint64_t kinds_of(uint64_t entry)
 {
-	struct pagemap_range *last = *count ? &ret[*count - 1] : NULL;
+	return (entry & ENTRY_PRESENT ? PAGEMAP_PRESENT : PAGEMAP_SWAPPED) |
+	       (entry & ENTRY_FILE ? PAGEMAP_OF_FILE : 0);
+}
 
-	if (last && last->high == page) {
+/* Joins alike pages that follow each other; false: there is no room for another. */
+static bool append(const struct wish *wish, int *count, uint64_t page, uint64_t kinds)
+{
+	struct pagemap_range *last = *count ? &wish->ret[*count - 1] : NULL;
+
+	if (last && last->high == page && last->categories == kinds) {
 		last->high += PAGE;
 		return true;
 	}
-	if ((size_t)*count == room)
+	if ((size_t)*count == wish->room)
 		return false;
-	ret[(*count)++] = (struct pagemap_range){ page, page + PAGE, 0 };
+	wish->ret[(*count)++] = (struct pagemap_range){ page, page + PAGE, kinds };
 	return true;
 }
 
-static int read_entries(const struct pagemap *pagemap, uint64_t *at, uint64_t end,
-			struct pagemap_range *ret, size_t room)
+static int read_entries(const struct pagemap *pagemap, uint64_t *at, const struct wish *wish)
 {
-	uint64_t entry[ENTRIES], wanted = (end - *at) / PAGE;
+	uint64_t entry[ENTRIES], wanted = (wish->end - *at) / PAGE;
 	ssize_t got;
 	int count = 0;
 
@@ -74,7 +93,8 @@ static int read_entries(const struct pagemap *pagemap, uint64_t *at, uint64_t en
 	if (got < (ssize_t)sizeof(entry[0]))
 		return got < 0 ? -errno : -ESRCH;
 	for (size_t i = 0; i < (size_t)got / sizeof(entry[0]); i++, *at += PAGE)
-		if ((entry[i] & POPULATED) && !append(ret, room, &count, *at))
+		if ((entry[i] & POPULATED) &&
+		    !append(wish, &count, *at, kinds_of(entry[i]) & wish->kinds))
 			break;
 	return count;
 }
@@ -101,16 +121,25 @@ void pagemap_init(struct pagemap *pagemap, int fd)
 	pagemap->left_out = 0;
 }
 
-int pagemap_next(const struct pagemap *pagemap, uint64_t *at, uint64_t end,
-		 struct pagemap_range *ret, size_t room)
+static int next(const struct pagemap *pagemap, uint64_t *at, const struct wish *wish)
 {
 	int count;
 
 	do {
-		if (pagemap->way == PAGEMAP_BY_RANGE)
-			count = scan(pagemap, at, end, ret, room);
-		else
-			count = read_entries(pagemap, at, end, ret, room);
+		count = pagemap->way == PAGEMAP_BY_RANGE ? scan(pagemap, at, wish) :
+							   read_entries(pagemap, at, wish);
 	} while (count == -EINTR);
 	return count;
+}
+
+int pagemap_next(const struct pagemap *pagemap, uint64_t *at, uint64_t end,
+		 struct pagemap_range *ret, size_t room)
+{
+	return next(pagemap, at, &(struct wish){ end, 0, ret, room });
+}
+
+int pagemap_next_kinds(const struct pagemap *pagemap, uint64_t *at, uint64_t end,
+		       struct pagemap_range *ret, size_t room)
+{
+	return next(pagemap, at, &(struct wish){ end, ALL_KINDS, ret, room });
 }

@@ -26,7 +26,14 @@ struct pagemap {
 };
 /* The kernel's struct page_region. */
 struct pagemap_range {
-	uint64_t low, high, categories;
+	uint64_t low, high, categories;	/* pagemap_next_kinds: enum pagemap_kind; else 0 */
+};
+/* Values are the kernel's. */
+enum pagemap_kind {
+	PAGEMAP_OF_FILE = 4,	/* not the process's own: a file's, or shared memory's */
+	PAGEMAP_PRESENT = 8,
+	PAGEMAP_SWAPPED = 16,
+	PAGEMAP_HUGE = 64,	/* only by range */
 };
 
 /* Asks the kernel what it offers for fd (an open pagemap; -1, or any other file: UNKNOWN). */
@@ -39,5 +46,8 @@ void pagemap_init(struct pagemap *pagemap, int fd);
  */
 int pagemap_next(const struct pagemap *pagemap, uint64_t *at, uint64_t end,
 		 struct pagemap_range *ret, size_t room) _must_check_;
+/* The same, a stretch for each change of kind; its categories say what it is. */
+int pagemap_next_kinds(const struct pagemap *pagemap, uint64_t *at, uint64_t end,
+		       struct pagemap_range *ret, size_t room) _must_check_;
 
 #endif

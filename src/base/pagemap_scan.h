@@ -20,8 +20,10 @@ struct pagemap_scan {
 _Static_assert(sizeof(struct pagemap_scan) == 96, "the request's number has its size");
 
 #define PAGEMAP_SCAN_REQUEST	_IOWR('f', 16, struct pagemap_scan)
+#define PAGEMAP_IS_FILE		(1ull << 2)
 #define PAGEMAP_IS_PRESENT	(1ull << 3)
 #define PAGEMAP_IS_SWAPPED	(1ull << 4)
 #define PAGEMAP_IS_PFNZERO	(1ull << 5)
+#define PAGEMAP_IS_HUGE		(1ull << 6)
 
 #endif

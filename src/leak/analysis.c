@@ -17,6 +17,7 @@
 #include "src/leak/block_map.h"
 #include "src/leak/groups.h"
 #include "src/leak/heap.h"
+#include "src/leak/heap_totals.h"
 #include "src/leak/holder_texts.h"
 #include "src/leak/mark.h"
 #include "src/leak/roots.h"
@@ -89,6 +90,8 @@ static int walk_heaps(struct analysis *a)
 		if (error)
 			return error;
 		note_heap(report, &result);
+		if (a->heap.figures)
+			heap_totals_note(&a->heap, &result, begin);
 		note_covered(a, &result, begin);
 	}
 	report->covers_older_blocks = report->covers_older_blocks && report->heap_count > 0;
@@ -379,6 +382,10 @@ int analysis_begin(const struct analysis_input *input, struct analysis **ret)
 	error = leak_report_new(&a->report);
 	if (!error)
 		error = blocks_new(&a->heap.blocks);
+	a->heap.figures = input->figures;
+	a->heap.residency.present = input->present;
+	if (a->heap.figures)
+		heap_figures_clear(a->heap.figures);
 	if (!error)
 		error = walk_heaps(a);
 	a->seconds = now() - begin;
@@ -402,6 +409,14 @@ int analysis_search(struct analysis *a, struct leak_report **ret)
 	*ret = a->report;
 	a->report = NULL;
 	return 0;
+}
+
+int analysis_add_books(struct analysis *a, struct ranges *ret)
+{
+	heap_totals_books(&a->heap, &a->input);
+	a->heap.figures->pause_us = a->input.picture->pause_us;
+	a->heap.figures->resident_known = a->input.present != NULL;
+	return heap_totals_memory(&a->heap, ret);
 }
 
 int analysis_take_older(struct analysis *a, struct older **ret)

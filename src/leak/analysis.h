@@ -11,6 +11,7 @@
 #include "src/leak/leak_report.h"
 #include "src/leak/older.h"
 #include "src/leak/picture.h"
+#include "src/memory/heap_figures.h"
 #include "src/symbolize/modules.h"
 
 /* What was seen of a block since the attach. */
@@ -19,6 +20,7 @@ struct analysis_known {
 	uint32_t site;
 	uint64_t place;		/* the same for all sites whose innermost call is the same */
 	double age;		/* seconds at the picture */
+	double weight;		/* blocks that it stands for */
 };
 struct analysis_input {
 	const struct picture *picture;
@@ -37,6 +39,8 @@ struct analysis_input {
 	unsigned int heuristics;	/* enum mark_heuristic */
 	unsigned int workers;
 	uint32_t show_bytes;		/* of each example; 0: contents are nobody's business */
+	struct heap_figures *figures;	/* borrowed; filled by the walks; NULL: not wanted */
+	const struct ranges *present;	/* memory that is resident; NULL: not known */
 };
 
 struct analysis;
@@ -53,6 +57,12 @@ int analysis_search(struct analysis *analysis, struct leak_report **ret) _must_c
  * analysis is fit for analysis_free only afterwards. 0 or -ENOMEM.
  */
 int analysis_take_older(struct analysis *analysis, struct older **ret) _must_check_;
+/*
+ * Instead of a search, or before one: adds the books to the figures (what the session knows of
+ * single blocks, by each_known), and in ret (emptied before) what is the allocators' memory,
+ * normalized. pre: figures are wanted. 0 or -ENOMEM.
+ */
+int analysis_add_books(struct analysis *analysis, struct ranges *ret) _must_check_;
 /* The heaps that were found, covered or not: *ret_count of them, borrowed. */
 const struct leak_heap *analysis_heaps(const struct analysis *analysis, uint32_t *ret_count);
 /* NULL is ignored. */

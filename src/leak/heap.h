@@ -12,6 +12,8 @@
 #include "src/leak/blocks.h"
 #include "src/leak/picture.h"
 #include "src/leak/ranges.h"
+#include "src/memory/heap_figures.h"
+#include "src/memory/residency.h"
 #include "src/symbolize/modules.h"
 
 enum heap_cover {
@@ -46,6 +48,9 @@ struct heap {
 	struct heap_held *held;		/* owned */
 	size_t held_count;
 	struct ranges own;		/* the allocators' own data: neither roots nor blocks */
+	struct heap_figures *figures;	/* borrowed; filled, too; NULL: not wanted */
+	uint32_t figures_heap;		/* which of its heaps is being walked */
+	struct residency residency;	/* for the figures */
 };
 /* Frees own and held; the blocks are their owner's. */
 void heap_done(struct heap *heap);

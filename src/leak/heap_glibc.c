@@ -10,7 +10,8 @@
  * nothing: under load there always is one, and mostly the arena is whole all the same.
  * Chunk sizes, links and totals come from the target: wherever they lead, steps are counted.
  */
-#include "src/leak/heap_glibc.h"
+#include "src/leak/heap_glibc_cached.h"
+#include "src/leak/heap_glibc_figures.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -48,6 +49,8 @@ static void glibc_done(struct glibc *glibc)
 	free(glibc->region);
 	free(glibc->mapped);
 	free(glibc->cached);
+	free(glibc->tcache);
+	glibc_figures_free(glibc->figures);
 	ranges_done(&glibc->claimed);
 	heap_window_done(&glibc->window);
 	heap_window_done(&glibc->probe);
@@ -143,11 +146,15 @@ static int glibc_add(struct glibc *glibc, struct heap *heap)
 		r = ranges_add(&heap->own, glibc->par_address,
 			       glibc->par_address + glibc->par->sbrk_base + 8);
 	glibc_walk_begin(glibc);
+	if (r == 0 && glibc->figures)
+		r = glibc_figures_begin(glibc, heap);
 	if (r == 0)
 		r = glibc_walk_regions(&walk, 0);
 	for (size_t i = 0; i < glibc->mapped_count && r == 0; i++)
 		r = add_mapped(glibc, heap, &glibc->mapped[i]);
 	sum_mapped(glibc);
+	if (r == 0 && glibc->figures)
+		r = glibc_figures_end(glibc);
 	return r < 0 ? r : glibc_add_held(glibc, heap);
 }
 
@@ -239,11 +246,13 @@ static void take_failure(const struct glibc *glibc, int error, struct heap_resul
 
 /* 0, -ENOMEM; ret says the rest. */
 static int check_all(struct glibc *glibc, int count, const struct modules *modules,
-		     struct heap_result *ret)
+		     bool figures, struct heap_result *ret)
 {
 	for (int i = 0; i < count; i++) {
 		int r = glibc_check(&glibc[i]);
 
+		if (r == 0 && figures)
+			r = glibc_figures_new(&glibc[i]);
 		if (r == -ENOMEM)
 			return r;
 		narrow_by_links(&glibc[i]);
@@ -329,7 +338,7 @@ int heap_walk_glibc(const struct picture *picture, const struct modules *modules
 	}
 	if (count <= 0)
 		return count == -EBADMSG ? 0 : count;
-	r = check_all(glibc, count, modules, ret);
+	r = check_all(glibc, count, modules, heap->figures, ret);
 	if (r == 0 && ret->cover == HEAP_COVERED)
 		r = add_all(glibc, count, heap, ret);
 	for (int i = 0; i < count; i++)

@@ -40,6 +40,13 @@ struct glibc_arena {
 	uint64_t forward, backward;	/* the same over all that the walk has seen */
 	bool locked, pieces;		/* pieces: not contiguous */
 	bool top_seen;			/* by the walk */
+	uint64_t max_system_mem, attached;	/* attached: threads, or HEAP_UNKNOWN */
+	uint64_t unsorted;		/* first of its unsorted chunks, or its bin's head */
+};
+/* A tcache that was read, with what it holds. */
+struct glibc_tcache {
+	uint64_t chunk;
+	struct heap_sum cached;
 };
 /* A block with a mapping of its own. */
 struct glibc_mapped {
@@ -50,7 +57,9 @@ struct glibc_sums {
 	uint64_t live_count, live_bytes, free_count, free_bytes, cached_matched, chunks;
 };
 
-#define GLIBC_CACHED_TCACHE 1u	/* low bit of a cached address: it is a tcache's own struct */
+/* Low bits of a cached address. */
+#define GLIBC_CACHED_TCACHE 1u	/* it is a tcache's own struct */
+#define GLIBC_CACHED_FAST 2u	/* it lies in a fastbin */
 
 struct glibc {
 	const struct picture *picture;
@@ -74,7 +83,13 @@ struct glibc {
 	struct heap_pages pages;
 	uint64_t probe_budget;		/* chunks that guesses may still cost */
 	uint64_t link_budget;		/* links of lists that may still be followed */
+	uint64_t followed_bytes;	/* in chunks that glibc_follow has met */
 	struct glibc_sums sums;
+	size_t tcache_count, tcache_room;
+	struct glibc_tcache *tcache;	/* owned */
+	/* A thread has its arena and its tcache so many words before its pointer; 0 unknown. */
+	int arena_words, tcache_words;
+	struct glibc_figures *figures;	/* owned; NULL: not wanted */
 	char why[128];
 };
 
@@ -140,38 +155,6 @@ int glibc_walk_check(struct glibc *glibc) _must_check_;
  */
 int glibc_probe_region(struct glibc *glibc, uint64_t low, uint64_t limit,
 		       struct glibc_region *ret);
-
-/* The size of the chunk without its bits; 0 if it can't be read or is misaligned. */
-uint64_t glibc_chunk_size(struct glibc *glibc, uint64_t chunk);
-/* A singly linked list of chunks. */
-struct glibc_list {
-	bool (*fits)(unsigned int index, uint64_t size);
-	unsigned int index;
-	unsigned int link_offset;	/* what links point to: chunk + this */
-	size_t limit;
-};
-/*
- * Follows it from first and caches what it holds: the number, or -EAGAIN when a link leads to
- * no such chunk, or it is longer than limit, or a cycle.
- */
-int64_t glibc_follow(struct glibc *glibc, const struct glibc_list *list, uint64_t first);
-/* Collects what lies in fastbins, and the tcaches of the picture's threads with all they hold. */
-int glibc_read_cached(struct glibc *glibc) _must_check_;
-/* Its part for the threads; sorts cached. */
-int glibc_read_tcaches(struct glibc *glibc) _must_check_;
-/* Those of orphans that are tcaches; 1: there were any. */
-int glibc_read_orphans(struct glibc *glibc, const struct glibc_orphans *orphans) _must_check_;
-/* Could words at a chunk of that size be a tcache that holds something? */
-bool glibc_maybe_tcache(const struct glibc *glibc, uint64_t size, const uint64_t *words);
-int glibc_cached_push(struct glibc *glibc, uint64_t chunk) _must_check_;
-/* Sorts cached; -EAGAIN when something is twice in it. */
-int glibc_cached_sort(struct glibc *glibc) _must_check_;
-/* After it: the index of the first cached chunk at or above address. */
-size_t glibc_cached_from(const struct glibc *glibc, uint64_t address);
-/* After it. */
-bool glibc_is_cached(const struct glibc *glibc, uint64_t chunk);
-/* True when a thread holds a list of fastbin chunks that is in no bin: malloc_consolidate runs. */
-bool glibc_in_limbo(struct glibc *glibc);
 
 /*
  * Searches memory for chunks with mappings of their own until mp_'s totals are met, and for

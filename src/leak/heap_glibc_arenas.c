@@ -86,6 +86,10 @@ static int read_arena(struct glibc *glibc, uint64_t address, struct glibc_arena 
 		.system_mem = words[layout->system_mem / 8],
 		.locked = (uint32_t)words[0] != 0,
 		.pieces = words[0] >> 32 & GLIBC_NONCONTIGUOUS,
+		.max_system_mem = words[layout->system_mem / 8 + 1],
+		.attached = layout->versions.first < 23 ? HEAP_UNKNOWN :
+							  words[layout->system_mem / 8 - 1],
+		.unsorted = words[layout->bins / 8],
 	};
 	if (layout->fastbins)
 		memcpy(ret->fastbin, words + layout->fastbins / 8, sizeof(ret->fastbin));

@@ -7,7 +7,7 @@
  * by 12; which of the two it is, the ends of lists tell. Lists are followed from page to page,
  * in whatever order they are: there is no other way to know a cached block from a live one.
  */
-#include "src/leak/heap_glibc.h"
+#include "src/leak/heap_glibc_cached.h"
 
 #include <errno.h>
 
@@ -81,9 +81,10 @@ int64_t glibc_follow(struct glibc *glibc, const struct glibc_list *list, uint64_
 		if ((size_t)count >= list->limit || !list->fits(list->index, size) ||
 		    !heap_pages_read(&glibc->pages, chunk + GLIBC_HEADER, &stored, 8))
 			return -EAGAIN;
-		r = glibc_cached_push(glibc, chunk);
+		r = glibc_cached_push(glibc, chunk | list->tag);
 		if (r < 0)
 			return r;
+		glibc->followed_bytes += size;
 		at = decode(glibc, chunk + GLIBC_HEADER, stored);
 		/* Brent: a cycle comes back to where it was at the last power of two. */
 		if (at == tortoise)
@@ -102,7 +103,8 @@ static bool fits_fastbin(unsigned int index, uint64_t size)
 static int read_fastbins(struct glibc *glibc, const struct glibc_arena *arena)
 {
 	for (unsigned int i = 0; i < GLIBC_FASTBINS; i++) {
-		const struct glibc_list list = { fits_fastbin, i, 0, GLIBC_MAX_CACHED };
+		const struct glibc_list list = { fits_fastbin, i, 0, GLIBC_MAX_CACHED,
+						 GLIBC_CACHED_FAST };
 		int64_t n = glibc_follow(glibc, &list, arena->fastbin[i]);
 
 		if (n == -EAGAIN)

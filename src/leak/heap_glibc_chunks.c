@@ -10,7 +10,8 @@
  * shows in it as a link without its counterpart. Rejected: following the lists, a random read
  * for each free chunk; believing the headers alone.
  */
-#include "src/leak/heap_glibc.h"
+#include "src/leak/heap_glibc_cached.h"
+#include "src/leak/heap_glibc_figures.h"
 
 #include <errno.h>
 
@@ -35,6 +36,14 @@ static int torn(const struct stretch *s, const char *what, uint64_t chunk)
 	return glibc_fail(s->glibc, -EAGAIN, "%s at %#llx", what, (unsigned long long)chunk);
 }
 
+/* For the figures, if they are wanted and this is the walk that adds. */
+static int note(struct stretch *s, enum heap_part part, uint64_t chunk, uint64_t size)
+{
+	return s->walk->heap && s->glibc->figures
+		       ? glibc_figures_note(s->glibc, s->region.arena, part, chunk, size)
+		       : 0;
+}
+
 static int settle_free(struct stretch *s, uint64_t size, uint64_t next_says)
 {
 	struct glibc_sums *sums = &s->glibc->sums;
@@ -45,7 +54,7 @@ static int settle_free(struct stretch *s, uint64_t size, uint64_t next_says)
 	s->arena->backward += glibc_link_sum(s->words[BK], s->chunk);
 	sums->free_count++;
 	sums->free_bytes += size;
-	return 0;
+	return note(s, glibc_free_part(s->glibc, s->chunk, size), s->chunk, size);
 }
 
 static int settle_cached(struct stretch *s, uint64_t size)
@@ -56,9 +65,12 @@ static int settle_cached(struct stretch *s, uint64_t size)
 	if (!(tag & GLIBC_CACHED_TCACHE)) {
 		s->glibc->sums.free_count++;
 		s->glibc->sums.free_bytes += size;
-		return 0;
+		return note(s, tag & GLIBC_CACHED_FAST ? HEAP_FAST : HEAP_TCACHE, s->chunk, size);
 	}
-	return s->walk->heap ? ranges_add(&s->walk->heap->own, s->chunk, s->chunk + size) : 0;
+	if (!s->walk->heap)
+		return 0;
+	return ranges_add(&s->walk->heap->own, s->chunk, s->chunk + size) ?:
+	       note(s, HEAP_OWN, s->chunk, size);
 }
 
 static void note_orphan(struct stretch *s, uint64_t size)
@@ -92,7 +104,8 @@ static int settle_used(struct stretch *s, uint64_t size)
 		note_orphan(s, size);
 		return 0;
 	}
-	return blocks_add(s->walk->heap->blocks, s->chunk + GLIBC_HEADER, size - 8);
+	return blocks_add(s->walk->heap->blocks, s->chunk + GLIBC_HEADER, size - 8) ?:
+	       note(s, HEAP_USED, s->chunk, size);
 }
 
 /* Now that its successor is known. */
@@ -163,7 +176,7 @@ static int at_top(struct stretch *s, const uint64_t *words, uint64_t at)
 		return torn(s, "a top chunk does not end its heap", at);
 	s->arena->top_seen = true;
 	s->ended_at_top = true;
-	return settle(s, words) ?: 1;
+	return settle(s, words) ?: note(s, HEAP_TOP, at, s->arena->top_bytes) ?: 1;
 }
 
 /* One chunk; 1: that was the end. */

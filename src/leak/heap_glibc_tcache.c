@@ -9,7 +9,7 @@
  * own) is told by its content: all its lists lead to chunks of the right size.
  * A count may be one off, when its thread is about to change it: the list decides.
  */
-#include "src/leak/heap_glibc.h"
+#include "src/leak/heap_glibc_cached.h"
 
 #include <errno.h>
 #include <string.h>
@@ -65,7 +65,8 @@ static int tcache_lists(struct glibc *glibc, const struct glibc_tcache_layout *l
 {
 	for (unsigned int i = 0; i < layout->bins; i++) {
 		uint64_t count = tcache_count(layout, bytes, i);
-		const struct glibc_list list = { glibc_tcache_fits, i, GLIBC_HEADER, UINT16_MAX };
+		const struct glibc_list list = { glibc_tcache_fits, i, GLIBC_HEADER,
+						 UINT16_MAX, 0 };
 		int64_t n = glibc_follow(glibc, &list, tcache_entry(layout, bytes, i));
 
 		if (n < 0)
@@ -73,6 +74,21 @@ static int tcache_lists(struct glibc *glibc, const struct glibc_tcache_layout *l
 		if (!layout->remaining && ((uint64_t)n > count + 1 || count > (uint64_t)n + slack))
 			return -EAGAIN;
 	}
+	return 0;
+}
+
+static int note_tcache(struct glibc *glibc, const struct glibc_tcache *tcache)
+{
+	if (glibc->tcache_count == glibc->tcache_room) {
+		size_t room = glibc->tcache_room ? glibc->tcache_room * 2 : 16;
+		struct glibc_tcache *grown = reallocarray(glibc->tcache, room, sizeof(*grown));
+
+		if (!grown)
+			return -ENOMEM;
+		glibc->tcache = grown;
+		glibc->tcache_room = room;
+	}
+	glibc->tcache[glibc->tcache_count++] = *tcache;
 	return 0;
 }
 
@@ -84,11 +100,15 @@ static int read_tcache(struct glibc *glibc, uint64_t chunk, uint64_t slack)
 	size_t before = glibc->cached_count;
 	int r;
 
+	glibc->followed_bytes = 0;
 	layout = glibc_tcache_layout(glibc->versions, size);
 	if (!layout || !heap_pages_read(&glibc->pages, chunk + GLIBC_HEADER, words,
 					 layout->entries + 8ull * layout->bins))
 		return -EAGAIN;
 	r = tcache_lists(glibc, layout, (const uint8_t *)words, slack);
+	if (r == 0)
+		r = note_tcache(glibc, &(struct glibc_tcache){
+			chunk, { glibc->cached_count - before, glibc->followed_bytes, 0 } });
 	if (r == 0)
 		r = glibc_cached_push(glibc, chunk | GLIBC_CACHED_TCACHE);
 	if (r == -EAGAIN)
@@ -134,6 +154,8 @@ static int search_tls(struct glibc *glibc, uint64_t pointer, uint64_t *words)
 
 		if (glibc_is_arena(glibc, words[i]))
 			r = search_near(glibc, words, bytes / 8, i);
+		if (r > 0)
+			glibc->arena_words = (int)(bytes / 8 - i);
 		if (r)
 			return r;
 	}
@@ -179,6 +201,7 @@ int glibc_read_tcaches(struct glibc *glibc)
 		where = search_tls(glibc, picture->thread[first].registers.fs_base, words);
 	if (where < 0)
 		return where;
+	glibc->tcache_words = where;
 	/* Those before it have none: the search would have found it. */
 	for (size_t i = first; i < picture->thread_count && r == 0; i++) {
 		if (!seen_before(picture, i))

@@ -19,10 +19,12 @@
 
 #include "src/recording/blocks.h"
 #include "src/recording/db.h"
+#include "src/recording/heaps.h"
 #include "src/recording/leaks.h"
 #include "src/recording/lives.h"
 #include "src/recording/moment.h"
 #include "src/recording/names.h"
+#include "src/recording/regions.h"
 #include "src/recording/series.h"
 #include "src/recording/wrong_frees.h"
 
@@ -335,6 +337,12 @@ static int read_end(sqlite3 *db, struct recording_content *content)
 	if (err == 0)
 		err = spare(content, recording_blocks_read(db, &content->blocks), "blocks are");
 	if (err == 0)
+		err = spare(content, recording_regions_read(db, &content->regions),
+			    "mappings are");
+	if (err == 0)
+		err = spare(content, recording_heaps_read(db, &content->heaps),
+			    "figures of the heaps are");
+	if (err == 0)
 		err = spare(content, recording_series_read(db, content->snapshot, &content->trend,
 							   &content->looks),
 			    "the course of its sites is");
@@ -399,6 +407,8 @@ void recording_content_done(struct recording_content *content)
 	leak_report_free(content->leaks);
 	site_lives_free(content->lives);
 	block_list_free(content->blocks);
+	regions_free(content->regions);
+	heap_figures_free(content->heaps);
 	free(content->trend);
 	recording_names_free(content->own);
 	*content = (struct recording_content){ 0 };

@@ -18,21 +18,21 @@
 
 #include <elf.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <uthash.h>
 
 #include "src/recording/blocks.h"
 #include "src/recording/db.h"
+#include "src/recording/heaps.h"
 #include "src/recording/leaks.h"
 #include "src/recording/limit.h"
 #include "src/recording/lives.h"
+#include "src/recording/make_way.h"
+#include "src/recording/regions.h"
 #include "src/recording/series.h"
 #include "src/recording/wrong_frees.h"
 #include "src/recording/schema.h"
 
-#define HEADER_BYTES	100u	/* of an SQLite file */
 #define BUSY_MS		200
 #define COURSE_PART	160u	/* of 256 of the limit: the rest is for what the end adds */
 #define ROOM_TRIES	64u
@@ -68,55 +68,6 @@ struct recording {
 	uint64_t snapshot_count;
 	size_t timeline_count, hooked_count;
 };
-
-/* Does fd hold a recording, or nothing? 0, -EEXIST, -errno. */
-static int check_replaceable(int fd)
-{
-	uint8_t header[HEADER_BYTES];
-	struct stat status;
-	ssize_t bytes;
-
-	if (fstat(fd, &status) < 0)
-		return -errno;
-	if (!S_ISREG(status.st_mode))
-		return -EEXIST;
-	bytes = pread(fd, header, sizeof(header), 0);
-	if (bytes < 0)
-		return -errno;
-	if (bytes == 0)
-		return 0;
-	if (bytes < (ssize_t)sizeof(header) || memcmp(header, "SQLite format 3", 16) != 0)
-		return -EEXIST;
-	/* The application id: four bytes, the highest first. */
-	return header[68] == (RECORDING_APPLICATION_ID >> 24 & 0xff) &&
-	       header[69] == (RECORDING_APPLICATION_ID >> 16 & 0xff) &&
-	       header[70] == (RECORDING_APPLICATION_ID >> 8 & 0xff) &&
-	       header[71] == (RECORDING_APPLICATION_ID & 0xff) ? 0 : -EEXIST;
-}
-
-static int remove_beside(const char *path, const char *suffix)
-{
-	_cleanup_free_ char *name = NULL;
-
-	if (asprintf(&name, "%s%s", path, suffix) < 0)
-		return -ENOMEM;
-	return unlink(name) < 0 && errno != ENOENT ? -errno : 0;
-}
-
-/* Removes an older recording at path, with its log. */
-static int make_way(const char *path)
-{
-	static const char *const suffix[] = { "-wal", "-shm", "-journal", "" };
-	_cleanup_fd_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	int err;
-
-	if (fd < 0)
-		return errno == ENOENT ? 0 : -errno;
-	err = check_replaceable(fd);
-	for (size_t i = 0; err == 0 && i < ARRAY_SIZE(suffix); i++)
-		err = remove_beside(path, suffix[i]);
-	return err;
-}
 
 static int make_tables(sqlite3 *db)
 {
@@ -180,7 +131,7 @@ static void recording_end_statements(struct recording *recording)
 int recording_open(const char *path, struct recording **ret)
 {
 	struct recording *recording;
-	int err = make_way(path);
+	int err = recording_make_way(path);
 
 	if (err < 0)
 		return err;
@@ -601,6 +552,24 @@ int recording_symbolize(struct recording *recording, const struct report_names *
 		if (err == 0)
 			err = try_symbols(recording, names);
 	}
+	return err < 0 ? say_error(recording, err) : 0;
+}
+
+int recording_add_memory(struct recording *recording, const struct regions *regions,
+			 const struct heap_figures *heaps)
+{
+	int err = recording->error;
+
+	if (err < 0)
+		return err;
+	err = recording_db_run(recording->db, "BEGIN IMMEDIATE");
+	if (err == 0 && regions)
+		err = recording_regions_put(recording->db, regions);
+	if (err == 0 && heaps)
+		err = recording_heaps_put(recording->db, heaps);
+	err = end_transaction(recording, err);
+	if (err == -ENOSPC && recording->limit.bytes)
+		return 0;
 	return err < 0 ? say_error(recording, err) : 0;
 }
 

@@ -12,6 +12,8 @@
 #include "src/leak/trend.h"
 #include "src/report/report.h"
 #include "src/live/site_lives.h"
+#include "src/memory/heap_figures.h"
+#include "src/memory/regions.h"
 
 #define RECORDING_VERSION 1	/* PRAGMA user_version */
 
@@ -48,6 +50,12 @@ int recording_symbolize(struct recording *recording, const struct report_names *
 /* The report of a search for leaks, after the last interval. As recording_add. */
 int recording_add_leaks(struct recording *recording, const struct leak_report *leaks)
 	_must_check_;
+/*
+ * The mappings of the process and the figures of its heaps, each NULL if not known. Once, last:
+ * where there is no room for them below the limit, they are left out. As recording_add.
+ */
+int recording_add_memory(struct recording *recording, const struct regions *regions,
+			 const struct heap_figures *heaps) _must_check_;
 /* Folds everything into the one file and closes it. NULL is fine. 0 or -errno. */
 int recording_close(struct recording *recording);
 /* "FILE: no space left on device; what was recorded until 12.0 s is kept". "" when all is well. */
@@ -66,6 +74,8 @@ struct recording_content {
 	struct leak_report *leaks;	/* NULL: memory was not searched */
 	struct site_lives *lives;	/* NULL: made by a memattach that did not keep them */
 	struct block_list *blocks;	/* NULL: as lives, or it has no end */
+	struct regions *regions;	/* NULL: the same */
+	struct heap_figures *heaps;	/* NULL: they were not walked */
 	struct trend *trend;		/* of snapshot->site[i]'s live bytes; NULL as above */
 	uint64_t looks;			/* snapshots that trend rests on */
 	char warning[128];		/* what is damaged and left out, for people; "": nothing */

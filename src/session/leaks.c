@@ -175,7 +175,8 @@ static void copy_block(void *context, const struct live_block *block)
 	l->known[l->known_count] = (struct session_block){
 		.known = { .address = block->address, .bytes = block->size,
 			   .site = block->site, .place = place_of(c->watch, block->site),
-			   .age = c->now - ticks_seconds(c->ticks, block->time) },
+			   .age = c->now - ticks_seconds(c->ticks, block->time),
+			   .weight = block->weight },
 		.time = block->time, .weight = block->weight,
 	};
 	c->error = hashmap_put(&l->by_address, block->address, l->known_count);
@@ -255,9 +256,30 @@ static int check_size(const struct session_leaks *l)
 	return -EFBIG;
 }
 
+/* What the mappings are like at the picture; that they can't be had is no reason to fail. */
+static int begin_memory(struct session_leaks *l, struct analysis_input *input)
+{
+	int error;
+
+	if (!l->memory)
+		return 0;
+	error = session_memory_take(l->memory, l->view, l->picture.idle, l->picture.idle_context);
+	return error == -ENOMEM ? error : session_memory_begin_walk(l->memory, input);
+}
+
+static int end_memory(struct session_leaks *l, int error)
+{
+	if (!l->memory)
+		return error;
+	if (!error)
+		return session_memory_end_walk(l->memory, l->analysis, &l->picture);
+	session_memory_forget_walk(l->memory);
+	return error;
+}
+
 static int walk(struct session_leaks *l, struct watch *watch)
 {
-	const struct analysis_input input = {
+	struct analysis_input input = {
 		.picture = &l->picture, .modules = l->view->modules,
 		.known = l->known ? known : NULL, .each_known = l->known ? each_known : NULL,
 		.reachable = l->known ? note_reachable : NULL,
@@ -273,11 +295,14 @@ static int walk(struct session_leaks *l, struct watch *watch)
 		l->picture.idle = keep_draining;
 		l->picture.idle_context = &draining;
 	}
-	error = picture_find_holes(&l->picture, l->pagemap, l->view->pagemap);
+	error = begin_memory(l, &input);
 	if (!error)
+		error = picture_find_holes(&l->picture, l->pagemap, l->view->pagemap);
+	if (!error && l->options->leaks)
 		error = check_size(l);
 	if (!error)
 		error = analysis_begin(&input, &l->analysis);
+	error = end_memory(l, error);
 	l->picture.idle = NULL;
 	return error;
 }
@@ -457,6 +482,8 @@ bool session_leaks_keep_picture(struct session_leaks *l)
 
 int session_leaks_thaw(struct session_leaks *l)
 {
+	int error;
+
 	if (!l->taken)
 		return 0;
 	analysis_free(l->analysis);
@@ -464,7 +491,10 @@ int session_leaks_thaw(struct session_leaks *l)
 	picture_done(&l->picture);
 	cleanup_fd(&l->pagemap);
 	l->taken = false;
-	return keeper_link_call(l->view->link, PROTO_THAW, NULL, NULL, 0);
+	error = keeper_link_call(l->view->link, PROTO_THAW, NULL, NULL, 0);
+	if (!error && l->options->stop_for_picture && l->memory && l->memory->figures)
+		l->memory->figures->pause_us = l->view->link->reply.value[1];
+	return error;
 }
 
 void session_leaks_done(struct session_leaks *l)

@@ -10,6 +10,7 @@
 #include "src/base/hashmap.h"
 #include "src/live/history.h"
 #include "src/leak/analysis.h"
+#include "src/session/memory.h"
 #include "src/session/session.h"
 #include "src/session/names.h"
 #include "src/symbolize/symbolize.h"
@@ -27,6 +28,7 @@ struct session_leaks {
 	const struct session_options *options;
 	struct target_view *view;
 	const struct hook_plan *plan;
+	struct session_memory *memory;	/* borrowed; filled from the picture; NULL: not wanted */
 	struct picture picture;
 	int pagemap;			/* of the picture; -1 */
 	struct ranges uncopied;		/* what was there before it, and it has no copy of */

@@ -19,6 +19,7 @@ void session_picture_is_left(struct session *s, int error)
 
 void session_picture_take(struct session *s, struct watch *watch)
 {
+	const char *what = s->options->leaks ? "no leak report" : "the heaps can't be walked";
 	int error = target_view_refresh(&s->view);
 	bool refused;
 
@@ -29,10 +30,10 @@ void session_picture_take(struct session *s, struct watch *watch)
 		return;
 	if (s->leaks.ended) {
 		(void)session_fail(s, s->link.target_gone ? SESSION_TARGET_ENDED : SESSION_FAILED,
-				   "no leak report", error);
+				   what, error);
 		return;
 	}
-	(void)session_fail(s, refused ? SESSION_REFUSED : SESSION_FAILED, "no leak report", error);
+	(void)session_fail(s, refused ? SESSION_REFUSED : SESSION_FAILED, what, error);
 	if (session_leaks_thaw(&s->leaks))	/* half of one is none */
 		session_picture_is_left(s, -EBUSY);
 }

@@ -11,9 +11,12 @@
  */
 #include "src/session/refusal.h"
 
+#include "src/session/memory.h"
+
 bool session_is_picture_only(const struct session_options *options)
 {
-	return options->task == SESSION_WATCH && options->leaks && options->duration == 0;
+	return options->task == SESSION_WATCH && options->duration == 0 &&
+	       (session_memory_wants_heaps(options) || view_needs(options->view));
 }
 
 static bool has_allocator(const struct hook_plan *plan)
@@ -43,7 +46,7 @@ bool session_refusal_of(const struct hook_plan *plan, const struct session_optio
 					   "(Go programs and stripped static programs bring their "
 					   "own; in the latter --leaks -d 0 can find leaks)", ret);
 	if ((plan->gadget_syscall_ret && plan->gadget_restorer) ||
-	    (picture_only && options->stop_for_picture))
+	    (picture_only && (options->stop_for_picture || !session_memory_wants_heaps(options))))
 		return false;
 	ret->reason = plan->gadget_syscall_ret ?
 			      "the target's code has nothing that returns from a signal handler, "

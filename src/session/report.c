@@ -362,6 +362,11 @@ static void close_recording(struct session_report *r, const struct snapshot *sna
 		r->recording_failed = true;
 		log_error("%s", recording_error(r->recording));
 	}
+	if (!r->recording_failed &&
+	    recording_add_memory(r->recording, r->memory->regions, r->memory->figures)) {
+		r->recording_failed = true;
+		log_error("%s", recording_error(r->recording));
+	}
 	error = recording_close(r->recording);
 	r->recording = NULL;
 	if ((error || r->recording_failed) && *exit == SESSION_OK)
@@ -425,6 +430,8 @@ static int write_view(struct session_report *r, const struct watch *watch,
 		return error;
 	input.lives = r->lives;
 	input.blocks = r->blocks;
+	input.regions = r->memory->regions;
+	input.heaps = r->memory->figures;
 	missing = view_missing(r->options->view, &input);
 	if (!missing)
 		return view_write(r->options->view, stdout, &input, r->options->json);

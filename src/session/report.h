@@ -25,6 +25,7 @@ struct session_report {
 	enum snapshot_detached detached;
 	struct children_left left;
 	struct session_leaks *leaks;	/* borrowed; NULL: not searched for */
+	const struct session_memory *memory;	/* borrowed */
 	struct snapshot *last;		/* between session_report_conclude and its writing */
 	struct snapshot_older older;
 	uint64_t attach_stop_us, detach_stop_us;

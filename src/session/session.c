@@ -315,6 +315,33 @@ static void know_older(struct session *s)
 		session_picture_is_left(s, error);
 }
 
+static void drain_meanwhile(void *context)
+{
+	(void)watch_drain(&((struct session *)context)->watch);
+}
+
+/* Of a session without --leaks and --heaps, and of one whose picture was not to be had. */
+static void look_at_regions(struct session *s, void (*idle)(void *context))
+{
+	if (!session_memory_wants_regions(s->options) || s->memory.regions)
+		return;
+	if (target_view_refresh(&s->view) < 0 ||
+	    session_memory_take(&s->memory, &s->view, idle, s))
+		log_debug("the mappings of the target are not known");
+}
+
+/* What is to be known of it before it is left. */
+static void look_at_memory(struct session *s)
+{
+	bool leaks = s->watch.options.leaks;
+
+	if (leaks || session_memory_wants_heaps(s->options))
+		session_picture_take(s, &s->watch);
+	if (!leaks)
+		session_picture_release(s);	/* its heaps were walked: that is all */
+	look_at_regions(s, drain_meanwhile);
+}
+
 static void attach_and_watch(struct session *s)
 {
 	int error = load(s);
@@ -330,8 +357,8 @@ static void attach_and_watch(struct session *s)
 	session_note_stops(s, true);
 	if (!error)
 		(void)keep_watching(s);
-	if (!error && s->watch.options.leaks && !s->link.target_gone)
-		session_picture_take(s, &s->watch);
+	if (!error && !s->link.target_gone)
+		look_at_memory(s);
 out:
 	if (s->state >= STATE_LOADED || s->link.target_gone)
 		session_leave(s);
@@ -358,7 +385,7 @@ static void report(struct session *s, bool attach)
 }
 
 /* Only what lies in memory: nothing is hooked, nothing stays in the target for a moment. */
-static int look_for_leaks(struct session *s)
+static int look_only(struct session *s)
 {
 	struct watch_options options = { .mode = s->options->mode };
 	struct session_refusal refusal;
@@ -367,8 +394,13 @@ static int look_for_leaks(struct session *s)
 	if (error)
 		return session_fail(s, SESSION_FAILED, "can't open the books", error);
 	session_report_begin(&s->report, &s->watch);
-	session_picture_take(s, NULL);
-	session_picture_search(s);
+	if (session_memory_wants_heaps(s->options))
+		session_picture_take(s, NULL);
+	if (s->options->leaks)
+		session_picture_search(s);
+	else
+		session_picture_release(s);
+	look_at_regions(s, NULL);
 	if (s->report.leaks && s->leaks.report->heap_count == 0 &&
 	    session_refusal_no_heap(&s->plan, &refusal)) {
 		s->report.leaks = NULL;		/* "0 lost" would be no answer */
@@ -380,7 +412,7 @@ static int look_for_leaks(struct session *s)
 	if (s->link.target_gone && !s->exit)
 		s->exit = SESSION_TARGET_ENDED;
 	session_report_watched(&s->report);
-	if (s->report.leaks)
+	if (s->report.leaks || (!s->options->leaks && s->memory.regions))
 		report(s, true);
 	return 0;
 }
@@ -406,7 +438,7 @@ static int watch_session(struct session *s)
 	if (error)
 		return error;
 	if (session_is_picture_only(s->options))
-		return look_for_leaks(s);
+		return look_only(s);
 	attach_and_watch(s);
 	if (s->watching && s->watch.live)
 		report(s, false);
@@ -499,6 +531,8 @@ int session_run(const struct session_options *options, int socket)
 	if (options->screen)
 		apart_withhold(options->screen_socket);
 	session_leaks_init(&s->leaks, options, &s->view, &s->plan);
+	s->leaks.memory = &s->memory;
+	s->report.memory = &s->memory;
 	if (sandbox_enter() != 0) {
 		log_error("the analyst could not give up its privileges");
 		s->exit = SESSION_FAILED;
@@ -510,6 +544,7 @@ int session_run(const struct session_options *options, int socket)
 	trace_log_close(s->trace);
 	session_report_close(&s->report);
 	session_leaks_done(&s->leaks);
+	session_memory_done(&s->memory);
 	watch_close(&s->watch);
 	unwinder_free(s->unwinder);
 	target_view_done(&s->view);

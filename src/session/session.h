@@ -38,6 +38,7 @@ struct session_options {
 	double duration;		/* seconds to watch; negative: until told to stop */
 	uint32_t top;			/* sites in the report; 0: the report's own choice */
 	bool json, leaks;
+	bool heaps;			/* walk the heaps at the end; leaks does so, too */
 	const struct view *view;	/* the report is this; NULL: all of it */
 	struct view_options view_options;
 	bool leaks_alone;		/* of the report the leaks only; with leaks */

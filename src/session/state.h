@@ -29,6 +29,7 @@ struct session {
 	bool map_only;		/* the plan is for the map loader */
 	struct session_report report;
 	struct session_leaks leaks;
+	struct session_memory memory;
 	struct trace_log *trace;	/* NULL: none was asked for */
 	bool trace_ended;	/* its output did */
 	bool picture_left;	/* dead, and still a child of the target's */

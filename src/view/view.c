@@ -10,9 +10,12 @@
 #include <errno.h>
 #include <string.h>
 
+#include "src/view/arenas.h"
 #include "src/view/blocks.h"
+#include "src/view/fragmentation.h"
 #include "src/view/lifetimes_view.h"
 #include "src/view/overview.h"
+#include "src/view/regions_view.h"
 #include "src/view/site_list.h"
 #include "src/view/source.h"
 #include "src/view/tree.h"
@@ -40,6 +43,12 @@ static const struct view table[] = {
 	  filter_json },
 	{ "source", "source lines with what they allocated", true, NULL, source_text,
 	  source_json },
+	{ "regions", "every mapping by kind and file, with size and RSS", false,
+	  regions_missing, regions_text, regions_json },
+	{ "arenas", "each arena: used, free by bin, top, attached threads", false,
+	  heaps_missing, arenas_text, arenas_json },
+	{ "fragmentation", "from live bytes to RSS: where the difference went", false,
+	  heaps_missing, fragmentation_text, fragmentation_json },
 	{ NULL, NULL, false, NULL, NULL, NULL },
 };
 
@@ -54,6 +63,13 @@ const struct view *view_find(const char *name)
 		if (strcmp(view->name, name) == 0)
 			return view;
 	return NULL;
+}
+
+unsigned int view_needs(const struct view *view)
+{
+	if (view && view->missing == heaps_missing)
+		return VIEW_NEEDS_REGIONS | VIEW_NEEDS_HEAPS;
+	return view && view->missing == regions_missing ? VIEW_NEEDS_REGIONS : 0;
 }
 
 const char *view_missing(const struct view *view, const struct view_input *input)

@@ -9,6 +9,8 @@
 #include "src/live/block_list.h"
 #include "src/report/emit.h"
 #include "src/live/site_lives.h"
+#include "src/memory/heap_figures.h"
+#include "src/memory/regions.h"
 #include "src/view/view_sites.h"
 
 /* Zeroed: each view's own choice. */
@@ -28,7 +30,14 @@ struct view_input {
 	struct report_input report;
 	const struct site_lives *lives;	/* NULL: not known */
 	const struct block_list *blocks;	/* the same */
+	const struct regions *regions;	/* the same */
+	const struct heap_figures *heaps;	/* the same */
 	struct view_options options;
+};
+/* What a session has to find out for it at its end. */
+enum view_needs {
+	VIEW_NEEDS_REGIONS = 1,		/* look at the mappings */
+	VIEW_NEEDS_HEAPS = 2,		/* take a picture, walk the heaps */
 };
 struct view {
 	const char *name, *help;
@@ -44,6 +53,8 @@ struct view {
 const struct view *view_find(const char *name);
 /* The table; ends with a NULL name. */
 const struct view *view_table(void);
+/* What it has to be given that not every session finds out: enum view_needs. NULL needs nothing. */
+unsigned int view_needs(const struct view *view);
 /* As view->missing, and what holds for every view: options that it can't heed. */
 const char *view_missing(const struct view *view, const struct view_input *input);
 /* pre: not missing. 0, -errno of the stream, -ENOMEM. */

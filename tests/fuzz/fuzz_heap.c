@@ -57,12 +57,14 @@ void fuzz_heap_walk(const struct fuzz_heap *fuzz, struct lab *lab, bool unchange
 	struct heap_result result;
 
 	if (lab_open(lab) < 0 || blocks_new(&heap.blocks) < 0 ||
+	    heap_figures_new(&heap.figures) < 0 ||
 	    fuzz->walker(&lab->picture, lab->modules, &heap, &result) < 0)
 		abort();
 	blocks_each(heap.blocks, check_block, &check);
 	check_result(&heap, &result);
 	if (unchanged && result.live_count != lab->live_count)
 		abort();
+	heap_figures_free(heap.figures);
 	heap_done(&heap);
 	blocks_free(heap.blocks);
 	lab_close(lab);

@@ -13,6 +13,8 @@
 #include "src/recording/diff.h"
 #include "src/recording/suspects.h"
 #include "src/report/diff_write.h"
+#include "src/view/view.h"
+#include "tests/unit/sample_memory.h"
 #include "tests/unit/sample_recording.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -54,6 +56,7 @@ static void tidy_up(void)
 static void make_image(void)
 {
 	static const struct report_names names = { .frame = sample_frame };
+	static struct memory_sample memory;
 	struct recording *recording;
 	struct sample sample;
 	struct stat file;
@@ -64,6 +67,8 @@ static void make_image(void)
 	put_lives(recording, &sample);
 	put_leaks(recording);
 	sample_must(recording_symbolize(recording, &names));
+	memory_begin(&memory);
+	sample_must(recording_add_memory(recording, &memory.regions, &memory.heaps));
 	sample_must(recording_close(recording));
 	sample_done(&sample);
 	sample_change("INSERT INTO modules(id, path, build_id, kind) VALUES"
@@ -122,7 +127,17 @@ static const char *const cell[][2] = {
 	{ "site_lives", "oldest" }, { "leak_search", "pause_us" }, { "leak_groups", "site" },
 	{ "leak_groups", "verdict" }, { "leak_groups", "bytes" }, { "leak_groups", "type" },
 	{ "leak_group_addresses", "address" }, { "leak_early", "site" },
-	{ "leak_early", "needs_seconds" },
+	{ "leak_early", "needs_seconds" }, { "region_facts", "left_out" },
+	{ "region_facts", "pages_known" }, { "regions", "low" }, { "regions", "kind" },
+	{ "regions", "thread" }, { "regions", "path" }, { "regions", "size" },
+	{ "regions", "resident_bytes" }, { "heap_facts", "asked_bytes" },
+	{ "heap_facts", "usable_bytes" }, { "heap_facts", "resident_known" },
+	{ "heaps", "covered" }, { "heaps", "has_arenas" }, { "heaps", "live_bytes" },
+	{ "heaps", "allocator" }, { "heaps", "memory_bytes" }, { "heap_arenas", "heap" },
+	{ "heap_arenas", "attached_threads" }, { "heap_arenas", "used_bytes" },
+	{ "heap_arenas", "top_resident_bytes" }, { "heap_bins", "arena" },
+	{ "heap_bins", "part" }, { "heap_bins", "bytes" }, { "heap_threads", "heap" },
+	{ "heap_threads", "thread" },
 };
 
 static void bind_value(sqlite3_stmt *statement, uint8_t kind, const uint8_t *data)
@@ -176,6 +191,18 @@ static void change_cells(const uint8_t *data, size_t size)
 
 /* ---- what is done with it ---- */
 
+static void print_memory(const struct recording_content *content,
+			 const struct report_input *report, FILE *out)
+{
+	static const char *const view[] = { "regions", "arenas", "fragmentation" };
+	const struct view_input input = { .report = *report, .regions = content->regions,
+					  .heaps = content->heaps };
+
+	for (size_t i = 0; i < 2 * ARRAY_SIZE(view); i++)
+		if (!view_missing(view_find(view[i / 2]), &input))
+			(void)view_write(view_find(view[i / 2]), out, &input, i % 2);
+}
+
 static void print(const struct recording_content *content, FILE *out)
 {
 	static const char *const report[] = { "text", "json", "live", "leaks" };
@@ -191,6 +218,7 @@ static void print(const struct recording_content *content, FILE *out)
 		if (input.leaks || strcmp(report[i], "leaks") != 0)
 			(void)report_find(report[i])->write(out, &input);
 	leak_report_free(leaks);
+	print_memory(content, &input, out);
 }
 
 static void compare(const struct recording_content *old, const struct recording_content *new,

@@ -9,7 +9,7 @@
 #include "tests/unit/leak_heap_lab.h"
 
 struct walk {
-	struct heap heap;
+	struct heap heap;		/* with figures */
 	struct heap_result result;
 };
 
@@ -24,6 +24,9 @@ int walk_teardown(void **state);
 void walk_picture(struct walk *w, __typeof__(heap_walk_glibc) *walker,
 		  const struct picture *picture, const struct modules *modules);
 void walk_lab(struct walk *w, __typeof__(heap_walk_glibc) *walker, struct lab *lab);
+/* The same, and of its memory this is resident. */
+void walk_lab_with(struct walk *w, __typeof__(heap_walk_glibc) *walker, struct lab *lab,
+		   const struct ranges *present);
 void walk_done(struct walk *w);
 
 /* It is covered, and what was found is the truth: each block once, and the sums. */

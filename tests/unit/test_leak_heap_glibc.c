@@ -47,6 +47,92 @@ static void finds_blocks_of_all_versions(void **state)
 	}
 }
 
+static void check_sum(const struct heap_sum *sum, uint64_t count, uint64_t bytes)
+{
+	assert_int_equal(sum->count, count);
+	assert_int_equal(sum->bytes, bytes);
+	assert_int_equal(sum->resident, 0);	/* nobody said what is */
+}
+
+/* What is in the model's arenas, in the lists that it put it in. */
+static void tells_where_memory_went(void **state)
+{
+	struct model *m = *state;
+
+	for (size_t i = 0; i < MODEL_VERSIONS; i++) {
+		const struct model_version *v = &model_versions[i];
+		const struct heap_figures *f;
+		struct walk w;
+
+		model_build(m, v);
+		walk_lab(&w, heap_walk_glibc, &m->lab);
+		f = w.heap.figures;
+		assert_int_equal(f->arena_count, 2);
+		assert_int_equal(f->arena[0].address, MODEL_MAIN);
+		assert_int_equal(f->arena[1].address, MODEL_ARENA + v->heap_info);
+		for (unsigned int a = 0; a < 2; a++) {
+			const struct heap_sum *part = f->arena[a].part;
+
+			assert_int_equal(f->arena[a].system_bytes, MODEL_HEAP_BYTES);
+			assert_int_equal(f->arena[a].max_system_bytes, MODEL_HEAP_BYTES);
+			assert_int_equal(f->arena[a].attached, v->attached ? 1 : HEAP_UNKNOWN);
+			assert_int_equal(f->arena[a].stretches, 1);
+			assert_int_equal(part[HEAP_TOP].count, 1);
+			check_sum(&part[HEAP_SMALL], 0, 0);
+			check_sum(&part[HEAP_LARGE], 0, 0);
+			check_sum(&part[HEAP_UNSORTED], 2, a ? 0x5050 : 0x4c0);
+			check_sum(&part[HEAP_TCACHE], !a && v->tcache_chunk ? 2 : 0,
+				  !a && v->tcache_chunk ? 0xa0 : 0);
+			check_sum(&part[HEAP_FAST], !a && v->fast ? 3 : 0,
+				  !a && v->fast ? 0xc0 : 0);
+		}
+		check_sum(&f->heap[0].mapped, 2, 0x44000);
+		assert_int_equal(f->thread_count, v->tcache_chunk ? 1 : 0);
+		if (f->thread_count) {
+			assert_int_equal(f->thread[0].arena, MODEL_MAIN);
+			assert_int_equal(f->thread[0].tcache, MODEL_HEAP + 16);
+			check_sum(&f->thread[0].cached, 2, 0xa0);
+		}
+		walk_done(&w);
+	}
+}
+
+/* Chunks that lie in bins of their own; some pages of theirs are not in memory. */
+static void tells_bins_and_what_is_resident(void **state)
+{
+	struct range present[] = { { MODEL_HEAP, MODEL_HEAP + MODEL_HEAP_BYTES },
+				   { MODEL_ARENA, MODEL_ARENA + 0x3000 } };
+	const struct ranges ranges = { ARRAY_SIZE(present), ARRAY_SIZE(present), present };
+	struct model *m = *state;
+	const struct model_version *v = &model_versions[7];
+	uint64_t arena = MODEL_ARENA + v->heap_info, unsorted = arena + v->bins - 16;
+	uint64_t large, bin = unsorted + 16 * 114;	/* of 0x5000 bytes */
+	struct walk w;
+	const struct heap_figures *f;
+
+	/* Out of the unsorted list, into its bin. */
+	model_build(m, v);
+	large = lab_get(&m->lab, unsorted + 16);
+	lab_put(&m->lab, unsorted + 16, lab_get(&m->lab, large + 16));
+	lab_put(&m->lab, lab_get(&m->lab, large + 16) + 24, unsorted);
+	lab_put(&m->lab, bin + 16, large);
+	lab_put(&m->lab, bin + 24, large);
+	lab_put(&m->lab, large + 16, bin);
+	lab_put(&m->lab, large + 24, bin);
+	walk_lab_with(&w, heap_walk_glibc, &m->lab, &ranges);
+	assert_int_equal(w.result.cover, HEAP_COVERED);
+	f = w.heap.figures;
+	assert_int_equal(f->arena[1].part[HEAP_LARGE].bytes, 0x5000);
+	assert_int_equal(f->arena[1].part[HEAP_LARGE].resident, MODEL_ARENA + 0x3000 - large);
+	assert_int_equal(f->arena[1].part[HEAP_UNSORTED].count, 1);
+	assert_int_equal(f->arena[1].resident, 0x3000);
+	assert_int_equal(f->arena[1].trimmable, 0x1000);
+	assert_int_equal(f->arena[0].resident, MODEL_HEAP_BYTES);
+	assert_int_equal(f->bin[f->bin_count - 1].part, HEAP_LARGE);
+	assert_int_equal(f->bin[f->bin_count - 1].low, 0x5000);
+	walk_done(&w);
+}
+
 /* What the model has in its main heap has never been there. */
 static void empty_main(struct model *m)
 {
@@ -587,6 +673,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(finds_blocks_of_all_versions),
+		cmocka_unit_test(tells_where_memory_went),
+		cmocka_unit_test(tells_bins_and_what_is_resident),
 		cmocka_unit_test(finds_blocks_beside_an_empty_main_arena),
 		cmocka_unit_test(tells_a_mapping_that_goes),
 		cmocka_unit_test(keeps_own_structures_apart),

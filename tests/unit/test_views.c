@@ -16,11 +16,13 @@
 #include <sys/stat.h>
 
 #include "src/view/view.h"
+#include "tests/unit/sample_memory.h"
 #include "tests/unit/sample_recording.h"
 #include "tests/unit/sample_views.h"
 #include "tests/unit/schema_validator.h"
 
 static struct views_sample sample;
+static struct memory_sample memory;
 static struct recording_content content;
 
 static const struct golden {
@@ -53,6 +55,9 @@ static const struct golden {
 	{ "filter", "filter",
 	  { .filter = { .module = "libwalk", .kind = VIEW_KIND_MALLOC } }, 0 },
 	{ "source", "source", { .depth = 0 }, 0 },
+	{ "regions", "regions", { .depth = 0 }, 0 },
+	{ "arenas", "arenas", { .depth = 0 }, 4 },
+	{ "fragmentation", "fragmentation", { .depth = 0 }, 0 },
 };
 
 /* parse.cc, which is all that can be read of the program's source. */
@@ -77,6 +82,7 @@ static void record(void)
 	sample_must(recording_add_lives(recording, &sample.lives));
 	sample_must(recording_add_blocks(recording, &sample.blocks));
 	sample_must(recording_symbolize(recording, &names));
+	sample_must(recording_add_memory(recording, &memory.regions, &memory.heaps));
 	sample_must(recording_close(recording));
 	sample_must(recording_read(sample_path, &content));
 }
@@ -86,6 +92,7 @@ static int begin(void **state)
 	if (sample_recording_begin(state) || chdir(sample_folder))
 		return -1;
 	views_begin(&sample);
+	memory_begin(&memory);
 	write_source();
 	record();
 	return 0;
@@ -102,7 +109,8 @@ static int end(void **state)
 static char *print(const struct golden *g, bool recorded, bool json)
 {
 	struct view_input input = { .report = views_input(&sample), .lives = &sample.lives,
-				    .blocks = &sample.blocks, .options = g->options };
+				    .blocks = &sample.blocks, .regions = &memory.regions,
+				    .heaps = &memory.heaps, .options = g->options };
 	const struct view *view = view_find(g->view);
 	char *text = NULL;
 	size_t bytes;
@@ -111,6 +119,8 @@ static char *print(const struct golden *g, bool recorded, bool json)
 	if (recorded) {
 		input.lives = content.lives;
 		input.blocks = content.blocks;
+		input.regions = content.regions;
+		input.heaps = content.heaps;
 		input.report.snapshot = content.snapshot;
 		input.report.stacks = content.stacks;
 		input.report.names = content.names;
@@ -211,6 +221,9 @@ static void says_what_is_not_known(void **state)
 	assert_non_null(strstr(missing("timeline", &site), "--site"));
 	assert_non_null(strstr(view_missing(view_find("lifetimes"), &older), "lifetimes"));
 	assert_non_null(strstr(view_missing(view_find("blocks"), &older), "no end"));
+	assert_non_null(strstr(view_missing(view_find("regions"), &older), "no end"));
+	assert_non_null(strstr(view_missing(view_find("arenas"), &older), "--heaps"));
+	assert_non_null(strstr(view_missing(view_find("fragmentation"), &older), "--heaps"));
 	assert_null(view_find("nothing"));
 }
 
@@ -248,6 +261,55 @@ static void unknown_figures_are_null(void **state)
 	free(text);
 }
 
+/* The same of the heaps: no resident sizes, nothing watched, no mappings. */
+static void unknown_memory_is_null(void **state)
+{
+	static const char *const view[] = { "regions", "arenas", "fragmentation" };
+
+	(void)state;
+	memory.regions.pages_known = memory.regions.huge_known = false;
+	memory.heaps.resident_known = memory.heaps.books.known = false;
+	for (size_t i = 0; i < ARRAY_SIZE(view); i++) {
+		const struct golden all = { NULL, view[i], { .depth = 0 }, 0 };
+		char *text = print(&all, false, false), *json = print(&all, false, true);
+
+		assert_non_null(strstr(text, " -"));
+		assert_null(strstr(text, "malloc_trim"));
+		assert_non_null(strstr(json, "\"resident_bytes\":null"));
+		assert_non_null(strstr(json, i == 0 ? "\"huge_bytes\":null" :
+					     i == 1 ? "\"attached_threads\":null" :
+						      "\"since_attach\":null"));
+		assert_int_equal(schema_validate("views.schema.json", json) % 77, 0);
+		free(text);
+		free(json);
+	}
+}
+
+/* The parts of a sum are those between it and the sum before, or the sum itself. */
+static void parts_add_up(void **state)
+{
+	const struct golden all = { NULL, "fragmentation", { .depth = 0 }, 0 };
+	char *json = print(&all, false, true);
+	uint64_t parts = 0, sums = 0;
+
+	(void)state;
+	for (const char *at = json; (at = strstr(at, "{\"name\":")); at++) {
+		unsigned long long bytes;
+		char sum[8];
+
+		assert_int_equal(sscanf(at, "{\"name\":\"%*[a-z]\",\"sum\":%7[a-z],"
+					    "\"bytes\":%llu", sum, &bytes), 2);
+		if (strcmp(sum, "true") == 0) {
+			assert_int_equal(parts, bytes);
+			sums++;
+		} else {
+			parts += bytes;
+		}
+	}
+	assert_int_equal(sums, 4);
+	free(json);
+}
+
 /* Figures as a forged recording has them: nothing overflows, nothing is printed without bound. */
 static void hostile_figures(void **state)
 {
@@ -270,6 +332,15 @@ static void hostile_figures(void **state)
 	sample.block[0].born = -1e300;
 	sample.block[1] = (struct listed_block){ UINT64_MAX, UINT64_MAX, 1e300, 1e300,
 						 UINT32_MAX, UINT32_MAX };
+	for (size_t i = 0; i < MEMORY_REGIONS; i++)
+		memset(&memory.region[i].sizes, 0xff, sizeof(struct region_sizes));
+	for (size_t i = 0; i < MEMORY_ARENAS; i++)
+		memset(memory.arena[i].part, 0xff, sizeof(memory.arena[i].part));
+	memset(&memory.heaps.books.count, 0xff, 5 * sizeof(uint64_t));
+	memset(&memory.heaps.heap[1].live, 0xff, 4 * sizeof(struct heap_sum));
+	memory.bin[1].high = memory.bin[1].sum.bytes = UINT64_MAX;
+	memory.regions.left_out = UINT64_MAX;
+	memory.region[2].start = memory.region[2].end;
 	memset(sample.life[1].born, 0xff, sizeof(sample.life[1].born));
 	for (size_t i = 0; i < 2 * ARRAY_SIZE(golden); i++) {
 		char *text = print(&golden[i / 2], false, i & 1);
@@ -302,6 +373,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(says_what_is_not_known, begin, end),
 		cmocka_unit_test_setup_teardown(a_session_without_events, begin, end),
 		cmocka_unit_test_setup_teardown(unknown_figures_are_null, begin, end),
+		cmocka_unit_test_setup_teardown(unknown_memory_is_null, begin, end),
+		cmocka_unit_test_setup_teardown(parts_add_up, begin, end),
 		cmocka_unit_test_setup_teardown(hostile_figures, begin, end),
 		cmocka_unit_test(the_table_is_whole),
 	};
