@@ -86,6 +86,10 @@ char *text_frame_title(const struct symbol_frame *symbol, const struct frame *fr
 void text_put_location(FILE *out, const struct symbol_frame *symbol)
 {
 	text_put_printable(out, symbol->file ? symbol->file : text_base_name(symbol->module));
+	if (symbol->file && !symbol->line && symbol->module[0]) {	/* by a symbol table */
+		fputs(" in ", out);
+		text_put_printable(out, text_base_name(symbol->module));
+	}
 	if (symbol->file && symbol->line)
 		fprintf(out, ":%u", symbol->line);
 	if (symbol->file && symbol->line && symbol->column)

@@ -24,7 +24,7 @@ size_t text_shown(const struct report_options *options, size_t count);
 char *text_frame_title(const struct symbol_frame *symbol, const struct frame *frame);
 /* A path without its folders: a part of it. */
 const char *text_base_name(const char *path);
-/* file:line:column, or the module without its folders. */
+/* file:line:column, or the module without its folders, or both. */
 void text_put_location(FILE *out, const struct symbol_frame *symbol);
 /* A line of a stack. */
 void text_put_frame(FILE *out, const struct style *style, const struct symbol_frame *symbol,
