@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* memattach.c - a table of commands. */
+#include <locale.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -76,6 +77,7 @@ static const struct {
 
 int main(int argc, char **argv)
 {
+	(void)setlocale(LC_CTYPE, "");	/* names in UTF-8 or in ASCII; numbers stay as they are */
 	log_init(LOG_NOTICE);
 	if (argc < 2) {
 		log_error("no process given; usage: memattach -p PID, see `memattach --help`");

@@ -10,6 +10,9 @@
 
 /* "  label     ", so that what follows lines up. label comes from us. */
 void text_put_label(FILE *out, const char *label);
+/* A function's name, no longer than a line can take (frame_name_fit); and in place. */
+void text_put_name(FILE *out, const char *name);
+void text_fit_name(char *name);
 /* Any bytes, made harmless for a terminal. */
 void text_put_printable(FILE *out, const char *text);
 /* Text of the target between quotes, after words of ours. NULL: nothing. */
