@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* memattach.c - a table of commands. */
+#include <locale.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "cli/commands.h"
+#include "cli/help.h"
 #include "src/base/log.h"
 #include "src/session/session.h"
 #include "src/version.h"
@@ -32,17 +34,16 @@ static const char help_text[] =
 	"memattach export FILE[@120s] --to=FORMAT [-o OUT]   for pprof, heaptrack, ms_print,\n"
 	"                            flame graphs, ...; --to=help lists the formats\n"
 	"memattach symbolize FILE [--search=FOLDER]...   find names that a recording lacks\n"
+	"memattach help COMMAND | COMMAND --help   its options\n"
 	"memattach --version | --help\n"
 	"\n"
 	"Exit status: 0 done, 1 leaks found, 2 wrong usage, 3 refused (nothing touched),\n"
 	"4 the target ended, 5 left dormant in the target (run cleanup), 6 internal error.\n"
-	"The manual: man memattach\n";
+	"The manual: man memattach, and for each command memattach-COMMAND\n";
 
 static int print_help(int argc, char **argv)
 {
-	(void)argc;
-	(void)argv;
-	return fputs(help_text, stdout) < 0 ? SESSION_FAILED : SESSION_OK;
+	return help_run(argc, argv, help_text);
 }
 
 static int print_version(int argc, char **argv)
@@ -57,6 +58,7 @@ static const struct {
 	const char *name;
 	int (*run)(int argc, char **argv);
 } command[] = {
+	{ "attach", cmd_attach },
 	{ "run", cmd_run },
 	{ "trace", cmd_trace },
 	{ "leaks", cmd_leaks },
@@ -75,6 +77,7 @@ static const struct {
 
 int main(int argc, char **argv)
 {
+	(void)setlocale(LC_CTYPE, "");	/* names in UTF-8 or in ASCII; numbers stay as they are */
 	log_init(LOG_NOTICE);
 	if (argc < 2) {
 		log_error("no process given; usage: memattach -p PID, see `memattach --help`");
@@ -82,7 +85,10 @@ int main(int argc, char **argv)
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(command); i++)
 		if (strcmp(argv[1], command[i].name) == 0)
-			return command[i].run(argc - 1, argv + 1);
+			return help_is_wanted(argv[1], argv + 2) ? help_print(argv[1]) :
+				command[i].run(argc - 1, argv + 1);
+	if (argv[1][0] == '-' && help_is_wanted("attach", argv + 1))
+		return help_print("attach");
 	if (argv[1][0] == '-')
 		return cmd_attach(argc, argv);
 	log_error("%s: no such command; see `memattach --help`", argv[1]);

@@ -114,3 +114,16 @@ AC_DEFUN([MEMATTACH_LIST_LIBRARIES], [
 		[built_with="$built_with, ncursesw `$PKG_CONFIG --modversion ncursesw`"])
 	AC_DEFINE_UNQUOTED([MEMATTACH_BUILT_WITH], ["$built_with"], [libraries, for --version])
 ])
+
+# MEMATTACH_COMPLETION_DIR(SHELL, VARIABLE, PC-FILE, PC-VARIABLE, DEFAULT)
+# Where SHELL looks for completions, in VARIABLE: as its pkg-config file says, but below datadir,
+# because nothing may be installed outside of the prefix.
+AC_DEFUN([MEMATTACH_COMPLETION_DIR], [
+	AC_ARG_WITH([$1-completions],
+		[AS_HELP_STRING([--with-$1-completions=DIR], [completions of $1 @<:@$5@:>@])],
+		[$2=$withval],
+		[$2=`$PKG_CONFIG --define-variable=datadir='${datadir}' \
+			--variable=$4 $3 2>/dev/null`])
+	AS_IF([test -z "$$2"], [$2='$5'])
+	AC_SUBST([$2])
+])

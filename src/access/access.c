@@ -102,7 +102,7 @@ static uint32_t useful_frames(const struct access *a, const struct frame *frame,
 		const struct symbol_frame *symbol =
 			symbolizer_frame(a->input->symbolizer, &frame[i], &inlined);
 
-		if (symbol && inlined && symbol->file && !is_runtime(a, &frame[i]))
+		if (symbol && inlined && symbol->line && !is_runtime(a, &frame[i]))
 			return i + 1;
 	}
 	return count < 2 ? count : 2;

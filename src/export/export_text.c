@@ -11,7 +11,7 @@
 
 int export_put_line(FILE *out, const char *text)
 {
-	_cleanup_free_ char *copy = printable_copy(text, PRINTABLE_TERMINAL);
+	_cleanup_free_ char *copy = printable_copy(text, PRINTABLE_TEXT);
 
 	if (!copy)
 		return -ENOMEM;
@@ -21,7 +21,7 @@ int export_put_line(FILE *out, const char *text)
 
 int export_put_folded(FILE *out, const char *text)
 {
-	_cleanup_free_ char *copy = printable_copy(text, PRINTABLE_TERMINAL);
+	_cleanup_free_ char *copy = printable_copy(text, PRINTABLE_TEXT);
 
 	if (!copy)
 		return -ENOMEM;
@@ -33,7 +33,7 @@ int export_put_folded(FILE *out, const char *text)
 
 int export_put_csv(FILE *out, const char *text)
 {
-	_cleanup_free_ char *copy = printable_copy(text, PRINTABLE_TERMINAL);
+	_cleanup_free_ char *copy = printable_copy(text, PRINTABLE_TEXT);
 
 	if (!copy)
 		return -ENOMEM;
@@ -63,7 +63,7 @@ static const char *xml_entity(char c)
 
 int export_put_xml(FILE *out, const char *text)
 {
-	_cleanup_free_ char *copy = printable_copy(text, PRINTABLE_TERMINAL);
+	_cleanup_free_ char *copy = printable_copy(text, PRINTABLE_TEXT);
 
 	if (!copy)
 		return -ENOMEM;

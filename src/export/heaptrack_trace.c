@@ -53,7 +53,7 @@ static int put_string(struct heaptrack_trace *trace, const char *text, uint32_t 
 	uint64_t number = 0;
 
 	if (text && text[0] && !hashmap_get(&trace->strings, (uintptr_t)text, &number)) {
-		copy = printable_copy(text, PRINTABLE_TERMINAL);
+		copy = printable_copy(text, PRINTABLE_TEXT);
 		number = ++trace->string_count;
 		if (!copy || hashmap_put(&trace->strings, (uintptr_t)text, number) < 0)
 			return -ENOMEM;

@@ -175,16 +175,17 @@ static void choose_children(const struct node *node, uint64_t least, struct chil
 /* "0x401136: main (demo.c:12)", as Massif writes it. */
 static int put_frame(FILE *out, const struct massif_tree *tree, const struct view_frame *frame)
 {
+	bool line = frame->file && frame->line;	/* else what it lies in is worth more */
 	int err;
 
 	fprintf(out, "0x%llX: ",
 		(unsigned long long)export_places_address(tree->places, frame));
 	err = export_put_line(out, frame->title);
-	fputs(frame->file ? " (" : " (in ", out);
+	fputs(line ? " (" : " (in ", out);
 	if (err == 0)
-		err = export_put_line(out, frame->file ? view_base_name(frame->file) :
+		err = export_put_line(out, line ? view_base_name(frame->file) :
 				      frame->module[0] ? frame->module : "???");
-	if (frame->file)
+	if (line)
 		fprintf(out, ":%u", frame->line);
 	fputs(")\n", out);
 	return err;

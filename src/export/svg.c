@@ -46,7 +46,7 @@ static char *skip_characters(char *text, size_t count)
 
 int svg_text_fit(FILE *out, double x, double y, double width, const char *text)
 {
-	_cleanup_free_ char *copy = printable_copy(text, PRINTABLE_TERMINAL);
+	_cleanup_free_ char *copy = printable_copy(text, PRINTABLE_TEXT);
 	size_t room = width > 0 ? (size_t)(width / SVG_FONT_WIDTH) : 0;
 	char *end;
 

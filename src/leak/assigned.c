@@ -191,6 +191,20 @@ static const struct scope_level *level_of(const struct search *search)
 
 enum fit { FIT_NO, FIT_UNKNOWN, FIT_YES };
 
+/* Names DWARF's name the frame's file, which is a path from the root where that could be told? */
+static bool is_same_file(const char *dwarf, const char *file)
+{
+	size_t length, whole = strlen(file);
+
+	if (strcmp(dwarf, file) == 0)
+		return true;
+	while (strncmp(dwarf, "./", 2) == 0)
+		dwarf += 2;
+	length = strlen(dwarf);
+	return dwarf[0] != '/' && length < whole && file[whole - length - 1] == '/' &&
+	       strcmp(file + whole - length, dwarf) == 0;
+}
+
 /* Does the line where the function is declared hold its name? */
 static enum fit declaration_fits(const struct search *search)
 {
@@ -203,7 +217,7 @@ static enum fit declaration_fits(const struct search *search)
 		return FIT_UNKNOWN;
 	die = level->die;
 	declared = dwarf_decl_file(&die);
-	if (!declared || strcmp(declared, file) != 0)
+	if (!declared || !is_same_file(declared, file))
 		return FIT_UNKNOWN;
 	assigned_name_short(level->name, name);
 	return assigned_source_has_word(&search->finder->tokens, level->line, name) ? FIT_YES

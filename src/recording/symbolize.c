@@ -55,14 +55,14 @@ static size_t worth(const struct symbol_frame *symbol, size_t count)
 	size_t ret = 0;
 
 	for (size_t i = 0; i < count; i++)
-		ret += (symbol[i].function ? 2u : 0u) + (symbol[i].file ? 1u : 0u);
+		ret += (symbol[i].function ? 2u : 0u) + (symbol[i].line ? 1u : 0u);
 	return ret;
 }
 
 static bool is_complete(const struct named_frame *named)
 {
 	for (size_t i = 0; i < named->count; i++)
-		if (!named->symbol[i].function || !named->symbol[i].file)
+		if (!named->symbol[i].function || !named->symbol[i].line)
 			return false;
 	return named->recorded;
 }
@@ -160,7 +160,7 @@ static void count_named(struct work *w)
 								     better->named->symbol;
 
 		better->looking->result.named += symbol->function != NULL;
-		better->looking->result.lined += symbol->file != NULL;
+		better->looking->result.lined += symbol->line != 0;
 	}
 }
 

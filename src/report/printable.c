@@ -3,13 +3,16 @@
  * printable.c - names come from the target's ELF files and command line: any bytes.
  *
  * Hand-written UTF-8 checks rather than iconv or mbrtowc: those depend on the
- * locale that memattach happens to run in.
+ * locale that memattach happens to run in, and files for programs are UTF-8 in any.
  */
 #include "src/report/printable.h"
 
+#include <langinfo.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
+#include <wchar.h>
 
 #define REPLACEMENT "\xef\xbf\xbd"	/* U+FFFD */
 
@@ -55,21 +58,45 @@ static bool is_control(const unsigned char *text, size_t length)
 		(text[1] == 0x81 && text[2] >= 0xa6 && text[2] <= 0xa9));
 }
 
+/* Of a valid sequence. */
+static uint32_t code_point(const unsigned char *text, size_t length)
+{
+	uint32_t value = length == 1 ? text[0] : text[0] & (0x7fu >> length);
+
+	for (size_t i = 1; i < length; i++)
+		value = value << 6 | (text[i] & 0x3fu);
+	return value;
+}
+
+static bool locale_has_utf8(void)
+{
+	return strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
+}
+
+/* No longer than three bytes for each of the sequence. */
+static char *put_escape(char *to, uint32_t code)
+{
+	return to + sprintf(to, code <= 0xffff ? "\\u%04x" : "\\U%08x", code);
+}
+
 char *printable_copy(const char *text, enum printable_for purpose)
 {
 	const unsigned char *from = (const unsigned char *)text;
 	char *copy = malloc(strlen(text) * (sizeof(REPLACEMENT) - 1) + 1), *to = copy;
+	bool ascii = purpose == PRINTABLE_TERMINAL && !locale_has_utf8();
 
 	while (copy && *from) {
 		size_t length = sequence_length(from);
 
 		if (length == 0) {
-			to = stpcpy(to, REPLACEMENT);
+			to = stpcpy(to, ascii ? "?" : REPLACEMENT);
 			from++;
 			continue;
 		}
-		if (purpose == PRINTABLE_TERMINAL && is_control(from, length))
+		if (purpose != PRINTABLE_JSON && is_control(from, length))
 			*to++ = '?';
+		else if (ascii && length > 1)
+			to = put_escape(to, code_point(from, length));
 		else
 			to = (char *)memcpy(to, from, length) + length;
 		from += length;
@@ -86,11 +113,35 @@ bool printable_is_plain(const char *text)
 	return *text == '\0';
 }
 
+/* Columns of the character at text, whose bytes are *ret_bytes. */
+static size_t columns_of(const char *text, size_t *ret_bytes)
+{
+	const unsigned char *at = (const unsigned char *)text;
+	size_t length = sequence_length(at);
+	int columns = length > 1 ? wcwidth((wchar_t)code_point(at, length)) : 1;
+
+	*ret_bytes = length ? length : 1;
+	return columns < 0 ? 1 : (size_t)columns;	/* unknown to this locale */
+}
+
 size_t printable_columns(const char *text)
 {
-	size_t columns = 0;
+	size_t columns = 0, bytes;
 
-	for (; *text; text++)
-		columns += ((unsigned char)*text & 0xc0u) != 0x80u;
+	for (; *text; text += bytes)
+		columns += columns_of(text, &bytes);
 	return columns;
+}
+
+void printable_cut(char *text, size_t columns)
+{
+	size_t seen = 0, bytes;
+
+	for (; *text; text += bytes) {
+		seen += columns_of(text, &bytes);
+		if (seen > columns) {
+			*text = '\0';
+			return;
+		}
+	}
 }

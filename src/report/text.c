@@ -244,19 +244,6 @@ static void put_totals(FILE *out, const struct report_input *input)
 			human_bytes((double)snapshot->map_totals.live_bytes).text);
 }
 
-/* Cuts text to columns. */
-static void cut(char *text, size_t columns)
-{
-	size_t seen = 0;
-
-	for (; *text; text++) {
-		if (((unsigned char)*text & 0xc0u) != 0x80u && seen++ == columns) {
-			*text = '\0';
-			return;
-		}
-	}
-}
-
 static void put_growth(FILE *out, const struct style *style, const struct snapshot_site *site)
 {
 	if (site->verdict != SNAPSHOT_GROWING) {
@@ -424,7 +411,7 @@ static void put_live_site(FILE *out, const struct report_input *input,
 		title = text_frame_title(symbol, frame);
 	}
 	if (title)
-		cut(title, width > LIVE_COLUMNS ? width - LIVE_COLUMNS : 8);
+		printable_cut(title, width > LIVE_COLUMNS ? width - LIVE_COLUMNS : 8);
 	fprintf(out, "  %10s %12s/s %9s %9s  %s%s%s", human_bytes((double)site->live_bytes).text,
 		human_bytes_signed(site->growth).text, human_count((double)site->live_count).text,
 		human_count((double)site->alloc_count).text, style->name,

@@ -3,8 +3,8 @@
  * text_put.c - the parts that reports for people have in common: names, stacks, how many.
  *
  * A frame without a name is module+0xoffset, which addr2line understands. Names come from
- * the target: printed only through printable_copy. They are not cut: the end of a long C++
- * name is what tells two of them apart.
+ * the target: printed only through printable_copy. They are not cut at the end, which is what
+ * tells two long C++ names apart: of those, lists of arguments are left out.
  */
 #include "src/report/text_put.h"
 
@@ -12,7 +12,9 @@
 
 #include "src/report/human.h"
 #include "src/report/printable.h"
+#include "src/view/frame_name.h"
 
+#define NAME_MOST	100u	/* bytes of a name */
 #define NAME_COLUMNS	44u	/* functions are padded to this, so that locations line up */
 
 void text_put_label(FILE *out, const char *label)
@@ -27,6 +29,20 @@ void text_put_printable(FILE *out, const char *text)
 	if (!printable_is_plain(text))
 		text = safe = printable_copy(text, PRINTABLE_TERMINAL);
 	fputs(text ? text : "?", out);
+}
+
+void text_fit_name(char *name)
+{
+	frame_name_fit(name, NAME_MOST);
+}
+
+void text_put_name(FILE *out, const char *name)
+{
+	_cleanup_free_ char *safe = printable_copy(name, PRINTABLE_TERMINAL);
+
+	if (safe)
+		text_fit_name(safe);
+	fputs(safe ? safe : "?", out);
 }
 
 void text_put_quoted(FILE *out, const char *words, const char *text)
@@ -86,6 +102,11 @@ char *text_frame_title(const struct symbol_frame *symbol, const struct frame *fr
 void text_put_location(FILE *out, const struct symbol_frame *symbol)
 {
 	text_put_printable(out, symbol->file ? symbol->file : text_base_name(symbol->module));
+	/* Of a symbol: neither folders nor a line. */
+	if (symbol->file && !symbol->line && !strchr(symbol->file, '/') && symbol->module[0]) {
+		fputs(" in ", out);
+		text_put_printable(out, text_base_name(symbol->module));
+	}
 	if (symbol->file && symbol->line)
 		fprintf(out, ":%u", symbol->line);
 	if (symbol->file && symbol->line && symbol->column)
@@ -98,8 +119,11 @@ void text_put_frame(FILE *out, const struct style *style, const struct symbol_fr
 		    const struct frame *frame)
 {
 	_cleanup_free_ char *title = text_frame_title(symbol, frame);
-	size_t columns = title ? printable_columns(title) : 0;
+	size_t columns;
 
+	if (title)
+		text_fit_name(title);
+	columns = title ? printable_columns(title) : 0;
 	fprintf(out, "      %s%s%s", style->name, title ? title : "?", style->plain);
 	if (symbol->function || symbol->file) {
 		fprintf(out, "%*s  %s", columns < NAME_COLUMNS ? (int)(NAME_COLUMNS - columns) : 0,

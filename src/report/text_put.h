@@ -10,6 +10,9 @@
 
 /* "  label     ", so that what follows lines up. label comes from us. */
 void text_put_label(FILE *out, const char *label);
+/* A function's name, no longer than a line can take (frame_name_fit); and in place. */
+void text_put_name(FILE *out, const char *name);
+void text_fit_name(char *name);
 /* Any bytes, made harmless for a terminal. */
 void text_put_printable(FILE *out, const char *text);
 /* Text of the target between quotes, after words of ours. NULL: nothing. */
@@ -24,7 +27,7 @@ size_t text_shown(const struct report_options *options, size_t count);
 char *text_frame_title(const struct symbol_frame *symbol, const struct frame *frame);
 /* A path without its folders: a part of it. */
 const char *text_base_name(const char *path);
-/* file:line:column, or the module without its folders. */
+/* file:line:column, or the module without its folders, or both. */
 void text_put_location(FILE *out, const struct symbol_frame *symbol);
 /* A line of a stack. */
 void text_put_frame(FILE *out, const struct style *style, const struct symbol_frame *symbol,

@@ -48,6 +48,7 @@ struct segment {
 struct unit {
 	Dwarf_Die die;		/* for lines and files */
 	Dwarf_Die tree;		/* of the split unit where there is one, else die */
+	const char *directory;	/* absolute: where it was compiled; NULL: unknown */
 	uint64_t bytes;		/* of its entries: no tree has more of them */
 	bool built;
 	struct scope *scope;
@@ -65,6 +66,15 @@ struct cu_index {
 };
 
 /* ---- compile units ---- */
+
+/* gcc -ffile-prefix-map makes relative ones, which lead nowhere. */
+static const char *directory_of(Dwarf_Die *die)
+{
+	Dwarf_Attribute memory, *attribute = dwarf_attr(die, DW_AT_comp_dir, &memory);
+	const char *directory = attribute ? dwarf_formstring(attribute) : NULL;
+
+	return directory && directory[0] == '/' ? directory : NULL;
+}
 
 /* A unit that names no ranges of its own: those of its functions. */
 static int add_function_ranges(struct cu_index *index, uint32_t unit, Dwarf_Die *tree)
@@ -94,7 +104,10 @@ static int add_unit(struct cu_index *index, Dwarf_Die *die, Dwarf_Die *split)
 		return -ENOMEM;
 	index->unit = unit;
 	unit += index->unit_count++;
-	*unit = (struct unit){ .die = *die, .tree = split ? *split : *die, .bytes = DEFAULT_BYTES };
+	*unit = (struct unit){
+		.die = *die, .tree = split ? *split : *die, .bytes = DEFAULT_BYTES,
+		.directory = directory_of(die),
+	};
 	r = die_ranges_add(&index->ranges, die, number);
 	if (r == 0 && index->ranges.count == before)
 		r = add_function_ranges(index, number, &unit->tree);
@@ -401,6 +414,13 @@ static uint32_t number(Dwarf_Die *die, unsigned int name)
 	return (uint32_t)value;
 }
 
+/* libdw leaves the names of files as the compiler was given them. */
+static void set_file(const struct unit *unit, const char *file, struct source_frame *frame)
+{
+	frame->file = file;
+	frame->directory = file && file[0] != '/' ? unit->directory : NULL;
+}
+
 /* Where the code of the innermost frame is. */
 static void set_line(struct unit *unit, Dwarf_Addr pc, struct source_frame *frame)
 {
@@ -409,7 +429,7 @@ static void set_line(struct unit *unit, Dwarf_Addr pc, struct source_frame *fram
 
 	if (!line)
 		return;
-	frame->file = dwarf_linesrc(line, NULL, NULL);
+	set_file(unit, dwarf_linesrc(line, NULL, NULL), frame);
 	if (dwarf_lineno(line, &value) == 0 && value > 0)
 		frame->line = (uint32_t)value;
 	if (dwarf_linecol(line, &value) == 0 && value > 0)
@@ -424,7 +444,7 @@ static void set_call(struct unit *unit, Dwarf_Die *inlined, struct source_frame 
 	size_t count;
 
 	if (dwarf_getsrcfiles(&unit->die, &files, &count) == 0 && file < count)
-		frame->file = dwarf_filesrc(files, file, NULL, NULL);
+		set_file(unit, dwarf_filesrc(files, file, NULL, NULL), frame);
 	frame->line = number(inlined, DW_AT_call_line);
 	frame->column = number(inlined, DW_AT_call_column);
 }

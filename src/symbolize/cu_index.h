@@ -22,6 +22,7 @@ struct source_frame {
 	const char *linkage_name;	/* mangled; NULL: none */
 	const char *name;		/* as in the source, unqualified; NULL: unknown */
 	const char *file;		/* NULL: unknown */
+	const char *directory;		/* what file is relative to; NULL: nothing */
 	uint32_t line, column;		/* 0: unknown; of the code in this frame */
 	uint64_t low;			/* of the last frame: where its function begins */
 	bool inlined;			/* into the next frame */

@@ -8,6 +8,8 @@
  * global before weak before local, fewer leading underscores (malloc, not
  * __libc_malloc), then the shorter. Symbols without a size (assembly) reach to the
  * next one, and never beyond their section.
+ * A linker puts the local symbols of an object file behind the name of its source. Behind the last
+ * one's it puts an empty name, then what a version script or -fvisibility made local.
  */
 #include "src/symbolize/symbol_table.h"
 
@@ -70,6 +72,29 @@ static uint64_t section_rest(Elf *elf, GElf_Word index, const GElf_Sym *symbol)
 	return header.sh_size - (symbol->st_value - header.sh_addr);
 }
 
+/* The source of the local symbols that follow. */
+struct source {
+	const Elf *elf;		/* whose they are */
+	const char *file;	/* NULL: unknown */
+};
+
+static void note_source(struct source *source, const Elf *elf, const GElf_Sym *symbol,
+			const char *name)
+{
+	if (elf != source->elf)
+		*source = (struct source){ .elf = elf };
+	/* "<artificial>": of link-time optimisation */
+	if (GELF_ST_TYPE(symbol->st_info) == STT_FILE)
+		source->file = name[0] && name[0] != '<' ? name : NULL;
+}
+
+/* gold puts no empty name before what was made local; the hidden of it can be told. */
+static bool is_static(const GElf_Sym *symbol)
+{
+	return GELF_ST_BIND(symbol->st_info) == STB_LOCAL &&
+	       GELF_ST_VISIBILITY(symbol->st_other) == STV_DEFAULT;
+}
+
 static int add(struct symbol_table *table, const struct symbol *symbol)
 {
 	if (table->count == table->capacity) {
@@ -113,6 +138,7 @@ static void sort(struct symbol_table *table)
 
 static int read_symbols(Dwfl_Module *module, struct symbol_table *table)
 {
+	struct source source = { .elf = NULL };
 	int count = dwfl_module_getsymtab(module);
 
 	for (int i = 1; i < count && (uint32_t)i < MAX_SYMBOLS; i++) {
@@ -124,11 +150,14 @@ static int read_symbols(Dwfl_Module *module, struct symbol_table *table)
 							   &elf, NULL);
 		int r;
 
+		if (name)
+			note_source(&source, elf, &symbol, name);
 		if (!name || !is_code(&symbol, name))
 			continue;
 		r = add(table, &(struct symbol){
 			.address = address, .size = symbol.st_size, .name = name,
 			.rank = rank_of(&symbol, name),
+			.file = is_static(&symbol) ? source.file : NULL,
 			.reach = symbol.st_size ? 0 : section_rest(elf, section, &symbol),
 		});
 		if (r < 0)

@@ -15,6 +15,7 @@ struct symbol {
 	uint64_t size;		/* 0: not known */
 	uint64_t reach;		/* bytes to the end of its section, 0: not known */
 	const char *name;	/* linkage name; valid as long as the Dwfl */
+	const char *file;	/* of a static function: its source, no folders; NULL: unknown */
 	uint32_t rank;		/* for choosing among equals; lower is better */
 };
 

@@ -15,6 +15,7 @@
 #include "src/symbolize/symbolize.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <string.h>
 
 /* Without memory an answer is not kept; it is no reason to end the process. */
@@ -182,6 +183,25 @@ static const char *kept_text(struct symbolizer *symbolizer, const char *text)
 	return kept ? kept->raw : NULL;
 }
 
+/*
+ * file as a path from the root, where the compiler was given one from its working directory: a
+ * name that nobody can open from elsewhere, and that two programs may have in common.
+ */
+static const char *full_path(struct symbolizer *symbolizer, const char *file,
+			     const char *directory)
+{
+	_cleanup_free_ char *path = NULL;
+
+	if (!directory || strnlen(directory, PATH_MAX) == PATH_MAX)
+		return file;
+	while (strncmp(file, "./", 2) == 0)
+		file += 2;
+	if (asprintf(&path, "%s%s%s", directory,
+		     directory[strlen(directory) - 1] == '/' ? "" : "/", file) < 0)
+		path = NULL;
+	return kept_text(symbolizer, path);
+}
+
 /* ---- files ---- */
 
 static void open_names(struct names *names, const struct module *module)
@@ -268,7 +288,7 @@ static void set_source(struct symbolizer *symbolizer, const struct source_frame 
 	const char *name = source->linkage_name ? source->linkage_name : source->name;
 
 	ret->function = name ? shown_name(symbolizer, name) : NULL;
-	ret->file = source->file;
+	ret->file = full_path(symbolizer, source->file, source->directory);
 	ret->line = source->line;
 	ret->column = source->column;
 	ret->inlined = source->inlined;
@@ -322,6 +342,15 @@ static void finish(struct answer *answer, const char *module, const char *build_
 	}
 }
 
+/* What a symbol table knows; it has no lines, but the names of the sources of static functions. */
+static void name_frame(struct symbolizer *symbolizer, const struct symbol *symbol,
+		       struct symbol_frame *frame)
+{
+	frame->function = shown_name(symbolizer, symbol->name);
+	if (!frame->file)
+		frame->file = symbol->file;
+}
+
 static void answer_module(struct symbolizer *symbolizer, const struct frame *frame,
 			  const struct module *module, struct answer *answer)
 {
@@ -332,7 +361,7 @@ static void answer_module(struct symbolizer *symbolizer, const struct frame *fra
 	if (names) {
 		symbol = find_symbol(names, address);
 		if (from_dwarf(symbolizer, names, address, symbol, answer, &start) == 0 && symbol)
-			answer->frame[0].function = shown_name(symbolizer, symbol->name);
+			name_frame(symbolizer, symbol, &answer->frame[0]);
 		if (symbol)
 			start = function_start(names, symbol, NULL);
 	}

@@ -43,8 +43,9 @@ static void put_place(FILE *out, const struct symbol_frame *frame, size_t count)
 		text_put_printable(out, frame[0].file);
 		if (frame[0].line)
 			fprintf(out, ":%u", frame[0].line);
-	} else if (real->function && real->module[0]) {
-		fputs("  ", out);
+	}
+	if ((!frame[0].file || !frame[0].line) && real->function && real->module[0]) {
+		fputs(frame[0].file ? " in " : "  ", out);
 		text_put_printable(out, strrchr(real->module, '/') ? strrchr(real->module, '/') + 1
 								   : real->module);
 	}

@@ -104,7 +104,7 @@ static void put_block(FILE *out, const struct view_input *input, const struct sh
 	fprintf(out, "  0x%-14llx %11s %10s %7u %7u  %s", (unsigned long long)block->address,
 		human_bytes((double)block->size).text, human_seconds(age_of(input, block)).text,
 		block->thread, block->site, style->name);
-	text_put_printable(out, caller->title);
+	text_put_name(out, caller->title);
 	if (caller->function)
 		fprintf(out, "+0x%llx", (unsigned long long)caller->function_offset);
 	fprintf(out, "%s", style->plain);

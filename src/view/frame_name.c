@@ -11,8 +11,10 @@
 #include "src/view/frame_name.h"
 
 #include <stdbool.h>
-#include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
+
+#include "src/base/cleanup.h"
 
 static bool is_word(char c)
 {
@@ -169,4 +171,65 @@ void frame_name_only(char *name)
 	begin = find_name(name, end);
 	memmove(name, begin, (size_t)(end - begin));
 	name[end - begin] = '\0';
+}
+
+/* ---- as long as it may be ---- */
+
+#define LONGEST		(16u << 10)
+#define DEEPEST		8u	/* lists within lists that are looked at */
+#define SHORT_LIST	3u	/* what "..." would not make shorter */
+
+/* Does a list of template arguments or of parameters begin at name[at]? */
+static bool begins_list(const char *name, size_t at)
+{
+	static const char unnamed[] = "(anonymous namespace)";
+
+	if (name[at] == '(')
+		return strncmp(name + at, unnamed, sizeof(unnamed) - 1) != 0;
+	return name[at] == '<' && at > 0 && is_word(name[at - 1]) && !after_operator(name, at);
+}
+
+/* Writes "..." for the contents of lists that are in keep others. Returns the length. */
+static size_t leave_out(const char *name, char *to, unsigned int keep)
+{
+	const char *end[DEEPEST], *behind;
+	unsigned int depth = 0;
+	bool matching = true;	/* as above: each byte is looked at DEEPEST times at the most */
+	size_t length = 0;
+
+	for (size_t at = 0; name[at]; at++) {
+		while (depth > 0 && name + at >= end[depth - 1])
+			depth--;
+		to[length++] = name[at];
+		if (!matching || depth == DEEPEST || !begins_list(name, at))
+			continue;
+		behind = behind_group(name + at);
+		matching = behind;
+		if (!behind)
+			continue;
+		if (depth == keep && (size_t)(behind - name) - at > SHORT_LIST + 2) {
+			memcpy(to + length, "...", 3);
+			length += 3;
+			at = (size_t)(behind - name) - 2;
+		} else {
+			end[depth++] = behind;
+		}
+	}
+	to[length] = '\0';
+	return length;
+}
+
+void frame_name_fit(char *name, size_t most)
+{
+	size_t length = strlen(name);
+	_cleanup_free_ char *shorter = NULL;
+
+	if (length <= most || length > LONGEST)
+		return;
+	shorter = malloc(length + 1);
+	for (unsigned int keep = DEEPEST; shorter && keep-- > 0;)
+		if (leave_out(name, shorter, keep) <= most || keep == 0)
+			break;
+	if (shorter)
+		memcpy(name, shorter, strlen(shorter) + 1);
 }

@@ -106,7 +106,7 @@ static void put_node(FILE *out, const struct view_input *input, const struct pla
 		    node->total[VIEW_ALLOC_COUNT]);
 	put_indent(out, node->depth);
 	fputs(style->name, out);
-	text_put_printable(out, node->frame->title);
+	text_put_name(out, node->frame->title);
 	fprintf(out, "%s%s", style->plain, style->dim);
 	put_place(out, node);
 	fprintf(out, "%s\n", style->plain);

@@ -69,13 +69,20 @@ void view_put_location(FILE *out, const struct view_frame *frame)
 static void put_frame(FILE *out, const struct style *style, const struct view_frame *frame)
 {
 	_cleanup_free_ char *title = printable_copy(frame->title, PRINTABLE_TERMINAL);
-	size_t columns = title ? printable_columns(title) : 0;
+	size_t columns;
 
+	if (title)
+		text_fit_name(title);
+	columns = title ? printable_columns(title) : 0;
 	fprintf(out, "      %s%s%s", style->name, title ? title : "?", style->plain);
 	if (frame->function || frame->file) {
 		fprintf(out, "%*s  %s", columns < NAME_COLUMNS ? (int)(NAME_COLUMNS - columns) : 0,
 			"", style->dim);
 		view_put_location(out, frame);
+		if (frame->file && !frame->line && !strchr(frame->file, '/') && frame->module[0]) {
+			fputs(" in ", out);	/* as text_put_location */
+			text_put_printable(out, view_base_name(frame->module));
+		}
 		fputs(style->plain, out);
 	}
 	fputc('\n', out);

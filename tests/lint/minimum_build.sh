@@ -18,6 +18,7 @@ if grep -q 'define HAVE_LIBIBERTY' "$BUILDDIR/config.h" &&
 fi
 step make install DESTDIR="$scratch/root" prefix=/usr
 for file in bin/memattach lib/memattach/memattach-shim.so share/man/man1/memattach.1 \
+	share/man/man1/memattach-report.1 share/bash-completion/completions/memattach \
 	lib/systemd/system/memattach@.service; do
 	[ -s "$scratch/root/usr/$file" ] || { echo "FAIL: /usr/$file was not installed"; exit 1; }
 done

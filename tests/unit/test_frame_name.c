@@ -79,6 +79,36 @@ static void functions_lose_their_parameters(void **state)
 }
 
 /* 4 MiB of one bracket: by the square of it this would take hours. */
+static void assert_fits(const char *from, size_t most, const char *to)
+{
+	char *name = strdup(from);
+
+	frame_name_fit(name, most);
+	assert_string_equal(name, to);
+	free(name);
+}
+
+static void long_names_lose_inner_lists(void **state)
+{
+	static const char map[] = "std::map<std::basic_string<char, std::char_traits<char> >, int>"
+				  "::insert(std::pair<std::basic_string<char> const, int> const&)";
+
+	(void)state;
+	assert_fits(map, sizeof(map), map);
+	assert_fits(map, 124, "std::map<std::basic_string<char, std::char_traits<...> >, int>"
+			      "::insert(std::pair<std::basic_string<...> const, int> const&)");
+	assert_fits(map, 90, "std::map<std::basic_string<...>, int>"
+			     "::insert(std::pair<...> const&)");
+	assert_fits(map, 10, "std::map<...>::insert(...)");
+	assert_fits("(anonymous namespace)::f<int>(long, long)", 10,
+		    "(anonymous namespace)::f<int>(...)");
+	assert_fits("bool operator< <int>(pair<int, int> const&)", 10,
+		    "bool operator< <int>(...)");
+	assert_fits("operator<<(a<bcdef>, g)", 5, "operator<<(...)");
+	assert_fits("unmatched<abcdef", 5, "unmatched<abcdef");
+	assert_fits("}", 0, "}");
+}
+
 static void hostile_names_take_no_time(void **state)
 {
 	const size_t length = 4u << 20;
@@ -93,6 +123,9 @@ static void hostile_names_take_no_time(void **state)
 		frame_name_shorten_templates(name);
 		frame_name_only(name);
 		assert_int_equal(strlen(name), length);
+		name[16 << 10] = '\0';	/* as long as a name can be */
+		frame_name_fit(name, 100);
+		assert_int_equal(strlen(name), 16 << 10);
 	}
 	assert_true(clock() - begin < 10 * CLOCKS_PER_SEC);
 	free(name);
@@ -103,6 +136,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(templates_become_angles),
 		cmocka_unit_test(functions_lose_their_parameters),
+		cmocka_unit_test(long_names_lose_inner_lists),
 		cmocka_unit_test(hostile_names_take_no_time),
 	};
 

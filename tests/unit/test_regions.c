@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_regions.c - this program's own mappings: sizes equal to smaps, kinds to what was mapped, also
- * where something only looks like an arena or a stack; nothing is known where the kernel does not
- * tell; sums do not overflow.
+ * test_regions.c - this program's own mappings: sizes equal to smaps, kinds to what was mapped,
+ * also where something only looks like an arena or a stack; nothing is known where the kernel
+ * does not tell; sums do not overflow.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -197,7 +197,7 @@ static void tells_arenas_by_their_headers(void **state)
 		{ { address + 0x40, 0, 3 * PAGE, 4 * PAGE }, REGION_ANONYMOUS },
 		{ { address + 0x30, 0, 4 * PAGE, 5 * PAGE }, REGION_ANONYMOUS },
 		{ { address + 0x30, 0, 0, 4 * PAGE }, REGION_ANONYMOUS },
-		/* A block with a mapping of its own, or two that fill half of it, or one that does not. */
+		/* A block with its own mapping, or two that fill half of it, or one that does not. */
 		{ { 0, 4 * PAGE + 2, 0, 0 }, REGION_ALLOCATOR },
 		{ { 0, 2 * PAGE + 2, 0, 0 }, REGION_ALLOCATOR },
 		{ { 0, PAGE + 2, 0, 0 }, REGION_ANONYMOUS },

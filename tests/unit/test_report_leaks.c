@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <locale.h>
 #include <jansson.h>
 #include <math.h>
 #include <sys/wait.h>
@@ -477,5 +478,7 @@ int main(void)
 		cmocka_unit_test(follows_the_schema),
 	};
 
+	if (!setlocale(LC_CTYPE, "C.UTF-8"))
+		return 77;
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

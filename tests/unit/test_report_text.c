@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <locale.h>
 #include <math.h>
 
 #include "src/report/human.h"
@@ -66,6 +67,34 @@ static void makes_names_harmless(void **state)
 			 "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd");
 	assert_printable("a\xe2\x82", PRINTABLE_JSON, "a\xef\xbf\xbd\xef\xbf\xbd");
 	assert_int_equal(printable_columns("a\xc3\xa4\xe2\x82\xac"), 3);
+	assert_int_equal(printable_columns("\xe6\x97\xa5\xe6\x9c\xac e\xcc\x81"), 6);
+}
+
+static void locale_decides(void **state)
+{
+	static const char name[] = "caf\xc3\xa9 \xe6\x97\xa5 \xf0\x9f\x98\x80 \xff\033";
+
+	(void)state;
+	assert_printable(name, PRINTABLE_TERMINAL,
+			 "caf\xc3\xa9 \xe6\x97\xa5 \xf0\x9f\x98\x80 \xef\xbf\xbd?");
+	assert_non_null(setlocale(LC_CTYPE, "C"));
+	assert_printable(name, PRINTABLE_TERMINAL, "caf\\u00e9 \\u65e5 \\U0001f600 ??");
+	assert_printable(name, PRINTABLE_TEXT,
+			 "caf\xc3\xa9 \xe6\x97\xa5 \xf0\x9f\x98\x80 \xef\xbf\xbd?");
+	assert_non_null(setlocale(LC_CTYPE, "C.UTF-8"));
+}
+
+static void cut_at_columns(void **state)
+{
+	char text[] = "a\xe6\x97\xa5\xe6\x9c\xac";
+
+	(void)state;
+	printable_cut(text, 5);
+	assert_string_equal(text, "a\xe6\x97\xa5\xe6\x9c\xac");
+	printable_cut(text, 4);		/* half of a character is none */
+	assert_string_equal(text, "a\xe6\x97\xa5");
+	printable_cut(text, 0);
+	assert_string_equal(text, "");
 }
 
 static char *print_sample(const char *report, bool exact, bool leaks, bool color,
@@ -241,6 +270,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(units),
 		cmocka_unit_test(makes_names_harmless),
+		cmocka_unit_test(locale_decides),
+		cmocka_unit_test(cut_at_columns),
 		cmocka_unit_test(prints_exactly_this),
 		cmocka_unit_test(says_how_thin_a_sample_is),
 		cmocka_unit_test(says_what_was_lost_and_what_it_changed),
@@ -250,5 +281,7 @@ int main(void)
 		cmocka_unit_test(reports_without_a_symbolizer),
 	};
 
+	if (!setlocale(LC_CTYPE, "C.UTF-8"))
+		return 77;
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <locale.h>
 #include <errno.h>
 #include <math.h>
 #include <string.h>
@@ -467,5 +468,7 @@ int main(void)
 		cmocka_unit_test(refuses_nonsense),
 	};
 
+	if (!setlocale(LC_CTYPE, "C.UTF-8"))
+		return 77;
 	return cmocka_run_group_tests(tests, NULL, done);
 }

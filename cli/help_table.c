@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * help_table.c - the commands and their options, as help, completions and man pages have them.
+ *
+ * tests/lint/options.sh compares it with the table that is parsed (options.c, options_view.h), with
+ * the pages in docs/ and the completions, so that a new option is a row here, in options.c, a
+ * paragraph in docs/options.mdoc and `make completions`.
+ */
+#include "cli/help.h"
+
+#include <stddef.h>
+
+const struct help_command help_command_table[] = {
+	{ "attach", HELP_ATTACH, "-p PID [-d SECONDS] [options]",
+	  "watch a running process, report, and leave it as it was", "" },
+	{ "run", HELP_RUN, "run [options] -- COMMAND [ARGS...]",
+	  "start a program and watch it from its first allocation", "command" },
+	{ "trace", HELP_TRACE, "trace -p PID [options], or trace [options] -- COMMAND [ARGS...]",
+	  "one line for each call of an allocator", "command" },
+	{ "leaks", HELP_LEAKS, "leaks -p PID [options]",
+	  "what is lost, from one look at a process's memory; who holds a block", "" },
+	{ "check", HELP_CHECK, "check -p PID",
+	  "what an attach would do, or why it is refused; touches nothing", "" },
+	{ "cleanup", HELP_CLEANUP, "cleanup -p PID",
+	  "finish a detach that a killed memattach left", "" },
+	{ "report", HELP_REPORT, "report FILE[@MOMENT] [VIEW] [options]",
+	  "print a recording again, or one view of it", "recording view" },
+	{ "diff", HELP_DIFF, "diff OLD NEW [options]",
+	  "what is new, grew, shrank or is gone", "recordings" },
+	{ "export", HELP_EXPORT, "export FILE[@MOMENT] --to=FORMAT [options]",
+	  "a recording for pprof, heaptrack, ms_print, browsers and others", "recording" },
+	{ "symbolize", HELP_SYMBOLIZE, "symbolize FILE [--search=FOLDER]...",
+	  "find names that a recording lacks", "recording" },
+	{ NULL, 0, NULL, NULL, NULL },
+};
+
+#define WATCH	(HELP_ATTACH | HELP_RUN | HELP_LEAKS)
+#define HOOK	(WATCH | HELP_TRACE)
+#define VIEW	(HELP_ATTACH | HELP_RUN | HELP_REPORT)
+#define SITES	(VIEW | HELP_EXPORT)
+
+const struct help_option help_option_table[] = {
+	{ "pid", 'p', HELP_PID, "PID", NULL,
+	  HELP_ATTACH | HELP_TRACE | HELP_LEAKS | HELP_CHECK | HELP_CLEANUP, "the process" },
+	{ "duration", 'd', HELP_TEXT, "SECONDS", NULL, HOOK, "detach after so long" },
+	{ "output", 'o', HELP_FILE, "FILE", NULL, HOOK | HELP_EXPORT, "the file to write" },
+	{ "leaks", 0, HELP_NONE, NULL, NULL, HELP_ATTACH | HELP_RUN | HELP_REPORT,
+	  "search for lost memory" },
+	{ "json", 0, HELP_NONE, NULL, NULL, HOOK | HELP_REPORT | HELP_DIFF, "print JSON" },
+	{ "top", 0, HELP_TEXT, "N", NULL, HOOK | HELP_REPORT | HELP_DIFF, "print so many" },
+	{ "exact", 0, HELP_NONE, NULL, NULL, HOOK, "record every event" },
+	{ "sample", 0, HELP_TEXT, "BYTES", NULL, WATCH, "record one allocation in so many bytes" },
+	{ "interval", 0, HELP_TEXT, "SECONDS", NULL, WATCH, "from snapshot to snapshot" },
+	{ "loader", 0, HELP_CHOICE, "WAY", "auto dlopen map",
+	  HELP_ATTACH | HELP_TRACE | HELP_LEAKS | HELP_CHECK, "how hooks get into the process" },
+	{ "track", 0, HELP_CHOICE, "CALLS", "malloc mmap all",
+	  HOOK | HELP_CHECK | HELP_REPORT | HELP_EXPORT, "blocks, mappings or both" },
+	{ "plain", 0, HELP_NONE, NULL, NULL, HELP_ATTACH | HELP_RUN,
+	  "no live screen: plain lines" },
+	{ "on-overflow", 0, HELP_CHOICE, "ACTION", "drop block", HOOK, "when the ring is full" },
+	{ "frees", 0, HELP_CHOICE, "WHAT", "callers stacks", WATCH, "what is kept of frees" },
+	{ "seed", 0, HELP_TEXT, "NUMBER", NULL, WATCH, "of the sampler, for tests" },
+	{ "ring-size", 0, HELP_TEXT, "BYTES", NULL, HOOK, "shared memory in the process" },
+	{ "snapshot", 0, HELP_CHOICE, "HOW", "copy stop", HELP_ATTACH | HELP_LEAKS,
+	  "how memory is read at one moment" },
+	{ "roots", 0, HELP_LIST, "LIST", "globals stacks registers tls", WATCH,
+	  "where the search for leaks begins" },
+	{ "trace-to", 0, HELP_TEXT, "ADDRESS", NULL, HELP_ATTACH | HELP_LEAKS,
+	  "who holds the block there" },
+	{ "suppressions", 0, HELP_FILE, "FILE", NULL, WATCH, "lost blocks to leave out" },
+	{ "show-bytes", 0, HELP_TEXT, "N", NULL, WATCH, "show what lost blocks hold" },
+	{ "access", 0, HELP_TEXT, "SECONDS", NULL, WATCH, "are suspects still used, and by whom" },
+	{ "history", 0, HELP_FILE, "FILE", NULL, WATCH,
+	  "a recording from before that lengthens the watch" },
+	{ "function", 0, HELP_TEXT, "NAME", NULL, HELP_TRACE, "calls by, or of, this function" },
+	{ "to", 0, HELP_FORMAT, "FORMAT", NULL, HELP_EXPORT, "which format; help lists them" },
+	{ "search", 0, HELP_FOLDER, "FOLDER", NULL, HELP_SYMBOLIZE, "where files may be" },
+	{ "heaps", 0, HELP_NONE, NULL, NULL, WATCH, "walk the heaps for the recording" },
+	{ "snapshot-on", 0, HELP_LIST, "LIST", "64M +10M peak SIGUSR1", WATCH,
+	  "snapshots in between" },
+	{ "max-recording", 0, HELP_TEXT, "BYTES", NULL, WATCH, "the recording's largest size" },
+	{ "view", 0, HELP_VIEW, "VIEW", NULL, VIEW, "print one view" },
+	{ "by", 0, HELP_METRIC, "FIGURE", NULL, SITES, "what is sorted by and added up" },
+	{ "reverse", 0, HELP_NONE, NULL, NULL, VIEW, "from the innermost function" },
+	{ "depth", 0, HELP_TEXT, "N", NULL, SITES, "so many levels or frames" },
+	{ "threshold", 0, HELP_TEXT, "PCT", NULL, VIEW, "leave out what has less" },
+	{ "flame-use-size", 0, HELP_NONE, NULL, NULL, VIEW, "flame: bytes, not calls" },
+	{ "time-unit", 0, HELP_CHOICE, "UNIT", "s B", VIEW, "timeline: seconds, or bytes" },
+	{ "sizes", 0, HELP_CHOICE, "SIZES", "powers exact", VIEW, "histogram: of which sizes" },
+	{ "site", 0, HELP_TEXT, "SITE", NULL, SITES | HELP_TRACE, "this site only" },
+	{ "size", 0, HELP_TEXT, "N[-M]", NULL, SITES | HELP_TRACE, "these sizes only" },
+	{ "thread", 0, HELP_TEXT, "ID", NULL, HELP_TRACE, "calls of this thread" },
+	{ "module", 0, HELP_TEXT, "NAME", NULL, SITES | HELP_TRACE,
+	  "what this program or library takes part in" },
+	{ "inline", 0, HELP_CHOICE, "WHETHER", "no yes", SITES, "frames of inlined functions" },
+	{ "just-function-name", 0, HELP_NONE, NULL, NULL, SITES,
+	  "names without types and parameters" },
+	{ "shorten-templates", 0, HELP_NONE, NULL, NULL, SITES,
+	  "names with <> for template arguments" },
+	{ NULL, 0, HELP_NONE, NULL, NULL, 0, NULL },
+};

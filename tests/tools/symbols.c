@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * symbols.c - symbols FILE: names of addresses by src/symbolize, for what compares them.
+ *
+ * Reads hexadecimal addresses of the file, a line each, "r" before those that are return
+ * addresses. Prints each address, then a line a frame, innermost first:
+ * "<TAB>function<TAB>file<TAB>line<TAB>column", "?" and 0 for what is unknown.
+ */
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "src/symbolize/symbolize.h"
+
+static void print(struct symbolizer *symbolizer, uint32_t module, const char *line)
+{
+	struct frame frame = {
+		.module = module, .flags = line[0] == 'r' ? FRAME_RETURN : 0,
+		.offset = strtoull(line + (line[0] == 'r'), NULL, 16),
+	};
+	size_t count;
+	const struct symbol_frame *found = symbolizer_frame(symbolizer, &frame, &count);
+
+	printf("0x%llx\n", (unsigned long long)frame.offset);
+	for (size_t i = 0; i < count; i++)
+		printf("\t%s\t%s\t%u\t%u\n", found[i].function ? found[i].function : "?",
+		       found[i].file ? found[i].file : "?", found[i].line, found[i].column);
+}
+
+static int print_all(struct modules *modules, uint32_t module)
+{
+	struct symbolizer *symbolizer;
+	char line[64];
+
+	if (symbolizer_new(modules, &symbolizer) < 0)
+		return 1;
+	while (fgets(line, sizeof(line), stdin))
+		print(symbolizer, module, line);
+	symbolizer_free(symbolizer);
+	return fflush(stdout) != 0;
+}
+
+int main(int argc, char **argv)
+{
+	struct module_source source = { .open_file = NULL };
+	int fd = argc == 2 ? open(argv[1], O_RDONLY | O_CLOEXEC) : -1, status = 1;
+	struct modules *modules;
+	uint32_t module;
+
+	if (fd < 0 || modules_new(&source, &modules) < 0) {
+		fputs("usage: symbols FILE <ADDRESSES\n", stderr);
+		return 2;
+	}
+	if (modules_add_file(modules, argv[1], fd, false, &module) == 0)
+		status = print_all(modules, module);
+	else
+		fprintf(stderr, "symbols: %s is no usable ELF file\n", argv[1]);
+	modules_free(modules);
+	return status;
+}
