@@ -197,7 +197,7 @@ static void tells_arenas_by_their_headers(void **state)
 		{ { address + 0x40, 0, 3 * PAGE, 4 * PAGE }, REGION_ANONYMOUS },
 		{ { address + 0x30, 0, 4 * PAGE, 5 * PAGE }, REGION_ANONYMOUS },
 		{ { address + 0x30, 0, 0, 4 * PAGE }, REGION_ANONYMOUS },
-		/* A block with its own mapping, or two that fill half of it, or one that does not. */
+		/* A block with its own mapping; two that fill half of it; one that does not. */
 		{ { 0, 4 * PAGE + 2, 0, 0 }, REGION_ALLOCATOR },
 		{ { 0, 2 * PAGE + 2, 0, 0 }, REGION_ALLOCATOR },
 		{ { 0, PAGE + 2, 0, 0 }, REGION_ANONYMOUS },
