@@ -267,11 +267,6 @@ void feed_show(struct feed *feed, const struct feed_figures *figures)
 
 /* ---- the end ---- */
 
-bool feed_wants_leaks(const struct feed *feed)
-{
-	return feed->leaks_wanted;
-}
-
 void feed_end(struct feed *feed)
 {
 	if (feed->socket >= 0)

@@ -112,7 +112,7 @@ static void put_cost(const struct model *model, int y)
 	if (state->blocked_seconds > 0)
 		x += view_putf(y, x, COLS - x, VIEW_WARN, "it waited %s; ",
 			       human_seconds(state->blocked_seconds).text);
-	x += view_putf(y, x, COLS - x, VIEW_PLAIN, "attach stopped it %s",
+	x += view_putf(y, x, COLS - x, VIEW_PLAIN, "longest stop %s",
 		       human_seconds((double)state->attach_stop_us / 1e6).text);
 	if (state->analyst_cpu >= 0)
 		(void)view_putf(y, x, COLS - x, VIEW_PLAIN, "; analyst %.1f %% of a CPU",

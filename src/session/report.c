@@ -85,11 +85,6 @@ void session_report_watched(struct session_report *r)
 		feed_end(r->feed);
 }
 
-bool session_report_leaks_wanted(const struct session_report *r)
-{
-	return r->feed && feed_wants_leaks(r->feed);
-}
-
 void session_report_turn(struct session_report *r, const struct watch *watch)
 {
 	if (r->feed)
@@ -177,7 +172,7 @@ static struct snapshot_session describe_session(const struct session_report *r)
 	return session;
 }
 
-static int take(struct session_report *r, struct watch *watch, struct snapshot **ret)
+int session_report_snapshot(struct session_report *r, struct watch *watch, struct snapshot **ret)
 {
 	const struct proto_hello *hello = &r->view->hello;
 	struct snapshot_allocator allocator[HOOK_MAX_FAMILIES];
@@ -305,7 +300,7 @@ int session_report_interval(struct session_report *r, struct watch *watch)
 {
 	struct snapshot *snapshot;
 	struct report_input input;
-	int error = r->options->trace ? 0 : take(r, watch, &snapshot);
+	int error = r->options->trace ? 0 : session_report_snapshot(r, watch, &snapshot);
 
 	if (error || r->options->trace)
 		return error;
@@ -335,7 +330,7 @@ int session_report_extra(struct session_report *r, struct watch *watch,
 
 	if (!r->recording || r->recording_failed)
 		return 0;
-	error = take(r, watch, &snapshot);
+	error = session_report_snapshot(r, watch, &snapshot);
 	if (error)
 		return error;
 	snapshot->reason = reason;
@@ -397,7 +392,7 @@ bool session_report_conclude(struct session_report *r, struct watch *watch, int 
 	(void)symbolizer_set_jit_map(r->symbolizer, r->view->jit);	/* none: nothing to name */
 	error = watch_tick(watch);
 	if (!error)
-		error = take(r, watch, &r->last);
+		error = session_report_snapshot(r, watch, &r->last);
 	if (error) {
 		log_error("out of memory: no report");
 		*exit = *exit ? *exit : SESSION_FAILED;
