@@ -101,7 +101,8 @@ static void put_count(const struct model *model, int y)
 	else if (model->view == MODEL_LEAKS)
 		(void)snprintf(text, sizeof(text), " %u groups", model->leaks.head.groups_total);
 	else if (model->filter[0])
-		(void)snprintf(text, sizeof(text), " %u of %s sites with %s", model->row_count,
+		(void)snprintf(text, sizeof(text), " %s of %s sites with %s",
+			       human_exact(model->row_count).text,
 			       human_exact(state->sites_total).text, model->filter);
 	else
 		(void)snprintf(text, sizeof(text), " %s sites",

@@ -17,6 +17,7 @@
 #define VERDICT_COLUMN	22
 #define NAME_COLUMN	38
 #define LIST_LEAST	3
+#define SUMS_LEAST	6	/* lines: with fewer, groups come first */
 
 static const char *verdict_name(uint32_t verdict)
 {
@@ -225,9 +226,9 @@ static int put_doubts(const struct model_leaks *leaks, int y)
 	if (leaks->uncovered && leaks->uncovered[0])
 		(void)view_put(y++, 1, COLS - 1, VIEW_WARN, leaks->uncovered);
 	else if (leaks->head.early)
-		(void)view_putf(y++, 1, COLS - 1, VIEW_DIM, "too early to tell whether %u site%s "
-				"will be freed", leaks->head.early, leaks->head.early == 1 ?
-				"'s blocks" : "s' blocks");
+		(void)view_putf(y++, 1, COLS - 1, VIEW_DIM, "too early to tell whether the blocks "
+				"of %s site%s will be freed", human_exact(leaks->head.early).text,
+				leaks->head.early == 1 ? "" : "s");
 	return y;
 }
 
@@ -237,10 +238,12 @@ int view_leaks(struct model *model, int y, int end)
 	int list;
 
 	put_search(model, y++);
-	if (!leaks->found)
+	if (!leaks->found || y >= end)
 		return end;
-	y = put_sums(&leaks->head, y);
-	y = put_doubts(leaks, y);
+	if (end - y > SUMS_LEAST) {
+		y = put_sums(&leaks->head, y);
+		y = put_doubts(leaks, y);
+	}
 	list = groups_room(model, end - y);
 	put_groups(model, y, y + list);
 	if (y + list < end)
