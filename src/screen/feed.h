@@ -39,6 +39,8 @@ struct feed_figures {
 	const struct ticks *ticks;
 	const struct elf_reader *memory;	/* of the target: says the threads' ids */
 };
+/* For the last line, until a key is pressed. */
+void feed_note(struct feed *feed, const char *text);
 /* The figures of an interval. Left out when the screen has not even taken the last ones. */
 void feed_show(struct feed *feed, const struct feed_figures *figures);
 /* True: the user wants a snapshot in a file; feed_save takes it over then. */

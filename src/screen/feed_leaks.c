@@ -123,9 +123,5 @@ void feed_leaks(struct feed *feed, const void *bytes, size_t count)
 
 void feed_no_leaks(struct feed *feed, const char *why)
 {
-	int error = screen_outbox_begin(&feed->out, SCREEN_LEAKS_NONE);
-
-	if (!error)
-		error = apart_put_text(&feed->out.bytes, why);
-	(void)screen_outbox_end(&feed->out, error);
+	feed_text(feed, SCREEN_LEAKS_NONE, why);
 }

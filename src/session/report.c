@@ -52,8 +52,12 @@ int session_report_open(struct session_report *r, const struct session_options *
 		error = recording_set_limit(r->recording, options->max_recording);
 	if (error == -EEXIST)
 		log_error("%s exists and is not a recording; choose another file", options->output);
+	else if (error == -EBUSY)
+		log_error("%s is in use: another process writes or reads it; choose another file",
+			  options->output);
 	else if (error)
-		log_error("can't write %s: %s; choose another place", options->output,
+		log_error("can't write %s: %s; choose another place",
+			  options->output[0] ? options->output : "a file without a name",
 			  strerror(-error));
 	return error ? -ENOTDIR : 0;
 }
@@ -249,6 +253,7 @@ static void record(struct session_report *r, const struct snapshot *snapshot,
 		   const struct watch *watch)
 {
 	double seconds = snapshot->session.duration;
+	const char *said;
 	int error;
 
 	if (!r->recording || r->recording_failed)
@@ -261,8 +266,11 @@ static void record(struct session_report *r, const struct snapshot *snapshot,
 	if (!error)
 		return;
 	r->recording_failed = true;
-	log_error("%s", recording_error(r->recording)[0] ? recording_error(r->recording) :
-			"out of memory: the recording ends here");
+	said = recording_error(r->recording);
+	said = said[0] ? said : "out of memory: the recording ends here";
+	log_error("%s", said);
+	if (r->feed)	/* which covers that until the end */
+		feed_note(r->feed, said);
 }
 
 /* One line on a terminal's stderr, overwritten each interval. */
