@@ -99,32 +99,67 @@ int recording_db_put(sqlite3_stmt *statement, const struct cell *cell, unsigned 
 /* No value that we write comes near it; what a forged one could ask for does. */
 #define MAX_VALUE_BYTES	(1 << 24)
 
+#define READ_MS		2000	/* for a writer that folds its log in */
+
+int recording_db_path(const char *path, char **ret)
+{
+	if (!path[0])
+		return -ENOENT;
+	return asprintf(ret, "%s%s", path[0] == '/' ? "" : "./", path) < 0 ? -ENOMEM : 0;
+}
+
+static int open_file(const char *path, int flags, const char *vfs, sqlite3 **ret)
+{
+	int err = recording_db_errno(NULL, sqlite3_open_v2(path, ret, flags, vfs));
+
+	if (*ret) {
+		sqlite3_limit(*ret, SQLITE_LIMIT_LENGTH, MAX_VALUE_BYTES);
+		sqlite3_busy_timeout(*ret, READ_MS);
+	}
+	return err ? err : recording_db_run(*ret, "PRAGMA trusted_schema=OFF");
+}
+
+/* What may be a recording: nothing whose opening waits for somebody, or that never ends. */
+static int check_file(const char *path, int access_mode)
+{
+	struct stat file;
+
+	if (access(path, access_mode) < 0 || stat(path, &file) < 0)
+		return -errno;
+	if (S_ISDIR(file.st_mode))
+		return -EISDIR;
+	return S_ISREG(file.st_mode) ? 0 : -EBADMSG;
+}
+
+/*
+ * Its log needs a file beside it that others can map (FILE-shm), unless nobody else is there: with
+ * no locks, and alone. Rejected: immutable=1, which leaves the log out, and that may be all.
+ */
+static int open_alone(const char *path, sqlite3 **ret)
+{
+	int err = open_file(path, SQLITE_OPEN_READONLY, "unix-none", ret);
+
+	return err ? err : recording_db_run(*ret, "PRAGMA locking_mode=EXCLUSIVE; "
+						  "PRAGMA schema_version");
+}
+
 int recording_db_open(const char *path, sqlite3 **ret)
 {
-	_cleanup_free_ char *uri = NULL;
-	struct stat file;
-	int err;
+	_cleanup_free_ char *plain = NULL;
+	int err = recording_db_path(path, &plain);
 
-	if (access(path, R_OK) < 0 || stat(path, &file) < 0)
-		return -errno;
-	if (S_ISFIFO(file.st_mode))	/* to open it waits for a writer, whoever asks us to end */
-		return -EBADMSG;
-	err = recording_db_errno(NULL, sqlite3_open_v2(path, ret, SQLITE_OPEN_READONLY, NULL));
-	if (*ret)
-		sqlite3_limit(*ret, SQLITE_LIMIT_LENGTH, MAX_VALUE_BYTES);
 	if (err == 0)
-		err = recording_db_run(*ret, "PRAGMA trusted_schema=OFF; PRAGMA schema_version;");
-	if (err == 0 || err == -EBADMSG || err == -ENOMEM || strpbrk(path, "?#%"))
+		err = check_file(plain, R_OK);
+	if (err < 0)
+		return err;
+	err = open_file(plain, SQLITE_OPEN_READONLY, NULL, ret);
+	if (err == 0)
+		err = recording_db_run(*ret, "PRAGMA schema_version");
+	if (err == 0 || err == -EBADMSG || err == -ENOMEM || err == -EBUSY)
 		return err;
 	sqlite3_close(*ret);
 	*ret = NULL;
-	if (asprintf(&uri, "file:%s?immutable=1", path) < 0)
-		return -ENOMEM;
-	err = recording_db_errno(NULL, sqlite3_open_v2(uri, ret, SQLITE_OPEN_READONLY |
-						       SQLITE_OPEN_URI, NULL));
-	if (*ret)
-		sqlite3_limit(*ret, SQLITE_LIMIT_LENGTH, MAX_VALUE_BYTES);
-	return err;
+	return open_alone(plain, ret);
 }
 
 static int refuse(void *context, struct row *row)
@@ -204,14 +239,12 @@ int recording_db_query(sqlite3 *db, const char *sql, uint64_t id,
 
 int recording_db_open_to_change(const char *path, sqlite3 **ret)
 {
-	int err;
+	_cleanup_free_ char *plain = NULL;
+	int err = recording_db_path(path, &plain);
 
-	if (access(path, R_OK | W_OK) < 0)
-		return -errno;
-	err = recording_db_errno(NULL, sqlite3_open_v2(path, ret, SQLITE_OPEN_READWRITE, NULL));
-	if (*ret)
-		sqlite3_limit(*ret, SQLITE_LIMIT_LENGTH, MAX_VALUE_BYTES);
-	return err ? err : recording_db_run(*ret, "PRAGMA trusted_schema=OFF");
+	if (err == 0)
+		err = check_file(plain, R_OK | W_OK);
+	return err ? err : open_file(plain, SQLITE_OPEN_READWRITE, NULL, ret);
 }
 
 static int count_row(void *context, struct row *row)

@@ -33,9 +33,11 @@ int recording_db_prepare(sqlite3 *db, const char *table, unsigned int count,
 int recording_db_put(sqlite3_stmt *statement, const struct cell *cell, unsigned int count)
 	_must_check_;
 
+/* path as SQLite is to be given it, which sees more than files in ":memory:" and "file:x?y". */
+int recording_db_path(const char *path, char **ret) _must_check_;
 /*
  * Opens a recording that may come from anywhere, read-only and with limits. In a folder where
- * SQLite may not make its files, as if nobody else wrote. 0, -errno; *ret is to be closed in
+ * SQLite may not make its files, as if nobody else was there. 0, -errno; *ret is to be closed in
  * any case.
  */
 int recording_db_open(const char *path, sqlite3 **ret) _must_check_;

@@ -100,7 +100,7 @@ static int read_symbol(void *context, struct row *row)
 	struct symbol_frame *symbol;
 	int err = 0;
 
-	if (!named)
+	if (!named || named->count == SYMBOLIZER_MAX_FRAMES)
 		return 0;
 	if (!RECORDING_GROW(named->symbol, named->count))
 		return -ENOMEM;

@@ -367,6 +367,8 @@ static int read_moment(const char *path, const struct recording_moment *moment,
 	if (!content.path || !content.own || snapshot_new(&content.snapshot) < 0 ||
 	    stacks_new(&content.stacks) < 0)
 		return -ENOMEM;
+	if (err == 0)	/* all of one moment, also of one that is being written */
+		err = recording_db_run(db, "BEGIN");
 	if (err == 0)
 		err = recording_db_check(db);
 	if (err == 0)

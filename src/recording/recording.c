@@ -11,8 +11,6 @@
  *
  * Sites that saw no event since the last interval are skipped until the last
  * snapshot, when all are written once more.
- *
- * It refuses to overwrite a file that is not a recording.
  */
 #include "src/recording/recording.h"
 
@@ -27,13 +25,14 @@
 #include "src/recording/leaks.h"
 #include "src/recording/limit.h"
 #include "src/recording/lives.h"
-#include "src/recording/make_way.h"
+#include "src/recording/place.h"
 #include "src/recording/regions.h"
 #include "src/recording/series.h"
 #include "src/recording/wrong_frees.h"
 #include "src/recording/schema.h"
 
-#define BUSY_MS		200
+#define BUSY_MS		200	/* while the target is watched */
+#define END_BUSY_MS	10000
 #define COURSE_PART	160u	/* of 256 of the limit: the rest is for what the end adds */
 #define ROOM_TRIES	64u
 
@@ -61,6 +60,7 @@ struct recording {
 	struct recording_limit limit;
 	char *path;
 	int error;
+	bool ended;			/* the target was left */
 	char message[512];
 	double until;			/* seconds: everything to here is safe */
 	struct known_frame *frames;	/* written; a uthash */
@@ -128,10 +128,45 @@ static void recording_end_statements(struct recording *recording)
 		recording_db_done(&recording->statement[i]);
 }
 
+/*
+ * alone: nobody can read it meanwhile, as on file systems whose files can't be mapped by several
+ * processes, which the log of a shared one needs.
+ */
+static int open_tables(struct recording *recording, const char *place, bool alone)
+{
+	int err = recording_db_errno(NULL, sqlite3_open(place, &recording->db));
+
+	if (err < 0 && recording->db)
+		err = recording_db_errno(recording->db, sqlite3_errcode(recording->db));
+	if (err == 0)
+		sqlite3_busy_timeout(recording->db, BUSY_MS);
+	if (err == 0 && alone)
+		err = recording_db_run(recording->db, "PRAGMA locking_mode=EXCLUSIVE");
+	if (err == 0)
+		err = make_tables(recording->db);
+	if (err == 0)	/* the first use of the log */
+		err = recording_db_run(recording->db, "BEGIN IMMEDIATE; COMMIT");
+	return err;
+}
+
+static int open_anyhow(struct recording *recording, const char *place)
+{
+	_cleanup_free_ char *same = NULL;
+	int err = open_tables(recording, place, false);
+
+	if (err == 0 || err == -ENOSPC || err == -ENOMEM)
+		return err;
+	sqlite3_close(recording->db);
+	recording->db = NULL;
+	return recording_place_clear(place, &same) < 0 ? err :
+	       open_tables(recording, place, true) < 0 ? err : 0;
+}
+
 int recording_open(const char *path, struct recording **ret)
 {
+	_cleanup_free_ char *place = NULL;
 	struct recording *recording;
-	int err = recording_make_way(path);
+	int err = recording_place_clear(path, &place);
 
 	if (err < 0)
 		return err;
@@ -139,14 +174,7 @@ int recording_open(const char *path, struct recording **ret)
 	if (!recording)
 		return -ENOMEM;
 	recording->path = strdup(path);
-	err = recording->path ? recording_db_errno(NULL, sqlite3_open(path, &recording->db))
-			      : -ENOMEM;
-	if (err < 0 && recording->db)
-		err = recording_db_errno(recording->db, sqlite3_errcode(recording->db));
-	if (err == 0)
-		sqlite3_busy_timeout(recording->db, BUSY_MS);
-	if (err == 0)
-		err = make_tables(recording->db);
+	err = recording->path ? open_anyhow(recording, place) : -ENOMEM;
 	if (err == 0)
 		err = prepare_all(recording);
 	if (err == 0)
@@ -449,6 +477,22 @@ static int recording_commit(struct recording *recording, int err)
 	return err < 0 ? say_error(recording, err) : 0;
 }
 
+/* Nobody is kept waiting any more by a file that somebody else keeps busy. */
+static void note_end(struct recording *recording, const struct snapshot *snapshot)
+{
+	recording->ended = snapshot->session.detached != SNAPSHOT_ATTACHED;
+	if (recording->ended)
+		sqlite3_busy_timeout(recording->db, END_BUSY_MS);
+}
+
+/* 1: somebody else writes (names, a user's own table); what comes next has all of it. */
+static int begin(struct recording *recording)
+{
+	int err = recording_db_run(recording->db, "BEGIN IMMEDIATE");
+
+	return err == -EBUSY && !recording->ended ? 1 : err;
+}
+
 int recording_add(struct recording *recording, const struct snapshot *snapshot,
 		  const struct stacks *stacks, const struct modules *modules)
 {
@@ -457,7 +501,10 @@ int recording_add(struct recording *recording, const struct snapshot *snapshot,
 
 	if (err < 0)
 		return err;
-	err = recording_db_run(recording->db, "BEGIN IMMEDIATE");
+	note_end(recording, snapshot);
+	err = begin(recording);
+	if (err > 0)
+		return 0;
 	if (err == 0)
 		err = put_target(recording, &snapshot->target);
 	if (err == 0)
@@ -591,7 +638,9 @@ int recording_add_lives(struct recording *recording, const struct site_lives *li
 
 	if (err < 0)
 		return err;
-	err = recording_db_run(recording->db, "BEGIN IMMEDIATE");
+	err = begin(recording);
+	if (err > 0)
+		return 0;
 	if (err == 0)
 		err = recording_lives_put(recording->db, lives);
 	return recording_commit(recording, err);
@@ -616,8 +665,13 @@ int recording_close(struct recording *recording)
 	if (!recording)
 		return 0;
 	recording_end_statements(recording);
-	/* From now on it is one file that needs no log, wherever it is copied. */
+	/*
+	 * From now on it is one file that needs no log, wherever it is copied. Somebody who reads
+	 * it just now keeps the log, and loses nothing.
+	 */
 	err = recording_db_run(recording->db, "PRAGMA journal_mode=DELETE");
+	if (err == -EBUSY)
+		err = 0;
 	sqlite3_close(recording->db);
 	err = recording->error ? recording->error : err;
 	recording_free(recording);

@@ -20,7 +20,8 @@
 struct recording;
 /*
  * Makes path anew (an existing recording of ours is replaced, any other existing
- * file refused). 0, -EEXIST it is not a recording, -ENOSPC, -EACCES, -errno.
+ * file refused; links are followed). 0, -EEXIST it is not a recording, or our own output; -EBUSY
+ * somebody has that recording open; -ENOSPC, -EACCES, -errno.
  */
 int recording_open(const char *path, struct recording **ret) _must_check_;
 /*

@@ -94,6 +94,20 @@ void feed_begin(struct feed *feed, const struct snapshot_target *target, const c
 	send_some(feed);
 }
 
+void feed_text(struct feed *feed, enum screen_type type, const char *text)
+{
+	int error = screen_outbox_begin(&feed->out, type);
+
+	if (!error)
+		error = apart_put_text(&feed->out.bytes, text);
+	(void)screen_outbox_end(&feed->out, error);
+}
+
+void feed_note(struct feed *feed, const char *text)
+{
+	feed_text(feed, SCREEN_NOTE, text);
+}
+
 static void hear(struct feed *feed)
 {
 	for (int i = 0; i < REQUESTS_AT_ONCE && feed->socket >= 0; i++) {
@@ -266,11 +280,6 @@ void feed_show(struct feed *feed, const struct feed_figures *figures)
 }
 
 /* ---- the end ---- */
-
-bool feed_wants_leaks(const struct feed *feed)
-{
-	return feed->leaks_wanted;
-}
 
 void feed_end(struct feed *feed)
 {

@@ -7,6 +7,8 @@
 #define MEMATTACH_SCREEN_FEED_H
 
 #include "src/base/elf_image.h"
+#include "src/leak/leak_report.h"
+#include "src/session/apart.h"
 #include "src/session/names.h"
 #include "src/live/snapshot.h"
 #include "src/symbolize/symbolize.h"
@@ -37,13 +39,24 @@ struct feed_figures {
 	const struct ticks *ticks;
 	const struct elf_reader *memory;	/* of the target: says the threads' ids */
 };
+/* For the last line, until a key is pressed. */
+void feed_note(struct feed *feed, const char *text);
 /* The figures of an interval. Left out when the screen has not even taken the last ones. */
 void feed_show(struct feed *feed, const struct feed_figures *figures);
 /* True: the user wants a snapshot in a file; feed_save takes it over then. */
 bool feed_wants_snapshot(const struct feed *feed);
 void feed_save(struct feed *feed, struct snapshot *snapshot_take);
-/* True: the user wants the session to end with a search for leaks. */
-bool feed_wants_leaks(const struct feed *feed);
+/* True, once each time that the user asks for it: leaks are to be searched for. */
+bool feed_wants_leaks(struct feed *feed);
+/* What was found, as feed_put_leaks put it (bytes: it may be anything); */
+void feed_leaks(struct feed *feed, const void *bytes, size_t count);
+/* or why nothing was. */
+void feed_no_leaks(struct feed *feed, const char *why);
+/*
+ * Puts report as the screen takes it; time: seconds watched at its picture. 0, -ENOMEM, -E2BIG.
+ */
+int feed_put_leaks(struct apart_answer *to, const struct leak_report *report, double time)
+	_must_check_;
 /* Nothing more comes: the screen leaves the terminal. */
 void feed_end(struct feed *feed);
 /* Until it has done so; two seconds at the most. pre: feed_end, and the target was left. */

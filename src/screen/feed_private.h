@@ -34,6 +34,8 @@ struct feed {
 
 #define FEED_SLICE_SECONDS 0.002	/* for names, between two drains of the rings */
 
+/* A message that is one text. Without memory it is left out. */
+void feed_text(struct feed *feed, enum screen_type type, const char *text);
 /* CLOCK_MONOTONIC, seconds. */
 double feed_now(void);
 /* At most SCREEN_MAX_THREADS of the target's threads, by what they allocated. 0 or -ENOMEM. */

@@ -81,7 +81,10 @@ static void set_filter(struct model *model, size_t length)
 static enum keys_wish clear(struct model *model, uint32_t key)
 {
 	(void)key;
-	set_filter(model, 0);
+	if (model->view == MODEL_LEAKS)
+		model->view = MODEL_SITES;
+	else
+		set_filter(model, 0);
 	return KEYS_NOTHING;
 }
 
@@ -208,18 +211,30 @@ static enum keys_wish save(struct model *model, uint32_t key)
 	return KEYS_SAVE;
 }
 
+/* One at a time; what was not looked at yet is shown rather than searched for anew. */
 static enum keys_wish search(struct model *model, uint32_t key)
 {
-	(void)model;
+	struct model_leaks *leaks = &model->leaks;
+	bool shown = leaks->searching || leaks->unseen || !model->has_state;
+
 	(void)key;
+	model->view = MODEL_LEAKS;
+	model_scroll(model);
+	leaks->unseen = false;
+	if (shown)
+		return KEYS_NOTHING;
+	leaks->searching = true;
+	leaks->since = model->state.time;
 	return KEYS_LEAKS;
 }
 
 static enum keys_wish quit(struct model *model, uint32_t key)
 {
-	(void)model;
 	(void)key;
-	return KEYS_QUIT;
+	if (model->view != MODEL_LEAKS)
+		return KEYS_QUIT;
+	model->view = MODEL_SITES;
+	return KEYS_NOTHING;
 }
 
 static const struct key_row table[] = {
@@ -243,7 +258,7 @@ static const struct key_row table[] = {
 	  toggle_differences },
 	{ { 's' }, { "s", "save a snapshot to a file here (JSON, for memattach diff)" }, save },
 	{ { '?', 'h' }, { "?, h", "this help; any key leaves it" }, show_help },
-	{ { 'L' }, { "L", "leak check: detach, search the memory, print what is lost" }, search },
+	{ { 'L' }, { "L", "leak check, while all goes on; L: anew, q or Esc: back" }, search },
 	{ { 'q' }, { "q, Ctrl-C", "detach, then print the report" }, quit },
 };
 

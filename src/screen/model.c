@@ -51,6 +51,7 @@ void model_free(struct model *model)
 	for (size_t i = 0; i < model->name_count; i++)
 		name_done(&model->name[i]);
 	stack_done(model);
+	model_leaks_done(&model->leaks);
 	hashmap_done(&model->name_index);
 	hashmap_done(&model->mark_index);
 	free(model->name);
@@ -231,6 +232,36 @@ static int take_saved(struct model *model, struct apart_reader *reader)
 	return 0;
 }
 
+/* ---- leaks ---- */
+
+static void note_leaks(struct model *model)
+{
+	model->leaks.unseen = model->view != MODEL_LEAKS;
+	if (model->leaks.unseen)
+		(void)snprintf(model->note, sizeof(model->note), "leaks were searched for: L shows "
+			       "%s", model->leaks.problem ? "why in vain" : "what was found");
+}
+
+static int take_leaks(struct model *model, struct apart_reader *reader)
+{
+	int error = model_leaks_found(&model->leaks, reader);
+
+	if (error)
+		return error;
+	model->groups = (struct model_list){ .selected = 0 };
+	note_leaks(model);
+	return 0;
+}
+
+static int take_no_leaks(struct model *model, struct apart_reader *reader)
+{
+	int error = model_leaks_none(&model->leaks, reader);
+
+	if (!error)
+		note_leaks(model);
+	return error;
+}
+
 /* ---- figures ---- */
 
 static void mend(double *value, double low)
@@ -341,7 +372,8 @@ int model_take(struct model *model, uint32_t type, const char *bytes, size_t cou
 		[SCREEN_TARGET] = take_target, [SCREEN_STATE] = take_state,
 		[SCREEN_NAMES] = take_names, [SCREEN_STACK] = take_stack,
 		[SCREEN_NOTE] = take_note, [SCREEN_SAVED] = take_saved,
-		[SCREEN_FILE] = take_file,
+		[SCREEN_FILE] = take_file, [SCREEN_LEAKS_FOUND] = take_leaks,
+		[SCREEN_LEAKS_NONE] = take_no_leaks,
 	};
 	struct apart_reader reader = { bytes, count };
 
@@ -426,28 +458,55 @@ struct model_figures model_figures(const struct model *model, const struct scree
 	return figures;
 }
 
+const struct model_group *model_group(const struct model *model)
+{
+	const struct model_leaks *leaks = &model->leaks;
+
+	return model->groups.selected < leaks->head.group_count ?
+		       &leaks->group[model->groups.selected] : NULL;
+}
+
 struct model_list *model_shown(struct model *model)
 {
-	return model->view == MODEL_THREADS ? &model->threads : &model->sites;
+	return model->view == MODEL_THREADS ? &model->threads :
+	       model->view == MODEL_LEAKS   ? &model->groups : &model->sites;
 }
 
 uint32_t model_shown_count(const struct model *model)
 {
-	return model->view == MODEL_THREADS ? model->state.thread_count : model->row_count;
+	return model->view == MODEL_THREADS ? model->state.thread_count :
+	       model->view == MODEL_LEAKS   ? model->leaks.head.group_count : model->row_count;
+}
+
+static void want_name(const struct model *model, uint32_t id, struct screen_want *ret)
+{
+	uint64_t at;
+
+	if (id && ret->count < SCREEN_MAX_WANTED && !hashmap_get(&model->name_index, id, &at))
+		ret->site[ret->count++] = id;
+}
+
+static void want_groups(const struct model *model, struct screen_want *ret)
+{
+	const struct model_leaks *leaks = &model->leaks;
+	const struct model_group *selected = model_group(model);
+
+	ret->stack = selected ? selected->figures.site : 0;
+	for (uint32_t i = model->groups.top;
+	     i < leaks->head.group_count && i - model->groups.top < model->page; i++) {
+		want_name(model, leaks->group[i].figures.site, ret);
+		want_name(model, leaks->group[i].figures.likely_site, ret);
+	}
 }
 
 void model_wants(const struct model *model, struct screen_want *ret)
 {
-	uint32_t end = model->row_count;
-
 	*ret = (struct screen_want){ .stack = model->sites.selected_id };
-	if (end > model->sites.top + model->page)
-		end = model->sites.top + model->page;
-	for (uint32_t i = model->sites.top; i < end && ret->count < SCREEN_MAX_WANTED; i++) {
-		uint32_t id = model->site[model->row[i]].id;
-		uint64_t at;
-
-		if (!hashmap_get(&model->name_index, id, &at))
-			ret->site[ret->count++] = id;
+	if (model->view == MODEL_LEAKS) {
+		want_groups(model, ret);
+		return;
 	}
+	for (uint32_t i = model->sites.top;
+	     i < model->row_count && i - model->sites.top < model->page; i++)
+		want_name(model, model->site[model->row[i]].id, ret);
 }

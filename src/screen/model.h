@@ -9,11 +9,12 @@
 #include <stdbool.h>
 
 #include "src/base/hashmap.h"
+#include "src/screen/model_leaks.h"
 #include "src/screen/wire.h"
 
 #define MODEL_FILTER_BYTES 128u
 
-enum model_view { MODEL_SITES = 0, MODEL_THREADS, MODEL_HELP };
+enum model_view { MODEL_SITES = 0, MODEL_THREADS, MODEL_LEAKS, MODEL_HELP };
 enum model_column {
 	COLUMN_LIVE = 0, COLUMN_GROWTH, COLUMN_ALLOCATED, COLUMN_TEMPORARY, COLUMN_AGE,
 	COLUMN_NAME, COLUMN_COUNT
@@ -54,6 +55,7 @@ struct model {
 	/* the stack that came last */
 	uint32_t stack_site, stack_count, stack_left_out;
 	struct model_name *stack;
+	struct model_leaks leaks;
 	/* what is to be seen */
 	enum model_view view;
 	enum model_column column;
@@ -62,7 +64,7 @@ struct model {
 	bool stale;			/* a name came: see model_settle */
 	uint32_t *row;			/* indices in site, those that pass, in order */
 	uint32_t row_count;
-	struct model_list sites, threads;
+	struct model_list sites, threads, groups;
 	uint32_t page;			/* rows of the list that fit on the terminal; by the view */
 	uint32_t stack_top;		/* first frame shown */
 	/* the marked moment */
@@ -96,6 +98,8 @@ int model_mark(struct model *model) _must_check_;
 /* The name of a site; both texts "" as long as it is not known. */
 const struct model_name *model_name(const struct model *model, uint32_t site);
 struct model_figures model_figures(const struct model *model, const struct screen_site *site);
+/* The group of leaks that is selected; NULL: there is none. */
+const struct model_group *model_group(const struct model *model);
 /* What the list that is shown consists of. */
 struct model_list *model_shown(struct model *model);
 uint32_t model_shown_count(const struct model *model);

@@ -75,6 +75,10 @@ int terminal_open(bool color)
 
 void terminal_close(void)
 {
+	/* without another screen to go back to, what is printed next begins on this line */
+	(void)move(LINES - 1, 0);
+	(void)clrtoeol();
+	(void)refresh();
 	(void)curs_set(1);
 	(void)endwin();
 }

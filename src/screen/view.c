@@ -21,6 +21,7 @@
 
 static const char hints[] =
 	"? help  / filter  <> sort  p pause  m mark  d diff  t threads  s save  q detach";
+static const char leak_hints[] = "? help  L search anew  [ ] scroll the stack  q back";
 
 static void put_frame(const struct model_name *frame, int y)
 {
@@ -47,20 +48,11 @@ static void put_interval(const struct model *model, int y)
 	view_put_right(y, COLS / 2, COLS - COLS / 2, VIEW_BAR, text);
 }
 
-static void put_stack(const struct model *model, int y, int end)
+void view_stack(const struct model *model, uint32_t site, int y, int end)
 {
-	uint32_t id = model->sites.selected_id;
 	uint32_t i = model->stack_top;
 
-	view_fill(y, VIEW_BAR);
-	if (!id) {
-		(void)view_put(y, 1, COLS, VIEW_BAR, "stack");
-		return;
-	}
-	(void)view_putf(y++, 1, COLS, VIEW_BAR, "stack of the selected site%s",
-			model->stack_site == id && model->stack_left_out ? " (cut)" : "");
-	put_interval(model, y - 1);
-	if (model->stack_site != id) {
+	if (model->stack_site != site) {
 		(void)view_put(y, 3, COLS, VIEW_DIM, "...");
 		return;
 	}
@@ -70,6 +62,21 @@ static void put_stack(const struct model *model, int y, int end)
 		(void)view_put(y, 3, COLS, VIEW_DIM, "unknown");
 	else if (i < model->stack_count)
 		view_put_right(end - 1, COLS - 20, 19, VIEW_BAR, " ] more ");
+}
+
+static void put_stack(const struct model *model, int y, int end)
+{
+	uint32_t id = model->sites.selected_id;
+
+	view_fill(y, VIEW_BAR);
+	if (!id) {
+		(void)view_put(y, 1, COLS, VIEW_BAR, "stack");
+		return;
+	}
+	(void)view_putf(y, 1, COLS, VIEW_BAR, "stack of the selected site%s",
+			model->stack_site == id && model->stack_left_out ? " (cut)" : "");
+	put_interval(model, y);
+	view_stack(model, id, y + 1, end);
 }
 
 static void put_help(int y, int end)
@@ -91,8 +98,11 @@ static void put_count(const struct model *model, int y)
 
 	if (model->view == MODEL_THREADS)
 		(void)snprintf(text, sizeof(text), " %u threads", state->threads_total);
+	else if (model->view == MODEL_LEAKS)
+		(void)snprintf(text, sizeof(text), " %u groups", model->leaks.head.groups_total);
 	else if (model->filter[0])
-		(void)snprintf(text, sizeof(text), " %u of %s sites with %s", model->row_count,
+		(void)snprintf(text, sizeof(text), " %s of %s sites with %s",
+			       human_exact(model->row_count).text,
 			       human_exact(state->sites_total).text, model->filter);
 	else
 		(void)snprintf(text, sizeof(text), " %s sites",
@@ -102,6 +112,8 @@ static void put_count(const struct model *model, int y)
 
 static void put_last_line(const struct model *model, int y)
 {
+	bool leaks = model->view == MODEL_LEAKS, half = model->filter[0] && !leaks;
+
 	(void)curs_set(model->typing);
 	if (model->typing) {
 		int x = view_putf(y, 0, COLS / 2, VIEW_BOLD, "/%s", model->filter);
@@ -112,10 +124,10 @@ static void put_last_line(const struct model *model, int y)
 	}
 	if (model->note[0])
 		(void)view_put(y, 0, COLS, VIEW_WARN, model->note);
-	else if (model->filter[0] || COLS >= 120)
+	else if (half || COLS >= 120)
 		put_count(model, y);
 	if (!model->note[0])
-		(void)view_put(y, 0, model->filter[0] ? COLS / 2 : COLS, VIEW_DIM, hints);
+		(void)view_put(y, 0, half ? COLS / 2 : COLS, VIEW_DIM, leaks ? leak_hints : hints);
 }
 
 static void put_sites(struct model *model, int y, int end)
@@ -151,6 +163,8 @@ void view_draw(struct model *model)
 	y = view_header(model, 0);
 	if (model->view == MODEL_THREADS)
 		(void)view_threads(model, y, end);
+	else if (model->view == MODEL_LEAKS)
+		(void)view_leaks(model, y, end);
 	else
 		put_sites(model, y, end);
 	put_last_line(model, end);

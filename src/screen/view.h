@@ -14,5 +14,8 @@ void view_draw(struct model *model);
 int view_header(const struct model *model, int y);
 int view_sites(struct model *model, int y, int end);
 int view_threads(struct model *model, int y, int end);
+int view_leaks(struct model *model, int y, int end);
+/* The stack of site, below which there is room until end. */
+void view_stack(const struct model *model, uint32_t site, int y, int end);
 
 #endif

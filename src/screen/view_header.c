@@ -3,7 +3,8 @@
  * view_header.c - the top of the screen: what is watched, how much lives, how fast, what it costs.
  *
  * Six lines at any width: a terminal of 80 by 24 keeps 16 for sites and stack. What was lost has
- * a line of its own, also when it is nothing: figures are to be believed or not.
+ * a line of its own, also when it is nothing: figures are to be believed or not. Where there
+ * are but few lines, sites come first.
  */
 #include <string.h>
 
@@ -16,6 +17,8 @@
 #define LABEL_COLUMNS	7
 #define GRAPH_COLUMN	52	/* what stands left of it needs that much */
 #define GRAPH_MAX	120
+#define LINES_FOR_LIVE	9	/* of the terminal, for live and lost */
+#define LINES_FOR_ALL	15
 
 static void put_bar(const struct model *model, int y)
 {
@@ -112,7 +115,7 @@ static void put_cost(const struct model *model, int y)
 	if (state->blocked_seconds > 0)
 		x += view_putf(y, x, COLS - x, VIEW_WARN, "it waited %s; ",
 			       human_seconds(state->blocked_seconds).text);
-	x += view_putf(y, x, COLS - x, VIEW_PLAIN, "attach stopped it %s",
+	x += view_putf(y, x, COLS - x, VIEW_PLAIN, "longest stop %s",
 		       human_seconds((double)state->attach_stop_us / 1e6).text);
 	if (state->analyst_cpu >= 0)
 		(void)view_putf(y, x, COLS - x, VIEW_PLAIN, "; analyst %.1f %% of a CPU",
@@ -146,7 +149,13 @@ static void put_losses(const struct model *model, int y)
 int view_header(const struct model *model, int y)
 {
 	put_bar(model, y);
+	if (LINES < LINES_FOR_LIVE)
+		return y + 1;
 	put_live(model, y + 1);
+	if (LINES < LINES_FOR_ALL) {
+		put_losses(model, y + 2);
+		return y + 3;
+	}
 	put_rss(model, y + 2);
 	put_rate(model, y + 3);
 	put_cost(model, y + 4);

@@ -3,7 +3,8 @@
  * view_tables.c - sites and threads as tables.
  *
  * Figures first, in columns of their own, names last, since they are what may be cut. 80 columns
- * leave 31 for a name; wider terminals also show how many blocks, and where in the sources.
+ * leave 31 for a name; wider terminals also show how many blocks, and where in the sources,
+ * narrower ones fewer figures.
  */
 #include <math.h>
 #include <string.h>
@@ -21,17 +22,17 @@ struct figure {
 	const char *title;
 	int width;
 	enum model_column column;	/* COLUMN_COUNT: can't be sorted by */
-	bool wide;			/* only where there is room */
+	int least;			/* columns of the terminal, for it to be shown */
 };
 
 static const struct figure figures[] = {
-	{ "live", 10, COLUMN_LIVE, false },
-	{ "growth", 13, COLUMN_GROWTH, false },
-	{ "alloc'd", 10, COLUMN_ALLOCATED, false },
-	{ "temp", 8, COLUMN_TEMPORARY, false },
-	{ "age", 6, COLUMN_AGE, false },
-	{ "blocks", 10, COLUMN_COUNT, true },
-	{ "allocs", 10, COLUMN_COUNT, true },
+	{ "live", 10, COLUMN_LIVE, 0 },
+	{ "growth", 13, COLUMN_GROWTH, 40 },
+	{ "alloc'd", 10, COLUMN_ALLOCATED, 54 },
+	{ "temp", 8, COLUMN_TEMPORARY, 72 },
+	{ "age", 6, COLUMN_AGE, 60 },
+	{ "blocks", 10, COLUMN_COUNT, WIDE_COLUMNS },
+	{ "allocs", 10, COLUMN_COUNT, WIDE_COLUMNS },
 };
 
 /* 12s, 2m03, 4h05, 6d07. */
@@ -93,7 +94,7 @@ static struct human figure_text(const struct model *model, const struct model_fi
 
 static bool is_shown(const struct figure *figure)
 {
-	return !figure->wide || COLS >= WIDE_COLUMNS;
+	return COLS >= figure->least;
 }
 
 static int name_column(void)

@@ -18,6 +18,9 @@
 #define SCREEN_MAX_THREADS	1024u
 #define SCREEN_MAX_FRAMES	128u
 #define SCREEN_MAX_WANTED	256u
+#define SCREEN_MAX_GROUPS	512u
+#define SCREEN_GROUP_TEXTS	4u
+#define SCREEN_GROUP_ADDRESSES	4u
 
 enum screen_type {
 	SCREEN_TARGET = 1,	/* int32_t pid; texts: command line, program, version */
@@ -30,9 +33,12 @@ enum screen_type {
 	SCREEN_WANT,		/* struct screen_want */
 	SCREEN_SAVE,		/* to the front: open a file; to the analyst, with a descriptor:
 				   the next snapshot is to be written there */
-	SCREEN_LEAKS,		/* end, and search for leaks */
+	SCREEN_LEAKS,		/* search for leaks, and go on */
 	/* from the front: */
 	SCREEN_FILE,		/* text: a new file's name; its descriptor comes with it */
+	/* from the analyst, an answer to SCREEN_LEAKS: */
+	SCREEN_LEAKS_FOUND,	/* struct screen_leaks, a text, its groups */
+	SCREEN_LEAKS_NONE,	/* text: why there is no answer */
 };
 struct screen_header {
 	uint32_t type, bytes;	/* enum screen_type; of what follows */
@@ -89,6 +95,41 @@ struct screen_saved {
 	int32_t error;			/* 0 or -errno */
 	uint32_t sites;
 	uint64_t bytes;
+};
+
+enum screen_leak_kind {
+	SCREEN_DEFINITELY = 0, SCREEN_INDIRECTLY, SCREEN_POSSIBLY, SCREEN_REACHABLE,
+	SCREEN_SUPPRESSED, SCREEN_LEAK_KINDS
+};
+enum screen_verdict {
+	SCREEN_LOST = 0, SCREEN_MAYBE_LOST, SCREEN_STUCK, SCREEN_GROWING, SCREEN_OLD,
+	SCREEN_VERDICTS
+};
+/*
+ * What a search for leaks found. Followed by a text (what it does not cover, "" nothing), and
+ * group_count of struct screen_group with SCREEN_GROUP_TEXTS texts each: type, variable, what
+ * holds it, what named it last; NULL unknown.
+ */
+struct screen_leaks {
+	double time;			/* of its picture: seconds watched */
+	double seconds;			/* that the search took */
+	uint64_t pause_us, scanned_bytes;
+	struct { uint64_t count, bytes; } kind[SCREEN_LEAK_KINDS];
+	uint32_t group_count;
+	uint32_t groups_total;		/* those left out included */
+	uint32_t early;			/* sites of which it is too early to tell */
+	uint32_t reserved;
+};
+struct screen_group {
+	uint32_t verdict;		/* enum screen_verdict */
+	uint32_t site;			/* 0: allocated before the attach, or not sampled */
+	uint32_t likely_site;		/* the only one that allocates such blocks; 0: none */
+	uint32_t address_count;
+	uint64_t count, bytes;
+	uint64_t indirect_count, indirect_bytes;
+	uint64_t size;			/* of each; 0: they differ */
+	double oldest;			/* seconds ago; negative: not known */
+	uint64_t address[SCREEN_GROUP_ADDRESSES];
 };
 
 /* What is being received: fed in pieces, as they come. */

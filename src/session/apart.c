@@ -50,10 +50,13 @@ struct apart {
 	struct apart_answer answer;
 	double until;		/* 0: for ever */
 	bool late;		/* an answer is still to come, which nobody wants any more */
+	struct apart *next;	/* of all */
 };
 
 static int withheld[MAX_WITHHELD];	/* of this process */
 static unsigned int withheld_count;
+static struct apart *all;		/* of this process */
+static int answering = -1;		/* where this process is such a child */
 
 /* ---- what is said ---- */
 
@@ -188,11 +191,24 @@ void apart_withhold(int fd)
 		withheld[withheld_count++] = fd;
 }
 
+/* The other children are its parent's: it is to make its own, and not to keep those from ending. */
+static void forget_others(void)
+{
+	for (struct apart *apart = all; apart; apart = apart->next) {
+		cleanup_fd(&apart->socket);
+		apart->socket = -1;
+		apart->child = 0;
+		apart->late = false;
+	}
+	cleanup_fd(&answering);
+}
+
 /* Its end is told by its status alone. */
 static void become_child(void)
 {
 	static const int fatal[] = {
-		SIGABRT, SIGALRM, SIGBUS, SIGFPE, SIGILL, SIGPIPE, SIGPROF, SIGSEGV, SIGTRAP,
+		SIGABRT, SIGALRM, SIGBUS, SIGFPE, SIGILL, SIGIO, SIGPIPE, SIGPROF, SIGSEGV,
+		SIGTRAP,
 	};
 	const struct rlimit none = { 0, 0 };
 	int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
@@ -200,6 +216,8 @@ static void become_child(void)
 
 	for (unsigned int i = 0; i < withheld_count; i++)
 		(void)close(withheld[i]);
+	withheld_count = 0;	/* these numbers are anybody's now */
+	forget_others();
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 	(void)setrlimit(RLIMIT_CORE, &none);
 	if (!MEMATTACH_SANITIZED)	/* its handlers are to speak */
@@ -220,19 +238,36 @@ static void set_clocks(const struct apart *apart, bool on)
 	(void)setitimer(ITIMER_REAL, &real, NULL);
 }
 
+/*
+ * Who closes the socket meanwhile, and is not allowed to kill, ends it in the midst of its work:
+ * nothing else comes through that socket until the answer is given.
+ */
+static void end_with_socket(int socket, bool on)
+{
+	char byte;
+
+	(void)fcntl(socket, F_SETOWN, getpid());
+	(void)fcntl(socket, F_SETFL, on ? O_RDWR | O_ASYNC : O_RDWR);
+	if (on && recv(socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0)
+		_exit(0);
+}
+
 static _Noreturn void answer_all(const struct apart *apart, int socket)
 {
 	struct apart_answer question = { .bytes = NULL }, answer = { .bytes = NULL };
 	struct header header;
 
+	answering = socket;
 	while (receive(socket, &header, &question) == 0) {
 		uint64_t begin = cpu_us();
 
 		answer.count = 0;
+		end_with_socket(socket, true);
 		set_clocks(apart, true);
 		header.result = apart->work.answer(apart->work.context, question.bytes,
 						   question.count, &answer);
 		set_clocks(apart, false);
+		end_with_socket(socket, false);
 		header.bytes = (uint32_t)answer.count;
 		header.cpu_us = cpu_us() - begin;
 		if (send_all(socket, &header, sizeof(header)) ||
@@ -252,6 +287,8 @@ int apart_new(const struct apart_work *work, struct apart **ret)
 		return -ENOMEM;
 	apart->work = *work;
 	apart->socket = -1;
+	apart->next = all;
+	all = apart;
 	*ret = apart;
 	return 0;
 }
@@ -278,10 +315,10 @@ static const char *end_child(struct apart *apart)
 	apart->child = 0;
 	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)
 		return was_killed;
-	if (WIFSIGNALED(status))
+	if (WIFSIGNALED(status) && WTERMSIG(status) != SIGIO)	/* that was us */
 		return WTERMSIG(status) == SIGPROF || WTERMSIG(status) == SIGALRM ?
 		       "took too long" : "crashed";
-	return WIFEXITED(status) && WEXITSTATUS(status) ? "gave up" : NULL;
+	return WIFEXITED(status) && !WEXITSTATUS(status) ? NULL : "gave up";
 }
 
 void apart_renew(struct apart *apart)
@@ -291,19 +328,24 @@ void apart_renew(struct apart *apart)
 
 void apart_free(struct apart *apart)
 {
+	struct apart **at = &all;
+
 	if (!apart)
 		return;
 	(void)end_child(apart);
+	while (*at && *at != apart)
+		at = &(*at)->next;
+	if (*at)
+		*at = apart->next;
 	free(apart->answer.bytes);
 	free(apart);
 }
 
 /* Said once; then nobody is asked any more. */
-static int give_up(struct apart *apart)
+static int give_up(struct apart *apart, int error)
 {
-	log_warning("names are missing: no process can be made to read them: %s", strerror(errno));
+	log_warning("names are missing: no process can be made to read them: %s", strerror(-error));
 	apart->deaths = MAX_DEATHS + 1;
-	apart->child = 0;
 	return -ECHILD;
 }
 
@@ -314,7 +356,7 @@ static int begin_child(struct apart *apart)
 
 	(void)fflush(NULL);	/* what is in buffers now is this process's to write */
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
-		return give_up(apart);
+		return -errno;
 	apart->child = fork();
 	if (apart->child == 0) {
 		close(pair[0]);
@@ -322,8 +364,9 @@ static int begin_child(struct apart *apart)
 		answer_all(apart, pair[1]);
 	}
 	if (apart->child < 0) {
-		int error = give_up(apart);
+		int error = -errno;
 
+		apart->child = 0;
 		close(pair[0]);
 		close(pair[1]);
 		return error;
@@ -408,8 +451,9 @@ int apart_ask(struct apart *apart, const void *question, size_t bytes, struct ap
 		const char *how;
 
 		error = apart->child ? 0 : begin_child(apart);
-		if (!error)
-			error = exchange(apart, question, bytes, &result);
+		if (error)
+			return give_up(apart, error);
+		error = exchange(apart, question, bytes, &result);
 		if (!error || error == -EAGAIN)
 			break;
 		how = end_child(apart);	/* half an answer is as bad as none */
@@ -427,4 +471,38 @@ int apart_ask(struct apart *apart, const void *question, size_t bytes, struct ap
 	}
 	*ret = (struct apart_reader){ apart->answer.bytes, apart->answer.count };
 	return result;
+}
+
+/* ---- without waiting ---- */
+
+int apart_begin(struct apart *apart, const void *question, size_t bytes)
+{
+	const struct header header = { .bytes = (uint32_t)bytes };
+
+	if (bytes > APART_MAX_BYTES)
+		return -E2BIG;
+	apart_renew(apart);
+	if (begin_child(apart) || send_all(apart->socket, &header, sizeof(header)) ||
+	    send_all(apart->socket, question, bytes))
+		return -ECHILD;
+	return 0;
+}
+
+int apart_finish(struct apart *apart, struct apart_reader *ret, const char **ret_how)
+{
+	struct pollfd answer = { .fd = apart->socket, .events = POLLIN };
+	struct header header;
+	const char *how;
+	int error;
+
+	if (poll(&answer, 1, 0) <= 0)
+		return -EAGAIN;
+	error = receive(apart->socket, &header, &apart->answer);
+	if (!error) {
+		*ret = (struct apart_reader){ apart->answer.bytes, apart->answer.count };
+		return header.result;
+	}
+	how = end_child(apart);
+	*ret_how = how ? how : "gave up";
+	return error == -EPIPE ? -ECHILD : error;
 }

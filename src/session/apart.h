@@ -57,7 +57,7 @@ void apart_withhold(int fd);
 struct apart;
 /* work is copied. 0 or -ENOMEM. */
 int apart_new(const struct apart_work *work, struct apart **ret) _must_check_;
-/* Ends the child, too. NULL is ignored. */
+/* Ends the child, also one that has not answered yet. NULL is ignored. */
 void apart_free(struct apart *apart);
 /* The next question is answered by a child that knows what this process knows then. */
 void apart_renew(struct apart *apart);
@@ -72,5 +72,15 @@ void apart_until(struct apart *apart, double time);
  */
 int apart_ask(struct apart *apart, const void *question, size_t bytes,
 	      struct apart_reader *ret) _must_check_;
+/*
+ * Asks a new child, which knows what this process knows now, and does not wait. No other is asked
+ * should it die. 0, -ECHILD none can be made, -E2BIG.
+ */
+int apart_begin(struct apart *apart, const void *question, size_t bytes) _must_check_;
+/*
+ * Is the answer to that there? As apart_ask, but -EAGAIN not yet; of -ECHILD *ret_how ("crashed",
+ * "took too long") says more. pre: apart_begin, and no answer yet.
+ */
+int apart_finish(struct apart *apart, struct apart_reader *ret, const char **ret_how) _must_check_;
 
 #endif

@@ -183,7 +183,7 @@ static void copy_block(void *context, const struct live_block *block)
 	l->known_count++;
 }
 
-static int copy_books(struct session_leaks *l, struct watch *watch, uint64_t moment)
+static int copy_books(struct session_leaks *l, const struct watch *watch, uint64_t moment)
 {
 	struct copying c = { .l = l, .watch = watch, .ticks = &watch->ticks,
 			     .now = ticks_seconds(&watch->ticks, moment) };
@@ -334,22 +334,36 @@ static int note_books(struct session_leaks *l, struct watch *watch)
 	return error;
 }
 
-/* torn: another moment is a better one. */
-static int take_once(struct session_leaks *l, struct watch *watch)
+int session_leaks_freeze(struct session_leaks *l)
 {
 	struct keeper_link *link = l->view->link;
 	uint64_t value[4] = { l->plan->gadget_syscall_ret, l->plan->gadget_restorer,
 			      l->options->stop_for_picture, 0 };
 	int error;
 
-	l->torn = false;
 	link->idle = NULL;	/* what comes after the picture stays in the rings */
 	error = keeper_link_call(link, PROTO_FREEZE, value, NULL, 0);
 	if (error)
 		return error;
 	l->taken = true;
 	l->moment = link->reply.value[1];
-	error = open_picture(l, link);
+	return open_picture(l, link);
+}
+
+int session_leaks_walk(struct session_leaks *l, const struct watch *watch)
+{
+	int error = copy_books(l, watch, l->moment);
+
+	return error ? error : walk(l, NULL);
+}
+
+/* torn: another moment is a better one. */
+static int take_once(struct session_leaks *l, struct watch *watch)
+{
+	int error;
+
+	l->torn = false;
+	error = session_leaks_freeze(l);
 	if (error)
 		return error;
 	error = watch ? note_books(l, watch) : 0;

@@ -64,6 +64,12 @@ int session_leaks_open_history(struct session_leaks *leaks) _must_check_;
  * keeper's text says why); -errno.
  */
 int session_leaks_take(struct session_leaks *leaks, struct watch *watch) _must_check_;
+/*
+ * The same in two steps, for a search beside a session that goes on (check.h): the picture alone,
+ * as session_leaks_take, but never another one; */
+int session_leaks_freeze(struct session_leaks *leaks) _must_check_;
+/* and, where watch is held at leaks->moment, its books and the heaps. 0, -EAGAIN torn, -errno. */
+int session_leaks_walk(struct session_leaks *leaks, const struct watch *watch) _must_check_;
 /* Searches it. 0 or -errno. */
 int session_leaks_search(struct session_leaks *leaks) _must_check_;
 /*

@@ -89,6 +89,14 @@ void session_list_children(const struct children_left *left)
 		log_error("and %u more", left->count - CHILDREN_LISTED);
 }
 
+/* The screen goes without a key that was pressed. */
+static void say_why(const struct session *s)
+{
+	if (s->options->screen)
+		log_notice("process %d has %s", s->view.hello.pid, s->link.target_execed ?
+			   "begun another program (exec): attach to it again" : "ended");
+}
+
 /* What the target forked off meanwhile; the target itself is left, or has ended. */
 static void restore_children(struct session *s)
 {
@@ -118,6 +126,7 @@ void session_leave(struct session *s)
 	if (s->link.target_gone || error == -ESRCH) {
 		s->report.detached = SNAPSHOT_TARGET_ENDED;
 		s->link.target_gone = true;
+		say_why(s);
 		if (!s->exit && s->options->task != SESSION_RUN)
 			s->exit = SESSION_TARGET_ENDED;
 	} else if (!error) {

@@ -52,8 +52,12 @@ int session_report_open(struct session_report *r, const struct session_options *
 		error = recording_set_limit(r->recording, options->max_recording);
 	if (error == -EEXIST)
 		log_error("%s exists and is not a recording; choose another file", options->output);
+	else if (error == -EBUSY)
+		log_error("%s is in use: another process writes or reads it; choose another file",
+			  options->output);
 	else if (error)
-		log_error("can't write %s: %s; choose another place", options->output,
+		log_error("can't write %s: %s; choose another place",
+			  options->output[0] ? options->output : "a file without a name",
 			  strerror(-error));
 	return error ? -ENOTDIR : 0;
 }
@@ -83,11 +87,6 @@ void session_report_watched(struct session_report *r)
 	r->end = clock_seconds(CLOCK_MONOTONIC);
 	if (r->feed)
 		feed_end(r->feed);
-}
-
-bool session_report_leaks_wanted(const struct session_report *r)
-{
-	return r->feed && feed_wants_leaks(r->feed);
 }
 
 void session_report_turn(struct session_report *r, const struct watch *watch)
@@ -177,7 +176,7 @@ static struct snapshot_session describe_session(const struct session_report *r)
 	return session;
 }
 
-static int take(struct session_report *r, struct watch *watch, struct snapshot **ret)
+int session_report_snapshot(struct session_report *r, struct watch *watch, struct snapshot **ret)
 {
 	const struct proto_hello *hello = &r->view->hello;
 	struct snapshot_allocator allocator[HOOK_MAX_FAMILIES];
@@ -254,6 +253,7 @@ static void record(struct session_report *r, const struct snapshot *snapshot,
 		   const struct watch *watch)
 {
 	double seconds = snapshot->session.duration;
+	const char *said;
 	int error;
 
 	if (!r->recording || r->recording_failed)
@@ -266,8 +266,11 @@ static void record(struct session_report *r, const struct snapshot *snapshot,
 	if (!error)
 		return;
 	r->recording_failed = true;
-	log_error("%s", recording_error(r->recording)[0] ? recording_error(r->recording) :
-			"out of memory: the recording ends here");
+	said = recording_error(r->recording);
+	said = said[0] ? said : "out of memory: the recording ends here";
+	log_error("%s", said);
+	if (r->feed)	/* which covers that until the end */
+		feed_note(r->feed, said);
 }
 
 /* One line on a terminal's stderr, overwritten each interval. */
@@ -305,7 +308,7 @@ int session_report_interval(struct session_report *r, struct watch *watch)
 {
 	struct snapshot *snapshot;
 	struct report_input input;
-	int error = r->options->trace ? 0 : take(r, watch, &snapshot);
+	int error = r->options->trace ? 0 : session_report_snapshot(r, watch, &snapshot);
 
 	if (error || r->options->trace)
 		return error;
@@ -335,7 +338,7 @@ int session_report_extra(struct session_report *r, struct watch *watch,
 
 	if (!r->recording || r->recording_failed)
 		return 0;
-	error = take(r, watch, &snapshot);
+	error = session_report_snapshot(r, watch, &snapshot);
 	if (error)
 		return error;
 	snapshot->reason = reason;
@@ -402,7 +405,7 @@ bool session_report_conclude(struct session_report *r, struct watch *watch, int 
 	(void)symbolizer_set_jit_map(r->symbolizer, r->view->jit);	/* none: nothing to name */
 	error = watch_tick(watch);
 	if (!error)
-		error = take(r, watch, &r->last);
+		error = session_report_snapshot(r, watch, &r->last);
 	if (error) {
 		log_error("out of memory: no report");
 		*exit = *exit ? *exit : SESSION_FAILED;

@@ -50,8 +50,9 @@ void session_report_begin(struct session_report *report, const struct watch *wat
 void session_report_watched(struct session_report *report);
 /* Every few milliseconds while watching: what the live screen asks for. */
 void session_report_turn(struct session_report *report, const struct watch *watch);
-/* True: the user pressed the key for a search for leaks, which ends the watching. */
-bool session_report_leaks_wanted(const struct session_report *report);
+/* The figures of this moment, which are the caller's. 0 or -ENOMEM. */
+int session_report_snapshot(struct session_report *report, struct watch *watch,
+			    struct snapshot **ret) _must_check_;
 /* At the end of an interval: the recording's next snapshot, the reprinted top sites. 0 or -ENOMEM.
  */
 int session_report_interval(struct session_report *report, struct watch *watch) _must_check_;

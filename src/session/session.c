@@ -267,12 +267,9 @@ static int keep_watching(struct session *s)
 		if (!error && pause)
 			reader_wait(s->watch.reader, pause);
 		session_report_turn(&s->report, &s->watch);
+		session_check_turn(s);
 		if (s->options->duration >= 0 && session_now() - begin >= s->options->duration)
 			break;
-		if (session_report_leaks_wanted(&s->report)) {
-			s->watch.options.leaks = true;
-			break;
-		}
 		if (!error && session_now() >= next) {
 			error = end_interval(s);
 			next += s->options->interval;
@@ -280,6 +277,7 @@ static int keep_watching(struct session *s)
 			error = take_extra(s, &extra);
 		}
 	}
+	session_check_end(s);
 	session_report_watched(&s->report);
 	if (error == -EPIPE)
 		return session_fail(s, SESSION_DORMANT, "the keeper is gone", error);

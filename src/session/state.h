@@ -3,6 +3,7 @@
 #ifndef MEMATTACH_SESSION_STATE_H
 #define MEMATTACH_SESSION_STATE_H
 
+#include "src/session/check.h"
 #include "src/session/leaks.h"
 #include "src/session/report.h"
 #include "src/trace/log.h"
@@ -30,6 +31,7 @@ struct session {
 	struct session_report report;
 	struct session_leaks leaks;
 	struct session_memory memory;
+	struct session_check check;
 	struct trace_log *trace;	/* NULL: none was asked for */
 	bool trace_ended;	/* its output did */
 	bool picture_left;	/* dead, and still a child of the target's */

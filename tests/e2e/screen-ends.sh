@@ -68,6 +68,33 @@ victim_is_well
 begin "the target ends"
 ended truth
 end 4 'watched process'
+grep -q "process $VICTIM has ended" "$WORK/after" || fail "not said: $(cat "$WORK/after")"
+
+# without another screen to go back to: the report begins on a line of its own
+SCREEN_TERM=vt100
+note "vt100"
+victim truth truth_c
+pristine_take "$VICTIM"
+screen_begin 80 24 -p "$VICTIM" --exact --interval=0.1
+attach_await "$VICTIM"
+shown 'q detach'
+screen_children || fail "screen, keeper and analyst are not there"
+keys q
+end 0 "watched process $VICTIM: [^ ]*truth_c$"
+victim_is_well
+SCREEN_TERM=""
+
+note "the target begins another program"
+background sh sh -c 'echo ready; read line; exec sleep 2'
+VICTIM=$LAST
+await 20 grep -q '^ready' "$WORK/sh.out" || fail "no shell"
+screen_begin 80 24 -p "$VICTIM" --exact --interval=0.1
+attach_await "$VICTIM"
+shown 'rate .*allocs in all'
+screen_children || fail "screen, keeper and analyst are not there"
+echo >"$WORK/sh.in"
+end 4 "process $VICTIM has begun another program"
+await 20 is_gone "$VICTIM" || fail "what it became does not end"
 
 begin "the analyst is killed"
 kill -KILL "$ANALYST"

@@ -95,7 +95,12 @@ for size in '20 5' '10 2' '1 1' '40 12'; do
 	keys '?'
 	keys x
 done
-shown 'memattach'
+# and with few lines and columns sites come first
+tmux_do resize-window -x 20 -y 5
+shown '^[> ] *53.0 KiB  wide'
+tmux_do resize-window -x 60 -y 12
+shown '^ lost +nothing'
+shown '^[> ] *53.0 KiB .* 53.0 KiB +[0-9]+s  wide'
 tmux_do resize-window -x 80 -y 24
 fits 80 24
 odd_end

@@ -25,7 +25,8 @@ find_locale() {
 }
 
 # screen_begin COLUMNS LINES ARGUMENTS: memattach as the command of a shell on a terminal of that
-# size, in $WORK, in the locale SCREEN_LOCALE (C). The status goes to $WORK/status.
+# size, in $WORK, in the locale SCREEN_LOCALE (C), for the terminal SCREEN_TERM (tmux's own). The
+# status goes to $WORK/status.
 screen_begin() {
 	rm -f "$WORK/status" "$WORK/modes."*
 	TMUX_SOCKET=${TMUX_SOCKET}0	# the last one may still be about to end
@@ -36,6 +37,7 @@ screen_begin() {
 		cd "$WORK"
 		stty -a >modes.before
 		echo a line from before
+		export TERM="${SCREEN_TERM:-screen}"
 		"$MEMATTACH" $* ${SCREEN_STDERR:-}
 		echo \$? >status.new
 		stty -a >modes.after

@@ -40,6 +40,14 @@ static void check(struct model *model)
 	}
 	for (uint32_t i = 0; i < model->stack_count; i++)
 		check_text(model->stack[i].function);
+	for (uint32_t i = 0; i < model->leaks.head.group_count; i++)
+		for (size_t k = 0; k < SCREEN_GROUP_TEXTS; k++)
+			check_text(model->leaks.group[i].text[k]);
+	if (model->leaks.head.group_count &&
+	    model->groups.selected >= model->leaks.head.group_count)
+		abort();
+	check_text(model->leaks.uncovered);
+	check_text(model->leaks.problem);
 	check_text(model->note);
 	check_text(model->cmdline);
 	model_wants(model, &want);

@@ -25,6 +25,8 @@ struct lab {
 	int withheld;		/* a descriptor */
 };
 
+static int ask_own_child(const struct lab *lab);
+
 static int answer(void *context, const void *question, size_t bytes, struct apart_answer *ret)
 {
 	const struct lab *lab = context;
@@ -43,10 +45,26 @@ static int answer(void *context, const void *question, size_t bytes, struct apar
 		;
 	if (what == 'n')
 		return -ENOENT;
+	if (what == 'c' && ask_own_child(lab))
+		return -ECHILD;
 	if (what == 'w' && fcntl(lab->withheld, F_GETFD) < 0)
 		return -errno;
 	return apart_put(ret, &self, sizeof(self)) ?: apart_put_text(ret, "text") ?:
 	       apart_put_text(ret, NULL) ?: apart_put_text(ret, "");
+}
+
+/* Its socket may get the number of a descriptor that was withheld, and the lab's is not its. */
+static int ask_own_child(const struct lab *lab)
+{
+	struct apart_work work = { .answer = answer, .context = (void *)(uintptr_t)lab,
+				   .seconds = 1 };
+	struct apart_reader reader;
+	struct apart *own;
+	int error = apart_new(&work, &own);
+
+	if (!error)
+		error = apart_ask(own, "a", 1, &reader) ?: apart_ask(lab->apart, "a", 1, &reader);
+	return error;
 }
 
 static bool blame(void *context, const char *how)
@@ -213,6 +231,74 @@ static void late_answers_go_nowhere(void **state)
 	apart_free(lab.apart);
 }
 
+static void children_have_their_own(void **state)
+{
+	struct lab lab;
+
+	(void)state;
+	begin(&lab, 1, 2);
+	lab.withheld = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	assert_true(lab.withheld >= 0);
+	apart_withhold(lab.withheld);
+	assert_int_equal(ask(&lab, "c"), 0);
+	assert_int_equal(lab.blamed, 0);
+	apart_withhold(-1);
+	(void)close(lab.withheld);
+	apart_free(lab.apart);
+}
+
+static int finish(struct lab *lab, const char **ret_how)
+{
+	struct apart_reader reader;
+	double end = now() + 20;
+	int error;
+
+	do
+		error = apart_finish(lab->apart, &reader, ret_how);
+	while (error == -EAGAIN && now() < end);
+	return error;
+}
+
+static void asks_without_waiting(void **state)
+{
+	struct apart_reader reader;
+	const char *how = "";
+	struct lab lab;
+
+	(void)state;
+	begin(&lab, 1, 2);
+	assert_int_equal(ask(&lab, "a"), 0);
+	assert_int_equal(apart_begin(lab.apart, "s", 1), 0);
+	assert_int_equal(apart_finish(lab.apart, &reader, &how), -EAGAIN);
+	assert_int_equal(finish(&lab, &how), 0);
+	assert_int_equal(apart_begin(lab.apart, "n", 1), 0);
+	assert_int_equal(finish(&lab, &how), -ENOENT);
+	assert_int_equal(apart_begin(lab.apart, "k", 1), 0);
+	assert_int_equal(finish(&lab, &how), -ECHILD);
+	assert_string_equal(how, "crashed");
+	assert_int_equal(lab.blamed, 0);
+	apart_free(lab.apart);
+}
+
+/* Whoever is at work, or loops, and is not wanted any more ends at once. */
+static void unwanted_children_end(void **state)
+{
+	static const char *const work[] = { "s", "l" };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(work); i++) {
+		double begun = now();
+		struct lab lab;
+
+		begin(&lab, 1, 2);
+		assert_int_equal(apart_begin(lab.apart, work[i], 1), 0);
+		(void)usleep(20000);	/* it may or may not have begun */
+		apart_free(lab.apart);
+		assert_true(now() - begun < 0.4);	/* "s" takes 0.5 s, "l" is killed after 1 */
+		assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
+	}
+}
+
 static void lies_in_answers(void **state)
 {
 	static const struct {
@@ -266,6 +352,9 @@ int main(void)
 		cmocka_unit_test(gives_up),
 		cmocka_unit_test(killed_children_blame_nobody),
 		cmocka_unit_test(late_answers_go_nowhere),
+		cmocka_unit_test(children_have_their_own),
+		cmocka_unit_test(asks_without_waiting),
+		cmocka_unit_test(unwanted_children_end),
 		cmocka_unit_test(lies_in_answers),
 		cmocka_unit_test(long_texts_are_cut),
 	};

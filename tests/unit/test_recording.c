@@ -521,6 +521,8 @@ static void bounds_what_rows_say(void **state)
 	       "UPDATE stack_frames SET frame = 4000000000 WHERE stack = 2;"
 	       "UPDATE target SET pid = -1, exe = NULL, cmdline = x'ff00ff';"
 	       "INSERT INTO symbols(frame, depth, function) VALUES(999999, 0, 'x');"
+	       "INSERT INTO symbols(frame, depth, function) WITH RECURSIVE n(i) AS (SELECT 100 "
+	       "UNION ALL SELECT i + 1 FROM n WHERE i < 5000) SELECT 1, i, 'x' FROM n;"
 	       "INSERT INTO entry_points VALUES(55, 'x'), (-1, 'y');"
 	       "INSERT INTO leak_addresses VALUES(77777, 0, 1);"
 	       "UPDATE snapshots SET live_bytes = 'many';");
@@ -529,6 +531,16 @@ static void bounds_what_rows_say(void **state)
 				       .names = content.names };
 	free(sample_print("text", &input));
 	free(sample_print("json", &input));
+	for (uint32_t id = 1; id <= stacks_count(content.stacks); id++) {
+		struct stack stack = stacks_get(content.stacks, id);
+
+		for (uint32_t i = 0; i < stack.frame_count; i++) {
+			size_t count = 0;
+
+			(void)input.names.frame(input.names.context, &stack.frame[i], &count);
+			assert_true(count <= SYMBOLIZER_MAX_FRAMES);
+		}
+	}
 	recording_content_done(&content);
 }
 

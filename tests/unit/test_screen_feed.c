@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include <errno.h>
+#include <string.h>
 #include <sys/socket.h>
 
 #include "src/screen/feed.h"
@@ -202,6 +203,50 @@ static void stack_arrives(void **state)
 	assert_true(b->model->stack_count > 0);
 }
 
+static void add_group(struct leak_report *report, enum leak_verdict verdict, const char *type)
+{
+	assert_int_equal(leak_report_add(report, &(struct leak_group){
+		.verdict = verdict, .site = 1, .count = 2, .bytes = 80, .oldest = 7,
+		.type = type ? strdup(type) : NULL, .address_count = 5,
+		.address = { 1, 2, 3, 4, 5 } }), 0);
+}
+
+static void leaks_arrive(void **state)
+{
+	struct bench *b = *state;
+	struct apart_answer put = { .bytes = NULL };
+	struct leak_report *report;
+	const struct model_leaks *leaks = &b->model->leaks;
+	char long_type[5000];
+
+	memset(long_type, 'T', sizeof(long_type));
+	long_type[sizeof(long_type) - 1] = '\0';
+	assert_int_equal(leak_report_new(&report), 0);
+	report->kind[BLOCK_DEFINITELY_LOST] = (struct leak_sum){ 3, 120 };
+	add_group(report, LEAK_DEFINITELY_LOST, long_type);
+	for (unsigned int i = 1; i < SCREEN_MAX_GROUPS + 9; i++)
+		add_group(report, LEAK_POSSIBLY_LOST, long_type);
+	add_group(report, LEAK_REACHABLE, NULL);
+	assert_int_equal(feed_put_leaks(&put, report, 12.5), 0);
+	leak_report_free(report);
+	feed_leaks(b->feed, put.bytes, put.count);
+	free(put.bytes);
+	for (int i = 0; i < 10000 && !leaks->found; i++) {
+		feed_turn(b->feed, b->sample.sites, b->sample.stacks, false);
+		(void)hear(b);
+	}
+	assert_true(leaks->found && leaks->head.time == 12.5);
+	assert_int_equal(leaks->head.kind[SCREEN_DEFINITELY].bytes, 120);
+	assert_int_equal(leaks->head.group_count, SCREEN_MAX_GROUPS);
+	assert_int_equal(leaks->head.groups_total, SCREEN_MAX_GROUPS + 9);
+	assert_int_equal(leaks->group[0].figures.address_count, SCREEN_GROUP_ADDRESSES);
+	assert_int_equal(leaks->group[0].figures.oldest, 7);
+	assert_int_equal(strlen(leaks->group[0].text[GROUP_TYPE]), 1023);
+	assert_null(leaks->group[0].text[GROUP_HELD_BY]);
+	assert_string_equal(leaks->uncovered, "no allocator was found: only blocks seen since the "
+					      "attach");
+}
+
 /* However long nobody reads, what waits does not grow, and nothing blocks. */
 static void deaf_screen_costs_nothing(void **state)
 {
@@ -245,6 +290,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(others_frees_are_told, begin, end),
 		cmocka_unit_test_setup_teardown(names_arrive, begin, end),
 		cmocka_unit_test_setup_teardown(stack_arrives, begin, end),
+		cmocka_unit_test_setup_teardown(leaks_arrive, begin, end),
 		cmocka_unit_test_setup_teardown(deaf_screen_costs_nothing, begin, end),
 		cmocka_unit_test_setup_teardown(dead_or_mad_screen_is_left, begin, end),
 	};

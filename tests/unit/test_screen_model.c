@@ -340,6 +340,92 @@ static void help_and_views(void **state)
 	model_free(model);
 }
 
+static int send_leaks(struct model *model, struct screen_leaks head,
+		      const struct screen_group *group, const char *const text[4])
+{
+	begin();
+	put(&head, sizeof(head));
+	put_text("older blocks\033[2J");
+	for (uint32_t i = 0; i < head.group_count && head.group_count < 3; i++) {
+		put(&group[i], sizeof(*group));
+		for (int k = 0; k < 4; k++)
+			put_text(text[k]);
+	}
+	return send(model, SCREEN_LEAKS_FOUND);
+}
+
+static const char *const group_text[4] = { "struct node", "head\033", NULL, "a freed block" };
+
+static void shows_leaks(void **state)
+{
+	const struct screen_group two[] = {
+		{ .site = 3, .bytes = 40, .count = 1, .oldest = (double)NAN },
+		{ .site = 0, .likely_site = 9, .verdict = SCREEN_OLD },
+	};
+	struct model *model = new_model();
+	struct screen_want want;
+
+	(void)state;
+	assert_int_equal(keys_press(model, 'L'), KEYS_LEAKS);
+	assert_int_equal(model->view, MODEL_LEAKS);
+	assert_true(model->leaks.searching);
+	assert_int_equal(keys_press(model, 'L'), KEYS_NOTHING);	/* one at a time */
+	press(model, "q");	/* leaves the view, and no more */
+	assert_int_equal(model->view, MODEL_SITES);
+	assert_int_equal(send_leaks(model, (struct screen_leaks){ .group_count = 2 }, two,
+				    group_text), 0);
+	assert_true(!model->leaks.searching && model->leaks.unseen && model->note[0]);
+	press(model, "L");	/* shows what was not seen yet */
+	assert_int_equal(model->view, MODEL_LEAKS);
+	assert_string_equal(model->leaks.uncovered, "older blocks?[2J");
+	assert_string_equal(model_group(model)->text[GROUP_VARIABLE], "head?");
+	assert_null(model_group(model)->text[GROUP_HELD_BY]);
+	assert_true(model_group(model)->figures.oldest == -1);
+	model_wants(model, &want);
+	assert_int_equal(want.stack, 3);
+	assert_true(want.count == 1 && want.site[0] == 9);
+	press(model, "jj");
+	assert_int_equal(model->groups.selected, 1);
+	model_wants(model, &want);
+	assert_int_equal(want.stack, 0);
+	assert_int_equal(keys_press(model, 'L'), KEYS_LEAKS);
+	begin();
+	put_text("its allocator\a is at work");
+	assert_int_equal(send(model, SCREEN_LEAKS_NONE), 0);
+	assert_string_equal(model->leaks.problem, "its allocator? is at work");
+	assert_int_equal(model->leaks.head.group_count, 2);	/* what was found before stays */
+	keys_press(model, SCREEN_KEY_ESCAPE);
+	assert_int_equal(model->view, MODEL_SITES);
+	assert_int_equal(send_leaks(model, (struct screen_leaks){ .group_count = 0 }, two,
+				    group_text), 0);
+	press(model, "Lk");
+	assert_null(model_group(model));
+	model_free(model);
+}
+
+static void refuses_odd_leaks(void **state)
+{
+	struct screen_group odd = { .verdict = SCREEN_VERDICTS };
+	struct model *model = new_model();
+	struct screen_leaks head = { .group_count = 1, .time = (double)NAN };
+
+	(void)state;
+	assert_int_equal(send_leaks(model, head, &odd, group_text), -EBADMSG);
+	odd = (struct screen_group){ .address_count = SCREEN_GROUP_ADDRESSES + 1 };
+	assert_int_equal(send_leaks(model, head, &odd, group_text), -EBADMSG);
+	odd.address_count = 0;
+	assert_int_equal(send_leaks(model, head, &odd, group_text), 0);
+	assert_true(model->leaks.head.time == 0);
+	put("x", 1);
+	assert_int_equal(send(model, SCREEN_LEAKS_FOUND), -EBADMSG);
+	message.count -= 9;	/* within the last text */
+	assert_int_equal(send(model, SCREEN_LEAKS_FOUND), -EBADMSG);
+	head.group_count = SCREEN_MAX_GROUPS + 1;
+	assert_int_equal(send_leaks(model, head, &odd, group_text), -EBADMSG);
+	assert_int_equal(model->leaks.head.group_count, 1);	/* and nothing of it stayed */
+	model_free(model);
+}
+
 static void scrolls_the_stack(void **state)
 {
 	struct model *model = new_model();
@@ -462,6 +548,8 @@ int main(void)
 		cmocka_unit_test(pauses),
 		cmocka_unit_test(asks_for_what_is_seen),
 		cmocka_unit_test(help_and_views),
+		cmocka_unit_test(shows_leaks),
+		cmocka_unit_test(refuses_odd_leaks),
 		cmocka_unit_test(scrolls_the_stack),
 		cmocka_unit_test(makes_names_harmless),
 		cmocka_unit_test(mends_figures),
