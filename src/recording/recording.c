@@ -25,13 +25,13 @@
 #include "src/recording/leaks.h"
 #include "src/recording/limit.h"
 #include "src/recording/lives.h"
+#include "src/recording/open.h"
 #include "src/recording/place.h"
 #include "src/recording/regions.h"
 #include "src/recording/series.h"
 #include "src/recording/wrong_frees.h"
 #include "src/recording/schema.h"
 
-#define BUSY_MS		200	/* while the target is watched */
 #define END_BUSY_MS	10000
 #define COURSE_PART	160u	/* of 256 of the limit: the rest is for what the end adds */
 #define ROOM_TRIES	64u
@@ -68,25 +68,6 @@ struct recording {
 	uint64_t snapshot_count;
 	size_t timeline_count, hooked_count;
 };
-
-static int make_tables(sqlite3 *db)
-{
-	char pragma[100];
-	int err = recording_db_run(db, "PRAGMA synchronous=NORMAL; BEGIN");
-
-	snprintf(pragma, sizeof(pragma), "PRAGMA application_id=%d; PRAGMA user_version=%d;",
-		 RECORDING_APPLICATION_ID, RECORDING_VERSION);
-	if (err == 0)
-		err = recording_db_run(db, pragma);
-	if (err == 0)
-		err = recording_db_run(db, RECORDING_TABLES);
-	if (err == 0)
-		err = recording_db_run(db, "COMMIT");
-	/* Only now: the file itself says what it is, even if its log is lost. */
-	if (err == 0)
-		err = recording_db_run(db, "PRAGMA journal_mode=WAL");
-	return err;
-}
 
 /* Places of each table's row, from the table itself. */
 static int prepare_all(struct recording *recording)
@@ -128,40 +109,6 @@ static void recording_end_statements(struct recording *recording)
 		recording_db_done(&recording->statement[i]);
 }
 
-/*
- * alone: nobody can read it meanwhile, as on file systems whose files can't be mapped by several
- * processes, which the log of a shared one needs.
- */
-static int open_tables(struct recording *recording, const char *place, bool alone)
-{
-	int err = recording_db_errno(NULL, sqlite3_open(place, &recording->db));
-
-	if (err < 0 && recording->db)
-		err = recording_db_errno(recording->db, sqlite3_errcode(recording->db));
-	if (err == 0)
-		sqlite3_busy_timeout(recording->db, BUSY_MS);
-	if (err == 0 && alone)
-		err = recording_db_run(recording->db, "PRAGMA locking_mode=EXCLUSIVE");
-	if (err == 0)
-		err = make_tables(recording->db);
-	if (err == 0)	/* the first use of the log */
-		err = recording_db_run(recording->db, "BEGIN IMMEDIATE; COMMIT");
-	return err;
-}
-
-static int open_anyhow(struct recording *recording, const char *place)
-{
-	_cleanup_free_ char *same = NULL;
-	int err = open_tables(recording, place, false);
-
-	if (err == 0 || err == -ENOSPC || err == -ENOMEM)
-		return err;
-	sqlite3_close(recording->db);
-	recording->db = NULL;
-	return recording_place_clear(place, &same) < 0 ? err :
-	       open_tables(recording, place, true) < 0 ? err : 0;
-}
-
 int recording_open(const char *path, struct recording **ret)
 {
 	_cleanup_free_ char *place = NULL;
@@ -174,7 +121,7 @@ int recording_open(const char *path, struct recording **ret)
 	if (!recording)
 		return -ENOMEM;
 	recording->path = strdup(path);
-	err = recording->path ? open_anyhow(recording, place) : -ENOMEM;
+	err = recording->path ? recording_open_new(place, &recording->db) : -ENOMEM;
 	if (err == 0)
 		err = prepare_all(recording);
 	if (err == 0)

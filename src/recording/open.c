@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+/* open.c - see open.h. Write-ahead logging if the file system can do it (recording.c says why). */
+#include "src/recording/open.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+#include "src/recording/db.h"
+#include "src/recording/place.h"
+#include "src/recording/recording.h"
+#include "src/recording/schema.h"
+
+#define BUSY_MS		200	/* while the target is watched */
+
+static int make_tables(sqlite3 *db)
+{
+	char pragma[100];
+	int err = recording_db_run(db, "PRAGMA synchronous=NORMAL; BEGIN");
+
+	snprintf(pragma, sizeof(pragma), "PRAGMA application_id=%d; PRAGMA user_version=%d;",
+		 RECORDING_APPLICATION_ID, RECORDING_VERSION);
+	if (err == 0)
+		err = recording_db_run(db, pragma);
+	if (err == 0)
+		err = recording_db_run(db, RECORDING_TABLES);
+	if (err == 0)
+		err = recording_db_run(db, "COMMIT");
+	/* Only now: the file itself says what it is, even if its log is lost. */
+	if (err == 0)
+		err = recording_db_run(db, "PRAGMA journal_mode=WAL");
+	return err;
+}
+
+/*
+ * alone: nobody can read it meanwhile, as on file systems whose files can't be mapped by several
+ * processes, which the log of a shared one needs.
+ */
+static int open_tables(sqlite3 **db, const char *place, bool alone)
+{
+	int err = recording_db_errno(NULL, sqlite3_open(place, db));
+
+	if (err < 0 && *db)
+		err = recording_db_errno(*db, sqlite3_errcode(*db));
+	if (err == 0)
+		sqlite3_busy_timeout(*db, BUSY_MS);
+	if (err == 0 && alone)
+		err = recording_db_run(*db, "PRAGMA locking_mode=EXCLUSIVE");
+	if (err == 0)
+		err = make_tables(*db);
+	if (err == 0)	/* the first use of the log */
+		err = recording_db_run(*db, "BEGIN IMMEDIATE; COMMIT");
+	return err;
+}
+
+int recording_open_new(const char *place, sqlite3 **ret)
+{
+	_cleanup_free_ char *same = NULL;
+	int err = open_tables(ret, place, false);
+
+	if (err == 0 || err == -ENOSPC || err == -ENOMEM)
+		return err;
+	sqlite3_close(*ret);
+	*ret = NULL;
+	return recording_place_clear(place, &same) < 0 ? err :
+	       open_tables(ret, place, true) < 0 ? err : 0;
+}
