@@ -1,22 +1,19 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # export FILE@MOMENT in every format: what its reader says are the figures of report FILE@MOMENT,
-# and nothing of what came later is in it.
+# and nothing of what came later is in it. pprof -diff_base of two moments is how they differ.
 . "$(dirname "$0")/lib.sh"
 needs jq python3 sqlite3
+. "$E2E/servers.sh"
 . "$E2E/exports.sh"
 rows() { sqlite3 "$WORK/recording" "$1"; }
 
-$CC -D_GNU_SOURCE -g -O2 -pthread -o "$WORK/demo_server" "$SRCDIR/tests/demo_server.c" ||
-	fail "the demo server does not compile"
-background demo "$WORK/demo_server" 60
-await 20 test -s "$WORK/demo.out" || fail "the server does not start"
-VICTIM=$(head -n 1 "$WORK/demo.out")
+demo_server_start
 pristine_take "$VICTIM"
 attach -p "$VICTIM" -d 1.5 --exact --json --interval=0.2 -o "$WORK/recording"
 report_good 200
 pristine_check "$VICTIM"
-kill "$LAST"
+kill "$DEMO"
 
 # Formats without a reader of their own here, or with one that prints figures.
 text_formats() {
@@ -59,7 +56,11 @@ readers() {
 	fi
 	case $("$MEMATTACH" --version) in *protobuf-c*) ;; *) return ;; esac
 	exported pprof pprof.gz
-	! pprof_built || top live_bytes "$WORK/pprof.gz"
+	pprof_built || return 0
+	top live_bytes "$WORK/pprof.gz"
+	[ -e "$WORK/before.gz" ] || return 0
+	top '' -diff_base="$WORK/before.gz" "$WORK/pprof.gz"
+	same top_diff pprof.out "$WORK/before.json"
 }
 
 # The last moment that the page and Massif's snapshots have is the one that was asked for.
@@ -87,6 +88,8 @@ for id in $(sed -n '1p;$p' "$WORK/moments"); do
 	text_formats
 	readers
 	ends_there
+	[ ! -e "$WORK/pprof.gz" ] || mv "$WORK/pprof.gz" "$WORK/before.gz"
+	mv "$WORK/json" "$WORK/before.json"
 done
 
 # Before the first snapshot there is nothing, and that can be said in every format.
