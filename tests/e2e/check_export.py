@@ -137,8 +137,8 @@ def check_top(report, text, figure):
 def check_top_diff(report, text, base):
     """pprof -top -diff_base: what each function has more than in the document base."""
     with open(base, encoding="utf-8") as file:
-        before = expected(json.load(file), innermost, ["live_bytes"])
-    after = expected(report, innermost, ["live_bytes"])
+        before = expected(json.load(file), innermost, ["alloc_bytes"])
+    after = expected(report, innermost, ["alloc_bytes"])
     wanted = {name: (after.get(name, (0,))[0] - before.get(name, (0,))[0],)
               for name in after.keys() | before.keys()}
     seen = {found[2]: (int(found[1]),) for found in re.finditer(

@@ -4,16 +4,10 @@
 # and nothing of what came later is in it. pprof -diff_base of two moments is how they differ.
 . "$(dirname "$0")/lib.sh"
 needs jq python3 sqlite3
-. "$E2E/servers.sh"
 . "$E2E/exports.sh"
 rows() { sqlite3 "$WORK/recording" "$1"; }
 
-demo_server_start
-pristine_take "$VICTIM"
-attach -p "$VICTIM" -d 1.5 --exact --json --interval=0.2 -o "$WORK/recording"
-report_good 200
-pristine_check "$VICTIM"
-kill "$DEMO"
+target_recorded 1.5
 
 # Formats without a reader of their own here, or with one that prints figures.
 text_formats() {
@@ -30,9 +24,9 @@ text_formats() {
 	! command -v xmllint >/dev/null || xmllint --noout "$WORK/svg" "$WORK/svg-timeline" ||
 		fail "the pictures are not XML"
 	exported gperftools
-	expect "$(sed -n '1s/ @.*//p' "$WORK/gperftools" | tr -s ' ')" "heap profile: $(
-		json '[.sites[] | select(.kind != "mmap")] | "\(map(.live_count) | add): \(
-			map(.live_bytes) | add) [ \(map(.alloc_count) | add): \(
+	expect "$(sed -n '1s/ @.*//p' "$WORK/gperftools" | tr -d ' ')" "heapprofile:$(
+		json '[.sites[] | select(.kind != "mmap")] | "\(map(.live_count) | add):\(
+			map(.live_bytes) | add)[\(map(.alloc_count) | add):\(
 			map(.alloc_bytes) | add)]"')" "gperftools' sums"
 }
 
@@ -59,7 +53,7 @@ readers() {
 	pprof_built || return 0
 	top live_bytes "$WORK/pprof.gz"
 	[ -e "$WORK/before.gz" ] || return 0
-	top '' -diff_base="$WORK/before.gz" "$WORK/pprof.gz"
+	top '' -sample_index=alloc_space -diff_base="$WORK/before.gz" "$WORK/pprof.gz"
 	same top_diff pprof.out "$WORK/before.json"
 }
 
@@ -75,7 +69,7 @@ ends_there() {
 rows "SELECT DISTINCT snapshot FROM snapshot_sites JOIN snapshots ON id = snapshot
 	WHERE snapshots.live_bytes > 0 AND id < (SELECT max(id) FROM snapshots)
 	ORDER BY id" >"$WORK/moments"
-[ "$(wc -l <"$WORK/moments")" -ge 3 ] || fail "too few moments"
+[ "$(wc -l <"$WORK/moments")" -ge 2 ] || fail "too few moments"
 before=0
 for id in $(sed -n '1p;$p' "$WORK/moments"); do
 	RECORDING=$WORK/recording@$(rows "SELECT printf('%.9f', time + 1e-9) FROM snapshots

@@ -4,14 +4,14 @@
 # complaint, and what they show is what we say. KEEP_PICTURES=FOLDER: what they looked like.
 . "$(dirname "$0")/lib.sh"
 needs jq python3
-. "$E2E/servers.sh"
 . "$E2E/exports.sh"
 needs Xvfb xdotool import
 has heaptrack_gui || has massif-visualizer || skip "not installed:$left_out"
 pictures=${KEEP_PICTURES:-$WORK}
 
 # A screen that nobody sees, and nothing of the user's own settings.
-background screen Xvfb -displayfd 1 -screen 0 2600x1900x24 -nolisten tcp
+background screen Xvfb -displayfd 1 -screen 0 2600x1900x24 -noreset \
+	-nolisten tcp
 await 20 grep -q '^[0-9]' "$WORK/screen.out" || fail "Xvfb: $(cat "$WORK/screen.err")"
 mkdir -m 700 "$WORK/home"
 DISPLAY=:$(head -n 1 "$WORK/screen.out")
@@ -26,7 +26,8 @@ shows() {
 	shows_title=$1
 	shift
 	background viewer "$@"
-	await 30 titled "$shows_title" || fail "$1 shows no '$shows_title': $(cat "$WORK"/viewer.*)"
+	await 30 titled "$shows_title" ||
+		fail "$1 shows no '$shows_title': $(cat "$WORK/viewer.err")"
 }
 titled() { xdotool search --onlyvisible --name "$1" >"$WORK/window" && test -s "$WORK/window"; }
 
@@ -46,13 +47,7 @@ is_content() {
 	await 10 is_gone "$LAST" || kill -KILL "$LAST"
 }
 
-demo_server_start
-pristine_take "$VICTIM"
-attach -p "$VICTIM" -d 2 --exact --json --interval=0.2 -o "$WORK/recording"
-report_good 200
-pristine_check "$VICTIM"
-kill "$DEMO"
-attach report --json "$WORK/recording"
+target_recorded 2
 
 if has massif-visualizer; then
 	exported massif massif.out.demo
