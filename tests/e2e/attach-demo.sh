@@ -3,12 +3,8 @@
 # The demo server: its leak is what the report names first.
 . "$(dirname "$0")/lib.sh"
 needs jq python3
-# shellcheck disable=SC2086
-$CC -D_GNU_SOURCE -g -O2 -pthread -o "$WORK/demo_server" "$SRCDIR/tests/demo_server.c" ||
-	fail "the demo server does not compile"
-background demo "$WORK/demo_server" 60
-await 20 test -s "$WORK/demo.out" || fail "the server does not start"
-VICTIM=$(head -n 1 "$WORK/demo.out")
+. "$E2E/servers.sh"
+demo_server_start
 pristine_take "$VICTIM"
 attach -p "$VICTIM" -d 2 --sample=512 --json
 report_good 200

@@ -50,6 +50,12 @@ def compare(seen, wanted):
     wanted = {key: values for key, values in wanted.items() if any(values)}
     if not wanted:
         fail("nothing to compare")
+    compare_all(seen, wanted)
+
+
+def compare_all(seen, wanted):
+    seen = {key: values for key, values in seen.items() if any(values)}
+    wanted = {key: values for key, values in wanted.items() if any(values)}
     for key in wanted:
         if seen.get(key) != wanted[key]:
             fail(f"{key} has {seen.get(key)}, ours {wanted[key]}")
@@ -126,6 +132,21 @@ def check_top(report, text, figure):
         if found:
             seen[found[3]] = (int(found[1]),)
     compare(seen, expected(report, innermost, [figure]))
+
+
+def check_top_diff(report, text, base):
+    """pprof -top -diff_base: what each function has more than in the document base."""
+    with open(base, encoding="utf-8") as file:
+        before = expected(json.load(file), innermost, ["alloc_bytes"])
+    after = expected(report, innermost, ["alloc_bytes"])
+    wanted = {name: (after.get(name, (0,))[0] - before.get(name, (0,))[0],)
+              for name in after.keys() | before.keys()}
+    seen = {found[2]: (int(found[1]),) for found in re.finditer(
+        r"^ *(-?\d+)B? +[-\d.]+%? +[-\d.]+% +-?\d+B? +[-\d.]+%? +(.*?)(?: \(inline\))?$",
+        text, re.M)}
+    if not any(growth for growth, in wanted.values()):
+        fail("nothing has changed")
+    compare_all(seen, wanted)
 
 
 def check_heaptrack(report, text):
@@ -208,6 +229,48 @@ def check_callgrind(report, text):
         fail("no program totals")
     del seen["totals"]
     compare(seen, expected(report, innermost, CALLGRIND))
+
+
+def rounded(text, base):
+    """"1.9MB" or "1.8 MiB": the value, and how much of it may have been rounded away."""
+    found = re.fullmatch(r"([\d.]+) ?([kKMG]?)i?B", text)
+    if not found:
+        fail(f"not a size: {text}")
+    scale = base ** " KMG".index(found[2].upper() or " ")
+    return float(found[1]) * scale, 0.051 * scale
+
+
+def check_heaptrack_gui(report, text):
+    """What was read off its picture: calls "30,082 (10,023/s)", temporary "7,917 (26.32%, ...",
+    and, in a column of their own, peak and leaked bytes."""
+    calls = re.search(r"([\d,.]+) \([\d,.]+/s\)", text)
+    temporary = re.search(r"([\d,.]+) \([\d.,]+%", text)
+    sizes = re.findall(r"\b(\d[\d.]*[kMG]?B)(?: after .*)?$", text, re.M)
+    for name, found in (("alloc_count", calls), ("temporary_count", temporary)):
+        if not found or int(re.sub("[,.]", "", found[1])) != report["totals"][name]:
+            fail(f"{name} is {found and found[1]}, ours {report['totals'][name]}")
+    for name in ("peak_live_bytes", "live_bytes"):
+        wanted = report["totals"][name]
+        if not any(abs(value - wanted) <= tolerance
+                   for value, tolerance in (rounded(size, 1000) for size in sizes)):
+            fail(f"no {name} of {wanted} among {sizes}")
+    for name in ("debuggee", "Peak Contributions", "Largest Memory Leaks"):
+        if name not in text:
+            fail(f"no {name}")
+
+
+def check_massif_visualizer(report, text):
+    """What it says of a file that it has loaded."""
+    command = re.search(r'^command: "(.*)"$', text, re.M)
+    if not command or command[1] != report["target"]["cmdline"]:
+        fail(f"the command is {command and command[1]}")
+    if not re.search(r"^snapshots: [1-9]", text, re.M):
+        fail("no snapshots")
+    cost = re.search(r'^peak cost: "(.*?)" heap "(.*?)" heap extra', text, re.M)
+    if not cost:
+        fail("no peak")
+    value, tolerance = rounded(cost[1], 1024)
+    check_peak(report, value, tolerance)
 
 
 def check_speedscope(report, text):

@@ -98,6 +98,10 @@ print(s.getsockname()[1])')
 	await 30 python3 -c "import urllib.request as r
 assert b'case_malloc' in r.urlopen('http://127.0.0.1:$port/ui/top').read()" ||
 		fail "pprof -http does not show the functions"
+	for page in flamegraph peek; do
+		expect "$(python3 -c "import urllib.request as r
+print(r.urlopen('http://127.0.0.1:$port/ui/$page').status)")" 200 "answer of pprof's $page"
+	done
 	kill "$LAST"
 }
 

@@ -1,9 +1,34 @@
 # SPDX-License-Identifier: MIT
 # What the tests of exports share. Sourced after lib.sh.
 # shellcheck shell=sh disable=SC2034,SC2154
+. "$E2E/servers.sh"
 RECORDING=$WORK/recording	# or a moment of it; its document is in $REPORT
 PPROF=			# Go's pprof, once pprof_built was true
 left_out=
+
+# target_recorded SECONDS [INTERVAL]: $WORK/recording, exact, of a program at work: TARGET says of
+# which (make check-targets), SECONDS_WATCHED for how long. Its document is in $REPORT.
+target_recorded() {
+	case ${TARGET:-demo} in
+	demo) demo_server_start ;;
+	redis)
+		needs redis-server redis-cli redis-benchmark
+		redis_start && redis_load ;;
+	postgres) postgres_start && postgres_load ;;
+	*) fail "no such target: $TARGET" ;;
+	esac
+	pristine_take "$VICTIM"
+	attach -p "$VICTIM" -d "${SECONDS_WATCHED:-$1}" --exact --json --interval="${2:-0.2}" \
+		-o "$WORK/recording"
+	report_good 200
+	pristine_check "$VICTIM"
+	case ${TARGET:-demo} in
+	demo) kill "$DEMO" ;;
+	*) "${TARGET}_load_end" ;;
+	esac
+	attach report --json "$WORK/recording"
+	expect "$STATUS" 0 "exit status of report"
+}
 
 # has PROGRAM: or it is left out.
 has() {

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 # What the tests of the HTML report share. Sourced after lib.sh.
 # shellcheck shell=sh disable=SC2034,SC2154
+. "${E2E:-$SRCDIR/tests/e2e}/npm.sh"
 
 # $WORK/recording: of a victim with leaks that are held, and lost, watched exactly.
 html_record() {
@@ -31,28 +32,9 @@ html_drive() {
 # html_browser: what it takes to open a page, or the test is skipped. Sets BROWSER and MODULES.
 html_browser() {
 	needs jq python3 node
-	BROWSER=$(command -v chromium || command -v chromium-browser) ||
-		skip "chromium is not installed"
+	browser
 	html_modules || skip "playwright-core can't be installed"
 }
 
-# html_modules: packaging/html with its packages, made once for all tests of this build. Sets
-# MODULES; false where they can't be had.
-html_modules() {
-	command -v npm >/dev/null 2>&1 || { note "npm is not installed"; return 1; }
-	html_lock=$(sha256sum "$SRCDIR/packaging/html/package-lock.json" | cut -c 1-16)
-	MODULES=$BUILDDIR/html-packages-$html_lock
-	[ ! -d "$MODULES" ] || return 0
-	html_made=$(mktemp -d "$BUILDDIR/html-packages.XXXXXX") || return 1
-	for html_file in .npmrc package.json package-lock.json; do
-		cp "$SRCDIR/packaging/html/$html_file" "$html_made/" || return 1
-	done
-	if (cd "$html_made" && timeout 100 npm ci >npm.out 2>&1); then
-		# Another test may have been faster.
-		mv -T "$html_made" "$MODULES" 2>/dev/null || rm -rf "$html_made"
-		return 0
-	fi
-	note "npm ci: $(tail -n 1 "$html_made/npm.out")"
-	rm -rf "$html_made"
-	return 1
-}
+# html_modules: packaging/html with its packages. Sets MODULES; false where they can't be had.
+html_modules() { npm_modules packaging/html html-packages; }

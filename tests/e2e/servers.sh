@@ -23,6 +23,18 @@ as_service() {
 	fi
 }
 
+# --- the server of `make demo` ---------------------------------------------------
+
+# demo_server_start: for a minute at the most. DEMO is the process started.
+demo_server_start() {
+	$CC -D_GNU_SOURCE -g -O2 -pthread -o "$WORK/demo_server" "$SRCDIR/tests/demo_server.c" ||
+		fail "the demo server does not compile"
+	background demo "$WORK/demo_server" 60
+	DEMO=$LAST
+	await 20 test -s "$WORK/demo.out" || fail "the server does not start"
+	VICTIM=$(head -n 1 "$WORK/demo.out")
+}
+
 # --- our own slow_server, see there --------------------------------------------
 
 # counts KEY: a figure of the server's own.

@@ -9,37 +9,12 @@
 set -u
 : "${SRCDIR:=$(cd "$(dirname "$0")/../.." && pwd)}"
 export SRCDIR
-e2e=$SRCDIR/tests/e2e
 wanted=${*:-cycles coverage hour leaks libcs kill kill-alone}
 : "${BUILDDIR:=$SRCDIR}"
 : "${SOAK_RESULTS:=$BUILDDIR/soak-results.tsv}"
 export BUILDDIR
 results=$SOAK_RESULTS
-failed=0
-log=$(mktemp "${TMPDIR:-/tmp}/memattach-soak.XXXXXX") || exit 99
-trap 'rm -f "$log"' EXIT
-
-# keep RESULT LABEL LAST-LINE: results of all runs add up in one file.
-keep() {
-	printf '%s\t%s\t%s\t%s\n' "$(date -u +%Y-%m-%dT%H:%M:%SZ)" "$1" "$2" "$3" >>"$results"
-}
-
-# one LABEL SCRIPT: runs it, says how it ended, and all it said if it failed.
-one() {
-	began=$(date +%s)
-	"${SHELL:-/bin/sh}" "$e2e/$2" >"$log" 2>&1
-	one_status=$?
-	took=$(($(date +%s) - began))
-	case $one_status in
-	0)	keep PASS "$1" "$(tail -n 1 "$log")"
-		echo "PASS $1 (${took} s): $(tail -n 1 "$log")" ;;
-	77)	echo "SKIP $1: $(tail -n 1 "$log")" ;;
-	*)	keep FAIL "$1" "$(tail -n 1 "$log")"
-		echo "FAIL $1 (${took} s)"
-		cat "$log"
-		failed=$((failed + 1)) ;;
-	esac
-}
+. "$SRCDIR/tests/results.sh"
 
 soak_cycles() {
 	CYCLES=200 TEST_LIMIT=3600
@@ -108,12 +83,6 @@ soak_kill_alone() {
 	done
 }
 
-# What the results of all runs add up to.
-soak_sums() {
-	[ -f "$results" ] || return 0
-	awk -F '\t' '{ n[$3 " " $2]++ } END { for (k in n) print n[k], k }' "$results" | sort -k 2
-}
-
 for name in $wanted; do
 	case $name in
 	cycles)	soak_cycles ;;
@@ -126,6 +95,4 @@ for name in $wanted; do
 	*)	echo "no such soak: $name"; exit 99 ;;
 	esac
 done
-soak_sums
-echo "$failed failed"
-[ "$failed" -eq 0 ]
+results_end

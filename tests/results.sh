@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: MIT
+# Runs that are longer than those of `make check`, one after the other, and a file in which the
+# results of all of them add up. Sourced, with SRCDIR and results, the file, set.
+# shellcheck shell=sh disable=SC2154
+failed=0
+log=$(mktemp "${TMPDIR:-/tmp}/memattach-results.XXXXXX") || exit 99
+trap 'rm -f "$log"' EXIT
+
+# keep RESULT LABEL LAST-LINE
+keep() {
+	printf '%s\t%s\t%s\t%s\n' "$(date -u +%Y-%m-%dT%H:%M:%SZ)" "$1" "$2" "$3" >>"$results"
+}
+
+# one LABEL SCRIPT: runs a test of tests/e2e, says how it ended, and all it said if it failed.
+one() {
+	began=$(date +%s)
+	"${SHELL:-/bin/sh}" "$SRCDIR/tests/e2e/$2" >"$log" 2>&1
+	one_status=$?
+	took=$(($(date +%s) - began))
+	case $one_status in
+	0)	keep PASS "$1" "$(tail -n 1 "$log")"
+		echo "PASS $1 (${took} s): $(tail -n 1 "$log")" ;;
+	77)	echo "SKIP $1: $(tail -n 1 "$log")" ;;
+	*)	keep FAIL "$1" "$(tail -n 1 "$log")"
+		echo "FAIL $1 (${took} s)"
+		cat "$log"
+		failed=$((failed + 1)) ;;
+	esac
+}
+
+# What the results of all runs add up to; the status is whether none of these failed.
+results_end() {
+	[ ! -f "$results" ] || awk -F '\t' '
+		{ n[$3 " " $2]++ }
+		END { for (k in n) print n[k], k }' "$results" | sort -k 2
+	echo "$failed failed"
+	[ "$failed" -eq 0 ]
+}

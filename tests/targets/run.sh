@@ -1,0 +1,65 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# `make check-targets`: what the tests of exports and of the HTML report do with a small server of
+# ours in seconds, with real programs for longer. Tells each result as it comes; status 1 if any
+# failed. Results add up in targets-results.tsv, pictures of what was opened are in
+# targets-pictures, both in the build folder.
+#
+#	targets/run.sh [NAME...]	only those: html, readers, redis, postgres
+set -u
+: "${SRCDIR:=$(cd "$(dirname "$0")/../.." && pwd)}"
+: "${BUILDDIR:=$SRCDIR}"
+: "${TARGETS_RESULTS:=$BUILDDIR/targets-results.tsv}"
+: "${SECONDS_WATCHED:=20}"
+export SRCDIR BUILDDIR SECONDS_WATCHED
+wanted=${*:-html readers redis postgres}
+results=$TARGETS_RESULTS
+. "$SRCDIR/tests/results.sh"
+TEST_LIMIT=900
+export TEST_LIMIT
+
+# pictures NAME: of the tests to come.
+pictures() {
+	KEEP_PICTURES=$BUILDDIR/targets-pictures/$1
+	export KEEP_PICTURES
+	mkdir -p "$KEEP_PICTURES"
+}
+
+targets_html() {
+	SITES=50000
+	export SITES
+	pictures html-50000
+	one "HTML report, 50,000 sites" export-html-chromium.sh
+	pictures html-postgres
+	one "HTML report, PostgreSQL" export-html-postgres.sh
+	unset SITES
+}
+
+# What `make check` does, with pictures.
+targets_readers() {
+	pictures demo
+	one "viewers, demo server" export-viewers.sh
+	one "text readers" export-readers.sh
+	one "schemas" validate-documents.sh
+}
+
+# Every export of a server under load, and of moments of it, by every reader.
+targets_server() {
+	TARGET=$1
+	export TARGET
+	pictures "$1"
+	one "exports of moments, $1" export-moments.sh
+	one "viewers, $1" export-viewers.sh
+	one "speedscope, $1" export-speedscope-chromium.sh
+	unset TARGET
+}
+
+for name in $wanted; do
+	case $name in
+	html)	targets_html ;;
+	readers) targets_readers ;;
+	redis | postgres) targets_server "$name" ;;
+	*)	echo "no such targets: $name"; exit 99 ;;
+	esac
+done
+results_end
