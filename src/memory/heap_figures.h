@@ -55,7 +55,8 @@ struct heap_total {
 	uint64_t arena_count;
 	struct heap_sum live, free;	/* blocks: usable bytes; resident is not told */
 	struct heap_sum mapped;	/* blocks with mappings of their own: their mappings */
-	struct heap_sum memory;	/* all that it has from the system; count: stretches */
+	/* All that it has from the system, or (no arenas) what its blocks lie in; count: stretches. */
+	struct heap_sum memory;
 };
 struct heap_arena {
 	uint32_t heap;		/* index of its allocator */

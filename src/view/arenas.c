@@ -42,7 +42,8 @@ static void put_total(FILE *out, const struct view_input *input, const struct he
 		fputc('\n', out);
 		return;
 	}
-	fprintf(out, ": %s from the system", human_bytes((double)heap->memory.bytes).text);
+	fprintf(out, ": %s %s", human_bytes((double)heap->memory.bytes).text,
+		heap->has_arenas ? "from the system" : "that its blocks lie in");
 	if (input->heaps->resident_known)
 		fprintf(out, ", %s of it resident",
 			human_bytes((double)heap->memory.resident).text);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_regions.c - this program's own mappings: sizes equal to smaps, kinds to what was mapped,
- * also where something only looks like an arena or a stack; nothing is known where the kernel
- * does not tell; sums do not overflow.
+ * test_regions.c - this program's own mappings: pages as they were touched, kinds as they were
+ * mapped, also where something only looks like an arena; nothing is known where the kernel does not
+ * tell; sums do not overflow.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -156,6 +156,7 @@ static void tells_kinds(void **state)
 	pthread_barrier_wait(&barrier);
 	assert_int_equal(pthread_getattr_np(thread, &attributes), 0);
 	pthread_attr_getstack(&attributes, &stack, &bytes);
+	pthread_attr_destroy(&attributes);
 	take(&t, pagemap_fd);
 	assert_int_equal(at(&t, (void *)(uintptr_t)tells_kinds)->kind, REGION_TEXT);
 	assert_int_equal(at(&t, &constant)->kind, REGION_RODATA);
