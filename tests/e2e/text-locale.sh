@@ -7,6 +7,8 @@
 needs python3
 RECORDING=$WORK/日本.memattach
 cp "$VICTIMS/wide_names" "$WORK/größe" || fail "no victim"
+VICTIMS=$WORK
+victim wide größe
 
 # run NAME ARGUMENT...: its output in $WORK/NAME; any good status.
 run() {
@@ -23,17 +25,26 @@ no_high() {
 		fail "$2: not ASCII: $(LC_ALL=C grep -m 3 '[^ -~	]' "$1")"
 }
 
-run record run --exact --leaks -o "$RECORDING" -- "$WORK/größe"
-no_high "$WORK/record" "the report of run"
-# Not of a process that has ended: its mappings and heaps.
-views=$("$MEMATTACH" help --table | sed -n 's/^views	//p' | tr -s ' ' '\n' |
-	grep -vxE 'regions|arenas|fragmentation')
+pristine_take "$VICTIM"
+attach_begin -p "$VICTIM" --exact --leaks -o "$RECORDING"
+attach_await "$VICTIM"
+tell wide g
+answer wide work
+attach_end INT
+[ "$STATUS" -le 1 ] || fail "exit status $STATUS"
+pristine_check "$VICTIM"
+no_high "$REPORT" "the report of a session"
+run check check -p "$VICTIM"
+run lost leaks -p "$VICTIM"
+no_high "$WORK/check" "check"
+no_high "$WORK/lost" "leaks"
+views=$("$MEMATTACH" help --table | sed -n 's/^views	//p')
 [ "$(echo "$views" | wc -w)" -ge 13 ] || fail "views are missing: $views"
 
 for locale in C C.UTF-8; do
 	LC_ALL=$locale
 	run "report.$locale" report "$RECORDING"
-	run "trace.$locale" trace -- "$WORK/größe"
+	run "trace.$locale" trace -- "$WORK/größe" </dev/null
 	run "diff.$locale" diff "$RECORDING" "$RECORDING"
 	for view in $views; do
 		run "$view.$locale" report "$RECORDING" "$view"
@@ -52,6 +63,7 @@ for view in report trace hotspots tree flame blocks source; do
 	grep -qF '\u65e5\u672c\u8a9e\u306e\u95a2\u6570' "$WORK/$view.C" ||
 		fail "$view: the name is not in ASCII"
 done
+ended wide
 note "ASCII in the locale C, names as they are in C.UTF-8: $views, report, trace, diff"
 
 # --- columns, colour ---------------------------------------------------------

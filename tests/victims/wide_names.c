@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * wide_names.c - functions whose names are not ASCII: of two columns a character, of combining
- * characters, of other alphabets. Allocates at each, frees some, loses one; then ends.
+ * wide_names.c - functions whose names are not ASCII: of two columns a character, of other
+ * alphabets. Allocates at each, frees some, loses one: before it is ready, and for each "g".
  * Übergröße, 日本語: also in the source, which a view prints.
  */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+#include "tests/victims/victim.h"
 
 static void *volatile kept[64];
 
@@ -26,7 +28,7 @@ static __attribute__((noinline)) void выделить(int n)
 	größe(n + 1);
 }
 
-int main(void)
+static void work(void)
 {
 	for (int i = 0; i < 20; i++)
 		größe(i);
@@ -37,5 +39,17 @@ int main(void)
 	for (int i = 0; i < 60; i += 3)
 		free(kept[i]);
 	kept[1] = NULL;
+}
+
+int main(void)
+{
+	char command;
+
+	work();
+	victim_say("ready %d\n", (int)getpid());
+	while (read(STDIN_FILENO, &command, 1) == 1 && command == 'g') {
+		work();
+		victim_say("work ok\n");
+	}
 	return 0;
 }
