@@ -55,7 +55,7 @@ struct heap_total {
 	uint64_t arena_count;
 	struct heap_sum live, free;	/* blocks: usable bytes; resident is not told */
 	struct heap_sum mapped;	/* blocks with mappings of their own: their mappings */
-	/* All that it has from the system, or (no arenas) what its blocks lie in; count: stretches. */
+	/* All it has from the system, or (no arenas) what its blocks lie in; count: stretches. */
 	struct heap_sum memory;
 };
 struct heap_arena {

@@ -1,1 +1,0 @@
-memattach: there is no process 9069; look up the id with `pgrep NAME`
