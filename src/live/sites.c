@@ -184,12 +184,6 @@ static uint64_t later(uint64_t a, uint64_t b)
 	return a > b ? a : b;
 }
 
-/* What a term adds to a fixed-point count. */
-static uint64_t term_count(const struct estimate_term *term)
-{
-	return term->weighted_count ? term->weighted_count : (uint64_t)ESTIMATE_COUNT_ONE;
-}
-
 /* The same for value bytes of each such block, in 1 / ESTIMATE_BYTES_ONE. */
 static uint64_t term_scale(const struct estimate_term *term, uint64_t value)
 {
@@ -214,7 +208,7 @@ static void histogram_add(struct sites *sites, const struct estimate_term *term)
 	uint64_t size = term->size, number = 0;
 
 	if (size < SMALL_SIZES) {
-		sites->small_size[size] += term_count(term);
+		sites->small_size[size] += estimate_term_count(term);
 		return;
 	}
 	if (!hashmap_get(&sites->large_size, size, &number) &&
@@ -223,7 +217,7 @@ static void histogram_add(struct sites *sites, const struct estimate_term *term)
 		hashmap_get(&sites->large_size, size, &number);
 	}
 	/* Out of memory for one more bar: the totals still know of the block. */
-	if (hashmap_put(&sites->large_size, size, number + term_count(term)) < 0)
+	if (hashmap_put(&sites->large_size, size, number + estimate_term_count(term)) < 0)
 		return;
 }
 
@@ -349,7 +343,7 @@ void sites_release(struct sites *sites, struct site *site, const struct site_cha
 	site->temporary_count += change->temporary;
 	site->last_time = change->time;
 	lifetimes_add(&site->lifetimes, change_age(change),
-		      (double)term_count(&change->term) / ESTIMATE_COUNT_ONE);
+		      (double)estimate_term_count(&change->term) / ESTIMATE_COUNT_ONE);
 }
 
 void sites_lose(struct sites *sites, struct site *site, const struct site_change *change)

@@ -24,6 +24,7 @@
 #include "src/recording/moment.h"
 #include "src/recording/names.h"
 #include "src/recording/series.h"
+#include "src/recording/threads.h"
 #include "src/recording/wrong_frees.h"
 
 #define MAX_ID (1u << 28)
@@ -335,6 +336,9 @@ static int read_end(sqlite3 *db, struct recording_content *content)
 	if (err == 0)
 		err = spare(content, recording_blocks_read(db, &content->blocks), "blocks are");
 	if (err == 0)
+		err = spare(content, recording_threads_read(db, &content->threads),
+			    "threads are");
+	if (err == 0)
 		err = spare(content, recording_series_read(db, content->snapshot, &content->trend,
 							   &content->looks),
 			    "the course of its sites is");
@@ -395,6 +399,7 @@ void recording_content_done(struct recording_content *content)
 	leak_report_free(content->leaks);
 	site_lives_free(content->lives);
 	block_list_free(content->blocks);
+	thread_table_free(content->threads);
 	free(content->trend);
 	recording_names_free(content->own);
 	*content = (struct recording_content){ 0 };

@@ -29,6 +29,7 @@
 #include "src/recording/limit.h"
 #include "src/recording/lives.h"
 #include "src/recording/series.h"
+#include "src/recording/threads.h"
 #include "src/recording/wrong_frees.h"
 #include "src/recording/schema.h"
 
@@ -637,6 +638,18 @@ int recording_add_blocks(struct recording *recording, const struct block_list *b
 	err = recording_db_run(recording->db, "BEGIN IMMEDIATE");
 	if (err == 0)
 		err = recording_blocks_put(recording->db, blocks);
+	return recording_commit(recording, err);
+}
+
+int recording_add_threads(struct recording *recording, const struct thread_table *threads)
+{
+	int err = recording->error;
+
+	if (err < 0)
+		return err;
+	err = recording_db_run(recording->db, "BEGIN IMMEDIATE");
+	if (err == 0)
+		err = recording_threads_put(recording->db, threads);
 	return recording_commit(recording, err);
 }
 

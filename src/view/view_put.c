@@ -13,6 +13,7 @@
 
 #include "src/report/printable.h"
 #include "src/report/text_put.h"
+#include "src/view/threads_view.h"
 
 #define NAME_COLUMNS 44u
 
@@ -21,6 +22,8 @@ void view_put_title(FILE *out, const struct view_input *input, const char *forma
 	const struct style *style = style_for(&input->report.options);
 	va_list arguments;
 
+	if (input->options.filter.thread)
+		threads_put_chosen(out, input);
 	va_start(arguments, format);
 	fprintf(out, "\n%s", style->bold);
 	vfprintf(out, format, arguments);
@@ -130,7 +133,8 @@ bool view_knows(const struct view_input *input, enum view_metric metric)
 
 	if (metric == VIEW_TEMPORARY)
 		return snapshot->every_alloc;
-	return metric != VIEW_PEAK_BYTES || snapshot->site_peaks;
+	return metric != VIEW_PEAK_BYTES ||
+	       (snapshot->site_peaks && !input->options.filter.thread);
 }
 
 void view_json_metrics(struct emit *emit, const struct view_input *input, const char *key,
@@ -167,6 +171,7 @@ void view_json_site(struct emit *emit, const struct view_input *input, const cha
 	static const char *const kind[] = { "malloc", "mmap", "custom" };
 	const struct snapshot_site *s = site->figures;
 	const struct snapshot *snapshot = input->report.snapshot;
+	bool whole = !input->options.filter.thread;	/* not a part of it */
 
 	emit_begin(emit, key, '{');
 	emit_uint(emit, "id", s->id);
@@ -176,9 +181,9 @@ void view_json_site(struct emit *emit, const struct view_input *input, const cha
 	emit_uint(emit, "alloc_bytes", s->alloc_bytes);
 	emit_uint(emit, "alloc_count", s->alloc_count);
 	emit_uint(emit, "free_count", s->free_count);
-	emit_uint(emit, "peak_live_bytes", s->peak_live_bytes);
-	emit_uint_if(emit, "at_peak_bytes", s->at_peak_bytes, snapshot->site_peaks);
-	emit_uint_if(emit, "at_peak_count", s->at_peak_count, snapshot->site_peaks);
+	emit_uint_if(emit, "peak_live_bytes", s->peak_live_bytes, whole);
+	emit_uint_if(emit, "at_peak_bytes", s->at_peak_bytes, snapshot->site_peaks && whole);
+	emit_uint_if(emit, "at_peak_count", s->at_peak_count, snapshot->site_peaks && whole);
 	emit_uint_if(emit, "temporary_count", s->temporary_count, snapshot->every_alloc);
 	emit_uint_if(emit, "size_low", s->size_low, snapshot->site_peaks);
 	emit_uint_if(emit, "size_high", s->size_high, snapshot->site_peaks);

@@ -53,6 +53,11 @@ static const struct golden {
 	{ "filter", "filter",
 	  { .filter = { .module = "libwalk", .kind = VIEW_KIND_MALLOC } }, 0 },
 	{ "source", "source", { .depth = 0 }, 0 },
+	{ "threads", "threads", { .depth = 0 }, 0 },
+	{ "threads-top", "threads", { .depth = 0 }, 1 },
+	{ "hotspots-thread", "hotspots", { .depth = 1, .filter = { .thread = "pool-1" } }, 0 },
+	{ "tree-thread", "tree", { .filter = { .thread = "7001" } }, 0 },
+	{ "blocks-thread", "blocks", { .filter = { .thread = "1" } }, 0 },
 };
 
 /* parse.cc, which is all that can be read of the program's source. */
@@ -76,6 +81,7 @@ static void record(void)
 	sample_must(recording_add(recording, &sample.snapshot, sample.stacks, NULL));
 	sample_must(recording_add_lives(recording, &sample.lives));
 	sample_must(recording_add_blocks(recording, &sample.blocks));
+	sample_must(recording_add_threads(recording, &sample.threads));
 	sample_must(recording_symbolize(recording, &names));
 	sample_must(recording_close(recording));
 	sample_must(recording_read(sample_path, &content));
@@ -114,6 +120,7 @@ static char *print(const struct golden *g, bool recorded, bool json)
 		input.report.snapshot = content.snapshot;
 		input.report.stacks = content.stacks;
 		input.report.names = content.names;
+		input.report.threads = content.threads;
 	}
 	input.report.options.top = g->top;
 	assert_null(view_missing(view, &input));
@@ -198,6 +205,13 @@ static void says_what_is_not_known(void **state)
 	const struct view_options nothing = { .depth = 0 };
 	const struct view_options by_peak = { .metric_given = true, .metric = VIEW_PEAK_BYTES };
 	const struct view_options site = { .filter = { .site = 1 } };
+	const struct view_options thread = { .filter = { .thread = "1" } };
+	const struct view_options nobody = { .filter = { .thread = "nobody" } };
+	const struct view_options mapped = { .filter = { .thread = "1",
+							 .kind = VIEW_KIND_MMAP } };
+	const struct view_options thread_peak = { .filter = { .thread = "1" },
+						  .metric_given = true,
+						  .metric = VIEW_PEAK_BYTES };
 	struct view_input older = { .report = views_input(&sample) };
 
 	(void)state;
@@ -209,6 +223,19 @@ static void says_what_is_not_known(void **state)
 	assert_non_null(missing("hotspots", &by_peak));
 	assert_null(missing("hotspots", &nothing));
 	assert_non_null(strstr(missing("timeline", &site), "--site"));
+	assert_non_null(strstr(missing("timeline", &thread), "--thread"));
+	assert_non_null(strstr(missing("lifetimes", &thread), "as a whole"));
+	assert_non_null(strstr(missing("peak", &thread), "as a whole"));
+	assert_non_null(strstr(missing("hotspots", &mapped), "mapping"));
+	assert_non_null(strstr(missing("hotspots", &nobody), "no such thread"));
+	assert_null(missing("hotspots", &thread));
+	sample.snapshot.site_peaks = true;
+	assert_non_null(strstr(missing("hotspots", &thread_peak), "as a whole"));
+	older.report.threads = NULL;
+	older.options = thread;
+	assert_non_null(strstr(view_missing(view_find("tree"), &older), "no threads"));
+	older.options = nothing;
+	assert_non_null(strstr(view_missing(view_find("threads"), &older), "no threads"));
 	assert_non_null(strstr(view_missing(view_find("lifetimes"), &older), "lifetimes"));
 	assert_non_null(strstr(view_missing(view_find("blocks"), &older), "no end"));
 	assert_null(view_find("nothing"));
@@ -270,6 +297,15 @@ static void hostile_figures(void **state)
 	sample.block[0].born = -1e300;
 	sample.block[1] = (struct listed_block){ UINT64_MAX, UINT64_MAX, 1e300, 1e300,
 						 UINT32_MAX, UINT32_MAX };
+	for (size_t i = 0; i < ARRAY_SIZE(sample.part); i++)
+		sample.part[i] = (struct thread_part){ 3, UINT32_MAX, UINT64_MAX, UINT64_MAX,
+						       UINT64_MAX, UINT64_MAX, UINT64_MAX,
+						       UINT64_MAX };
+	memset(sample.handover, 0xff, sizeof(sample.handover));
+	sample.thread[2] = (struct thread_row){ UINT32_MAX, { UINT32_MAX, UINT32_MAX, 0, "\033[2J" },
+						UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX,
+						UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX,
+						-1e300, 1e300 };
 	memset(sample.life[1].born, 0xff, sizeof(sample.life[1].born));
 	for (size_t i = 0; i < 2 * ARRAY_SIZE(golden); i++) {
 		char *text = print(&golden[i / 2], false, i & 1);
