@@ -6,7 +6,7 @@
  * old block is then set aside: off its address (another thread may get that
  * at once) but still booked as live, until the same thread says how it went:
  * RING_ALLOC with its address (freed, and a new block), RING_UNDO (back to its
- * address, nothing ever happened), or any other event (realloc(p, 0): freed).
+ * address, nothing ever happened), or any other event of the malloc family (realloc(p, 0): freed).
  * Booking the free at once and taking it back was rejected: peaks would be wrong.
  *
  * A freed address is remembered by a mark in its own place of the table, so that
@@ -257,6 +257,8 @@ static void pending_free(struct live *live, struct live_thread *thread, uint64_t
 
 	if (!thread->pending)
 		return;
+	if (freed->to_zero)
+		live_resize_freed(live, thread);
 	thread->pending = false;
 	live->pending_count--;
 	freed->by.time = time;
@@ -294,9 +296,11 @@ static int apply_alloc(struct live *live, struct live_thread *thread, const stru
 	uint32_t at, pair, number = (uint32_t)(thread - live->thread);
 	bool present;
 
-	if (!site || blocks_reserve(live) < 0 ||
+	if (!site || blocks_reserve(live) < 0 || live_resized(live, thread, event, site) < 0 ||
 	    pairs_find(live->pairs, site->id, number, &pair) < 0)
 		return -ENOMEM;
+	if (event->flags & RING_F_REALLOC)
+		thread->announced.to_zero = false;	/* it gave a block */
 	pending_free(live, thread, event->time);
 	present = hashmap_get(&live->addresses, event->address, &value);
 	at = block_take(live);
@@ -352,6 +356,7 @@ static int apply_free(struct live *live, struct live_thread *thread, const struc
 	const struct unknown_free freed = {
 		.address = event->address, .entry = event->entry,
 		.realloc = event->flags & RING_F_REALLOC,
+		.to_zero = (event->flags & RING_F_REALLOC) && event->size == 0,
 		.by = { .time = event->time, .stack = stack,
 			.thread = (uint32_t)(thread - live->thread) & THREAD_MASK },
 	};
@@ -375,11 +380,14 @@ static int apply_free(struct live *live, struct live_thread *thread, const struc
 }
 
 /* The realloc failed: the old block is back at its address, as if nothing had happened. */
-static int apply_undo(struct live *live, struct live_thread *thread, const struct event *event)
+static int apply_undo(struct live *live, struct live_thread *thread, const struct event *event,
+		      uint32_t stack)
 {
 	uint64_t value;
 	bool present;
 
+	if (live_resize_failed(live, event, stack) < 0)
+		return -ENOMEM;
 	if (!thread->pending || thread->announced.address != event->address)
 		return 0;	/* settled long ago, or its announcement was lost */
 	thread->pending = false;
@@ -420,9 +428,11 @@ static int apply(struct live *live, struct live_thread *thread, const struct eve
 	case RING_FREE:
 		return apply_free(live, thread, event, stack);
 	case RING_UNDO:
-		return apply_undo(live, thread, event);
+		return apply_undo(live, thread, event, stack);
 	default:
-		pending_free(live, thread, event->time);
+		/* What an allocator maps in the middle of a realloc says nothing of its end. */
+		if (thread->announced.to_zero)
+			pending_free(live, thread, event->time);
 		return live_apply_map(live, thread, event, stack);
 	}
 }
@@ -451,7 +461,10 @@ bool live_wants_stack(const struct event *event)
 {
 	if (event->kind == RING_BRK)
 		return event->address > event->size;
-	return event->kind == RING_ALLOC || event->kind == RING_MAP;
+	if (event->kind == RING_FREE)
+		return (event->flags & RING_F_REALLOC) && event->size == 0;
+	return event->kind == RING_ALLOC || event->kind == RING_MAP ||
+	       (event->kind == RING_UNDO && (event->flags & RING_F_STACK));
 }
 
 void live_set_sampled(struct live *live)

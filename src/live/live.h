@@ -39,6 +39,8 @@ struct live_options {
 	bool free_stacks;	/* every free's stack is wanted, not only those of wrong ones */
 	/* Entries of glibc's malloc family: overhead by its chunk formula. */
 	bool glibc_entry[RING_MAX_ENTRIES];
+	/* Entries of realloc's or reallocarray's shape. */
+	bool realloc_entry[RING_MAX_ENTRIES];
 	/* Sampled modes: ticks after which a realloc whose new block was not drawn is a free. */
 	uint64_t settle_ticks;
 };
@@ -63,7 +65,7 @@ int live_new(const struct live_options *options, struct sites *sites,
 	     struct live **ret) _must_check_;
 void live_free(struct live *live);
 /*
- * Books one event. stack: id of its stack (RING_ALLOC, RING_MAP, RING_BRK; RING_FREE while
+ * Books one event. stack: id of its stack (where live_wants_stack; RING_FREE while
  * live_tells_frees, 0 unknown), else ignored. 0 or -ENOMEM (it is not booked, or not wholly).
  */
 int live_apply(struct live *live, const struct event *event, uint32_t stack) _must_check_;

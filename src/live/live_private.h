@@ -31,6 +31,7 @@ struct unknown_free {
 	struct freed_event by;
 	uint16_t entry;
 	bool realloc;
+	bool to_zero;		/* realloc(p, 0): by.stack is its stack */
 	bool before;		/* a realloc that was under way in the picture: not to be judged */
 };
 
@@ -101,6 +102,16 @@ enum older_place live_older_place(const struct live *live, uint16_t entry, uint6
 void live_set_older_block(struct wrong_free *wrong, const struct older_block *block);
 /* Books and counts a wrong free. */
 void live_add_wrong(struct live *live, const struct wrong_free *wrong);
+/*
+ * Books how a realloc went, at its site; before its end is booked (pending_free). event: the ALLOC
+ * that it ended with. 0 or -ENOMEM.
+ */
+int live_resized(struct live *live, const struct live_thread *thread, const struct event *event,
+		 struct site *site) _must_check_;
+/* The same of one that failed: its RING_UNDO. */
+int live_resize_failed(struct live *live, const struct event *event, uint32_t stack) _must_check_;
+/* The same of realloc(p, 0), which ended without a block. pre: thread->announced.to_zero. */
+void live_resize_freed(struct live *live, const struct live_thread *thread);
 /* What the block is to the sites; .time is 0. */
 struct site_change live_change(const struct block *block);
 /* Its site. */

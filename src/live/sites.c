@@ -32,6 +32,8 @@ struct sites {
 	uint32_t count, capacity;
 	struct hashmap index;		/* stack and kind -> id */
 	struct hashmap threads;		/* id and thread, for threads from 64 on */
+	struct site_resizes *resizes;	/* of sites that have any */
+	uint32_t resizes_count;
 	struct frame_range *range;
 	size_t range_count;
 	struct site_totals group[GROUPS];
@@ -64,6 +66,7 @@ void sites_free(struct sites *sites)
 	hashmap_done(&sites->index);
 	hashmap_done(&sites->threads);
 	hashmap_done(&sites->large_size);
+	free(sites->resizes);
 	free(sites->range);
 	free(sites->site);
 	free(sites);
@@ -359,6 +362,45 @@ void sites_lose(struct sites *sites, struct site *site, const struct site_change
 		estimate_remove(&site->window.in, &change->term);
 	else if (change->term.weighted_count)
 		estimate_add(&site->window.out, &change->term);
+}
+
+/* Grows at powers of two. */
+static int add_resizes(struct sites *sites, struct site *site)
+{
+	uint32_t count = sites->resizes_count;
+	struct site_resizes *grown;
+
+	if ((count & (count - 1)) == 0) {
+		grown = reallocarray(sites->resizes, count ? (size_t)count * 2u : 1,
+				     sizeof(*grown));
+		if (!grown)
+			return -ENOMEM;
+		sites->resizes = grown;
+	}
+	sites->resizes[count] = (struct site_resizes){ .copied_bytes = 0 };
+	site->resized = ++sites->resizes_count;
+	return 0;
+}
+
+int sites_resize(struct sites *sites, struct site *site, enum site_resize how,
+		 const struct site_change *change, uint64_t bytes)
+{
+	struct site_resizes *to;
+
+	if (!site->resized && add_resizes(sites, site) < 0)
+		return -ENOMEM;
+	to = &sites->resizes[site->resized - 1u];
+	to->count[how] += estimate_term_count(&change->term);
+	to->copied_bytes += term_scale(&change->term, bytes);
+	if (site->first_time == 0)
+		site->first_time = change->time;
+	site->last_time = change->time;
+	return 0;
+}
+
+const struct site_resizes *sites_resizes(const struct sites *sites, const struct site *site)
+{
+	return site->resized ? &sites->resizes[site->resized - 1u] : NULL;
 }
 
 void sites_shrink(struct sites *sites, struct site *site, const struct site_change *change,

@@ -107,6 +107,11 @@ enum snapshot_verdict {
 	SNAPSHOT_FREED,		/* nothing lives any more */
 };
 const char *snapshot_verdict_name(enum snapshot_verdict verdict);
+/* Calls of realloc and reallocarray. */
+struct snapshot_resizes {
+	uint64_t count[SITE_RESIZES];	/* by enum site_resize */
+	uint64_t copied_bytes;		/* by SITE_MOVED */
+};
 struct snapshot_site {
 	uint32_t id, stack;
 	enum site_kind kind;
@@ -122,6 +127,7 @@ struct snapshot_site {
 	double growth, growth_low, growth_high;	/* bytes/s over the later part of the session */
 	uint64_t at_peak_bytes, at_peak_count;	/* live when its kind's total was at its most */
 	uint64_t size_low, size_high;	/* of requests */
+	struct snapshot_resizes resizes;
 };
 
 #define SNAPSHOT_MAX_ADDRESSES 16u
@@ -159,6 +165,7 @@ struct snapshot {
 	bool complete;			/* nothing was missed: double, illegal frees are known */
 	bool has_leaks;
 	bool site_peaks;		/* at_peak_* and size_* of sites are known */
+	bool resizes;			/* and what became of reallocs */
 	enum snapshot_reason reason;	/* that it was taken for */
 	struct snapshot_target target;
 	struct snapshot_session session;
@@ -168,7 +175,12 @@ struct snapshot {
 	uint64_t wrong_free_left_out;	/* kinds of them beyond WRONG_FREES_MAX: how many frees */
 	struct timeline_point *timeline;
 	struct snapshot_bar *histogram;	/* ascending */
-	struct snapshot_site *site;	/* by live_bytes, descending; then alloc_bytes, id */
+	/*
+	 * By live_bytes, descending; then alloc_bytes, id. Behind them tried_count sites at which
+	 * reallocs failed, or freed, and nothing was ever allocated: for .resizes only.
+	 */
+	struct snapshot_site *site;
+	size_t tried_count;
 	struct snapshot_leak *leak;	/* by bytes, descending */
 	struct snapshot_wrong_free *wrong_free;	/* as first seen; exact only */
 };

@@ -23,6 +23,7 @@
 #include "src/recording/lives.h"
 #include "src/recording/moment.h"
 #include "src/recording/names.h"
+#include "src/recording/reallocs.h"
 #include "src/recording/series.h"
 #include "src/recording/threads.h"
 #include "src/recording/wrong_frees.h"
@@ -335,6 +336,9 @@ static int read_end(sqlite3 *db, struct recording_content *content)
 			    "lifetimes of blocks are");
 	if (err == 0)
 		err = spare(content, recording_blocks_read(db, &content->blocks), "blocks are");
+	if (err == 0)
+		err = spare(content, recording_reallocs_read(db, content->own, content->snapshot),
+			    "reallocs are");
 	if (err == 0)
 		err = spare(content, recording_threads_read(db, &content->threads),
 			    "threads are");

@@ -19,6 +19,7 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <uthash.h>
@@ -28,6 +29,7 @@
 #include "src/recording/leaks.h"
 #include "src/recording/limit.h"
 #include "src/recording/lives.h"
+#include "src/recording/reallocs.h"
 #include "src/recording/series.h"
 #include "src/recording/threads.h"
 #include "src/recording/wrong_frees.h"
@@ -440,15 +442,22 @@ static int put_site(struct recording *recording, const struct snapshot_site *s)
 		   CELL_I(s->size_low), CELL_I(s->size_high));
 }
 
-static int put_sites(struct recording *recording, const struct snapshot *snapshot)
+/* Sites with events since then are written; at the end all. */
+static double sites_since(const struct recording *recording, const struct snapshot *snapshot)
 {
 	bool all = snapshot->session.detached != SNAPSHOT_ATTACHED;
+
 	/* An interval's events may be up to a batch older than its end. */
-	double since = recording->until - 1.0;
+	return all ? -INFINITY : recording->until - 1.0;
+}
+
+static int put_sites(struct recording *recording, const struct snapshot *snapshot)
+{
+	double since = sites_since(recording, snapshot);
 	int err = 0;
 
 	for (size_t i = 0; err == 0 && i < snapshot->site_count; i++) {
-		if (all || snapshot->site[i].last_time >= since)
+		if (snapshot->site[i].last_time >= since)
 			err = put_site(recording, &snapshot->site[i]);
 	}
 	return err;
@@ -522,6 +531,9 @@ int recording_add(struct recording *recording, const struct snapshot *snapshot,
 		err = put_stacks(recording, stacks, stack_count);
 	if (err == 0)
 		err = put_sites(recording, snapshot);
+	if (err == 0)
+		err = recording_reallocs_put(recording->db, snapshot, sites_since(recording,
+										  snapshot));
 	if (err == 0)
 		err = recording_series_add(recording->series, recording->snapshot_count, snapshot);
 	if (err == 0 && snapshot->has_leaks)

@@ -96,6 +96,9 @@ static int make_books(struct watch *w)
 	options.context = w->reader;
 	options.place_context = w->places;
 	for (uint32_t i = 0; i < w->plan->entry_count; i++)
+		options.realloc_entry[i] = w->plan->entry[i].shape == RING_SHAPE_REALLOC ||
+					   w->plan->entry[i].shape == RING_SHAPE_REALLOCARRAY;
+	for (uint32_t i = 0; i < w->plan->entry_count; i++)
 		options.glibc_entry[i] = strcmp(w->plan->family[w->plan->entry[i].family].name,
 						"glibc") == 0;
 	if (!error)

@@ -13,6 +13,7 @@
 #include "src/view/blocks.h"
 #include "src/view/lifetimes_view.h"
 #include "src/view/overview.h"
+#include "src/view/realloc_view.h"
 #include "src/view/site_list.h"
 #include "src/view/source.h"
 #include "src/view/threads_view.h"
@@ -41,6 +42,8 @@ static const struct view table[] = {
 	  filter_json, false },
 	{ "source", "source lines with what they allocated", true, NULL, source_text,
 	  source_json, false },
+	{ "realloc", "reallocs: moved, in place, failed, by site", true, realloc_missing,
+	  realloc_text, realloc_json, true },
 	{ "threads", "who allocates, who frees what others allocated", false, threads_missing,
 	  threads_text, threads_json, false },
 	{ NULL, NULL, false, NULL, NULL, NULL, false },

@@ -21,7 +21,7 @@ same() {
 }
 
 for view in overview hotspots tree flame histogram timeline temporary peak lifetimes blocks \
-	filter source threads
+	filter source realloc threads
 do
 	same "$view" --exact
 	same "$view" --exact --json

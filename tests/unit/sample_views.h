@@ -213,6 +213,14 @@ static inline void views_begin(struct views_sample *sample)
 	sample->snapshot.site = sample->site;
 	sample->snapshot.site_count = ARRAY_SIZE(sample->site);
 	sample->snapshot.every_alloc = sample->snapshot.site_peaks = true;
+	sample->snapshot.resizes = true;
+	sample->site[0].resizes = (struct snapshot_resizes){
+		.count = { [SITE_GROWN] = 4, [SITE_SAME] = 1, [SITE_MOVED] = 9,
+			   [SITE_MOVED_UNKNOWN] = 2, [SITE_RESIZE_FAILED] = 3,
+			   [SITE_FROM_NULL] = 5, [SITE_RESIZE_FREED] = 1 },
+		.copied_bytes = 6300 };
+	sample->site[3].resizes = (struct snapshot_resizes){
+		.count = { [SITE_SHRUNK] = 2, [SITE_IN_PLACE] = 1 } };
 	views_totals(sample);
 	views_series(sample);
 	views_lives(sample);

@@ -53,6 +53,7 @@ static const struct golden {
 	{ "filter", "filter",
 	  { .filter = { .module = "libwalk", .kind = VIEW_KIND_MALLOC } }, 0 },
 	{ "source", "source", { .depth = 0 }, 0 },
+	{ "realloc", "realloc", { .depth = 1 }, 0 },
 	{ "threads", "threads", { .depth = 0 }, 0 },
 	{ "threads-top", "threads", { .depth = 0 }, 1 },
 	{ "hotspots-thread", "hotspots", { .depth = 1, .filter = { .thread = "pool-1" } }, 0 },
@@ -222,6 +223,8 @@ static void says_what_is_not_known(void **state)
 	assert_non_null(strstr(missing("peak", &nothing), "older memattach"));
 	assert_non_null(missing("hotspots", &by_peak));
 	assert_null(missing("hotspots", &nothing));
+	sample.snapshot.resizes = false;
+	assert_non_null(strstr(missing("realloc", &nothing), "older memattach"));
 	assert_non_null(strstr(missing("timeline", &site), "--site"));
 	assert_non_null(strstr(missing("timeline", &thread), "--thread"));
 	assert_non_null(strstr(missing("lifetimes", &thread), "as a whole"));
@@ -285,6 +288,7 @@ static void hostile_figures(void **state)
 		s->live_bytes = s->alloc_bytes = s->alloc_count = s->free_count = UINT64_MAX;
 		s->at_peak_bytes = s->temporary_count = UINT64_MAX;
 		s->size_low = UINT64_MAX;
+		memset(&s->resizes, 0xff, sizeof(s->resizes));
 		s->lifetime_p50 = s->lifetime_max = -1e300;
 	}
 	for (unsigned int i = 0; i < VIEWS_POINTS; i++) {
