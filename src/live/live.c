@@ -42,8 +42,8 @@ int live_new(const struct live_options *options, struct sites *sites, struct liv
 	live->complete = options->exact && options->complete;
 	live->credit = FIRST_CREDIT;
 	live->free_block = NO_BLOCK;
-	if (mappings_new(&live->mappings) < 0 || pairs_new(&live->pairs) < 0 || freed_new(&live->freed) < 0 ||
-	    wrong_frees_new(&live->wrong) < 0) {
+	if (mappings_new(&live->mappings) < 0 || pairs_new(&live->pairs) < 0 ||
+	    freed_new(&live->freed) < 0 || wrong_frees_new(&live->wrong) < 0) {
 		live_free(live);
 		return -ENOMEM;
 	}

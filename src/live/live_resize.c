@@ -8,8 +8,8 @@
  * for as many calls as the old block for blocks.
  *
  * How large a block was before is known of those alone that are in the books: not of blocks from
- * before the attach, and in sampled modes only where the old block was drawn as well. Such calls are
- * counted apart rather than guessed.
+ * before the attach, and in sampled modes only where the old block was drawn as well. Calls
+ * without that are counted apart rather than guessed.
  */
 #include "src/live/live_private.h"
 

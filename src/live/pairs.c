@@ -4,8 +4,8 @@
  *
  * A block keeps the index of its pair, which says its site, so that its end finds it at once. Its
  * beginning finds it by a small table of those found last, each in a place that follows from site
- * and thread, without a hash of the whole map: threads take turns at a site. Sums are levels, in fixed
- * point: they need no interval of their own, and a pair is one cache line.
+ * and thread, without a look into the whole map: threads take turns at a site. Sums are levels, in
+ * fixed point: they need no interval of their own, and a pair is one cache line.
  */
 #include "src/live/pairs.h"
 

@@ -29,7 +29,7 @@ struct pair {
 };
 /* Blocks of owner that freer freed. Levels as above. */
 struct handover {
-	uint32_t owner, freer;		/* small numbers; both PAIRS_OTHERS: of pairs without place */
+	uint32_t owner, freer;		/* small numbers; both PAIRS_OTHERS: the rest */
 	uint64_t count, bytes;
 };
 

@@ -276,7 +276,7 @@ static void take_lifetimes(const struct ticks *ticks, const struct lifetimes *fr
 	to->lifetime_max = ticks_span(ticks, from->max);
 }
 
-static void take_resizes(const struct site_resizes *from, struct snapshot_resizes *to)
+static void take_resizes(const struct site_resizes *from, struct site_resizes *to)
 {
 	if (!from)
 		return;

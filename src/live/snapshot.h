@@ -9,6 +9,7 @@
 #include "src/live/live.h"
 #include "src/reader.h"
 #include "src/live/sites.h"
+#include "src/live/snapshot_wrong.h"
 #include "src/session/snapshot_on.h"
 #include "src/session/ticks.h"
 #include "src/live/timeline.h"
@@ -107,11 +108,6 @@ enum snapshot_verdict {
 	SNAPSHOT_FREED,		/* nothing lives any more */
 };
 const char *snapshot_verdict_name(enum snapshot_verdict verdict);
-/* Calls of realloc and reallocarray. */
-struct snapshot_resizes {
-	uint64_t count[SITE_RESIZES];	/* by enum site_resize */
-	uint64_t copied_bytes;		/* by SITE_MOVED */
-};
 struct snapshot_site {
 	uint32_t id, stack;
 	enum site_kind kind;
@@ -127,7 +123,7 @@ struct snapshot_site {
 	double growth, growth_low, growth_high;	/* bytes/s over the later part of the session */
 	uint64_t at_peak_bytes, at_peak_count;	/* live when its kind's total was at its most */
 	uint64_t size_low, size_high;	/* of requests */
-	struct snapshot_resizes resizes;
+	struct site_resizes resizes;	/* scaled: calls and bytes */
 };
 
 #define SNAPSHOT_MAX_ADDRESSES 16u
@@ -138,25 +134,6 @@ struct snapshot_leak {
 	uint32_t address_count;
 	uint64_t address[SNAPSHOT_MAX_ADDRESSES];	/* the oldest */
 	double oldest;			/* seconds since the session began */
-};
-
-/* Who did something to a block, and when. */
-struct snapshot_call {
-	uint32_t stack;			/* 0: not seen */
-	uint16_t skip_frames;
-	uint32_t thread;		/* as they were first seen; or FREED_NO_THREAD */
-	double time;			/* seconds since the session began */
-};
-#define SNAPSHOT_CALL_BYTES 48u
-/* A free or realloc of what was freed already or is no block; alike ones are one. */
-struct snapshot_wrong_free {
-	enum wrong_free_reason reason;
-	char call[SNAPSHOT_CALL_BYTES];	/* "free", "realloc", ...; set by watch_snapshot */
-	uint16_t entry;			/* the same, as an index in the hook plan */
-	bool realloc;
-	uint64_t count, address;	/* address and the rest: of the first */
-	uint64_t block_address, block_size;	/* 0: no block is known; size 0: not known */
-	struct snapshot_call allocated, freed_first, freed;
 };
 
 struct snapshot {

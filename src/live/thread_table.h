@@ -12,7 +12,7 @@
 #include "src/live/live.h"
 #include "src/session/ticks.h"
 
-#define THREAD_TABLE_ROWS	4096u	/* those that allocated and freed most; also in recordings */
+#define THREAD_TABLE_ROWS	4096u	/* those that allocated most; also in recordings */
 #define THREAD_TABLE_PARTS	32768u
 #define THREAD_TABLE_HANDOVERS	4096u
 #define THREAD_NAME_BYTES	16u

@@ -57,7 +57,7 @@ static int read_row(void *context, struct row *row)
 	struct reading *reading = context;
 	struct snapshot *snapshot = reading->snapshot;
 	uint32_t id = row_uint32(row, UINT32_MAX);
-	struct snapshot_resizes *to;
+	struct site_resizes *to;
 	bool known;
 	uint64_t at;
 
@@ -93,7 +93,8 @@ int recording_reallocs_read(sqlite3 *db, const struct recording_names *names,
 	for (size_t i = 0; err == 0 && i < snapshot->site_count; i++)
 		err = hashmap_put(&reading.by_site, snapshot->site[i].id, i);
 	if (err == 0)
-		err = recording_db_query(db, "SELECT * FROM reallocs ORDER BY site", 0, read_row, &reading);
+		err = recording_db_query(db, "SELECT * FROM reallocs ORDER BY site", 0, read_row,
+					 &reading);
 	hashmap_done(&reading.by_site);
 	snapshot->resizes = err == 0;
 	return err;

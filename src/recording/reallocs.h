@@ -11,8 +11,8 @@
 int recording_reallocs_put(sqlite3 *db, const struct snapshot *snapshot, double since)
 	_must_check_;
 /*
- * Into snapshot's sites, and those at which nothing was allocated; sets snapshot->resizes if there is
- * such a table. 0, -EBADMSG, -ENOMEM.
+ * Into snapshot's sites, and those at which nothing was allocated; sets snapshot->resizes if
+ * there is such a table. 0, -EBADMSG, -ENOMEM.
  */
 int recording_reallocs_read(sqlite3 *db, const struct recording_names *names,
 			    struct snapshot *snapshot) _must_check_;

@@ -617,52 +617,47 @@ int recording_symbolize(struct recording *recording, const struct report_names *
 	return err < 0 ? say_error(recording, err) : 0;
 }
 
-int recording_add_leaks(struct recording *recording, const struct leak_report *leaks)
+/* A transaction of its own, for what is not part of an interval. */
+static int begin_part(struct recording *recording)
 {
 	int err = recording->error;
 
 	if (err < 0)
 		return err;
 	err = recording_db_run(recording->db, "BEGIN IMMEDIATE");
-	if (err == 0)
-		err = recording_leaks_put(recording->db, leaks);
-	return recording_commit(recording, err);
+	return err < 0 ? recording_commit(recording, err) : 0;
+}
+
+int recording_add_leaks(struct recording *recording, const struct leak_report *leaks)
+{
+	int err = begin_part(recording);
+
+	return err < 0 ? err : recording_commit(recording,
+						recording_leaks_put(recording->db, leaks));
 }
 
 int recording_add_lives(struct recording *recording, const struct site_lives *lives)
 {
-	int err = recording->error;
+	int err = begin_part(recording);
 
-	if (err < 0)
-		return err;
-	err = recording_db_run(recording->db, "BEGIN IMMEDIATE");
-	if (err == 0)
-		err = recording_lives_put(recording->db, lives);
-	return recording_commit(recording, err);
+	return err < 0 ? err : recording_commit(recording,
+						recording_lives_put(recording->db, lives));
 }
 
 int recording_add_blocks(struct recording *recording, const struct block_list *blocks)
 {
-	int err = recording->error;
+	int err = begin_part(recording);
 
-	if (err < 0)
-		return err;
-	err = recording_db_run(recording->db, "BEGIN IMMEDIATE");
-	if (err == 0)
-		err = recording_blocks_put(recording->db, blocks);
-	return recording_commit(recording, err);
+	return err < 0 ? err : recording_commit(recording,
+						recording_blocks_put(recording->db, blocks));
 }
 
 int recording_add_threads(struct recording *recording, const struct thread_table *threads)
 {
-	int err = recording->error;
+	int err = begin_part(recording);
 
-	if (err < 0)
-		return err;
-	err = recording_db_run(recording->db, "BEGIN IMMEDIATE");
-	if (err == 0)
-		err = recording_threads_put(recording->db, threads);
-	return recording_commit(recording, err);
+	return err < 0 ? err : recording_commit(recording,
+						recording_threads_put(recording->db, threads));
 }
 
 int recording_close(struct recording *recording)
@@ -683,30 +678,4 @@ int recording_close(struct recording *recording)
 const char *recording_error(const struct recording *recording)
 {
 	return recording->message;
-}
-
-void recording_explain(const char *path, int error, char *to, size_t room)
-{
-	static const struct {
-		int error;
-		const char *why;
-	} known[] = {
-		{ -EBADMSG, "is not a recording, or is damaged; make one with "
-			    "`memattach -p PID -o FILE`" },
-		{ -ENODATA, "ends before its first interval: nothing to report" },
-		{ -EPROTONOSUPPORT, "was made by a newer memattach; use that one" },
-		{ -EINVAL, "names no moment; write FILE@120s (or 2m, 1h), FILE@50%, FILE@peak or "
-			   "FILE@end" },
-		{ -ERANGE, "is a moment after the recording's end; FILE@end is its last" },
-		{ -EOPNOTSUPP, "can't be had: this recording has no figures of its moments; it "
-			       "was made by an older memattach" },
-	};
-
-	for (size_t i = 0; i < ARRAY_SIZE(known); i++) {
-		if (error != known[i].error)
-			continue;
-		(void)snprintf(to, room, "%.300s %s", path, known[i].why);
-		return;
-	}
-	(void)snprintf(to, room, "%.300s: %s", path, strerror(-error));
 }

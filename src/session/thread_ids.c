@@ -5,8 +5,8 @@
  * Threads are told apart by their thread pointer. Which id one has stands in its control block:
  * glibc has it at the same place since 2.3 (x86-64), behind two words that point to the block
  * itself; the kernel zeroes it when the thread ends. Who is no glibc, or has ended meanwhile, gets
- * no id rather than a wrong one. A thread that got the block of an ended one is noticed by its other
- * id, if it lives at a look.
+ * no id rather than a wrong one. A thread that got the block of an ended one is noticed by its
+ * other id, if it lives at a look.
  *
  * Rejected: the id in each record. gettid is a system call an event; to read the control
  * block in the shim could fault in a thread whose pointer is not libc's.

@@ -21,8 +21,8 @@ uint32_t thread_ids_read(const struct elf_reader *memory, uint64_t pointer);
 void thread_ids_look(struct thread_ids *ids, const struct live *live,
 		     const struct elf_reader *memory, bool all);
 /*
- * Asks the keeper for the names of threads that it was not asked for yet; again: of all, since names
- * change. At most PROTO_MAX_NAMES at a time. Failing that, they have none.
+ * Asks the keeper for the names of threads that it was not asked for yet; again: of all, since
+ * names change. At most PROTO_MAX_NAMES at a time. Failing that, they have none.
  */
 void thread_ids_name(struct thread_ids *ids, struct keeper_link *link, bool again);
 void thread_ids_done(struct thread_ids *ids);

@@ -19,7 +19,7 @@ struct realloc_list {
 	struct view_sites *sites;
 	const struct view_site **ranked;
 	size_t count;
-	struct snapshot_resizes sum;
+	struct site_resizes sum;
 };
 
 const char *realloc_missing(const struct view_input *input)
@@ -29,7 +29,7 @@ const char *realloc_missing(const struct view_input *input)
 							"is a moment before the end";
 }
 
-static uint64_t calls_of(const struct snapshot_resizes *resizes)
+static uint64_t calls_of(const struct site_resizes *resizes)
 {
 	uint64_t sum = 0;
 
@@ -38,7 +38,7 @@ static uint64_t calls_of(const struct snapshot_resizes *resizes)
 	return sum;
 }
 
-static void add(struct snapshot_resizes *to, const struct snapshot_resizes *from)
+static void add(struct site_resizes *to, const struct site_resizes *from)
 {
 	for (int i = 0; i < SITE_RESIZES; i++)
 		to->count[i] = view_sum(to->count[i], from->count[i]);
@@ -98,7 +98,7 @@ static void put_count(FILE *out, uint64_t count)
 	fprintf(out, " %8s", human_count((double)count).text);
 }
 
-static void put_figures(FILE *out, const struct snapshot_resizes *r)
+static void put_figures(FILE *out, const struct site_resizes *r)
 {
 	fputc(' ', out);
 	put_count(out, calls_of(r));
@@ -156,7 +156,7 @@ int realloc_text(FILE *out, const struct view_input *input)
 
 /* --- documents ------------------------------------------------------------------- */
 
-static void json_figures(struct emit *emit, const char *key, const struct snapshot_resizes *r)
+static void json_figures(struct emit *emit, const char *key, const struct site_resizes *r)
 {
 	static const char *const name[SITE_RESIZES] = {
 		"grown", "shrunk", "same", "in_place_unknown", "moved", "moved_unknown",

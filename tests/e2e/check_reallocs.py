@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 """check_reallocs.py TRUTH VIEW
 
-Compares the view realloc of an exact session with what the victim handover says of its calls, by the
-function that makes them.
+Compares the view realloc of an exact session with what the victim handover says of its calls, by
+the function that makes them.
 """
 import json
 import sys

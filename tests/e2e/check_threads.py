@@ -3,8 +3,8 @@
 """check_threads.py TRUTH FOLDER
 
 Compares the view threads, and views of single threads, of an exact recording with what the victim
-handover says of itself. FOLDER has threads.json, and by thread id TID.filter.json, TID.tree.json and
-TID.blocks.json; worker.filter.json is of two threads by their name.
+handover says of itself. FOLDER has threads.json, and by thread id TID.filter.json, TID.tree.json
+and TID.blocks.json; worker.filter.json is of two threads by their name.
 """
 import json
 import os

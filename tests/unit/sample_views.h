@@ -8,7 +8,7 @@
 
 #include "src/live/block_list.h"
 #include "src/live/site_lives.h"
-#include "src/live/thread_table.h"
+#include "tests/unit/sample_figures.h"
 #include "tests/unit/sample_session.h"
 
 enum { VIEWS_POINTS = 5, VIEWS_SIZES = 7 };
@@ -22,10 +22,7 @@ struct views_sample {
 	struct site_lives lives;
 	struct listed_block block[4];
 	struct block_list blocks;
-	struct thread_row thread[3];
-	struct thread_part part[6];
-	struct thread_handover handover[3];
-	struct thread_table threads;
+	struct threads_sample threads;
 };
 
 /* By offset / 0x10. Innermost first; the first of two is inlined into the second. */
@@ -72,18 +69,6 @@ static inline uint32_t views_stack(struct views_sample *sample, const char *fram
 					       .offset = (uint64_t)(frames[count] - '0') * 0x10 };
 	sample_must(stacks_intern(sample->stacks, frame, count, 0, &id));
 	return id;
-}
-
-static inline struct snapshot_site views_site(uint32_t id, uint32_t stack, uint64_t size,
-					      uint64_t allocs, uint64_t frees)
-{
-	return (struct snapshot_site){
-		.id = id, .stack = stack, .alloc_count = allocs, .alloc_bytes = size * allocs,
-		.free_count = frees, .live_count = allocs - frees,
-		.live_bytes = size * (allocs - frees), .peak_live_bytes = size * allocs,
-		.samples = allocs, .threads = 1, .at_peak_bytes = size * allocs / 2,
-		.at_peak_count = allocs / 2, .size_low = size, .size_high = size,
-	};
 }
 
 /* What the sites above come to; 5 seconds of it. */
@@ -165,36 +150,6 @@ static inline void views_lives(struct views_sample *sample)
 	sample->blocks = (struct block_list){ .count = 4, .block = sample->block };
 }
 
-/* The site's calls are split; site 3 has some by threads that are not told apart. */
-static inline void views_threads(struct views_sample *sample)
-{
-	sample->thread[0] = (struct thread_row){
-		.number = 1, .id = { .tid = 7001, .ids = 1, .name = "demo" }, .alloc_count = 35,
-		.alloc_bytes = 25750, .free_count = 20, .free_bytes = 9000, .freed_others = 2,
-		.freed_others_bytes = 2000, .live_count = 22, .live_bytes = 15750,
-		.first = 0.001, .last = 4.9 };
-	sample->thread[1] = (struct thread_row){
-		.number = 3, .id = { .tid = 7003, .ids = 4, .name = "pool-1" }, .alloc_count = 70,
-		.alloc_bytes = 8128, .free_count = 30, .free_bytes = 2000, .live_count = 40,
-		.live_bytes = 5000, .first = 0.5, .last = 3 };
-	sample->thread[2] = (struct thread_row){
-		.number = 2, .alloc_count = 37, .alloc_bytes = 2984, .free_count = 18,
-		.free_bytes = 2462, .freed_others = 15, .freed_others_bytes = 2014,
-		.live_count = 12, .live_bytes = 650, .first = 1, .last = 1.5 };
-	sample->part[0] = (struct thread_part){ 1, 1, 25, 25000, 10, 15, 15000, 0 };
-	sample->part[1] = (struct thread_part){ 1, 3, 5, 5000, 0, 5, 5000, 0 };
-	sample->part[2] = (struct thread_part){ 3, 0, 30, 1920, 15, 15, 960, 5 };
-	sample->part[3] = (struct thread_part){ 3, 2, 5, 320, 5, 0, 0, 5 };
-	sample->part[4] = (struct thread_part){ 3, 3, 65, 4160, 30, 35, 2240, 30 };
-	sample->part[5] = (struct thread_part){ 4, 1, 7, 350, 3, 4, 200, 0 };
-	sample->handover[0] = (struct thread_handover){ 1, 3, 2, 2000 };
-	sample->handover[1] = (struct thread_handover){ 3, 2, 14, 1950 };
-	sample->handover[2] = (struct thread_handover){ 0, 0, 1, 64 };
-	sample->threads = (struct thread_table){
-		.total = 3, .row_count = 3, .row = sample->thread, .part_count = 6,
-		.part = sample->part, .handover_count = 3, .handover = sample->handover };
-}
-
 /* Site 1 is called by main:11 > serve > vec::grow (inlined) > xmalloc, the allocator's own. */
 static inline void views_begin(struct views_sample *sample)
 {
@@ -214,17 +169,11 @@ static inline void views_begin(struct views_sample *sample)
 	sample->snapshot.site_count = ARRAY_SIZE(sample->site);
 	sample->snapshot.every_alloc = sample->snapshot.site_peaks = true;
 	sample->snapshot.resizes = true;
-	sample->site[0].resizes = (struct snapshot_resizes){
-		.count = { [SITE_GROWN] = 4, [SITE_SAME] = 1, [SITE_MOVED] = 9,
-			   [SITE_MOVED_UNKNOWN] = 2, [SITE_RESIZE_FAILED] = 3,
-			   [SITE_FROM_NULL] = 5, [SITE_RESIZE_FREED] = 1 },
-		.copied_bytes = 6300 };
-	sample->site[3].resizes = (struct snapshot_resizes){
-		.count = { [SITE_SHRUNK] = 2, [SITE_IN_PLACE] = 1 } };
+	sample_resizes(&sample->site[0].resizes, &sample->site[3].resizes);
 	views_totals(sample);
 	views_series(sample);
 	views_lives(sample);
-	views_threads(sample);
+	threads_sample_begin(&sample->threads);
 }
 
 static inline void views_end(struct views_sample *sample)
@@ -238,7 +187,7 @@ static inline struct report_input views_input(const struct views_sample *sample)
 {
 	return (struct report_input){ .snapshot = &sample->snapshot, .stacks = sample->stacks,
 				      .names = { .frame = views_frame },
-				      .threads = &sample->threads };
+				      .threads = &sample->threads.table };
 }
 
 #endif

@@ -82,7 +82,7 @@ static void record(void)
 	sample_must(recording_add(recording, &sample.snapshot, sample.stacks, NULL));
 	sample_must(recording_add_lives(recording, &sample.lives));
 	sample_must(recording_add_blocks(recording, &sample.blocks));
-	sample_must(recording_add_threads(recording, &sample.threads));
+	sample_must(recording_add_threads(recording, &sample.threads.table));
 	sample_must(recording_symbolize(recording, &names));
 	sample_must(recording_close(recording));
 	sample_must(recording_read(sample_path, &content));
@@ -301,15 +301,12 @@ static void hostile_figures(void **state)
 	sample.block[0].born = -1e300;
 	sample.block[1] = (struct listed_block){ UINT64_MAX, UINT64_MAX, 1e300, 1e300,
 						 UINT32_MAX, UINT32_MAX };
-	for (size_t i = 0; i < ARRAY_SIZE(sample.part); i++)
-		sample.part[i] = (struct thread_part){ 3, UINT32_MAX, UINT64_MAX, UINT64_MAX,
-						       UINT64_MAX, UINT64_MAX, UINT64_MAX,
-						       UINT64_MAX };
-	memset(sample.handover, 0xff, sizeof(sample.handover));
-	sample.thread[2] = (struct thread_row){ UINT32_MAX, { UINT32_MAX, UINT32_MAX, 0, "\033[2J" },
-						UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX,
-						UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX,
-						-1e300, 1e300 };
+	memset(sample.threads.part, 0xff, sizeof(sample.threads.part));
+	sample.threads.part[0].site = 1;
+	sample.threads.part[0].thread = 1;
+	memset(sample.threads.handover, 0xff, sizeof(sample.threads.handover));
+	memset(&sample.threads.thread[2], 0xff, sizeof(sample.threads.thread[2]));
+	strcpy(sample.threads.thread[2].id.name, "\033[2J");
 	memset(sample.life[1].born, 0xff, sizeof(sample.life[1].born));
 	for (size_t i = 0; i < 2 * ARRAY_SIZE(golden); i++) {
 		char *text = print(&golden[i / 2], false, i & 1);

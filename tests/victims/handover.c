@@ -2,10 +2,10 @@
 /*
  * handover.c - threads that free each other's blocks, and every kind of realloc, with books.
  *
- * Threads exist, with names, before anybody attaches: two are called "worker", one "sink". Commands:
- * 'g' runs all steps, one after the other, and says what each thread allocated, freed and freed of
- * others', by thread and by the function that allocated; then "handed ok". 'r' runs every
- * kind of realloc and says, by function, what became of it; then "resized ok". 'q' ends.
+ * Threads exist, with names, before anybody attaches: two are called "worker", one "sink".
+ * Commands: 'g' runs all steps, one after the other, and says what each thread allocated, freed
+ * and freed of others', by thread and by the function that allocated; then "handed ok". 'r' runs
+ * every kind of realloc and says, by function, what became of it; then "done ok". 'q' ends.
  */
 #include "tests/victims/victim.h"
 
