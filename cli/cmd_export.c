@@ -90,6 +90,10 @@ static int parse_request(int argc, char **argv, struct request *ret)
 		return status;
 	if (!options->export_to || !options->operands[0] || options->operands[1])
 		return usage();
+	if (options->session.view_options.filter.thread) {
+		log_error("--thread goes with views: exports are of all threads");
+		return SESSION_USAGE;
+	}
 	take_options(ret);
 	return choose_format(ret, options->export_to);
 }

@@ -88,7 +88,7 @@ static struct report_input input_for(const struct recording_content *content,
 		.snapshot = content->snapshot, .stacks = content->stacks, .names = content->names,
 		.options = { .top = request->options.session.top,
 			     .color = request->options.session.color },
-		.leaks = content->leaks,
+		.leaks = content->leaks, .threads = content->threads,
 	};
 }
 

@@ -106,11 +106,13 @@ static int set_size(struct view_filter *filter, const char *value)
 	return SESSION_OK;
 }
 
-static int refuse_thread(void)
+static int set_thread(struct view_filter *filter, const char *value)
 {
-	log_error("--thread: which thread allocated what is not kept, only how many threads "
-		  "did; leave it out");
-	return SESSION_USAGE;
+	if (!value[0])
+		return options_bad("--thread", value, "a thread's number, id or name as the view "
+				   "threads has it");
+	filter->thread = value;
+	return SESSION_OK;
 }
 
 static int set_module(struct view_filter *filter, const char *value)
@@ -140,7 +142,7 @@ int options_view_set(struct cli_options *o, int option, const char *value)
 	case OPT_SIZES: return set_word("--sizes", value, "powers", "exact", &v->exact_sizes);
 	case OPT_SITE: return set_site(&v->filter, value);
 	case OPT_SIZE: return set_size(&v->filter, value);
-	case OPT_THREAD: return refuse_thread();
+	case OPT_THREAD: return set_thread(&v->filter, value);
 	case OPT_MODULE: return set_module(&v->filter, value);
 	case OPT_INLINE:
 		status = set_word("--inline", value, "no", "yes", &inlined);

@@ -224,6 +224,7 @@ static int (*const handler[PROTO_TYPE_COUNT])(struct keeper *k, const struct pro
 	[PROTO_THAW] = keeper_on_thaw,
 	[PROTO_ACCESS_BEGIN] = keeper_on_access_begin,
 	[PROTO_ACCESS_END] = keeper_on_access_end,
+	[PROTO_THREAD_NAMES] = keeper_on_thread_names,
 	[PROTO_STATUS] = on_status,
 	[PROTO_FINISH] = on_finish,
 };

@@ -66,6 +66,9 @@ int keeper_on_open_file(struct keeper *k, const struct proto_message *request,
 			struct reply *reply);
 int keeper_on_list_threads(struct keeper *k, const struct proto_message *request,
 			   struct reply *reply);
+/* In keeper_names.c. */
+int keeper_on_thread_names(struct keeper *k, const struct proto_message *request,
+			   struct reply *reply);
 int keeper_on_sample(struct keeper *k, const struct proto_message *request, struct reply *reply);
 int keeper_on_freeze(struct keeper *k, const struct proto_message *request, struct reply *reply);
 int keeper_on_thaw(struct keeper *k, const struct proto_message *request, struct reply *reply);

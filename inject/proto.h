@@ -47,6 +47,8 @@ enum proto_type {
 	PROTO_ACCESS_BEGIN, /* struct access_begin (access_watch.h); reply: struct access_began */
 	PROTO_ACCESS_END, /* reply: struct access_thread[]; value[0] 1: the user asked to stop since
 			     the first; fds: what the kernel wrote about the hits */
+	PROTO_THREAD_NAMES, /* payload: uint32_t ids of threads, in their own pid namespace, at
+			     most PROTO_MAX_NAMES; reply: struct proto_name for each */
 	PROTO_STATUS,    /* reply: struct proto_status */
 	PROTO_FINISH,    /* value[0]: exit status; the keeper ends */
 	PROTO_NOTE_STOP, /* note: the user wants to detach */
@@ -85,6 +87,10 @@ struct proto_load {
 	uint64_t ring_total_bytes;
 	uint64_t seed;
 	struct hook_plan plan;
+};
+#define PROTO_MAX_NAMES 256u
+struct proto_name {
+	char name[16];			/* comm; "" it has ended */
 };
 struct proto_status {
 	uint64_t stop_us_max;

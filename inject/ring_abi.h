@@ -29,6 +29,7 @@
 #define RING_VERSION		1u
 #define RING_LINE		64u
 #define RING_CONTROL_BYTES	(128u * 1024u)
+#define RING_SIZE_LIMIT		(1ull << 56)	/* of ring_record.size */
 #define RING_MAX_RINGS		256u
 #define RING_MAX_ENTRIES	128u
 #define RING_MAX_STACKS		2048u
@@ -63,7 +64,7 @@ enum ring_kind {
 	RING_PAD = 0,		/* fills the end of a ring */
 	RING_ALLOC,		/* a block now lives: address, size, old_address for realloc */
 	RING_FREE,		/* a block is about to be given back (emitted before the call) */
-	RING_UNDO,		/* the realloc announced by the last RING_FREE of address failed */
+	RING_UNDO,		/* a realloc failed; address: of the last RING_FREE, 0: of none */
 	RING_MAP,		/* a mapping was made: address, size */
 	RING_UNMAP,		/* a mapping is about to go: address, size (before the call) */
 	RING_UNMAP_UNDO,	/* the munmap announced before failed */
@@ -116,7 +117,7 @@ struct ring_record {
 
 /*
  * Second line of records with RING_F_STACK (every RING_ALLOC, RING_MAP and
- * RING_BRK has it, also with RING_F_CALLER_ONLY; a RING_FREE that is suspect may);
+ * RING_BRK has it, also with RING_F_CALLER_ONLY; some RING_FREE and RING_UNDO may);
  * stack bytes follow, from rsp up.
  */
 struct ring_stack {

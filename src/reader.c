@@ -46,7 +46,7 @@
 #define HOLES_MAX	256u
 #define POSITION_MASK	((1ull << 48) - 1u)
 /* No user address or size is as large, on any x86-64: sums of two can't overflow. */
-#define USER_LIMIT	(1ull << 56)
+#define USER_LIMIT	RING_SIZE_LIMIT
 #define LINE_WORDS	(RING_LINE / 8u)
 #define KIND_WORD	(LINE_WORDS - 1u)
 

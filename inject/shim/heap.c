@@ -115,8 +115,8 @@ static void record_block(struct ring_control *control, const struct shim_call *c
 static bool record_free(struct ring_control *control, const struct shim_call *call,
 			struct shim_event *event)
 {
-	event->with_stack = !shim_live_clear(control, event->address) ||
-			    shim_load(&control->free_stacks);
+	event->with_stack |= !shim_live_clear(control, event->address) ||
+			     shim_load(&control->free_stacks);
 	return shim_record(control, call, event);
 }
 
@@ -186,13 +186,25 @@ void shim_free_end(struct shim_call *call, enum ring_shape shape)
 		shim_trace_end(control, call, shape);
 }
 
-/* The old block of a realloc, counted as freed as long as the call does not fail. */
-static void realloc_announce(struct ring_control *control, struct shim_call *call, uint32_t mode)
+/* What was asked for may be anything, the reader believes less: see src/reader.c. */
+static uint64_t size_believed(uint64_t size)
+{
+	return size < RING_SIZE_LIMIT ? size : RING_SIZE_LIMIT - 1;
+}
+
+/*
+ * The old block of a realloc, counted as freed as long as the call does not fail. With
+ * size 0 there may be no other record: it has the stack.
+ */
+static void realloc_announce(struct ring_control *control, struct shim_call *call, uint32_t mode,
+			     uint64_t size)
 {
 	struct shim_event event = {
 		.kind = RING_FREE,
 		.flags = RING_F_REALLOC,
 		.address = call->argument[0],
+		.size = size_believed(size),
+		.with_stack = size == 0,
 	};
 
 	if (event.address == 0)
@@ -220,31 +232,41 @@ bool shim_realloc_begin(struct shim_call *call, enum ring_shape shape)
 	call->span |= shape == RING_SHAPE_REALLOCARRAY;
 	decide(control, call, shape, mode);
 	if (mode == RING_MODE_SAMPLE || (call->state & SHIM_RECORD))
-		realloc_announce(control, call, mode);
+		realloc_announce(control, call, mode, size_asked(call, shape));
 	if (mode == RING_MODE_ALL && (call->state & SHIM_RECORD))
 		shim_trace_begin(control, call);
 	return call->state != 0 || call->span;
 }
 
-/* It failed: the old block lives on, and its later free must be found again. */
-static void realloc_undo(struct ring_control *control, const struct shim_call *call, uint32_t mode)
+/*
+ * It failed: the old block lives on, and its later free must be found again. The stack says whose
+ * failure it was, as that of a success would.
+ */
+static void realloc_undo(struct ring_control *control, const struct shim_call *call, uint32_t mode,
+			 uint64_t size)
 {
 	struct shim_event event = {
 		.kind = RING_UNDO,
 		.flags = RING_F_REALLOC,
-		.address = call->argument[0],
+		.address = call->state & SHIM_ANNOUNCED ? call->argument[0] : 0,
+		.size = size_believed(size),
+		.interval = call->carried,
+		.with_stack = (call->state & SHIM_RECORD) != 0,
 	};
 	enum shim_table_result result = SHIM_TABLE_FULL;
 
-	if (mode == RING_MODE_SAMPLE) {
-		result = shim_table_insert(control, event.address);
+	if (mode == RING_MODE_SAMPLE && (call->state & SHIM_FREED)) {
+		result = shim_table_insert(control, call->argument[0]);
 		if (result == SHIM_TABLE_FULL) {
 			event.flags |= RING_F_UNTRACKED;
 			shim_add(&control->lost_table, 1);
 		}
 	}
-	if (!(call->state & SHIM_ANNOUNCED))
+	if (event.address == 0) {
+		if (event.with_stack)
+			shim_record(control, call, &event);
 		return;
+	}
 	if (mode == RING_MODE_ALL)
 		shim_live_set(control, event.address);
 	if (!shim_record(control, call, &event) && result != SHIM_TABLE_FULL &&
@@ -269,8 +291,8 @@ void shim_realloc_end(struct shim_call *call, enum ring_shape shape)
 		return;
 	shim_trace_returned(call);
 	/* realloc(p, 0) that returns NULL has freed p (glibc): nothing to undo. */
-	if (call->result == 0 && (call->state & SHIM_FREED) && size != 0)
-		realloc_undo(control, call, shim_load(&control->mode));
+	if (call->result == 0 && (call->state & (SHIM_FREED | SHIM_RECORD)) && size != 0)
+		realloc_undo(control, call, shim_load(&control->mode), size);
 	if (call->result != 0 && (call->state & SHIM_RECORD))
 		record_block(control, call, &event);
 	shim_trace_end(control, call, shape);

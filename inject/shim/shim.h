@@ -163,7 +163,7 @@ struct shim_event {
 	uint64_t address, size, old_address;
 	uint64_t interval;	/* RING_ALLOC */
 	uint32_t align_log2;
-	bool with_stack;	/* RING_FREE: with its stack, if there is room to spare */
+	bool with_stack;	/* RING_FREE, RING_UNDO: with its stack, if there is room */
 	const struct ring_call *call;	/* RING_CALL; size is the thread's id, 0 unknown */
 };
 /*

@@ -54,6 +54,23 @@ static inline uint64_t estimate_level(const struct estimate *sum)
 }
 /* Such a level rounded to bytes. */
 uint64_t estimate_level_bytes(uint64_t level);
+/* What a term adds to a count in 1 / ESTIMATE_COUNT_ONE, to a level. */
+static inline uint64_t estimate_term_count(const struct estimate_term *term)
+{
+	return term->weighted_count ? term->weighted_count : (uint64_t)ESTIMATE_COUNT_ONE;
+}
+static inline uint64_t estimate_term_bytes(const struct estimate_term *term)
+{
+	return term->weighted_count ? term->weighted_bytes :
+				      term->size * (uint64_t)ESTIMATE_BYTES_ONE;
+}
+/* Such a count rounded to blocks. */
+static inline uint64_t estimate_level_count(uint64_t level)
+{
+	uint64_t one = (uint64_t)ESTIMATE_COUNT_ONE;
+
+	return level / one + (level % one >= one / 2);
+}
 /* The sums, rounded to whole blocks and bytes. */
 uint64_t estimate_count(const struct estimate *sum);
 uint64_t estimate_bytes(const struct estimate *sum);

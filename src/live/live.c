@@ -6,7 +6,7 @@
  * old block is then set aside: off its address (another thread may get that
  * at once) but still booked as live, until the same thread says how it went:
  * RING_ALLOC with its address (freed, and a new block), RING_UNDO (back to its
- * address, nothing ever happened), or any other event (realloc(p, 0): freed).
+ * address, nothing ever happened), or any other event of the malloc family (realloc(p, 0): freed).
  * Booking the free at once and taking it back was rejected: peaks would be wrong.
  *
  * A freed address is remembered by a mark in its own place of the table, so that
@@ -42,8 +42,8 @@ int live_new(const struct live_options *options, struct sites *sites, struct liv
 	live->complete = options->exact && options->complete;
 	live->credit = FIRST_CREDIT;
 	live->free_block = NO_BLOCK;
-	if (mappings_new(&live->mappings) < 0 || freed_new(&live->freed) < 0 ||
-	    wrong_frees_new(&live->wrong) < 0) {
+	if (mappings_new(&live->mappings) < 0 || pairs_new(&live->pairs) < 0 ||
+	    freed_new(&live->freed) < 0 || wrong_frees_new(&live->wrong) < 0) {
 		live_free(live);
 		return -ENOMEM;
 	}
@@ -58,6 +58,7 @@ void live_free(struct live *live)
 	for (uint32_t i = 0; i < live->thread_count; i++)
 		free(live->thread[i].cut);
 	mappings_free(live->mappings);
+	pairs_free(live->pairs);
 	freed_free(live->freed);
 	older_free(live->older);
 	free(live->unknown);
@@ -159,18 +160,35 @@ struct site_change live_change(const struct block *block)
 	};
 }
 
+/* A block's end that is not its owner's doing, but thread's or (NULL) nobody knows whose. */
+static void hand_over(struct live *live, const struct block *block, struct live_thread *thread,
+		      const struct estimate_term *term)
+{
+	estimate_add(&live->thread[block->thread].gone, term);
+	if (!thread)
+		return;
+	estimate_add(&thread->freed_others, term);
+	pairs_hand_over(live->pairs, block->thread, (uint32_t)(thread - live->thread), term);
+}
+
 /* Books the end of a block that is already off its address. thread: who ended it, or NULL. */
 static void block_end(struct live *live, uint32_t at, uint64_t time, struct live_thread *thread)
 {
 	struct block *block = &live->block[at];
 	struct site_change change = live_change(block);
-	bool own = thread == &live->thread[block->thread];
+	struct live_thread *owner = &live->thread[block->thread];
+	struct pair *pair = pairs_at(live->pairs, block->pair);
+	bool own = thread == owner;
 
 	change.time = time;
-	change.temporary = live->every_alloc && thread && own && thread->serial == block->serial;
-	if (thread)
-		estimate_add(own ? &thread->freed : &thread->freed_others, &change.term);
-	sites_release(live->sites, sites_find(live->sites, block->site), &change);
+	change.temporary = live->every_alloc && own && thread->serial == block->serial;
+	if (own)
+		estimate_add(&thread->freed, &change.term);
+	else
+		hand_over(live, block, thread, &change.term);
+	pair_free(pair, &change.term);
+	pair->temporary_count += change.temporary;
+	sites_release(live->sites, sites_find(live->sites, pair->site), &change);
 	live->live_count--;
 	live_release(live, at);
 }
@@ -207,7 +225,8 @@ static void block_free(struct live *live, uint32_t at, const struct freed_event 
 	const struct block *block = &live->block[at];
 	struct freed_block freed = {
 		.address = block->address, .size = block->size, .born = block->time,
-		.site = block->site, .thread = block->thread, .freed = *by,
+		.site = pairs_at(live->pairs, block->pair)->site, .thread = block->thread,
+		.freed = *by,
 	};
 
 	block_end(live, at, by->time, thread);
@@ -238,6 +257,8 @@ static void pending_free(struct live *live, struct live_thread *thread, uint64_t
 
 	if (!thread->pending)
 		return;
+	if (freed->to_zero)
+		live_resize_freed(live, thread);
 	thread->pending = false;
 	live->pending_count--;
 	freed->by.time = time;
@@ -256,11 +277,11 @@ static void block_missed(struct live *live, uint64_t value, uint64_t time)
 }
 
 static void block_set(struct live *live, uint32_t at, const struct event *event,
-		      const struct site *site, const struct live_thread *thread)
+		      uint32_t pair, const struct live_thread *thread)
 {
 	live->block[at] = (struct block){
 		.address = event->address, .size = event->size, .time = event->time,
-		.interval = event->interval, .serial = thread->serial, .site = site->id,
+		.interval = event->interval, .serial = thread->serial, .pair = pair,
 		.thread = (uint32_t)(thread - live->thread) & THREAD_MASK,
 		.glibc = live->options.glibc_entry[event->entry],
 	};
@@ -272,11 +293,14 @@ static int apply_alloc(struct live *live, struct live_thread *thread, const stru
 	struct site *site = sites_get(live->sites, stack, SITE_MALLOC);
 	struct site_change change;
 	uint64_t value;
-	uint32_t at;
+	uint32_t at, pair, number = (uint32_t)(thread - live->thread);
 	bool present;
 
-	if (!site || blocks_reserve(live) < 0)
+	if (!site || blocks_reserve(live) < 0 || live_resized(live, thread, event, site) < 0 ||
+	    pairs_find(live->pairs, site->id, number, &pair) < 0)
 		return -ENOMEM;
+	if (event->flags & RING_F_REALLOC)
+		thread->announced.to_zero = false;	/* it gave a block */
 	pending_free(live, thread, event->time);
 	present = hashmap_get(&live->addresses, event->address, &value);
 	at = block_take(live);
@@ -292,15 +316,18 @@ static int apply_alloc(struct live *live, struct live_thread *thread, const stru
 	thread->serial++;
 	if (event->interval > 0)
 		live->every_alloc = false;
-	block_set(live, at, event, site, thread);
+	block_set(live, at, event, pair, thread);
 	change = live_change(&live->block[at]);
 	change.time = event->time;
-	change.thread = (uint32_t)(thread - live->thread);
+	change.thread = number;
 	change.untracked = event->flags & RING_F_UNTRACKED;
 	sites_alloc(live->sites, site, &change);
 	estimate_add(&thread->alloc, &change.term);
+	pair_alloc(pairs_at(live->pairs, pair), &change.term);
 	live->events.alloc++;
 	if (change.untracked) {
+		estimate_add(&thread->gone, &change.term);
+		pair_lose(pairs_at(live->pairs, pair), &change.term);
 		live->complete = false;	/* its free will look like that of no block */
 		live_release(live, at);
 		if (present)
@@ -329,6 +356,7 @@ static int apply_free(struct live *live, struct live_thread *thread, const struc
 	const struct unknown_free freed = {
 		.address = event->address, .entry = event->entry,
 		.realloc = event->flags & RING_F_REALLOC,
+		.to_zero = (event->flags & RING_F_REALLOC) && event->size == 0,
 		.by = { .time = event->time, .stack = stack,
 			.thread = (uint32_t)(thread - live->thread) & THREAD_MASK },
 	};
@@ -352,11 +380,14 @@ static int apply_free(struct live *live, struct live_thread *thread, const struc
 }
 
 /* The realloc failed: the old block is back at its address, as if nothing had happened. */
-static int apply_undo(struct live *live, struct live_thread *thread, const struct event *event)
+static int apply_undo(struct live *live, struct live_thread *thread, const struct event *event,
+		      uint32_t stack)
 {
 	uint64_t value;
 	bool present;
 
+	if (live_resize_failed(live, event, stack) < 0)
+		return -ENOMEM;
 	if (!thread->pending || thread->announced.address != event->address)
 		return 0;	/* settled long ago, or its announcement was lost */
 	thread->pending = false;
@@ -397,9 +428,11 @@ static int apply(struct live *live, struct live_thread *thread, const struct eve
 	case RING_FREE:
 		return apply_free(live, thread, event, stack);
 	case RING_UNDO:
-		return apply_undo(live, thread, event);
+		return apply_undo(live, thread, event, stack);
 	default:
-		pending_free(live, thread, event->time);
+		/* What an allocator maps in the middle of a realloc says nothing of its end. */
+		if (thread->announced.to_zero)
+			pending_free(live, thread, event->time);
 		return live_apply_map(live, thread, event, stack);
 	}
 }
@@ -428,7 +461,10 @@ bool live_wants_stack(const struct event *event)
 {
 	if (event->kind == RING_BRK)
 		return event->address > event->size;
-	return event->kind == RING_ALLOC || event->kind == RING_MAP;
+	if (event->kind == RING_FREE)
+		return (event->flags & RING_F_REALLOC) && event->size == 0;
+	return event->kind == RING_ALLOC || event->kind == RING_MAP ||
+	       (event->kind == RING_UNDO && (event->flags & RING_F_STACK));
 }
 
 void live_set_sampled(struct live *live)
@@ -487,14 +523,25 @@ uint64_t live_count(const struct live *live)
 struct live_thread_figures live_thread_figures(const struct live *live, uint32_t number)
 {
 	const struct live_thread *thread = &live->thread[number];
-	uint64_t others = estimate_count(&thread->freed_others);
+	struct estimate left = estimate_without(&thread->alloc, &thread->freed), freed;
 
+	left = estimate_without(&left, &thread->gone);
+	freed = thread->freed;
+	estimate_merge(&freed, &thread->freed_others);
 	return (struct live_thread_figures){
-		.pointer = thread->pointer, .last = thread->last,
+		.pointer = thread->pointer, .first = thread->seen, .last = thread->last,
 		.alloc_count = estimate_count(&thread->alloc),
 		.alloc_bytes = estimate_bytes(&thread->alloc),
-		.free_count = estimate_count(&thread->freed) + others, .freed_others = others,
+		.free_count = estimate_count(&freed), .free_bytes = estimate_bytes(&freed),
+		.freed_others = estimate_count(&thread->freed_others),
+		.freed_others_bytes = estimate_bytes(&thread->freed_others),
+		.live_count = estimate_count(&left), .live_bytes = estimate_bytes(&left),
 	};
+}
+
+const struct pairs *live_pairs(const struct live *live)
+{
+	return live->pairs;
 }
 
 uint32_t live_threads(const struct live *live)
@@ -512,7 +559,8 @@ void live_each(const struct live *live,
 			continue;
 		each(context, &(struct live_block){
 				      .address = block->address, .size = block->size,
-				      .time = block->time, .site = block->site,
+				      .time = block->time,
+				      .site = pairs_at(live->pairs, block->pair)->site,
 				      .thread = block->thread,
 				      .weight = estimate_weight(block->size, block->interval),
 			      });

@@ -39,6 +39,8 @@ struct live_options {
 	bool free_stacks;	/* every free's stack is wanted, not only those of wrong ones */
 	/* Entries of glibc's malloc family: overhead by its chunk formula. */
 	bool glibc_entry[RING_MAX_ENTRIES];
+	/* Entries of realloc's or reallocarray's shape. */
+	bool realloc_entry[RING_MAX_ENTRIES];
 	/* Sampled modes: ticks after which a realloc whose new block was not drawn is a free. */
 	uint64_t settle_ticks;
 };
@@ -56,13 +58,14 @@ struct live_block {
 };
 
 struct older;
+struct pairs;
 struct live;
 /* options are copied; sites is borrowed and must outlive the live set. 0 or -ENOMEM. */
 int live_new(const struct live_options *options, struct sites *sites,
 	     struct live **ret) _must_check_;
 void live_free(struct live *live);
 /*
- * Books one event. stack: id of its stack (RING_ALLOC, RING_MAP, RING_BRK; RING_FREE while
+ * Books one event. stack: id of its stack (where live_wants_stack; RING_FREE while
  * live_tells_frees, 0 unknown), else ignored. 0 or -ENOMEM (it is not booked, or not wholly).
  */
 int live_apply(struct live *live, const struct event *event, uint32_t stack) _must_check_;
@@ -112,13 +115,16 @@ uint32_t live_threads(const struct live *live);
 /* What a thread did with blocks, scaled; threads whose pointer was the same are one. */
 struct live_thread_figures {
 	uint64_t pointer;		/* names it: its thread pointer */
-	uint64_t last;			/* TSC of its last event */
+	uint64_t first, last;		/* TSC of its first and last event */
 	uint64_t alloc_count, alloc_bytes;
-	uint64_t free_count;		/* of blocks that were seen allocated, */
-	uint64_t freed_others;		/* by another thread */
+	uint64_t free_count, free_bytes;	/* of blocks that were seen allocated, */
+	uint64_t freed_others, freed_others_bytes;	/* by another thread */
+	uint64_t live_count, live_bytes;	/* of what it allocated, whoever freed the rest */
 };
 /* By its small number. pre: number < live_threads(live). */
 struct live_thread_figures live_thread_figures(const struct live *live, uint32_t number);
+/* What each thread allocated at each site, and whose blocks it freed. */
+const struct pairs *live_pairs(const struct live *live);
 /* Every live malloc-family block, in no particular order. */
 void live_each(const struct live *live,
 	       void (*each)(void *context, const struct live_block *block), void *context);

@@ -9,10 +9,13 @@
 
 static void lose_block(struct live *live, uint32_t at, uint64_t now)
 {
-	struct site_change change = live_change(&live->block[at]);
+	const struct block *block = &live->block[at];
+	struct site_change change = live_change(block);
 
 	change.time = now;
-	sites_lose(live->sites, sites_find(live->sites, live->block[at].site), &change);
+	sites_lose(live->sites, live_site(live, block), &change);
+	pair_lose(pairs_at(live->pairs, block->pair), &change.term);
+	estimate_add(&live->thread[block->thread].gone, &change.term);
 	live_release(live, at);
 }
 

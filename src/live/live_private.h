@@ -7,6 +7,7 @@
 #include "src/live/freed.h"
 #include "src/leak/older.h"
 #include "src/live/live.h"
+#include "src/live/pairs.h"
 #include "src/mappings.h"
 
 #define NO_BLOCK	UINT32_MAX
@@ -19,7 +20,7 @@ struct block {
 	uint64_t address;	/* 0: unused, size is then the next unused one */
 	uint64_t size, time, interval;
 	uint64_t serial;	/* of its thread's allocations */
-	uint32_t site;
+	uint32_t pair;		/* of site and thread: index in pairs */
 	uint32_t thread : 31;
 	uint32_t glibc : 1;
 };
@@ -30,6 +31,7 @@ struct unknown_free {
 	struct freed_event by;
 	uint16_t entry;
 	bool realloc;
+	bool to_zero;		/* realloc(p, 0): by.stack is its stack */
 	bool before;		/* a realloc that was under way in the picture: not to be judged */
 };
 
@@ -39,6 +41,7 @@ struct live_thread {
 	uint64_t serial;		/* allocations so far */
 	uint64_t pointer, last;		/* its name; TSC of its last event */
 	struct estimate alloc, freed, freed_others;	/* freed: its own blocks */
+	struct estimate gone;		/* its blocks that it did not free itself, and lost ones */
 	bool pending;			/* a realloc was announced */
 	uint32_t pending_block;		/* NO_BLOCK: not one we know */
 	struct unknown_free announced;	/* its old block's end */
@@ -68,6 +71,7 @@ struct live {
 	uint32_t thread_count, thread_capacity;
 	uint64_t last_name;		/* of the thread looked up last */
 	uint32_t last_thread;
+	struct pairs *pairs;
 	struct mappings *mappings;
 	struct live_events events;
 };
@@ -98,8 +102,23 @@ enum older_place live_older_place(const struct live *live, uint16_t entry, uint6
 void live_set_older_block(struct wrong_free *wrong, const struct older_block *block);
 /* Books and counts a wrong free. */
 void live_add_wrong(struct live *live, const struct wrong_free *wrong);
+/*
+ * Books how a realloc went, at its site; before its end is booked (pending_free). event: the ALLOC
+ * that it ended with. 0 or -ENOMEM.
+ */
+int live_resized(struct live *live, const struct live_thread *thread, const struct event *event,
+		 struct site *site) _must_check_;
+/* The same of one that failed: its RING_UNDO. */
+int live_resize_failed(struct live *live, const struct event *event, uint32_t stack) _must_check_;
+/* The same of realloc(p, 0), which ended without a block. pre: thread->announced.to_zero. */
+void live_resize_freed(struct live *live, const struct live_thread *thread);
 /* What the block is to the sites; .time is 0. */
 struct site_change live_change(const struct block *block);
+/* Its site. */
+static inline struct site *live_site(const struct live *live, const struct block *block)
+{
+	return sites_find(live->sites, pairs_at(live->pairs, block->pair)->site);
+}
 /* The place of a block that is booked out and off the table is free for another. */
 void live_release(struct live *live, uint32_t at);
 /* RING_MAP, RING_UNMAP, RING_UNMAP_UNDO, RING_BRK; others are ignored. 0 or -ENOMEM. */

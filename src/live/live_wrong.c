@@ -74,11 +74,12 @@ void live_set_older_block(struct wrong_free *wrong, const struct older_block *bl
 	};
 }
 
-static void set_block(struct wrong_free *wrong, const struct block *block)
+static void set_block(const struct live *live, struct wrong_free *wrong,
+		      const struct block *block)
 {
 	wrong->block = (struct freed_block){
 		.address = block->address, .size = block->size, .born = block->time,
-		.site = block->site, .thread = block->thread,
+		.site = live_site(live, block)->id, .thread = block->thread,
 	};
 }
 
@@ -119,7 +120,7 @@ static enum wrong_free_reason reason_of(struct live *live, const struct event *e
 		return WRONG_FREE_NOT;
 	around = block_around(live, event->address);
 	if (around)
-		set_block(wrong, around);
+		set_block(live, wrong, around);
 	else if (place == OLDER_INSIDE)
 		live_set_older_block(wrong, &older);
 	if (around || place == OLDER_INSIDE)

@@ -32,6 +32,8 @@ struct sites {
 	uint32_t count, capacity;
 	struct hashmap index;		/* stack and kind -> id */
 	struct hashmap threads;		/* id and thread, for threads from 64 on */
+	struct site_resizes *resizes;	/* of sites that have any */
+	uint32_t resizes_count;
 	struct frame_range *range;
 	size_t range_count;
 	struct site_totals group[GROUPS];
@@ -64,6 +66,7 @@ void sites_free(struct sites *sites)
 	hashmap_done(&sites->index);
 	hashmap_done(&sites->threads);
 	hashmap_done(&sites->large_size);
+	free(sites->resizes);
 	free(sites->range);
 	free(sites->site);
 	free(sites);
@@ -184,12 +187,6 @@ static uint64_t later(uint64_t a, uint64_t b)
 	return a > b ? a : b;
 }
 
-/* What a term adds to a fixed-point count. */
-static uint64_t term_count(const struct estimate_term *term)
-{
-	return term->weighted_count ? term->weighted_count : (uint64_t)ESTIMATE_COUNT_ONE;
-}
-
 /* The same for value bytes of each such block, in 1 / ESTIMATE_BYTES_ONE. */
 static uint64_t term_scale(const struct estimate_term *term, uint64_t value)
 {
@@ -214,7 +211,7 @@ static void histogram_add(struct sites *sites, const struct estimate_term *term)
 	uint64_t size = term->size, number = 0;
 
 	if (size < SMALL_SIZES) {
-		sites->small_size[size] += term_count(term);
+		sites->small_size[size] += estimate_term_count(term);
 		return;
 	}
 	if (!hashmap_get(&sites->large_size, size, &number) &&
@@ -223,7 +220,7 @@ static void histogram_add(struct sites *sites, const struct estimate_term *term)
 		hashmap_get(&sites->large_size, size, &number);
 	}
 	/* Out of memory for one more bar: the totals still know of the block. */
-	if (hashmap_put(&sites->large_size, size, number + term_count(term)) < 0)
+	if (hashmap_put(&sites->large_size, size, number + estimate_term_count(term)) < 0)
 		return;
 }
 
@@ -349,7 +346,7 @@ void sites_release(struct sites *sites, struct site *site, const struct site_cha
 	site->temporary_count += change->temporary;
 	site->last_time = change->time;
 	lifetimes_add(&site->lifetimes, change_age(change),
-		      (double)term_count(&change->term) / ESTIMATE_COUNT_ONE);
+		      (double)estimate_term_count(&change->term) / ESTIMATE_COUNT_ONE);
 }
 
 void sites_lose(struct sites *sites, struct site *site, const struct site_change *change)
@@ -365,6 +362,45 @@ void sites_lose(struct sites *sites, struct site *site, const struct site_change
 		estimate_remove(&site->window.in, &change->term);
 	else if (change->term.weighted_count)
 		estimate_add(&site->window.out, &change->term);
+}
+
+/* Grows at powers of two. */
+static int add_resizes(struct sites *sites, struct site *site)
+{
+	uint32_t count = sites->resizes_count;
+	struct site_resizes *grown;
+
+	if ((count & (count - 1)) == 0) {
+		grown = reallocarray(sites->resizes, count ? (size_t)count * 2u : 1,
+				     sizeof(*grown));
+		if (!grown)
+			return -ENOMEM;
+		sites->resizes = grown;
+	}
+	sites->resizes[count] = (struct site_resizes){ .copied_bytes = 0 };
+	site->resized = ++sites->resizes_count;
+	return 0;
+}
+
+int sites_resize(struct sites *sites, struct site *site, enum site_resize how,
+		 const struct site_change *change, uint64_t bytes)
+{
+	struct site_resizes *to;
+
+	if (!site->resized && add_resizes(sites, site) < 0)
+		return -ENOMEM;
+	to = &sites->resizes[site->resized - 1u];
+	to->count[how] += estimate_term_count(&change->term);
+	to->copied_bytes += term_scale(&change->term, bytes);
+	if (site->first_time == 0)
+		site->first_time = change->time;
+	site->last_time = change->time;
+	return 0;
+}
+
+const struct site_resizes *sites_resizes(const struct sites *sites, const struct site *site)
+{
+	return site->resized ? &sites->resizes[site->resized - 1u] : NULL;
 }
 
 void sites_shrink(struct sites *sites, struct site *site, const struct site_change *change,

@@ -46,6 +46,26 @@ struct site {
 	uint64_t first_time;	/* TSC of the first event */
 	struct estimate untracked;	/* allocated; whether it lives can't be known */
 	struct site_window window, previous;	/* see sites_tick */
+	uint32_t resized;	/* index in resizes, + 1; 0: nothing was resized here */
+};
+
+/* How a call of realloc or reallocarray went. */
+enum site_resize {
+	SITE_GROWN = 0,		/* in place; the block's size before is known */
+	SITE_SHRUNK,
+	SITE_SAME,
+	SITE_IN_PLACE,		/* its size before is not known */
+	SITE_MOVED,
+	SITE_MOVED_UNKNOWN,	/* its size before, and so what was copied, is not known */
+	SITE_RESIZE_FAILED,	/* and the block lives on */
+	SITE_FROM_NULL,		/* of NULL: as malloc */
+	SITE_RESIZE_FREED,	/* to 0, and there is no block any more */
+	SITE_RESIZES
+};
+/* Of one site. Counts in 1 / ESTIMATE_COUNT_ONE, bytes in 1 / ESTIMATE_BYTES_ONE. */
+struct site_resizes {
+	uint64_t count[SITE_RESIZES];
+	uint64_t copied_bytes;		/* by SITE_MOVED: the smaller of both sizes */
 };
 
 /* Sums over one group of sites: the malloc family, mappings, allocators' mappings. */
@@ -107,6 +127,14 @@ void sites_alloc(struct sites *sites, struct site *site, const struct site_chang
 void sites_release(struct sites *sites, struct site *site, const struct site_change *change);
 /* It is no longer known whether a block lives: it counts as untracked, as of now. pre: as above. */
 void sites_lose(struct sites *sites, struct site *site, const struct site_change *change);
+/*
+ * Books a call of realloc at the site; term: the block that it was drawn by; bytes: of SITE_MOVED,
+ * what one such call copied. 0 or -ENOMEM.
+ */
+int sites_resize(struct sites *sites, struct site *site, enum site_resize how,
+		 const struct site_change *change, uint64_t bytes) _must_check_;
+/* NULL: nothing was resized there. */
+const struct site_resizes *sites_resizes(const struct sites *sites, const struct site *site);
 /*
  * Part of a mapping goes: change->term.size bytes leave; its count only if whole.
  * sites_regrow takes that back (the munmap failed). pre: the term is certain.

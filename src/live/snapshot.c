@@ -276,6 +276,15 @@ static void take_lifetimes(const struct ticks *ticks, const struct lifetimes *fr
 	to->lifetime_max = ticks_span(ticks, from->max);
 }
 
+static void take_resizes(const struct site_resizes *from, struct site_resizes *to)
+{
+	if (!from)
+		return;
+	for (int i = 0; i < SITE_RESIZES; i++)
+		to->count[i] = estimate_level_count(from->count[i]);
+	to->copied_bytes = estimate_level_bytes(from->copied_bytes);
+}
+
 static void take_site(const struct snapshot_input *input, const struct site *from,
 		      struct snapshot_site *to)
 {
@@ -303,6 +312,7 @@ static void take_site(const struct snapshot_input *input, const struct site *fro
 		.at_peak_bytes = at_peak.bytes, .at_peak_count = at_peak.count,
 		.size_low = from->size_low, .size_high = from->size_high,
 	};
+	take_resizes(sites_resizes(input->sites, from), &to->resizes);
 	take_lifetimes(input->ticks, &from->lifetimes, to);
 	to->verdict = site_verdict(to, from);
 	if (take_growth(input, from, to) && to->verdict == SNAPSHOT_STEADY)
@@ -320,6 +330,21 @@ static int by_live_bytes(const void *a, const void *b)
 	return (x->id > y->id) - (x->id < y->id);
 }
 
+static bool has_allocated(const struct site *site)
+{
+	return site->alloc.count + site->alloc.samples > 0;
+}
+
+static void take_tried(const struct snapshot_input *input, struct snapshot *to)
+{
+	for (uint32_t id = 1; id <= sites_count(input->sites); id++) {
+		const struct site *from = sites_peek(input->sites, id);
+
+		if (from->resized && !has_allocated(from))
+			take_site(input, from, &to->site[to->site_count + to->tried_count++]);
+	}
+}
+
 /* All sites that something was allocated at, but the allocators' own mappings. */
 static int take_sites(const struct snapshot_input *input, struct snapshot *to)
 {
@@ -331,10 +356,11 @@ static int take_sites(const struct snapshot_input *input, struct snapshot *to)
 	for (uint32_t id = 1; id <= count; id++) {
 		const struct site *from = sites_peek(input->sites, id);
 
-		if (!from->allocator && from->alloc.count + from->alloc.samples > 0)
+		if (!from->allocator && has_allocated(from))
 			take_site(input, from, &to->site[to->site_count++]);
 	}
 	qsort(to->site, to->site_count, sizeof(*to->site), by_live_bytes);
+	take_tried(input, to);
 	return 0;
 }
 
@@ -453,7 +479,7 @@ int snapshot_take(const struct snapshot_input *input, struct snapshot **ret)
 		return -ENOMEM;
 	snapshot->exact = live_exact(input->live);
 	snapshot->every_alloc = live_every_alloc(input->live);
-	snapshot->site_peaks = true;
+	snapshot->site_peaks = snapshot->resizes = true;
 	snapshot->complete = live_complete(input->live);
 	take_totals(input, &snapshot->totals);
 	take_map_totals(input->sites, &snapshot->map_totals);

@@ -9,6 +9,7 @@
 #include "src/live/live.h"
 #include "src/reader.h"
 #include "src/live/sites.h"
+#include "src/live/snapshot_wrong.h"
 #include "src/session/snapshot_on.h"
 #include "src/session/ticks.h"
 #include "src/live/timeline.h"
@@ -122,6 +123,7 @@ struct snapshot_site {
 	double growth, growth_low, growth_high;	/* bytes/s over the later part of the session */
 	uint64_t at_peak_bytes, at_peak_count;	/* live when its kind's total was at its most */
 	uint64_t size_low, size_high;	/* of requests */
+	struct site_resizes resizes;	/* scaled: calls and bytes */
 };
 
 #define SNAPSHOT_MAX_ADDRESSES 16u
@@ -134,31 +136,13 @@ struct snapshot_leak {
 	double oldest;			/* seconds since the session began */
 };
 
-/* Who did something to a block, and when. */
-struct snapshot_call {
-	uint32_t stack;			/* 0: not seen */
-	uint16_t skip_frames;
-	uint32_t thread;		/* as they were first seen; or FREED_NO_THREAD */
-	double time;			/* seconds since the session began */
-};
-#define SNAPSHOT_CALL_BYTES 48u
-/* A free or realloc of what was freed already or is no block; alike ones are one. */
-struct snapshot_wrong_free {
-	enum wrong_free_reason reason;
-	char call[SNAPSHOT_CALL_BYTES];	/* "free", "realloc", ...; set by watch_snapshot */
-	uint16_t entry;			/* the same, as an index in the hook plan */
-	bool realloc;
-	uint64_t count, address;	/* address and the rest: of the first */
-	uint64_t block_address, block_size;	/* 0: no block is known; size 0: not known */
-	struct snapshot_call allocated, freed_first, freed;
-};
-
 struct snapshot {
 	bool exact;			/* every event was to be seen: unknown frees are known */
 	bool every_alloc;		/* no allocation was drawn: temporary blocks are known */
 	bool complete;			/* nothing was missed: double, illegal frees are known */
 	bool has_leaks;
 	bool site_peaks;		/* at_peak_* and size_* of sites are known */
+	bool resizes;			/* and what became of reallocs */
 	enum snapshot_reason reason;	/* that it was taken for */
 	struct snapshot_target target;
 	struct snapshot_session session;
@@ -168,7 +152,12 @@ struct snapshot {
 	uint64_t wrong_free_left_out;	/* kinds of them beyond WRONG_FREES_MAX: how many frees */
 	struct timeline_point *timeline;
 	struct snapshot_bar *histogram;	/* ascending */
-	struct snapshot_site *site;	/* by live_bytes, descending; then alloc_bytes, id */
+	/*
+	 * By live_bytes, descending; then alloc_bytes, id. Behind them tried_count sites at which
+	 * reallocs failed, or freed, and nothing was ever allocated: for .resizes only.
+	 */
+	struct snapshot_site *site;
+	size_t tried_count;
 	struct snapshot_leak *leak;	/* by bytes, descending */
 	struct snapshot_wrong_free *wrong_free;	/* as first seen; exact only */
 };

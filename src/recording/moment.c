@@ -301,7 +301,7 @@ int recording_moment_apply(sqlite3 *db, const struct recording_at *at, struct sn
 	snapshot->session.recorded_seconds = snapshot->session.duration;
 	snapshot->session.duration = at->time;
 	snapshot->session.detached = SNAPSHOT_ATTACHED;
-	snapshot->has_leaks = snapshot->site_peaks = false;
+	snapshot->has_leaks = snapshot->site_peaks = snapshot->resizes = false;
 	snapshot->leak_count = snapshot->histogram_count = 0;
 	cut_timeline(snapshot, at->time);
 	return apply_sites(db, at, snapshot);

@@ -24,8 +24,10 @@
 #include "src/recording/lives.h"
 #include "src/recording/moment.h"
 #include "src/recording/names.h"
+#include "src/recording/reallocs.h"
 #include "src/recording/regions.h"
 #include "src/recording/series.h"
+#include "src/recording/threads.h"
 #include "src/recording/wrong_frees.h"
 
 #define MAX_ID (1u << 28)
@@ -343,6 +345,12 @@ static int read_end(sqlite3 *db, struct recording_content *content)
 		err = spare(content, recording_heaps_read(db, &content->heaps),
 			    "figures of the heaps are");
 	if (err == 0)
+		err = spare(content, recording_reallocs_read(db, content->own, content->snapshot),
+			    "reallocs are");
+	if (err == 0)
+		err = spare(content, recording_threads_read(db, &content->threads),
+			    "threads are");
+	if (err == 0)
 		err = spare(content, recording_series_read(db, content->snapshot, &content->trend,
 							   &content->looks),
 			    "the course of its sites is");
@@ -411,6 +419,7 @@ void recording_content_done(struct recording_content *content)
 	block_list_free(content->blocks);
 	regions_free(content->regions);
 	heap_figures_free(content->heaps);
+	thread_table_free(content->threads);
 	free(content->trend);
 	recording_names_free(content->own);
 	*content = (struct recording_content){ 0 };

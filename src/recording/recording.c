@@ -16,6 +16,7 @@
 
 #include <elf.h>
 #include <errno.h>
+#include <math.h>
 #include <string.h>
 #include <uthash.h>
 
@@ -27,8 +28,10 @@
 #include "src/recording/lives.h"
 #include "src/recording/open.h"
 #include "src/recording/place.h"
+#include "src/recording/reallocs.h"
 #include "src/recording/regions.h"
 #include "src/recording/series.h"
+#include "src/recording/threads.h"
 #include "src/recording/wrong_frees.h"
 #include "src/recording/schema.h"
 
@@ -365,15 +368,22 @@ static int put_site(struct recording *recording, const struct snapshot_site *s)
 		   CELL_I(s->size_low), CELL_I(s->size_high));
 }
 
-static int put_sites(struct recording *recording, const struct snapshot *snapshot)
+/* Sites with events since then are written; at the end all. */
+static double sites_since(const struct recording *recording, const struct snapshot *snapshot)
 {
 	bool all = snapshot->session.detached != SNAPSHOT_ATTACHED;
+
 	/* An interval's events may be up to a batch older than its end. */
-	double since = recording->until - 1.0;
+	return all ? -INFINITY : recording->until - 1.0;
+}
+
+static int put_sites(struct recording *recording, const struct snapshot *snapshot)
+{
+	double since = sites_since(recording, snapshot);
 	int err = 0;
 
 	for (size_t i = 0; err == 0 && i < snapshot->site_count; i++) {
-		if (all || snapshot->site[i].last_time >= since)
+		if (snapshot->site[i].last_time >= since)
 			err = put_site(recording, &snapshot->site[i]);
 	}
 	return err;
@@ -466,6 +476,9 @@ int recording_add(struct recording *recording, const struct snapshot *snapshot,
 		err = put_stacks(recording, stacks, stack_count);
 	if (err == 0)
 		err = put_sites(recording, snapshot);
+	if (err == 0)
+		err = recording_reallocs_put(recording->db, snapshot, sites_since(recording,
+										  snapshot));
 	if (err == 0)
 		err = recording_series_add(recording->series, recording->snapshot_count, snapshot);
 	if (err == 0 && snapshot->has_leaks)
@@ -567,42 +580,51 @@ int recording_add_memory(struct recording *recording, const struct regions *regi
 	return err < 0 ? say_error(recording, err) : 0;
 }
 
-int recording_add_leaks(struct recording *recording, const struct leak_report *leaks)
-{
-	int err = recording->error;
-
-	if (err < 0)
-		return err;
-	err = recording_db_run(recording->db, "BEGIN IMMEDIATE");
-	if (err == 0)
-		err = recording_leaks_put(recording->db, leaks);
-	return recording_commit(recording, err);
-}
-
-int recording_add_lives(struct recording *recording, const struct site_lives *lives)
+/* A transaction of its own, for what is not part of an interval. As begin. */
+static int begin_part(struct recording *recording)
 {
 	int err = recording->error;
 
 	if (err < 0)
 		return err;
 	err = begin(recording);
-	if (err > 0)
-		return 0;
+	return err < 0 ? recording_commit(recording, err) : err;
+}
+
+int recording_add_leaks(struct recording *recording, const struct leak_report *leaks)
+{
+	int err = begin_part(recording);
+
 	if (err == 0)
-		err = recording_lives_put(recording->db, lives);
-	return recording_commit(recording, err);
+		err = recording_commit(recording, recording_leaks_put(recording->db, leaks));
+	return err < 0 ? err : 0;
+}
+
+int recording_add_lives(struct recording *recording, const struct site_lives *lives)
+{
+	int err = begin_part(recording);
+
+	if (err == 0)
+		err = recording_commit(recording, recording_lives_put(recording->db, lives));
+	return err < 0 ? err : 0;
 }
 
 int recording_add_blocks(struct recording *recording, const struct block_list *blocks)
 {
-	int err = recording->error;
+	int err = begin_part(recording);
 
-	if (err < 0)
-		return err;
-	err = recording_db_run(recording->db, "BEGIN IMMEDIATE");
 	if (err == 0)
-		err = recording_blocks_put(recording->db, blocks);
-	return recording_commit(recording, err);
+		err = recording_commit(recording, recording_blocks_put(recording->db, blocks));
+	return err < 0 ? err : 0;
+}
+
+int recording_add_threads(struct recording *recording, const struct thread_table *threads)
+{
+	int err = begin_part(recording);
+
+	if (err == 0)
+		err = recording_commit(recording, recording_threads_put(recording->db, threads));
+	return err < 0 ? err : 0;
 }
 
 int recording_close(struct recording *recording)
@@ -628,30 +650,4 @@ int recording_close(struct recording *recording)
 const char *recording_error(const struct recording *recording)
 {
 	return recording->message;
-}
-
-void recording_explain(const char *path, int error, char *to, size_t room)
-{
-	static const struct {
-		int error;
-		const char *why;
-	} known[] = {
-		{ -EBADMSG, "is not a recording, or is damaged; make one with "
-			    "`memattach -p PID -o FILE`" },
-		{ -ENODATA, "ends before its first interval: nothing to report" },
-		{ -EPROTONOSUPPORT, "was made by a newer memattach; use that one" },
-		{ -EINVAL, "names no moment; write FILE@120s (or 2m, 1h), FILE@50%, FILE@peak or "
-			   "FILE@end" },
-		{ -ERANGE, "is a moment after the recording's end; FILE@end is its last" },
-		{ -EOPNOTSUPP, "can't be had: this recording has no figures of its moments; it "
-			       "was made by an older memattach" },
-	};
-
-	for (size_t i = 0; i < ARRAY_SIZE(known); i++) {
-		if (error != known[i].error)
-			continue;
-		(void)snprintf(to, room, "%.300s %s", path, known[i].why);
-		return;
-	}
-	(void)snprintf(to, room, "%.300s: %s", path, strerror(-error));
 }

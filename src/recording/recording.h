@@ -12,6 +12,7 @@
 #include "src/leak/trend.h"
 #include "src/report/report.h"
 #include "src/live/site_lives.h"
+#include "src/live/thread_table.h"
 #include "src/memory/heap_figures.h"
 #include "src/memory/regions.h"
 
@@ -46,6 +47,9 @@ int recording_add_lives(struct recording *recording, const struct site_lives *li
 /* The blocks that live at the end. Once. As recording_add. */
 int recording_add_blocks(struct recording *recording, const struct block_list *blocks)
 	_must_check_;
+/* What threads did so far; replaces the last. Where add_lives is called. As recording_add. */
+int recording_add_threads(struct recording *recording, const struct thread_table *threads)
+	_must_check_;
 /* Names every recorded frame (function, file, line). Once, at the end. As recording_add. */
 int recording_symbolize(struct recording *recording, const struct report_names *names) _must_check_;
 /* The report of a search for leaks, after the last interval. As recording_add. */
@@ -77,6 +81,7 @@ struct recording_content {
 	struct block_list *blocks;	/* NULL: as lives, or it has no end */
 	struct regions *regions;	/* NULL: the same */
 	struct heap_figures *heaps;	/* NULL: they were not walked */
+	struct thread_table *threads;	/* NULL: as lives */
 	struct trend *trend;		/* of snapshot->site[i]'s live bytes; NULL as above */
 	uint64_t looks;			/* snapshots that trend rests on */
 	char warning[128];		/* what is damaged and left out, for people; "": nothing */

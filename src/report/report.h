@@ -7,6 +7,7 @@
 
 #include "src/leak/leak_report.h"
 #include "src/live/snapshot.h"
+#include "src/live/thread_table.h"
 #include "src/symbolize/symbolize.h"
 
 /* Where frames get their names: a symbolizer, or a recording. Same contract as symbolizer_frame. */
@@ -29,6 +30,7 @@ struct report_input {
 	struct report_names names;
 	struct report_options options;
 	const struct leak_report *leaks;	/* NULL: memory was not searched */
+	const struct thread_table *threads;	/* NULL: not known */
 };
 struct report {
 	const char *name;	/* "text", "leaks", "json", "live" */

@@ -1,29 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * feed_threads.c - the target's threads, those that allocated most first.
- *
- * Threads are told apart by their thread pointer. Which id one has stands in its control block:
- * glibc has it at the same place since 2.3 (x86-64), behind two words that point to the
- * block itself. Who is no glibc, or has ended meanwhile, gets no id rather than a wrong one.
+ * feed_threads.c - the target's threads, those that allocated most first. Their ids: see
+ * session/thread_ids.c.
  */
 #include <errno.h>
 
 #include "src/screen/feed_private.h"
-
-#define SELF_WORD	2u		/* header.self */
-#define TID_OFFSET	0x2d0u
-
-static uint32_t tid_of(const struct elf_reader *memory, uint64_t pointer)
-{
-	uint64_t word[SELF_WORD + 1];
-	uint32_t tid;
-
-	if (memory->read(memory->context, pointer, word, sizeof(word)) ||
-	    word[0] != pointer || word[SELF_WORD] != pointer ||
-	    memory->read(memory->context, pointer + TID_OFFSET, &tid, sizeof(tid)))
-		return 0;
-	return tid <= INT32_MAX ? tid : 0;
-}
+#include "src/session/thread_ids.h"
 
 static int by_bytes(const void *a, const void *b)
 {
@@ -59,7 +42,7 @@ int feed_put_threads(struct apart_answer *to, const struct feed_figures *figures
 	for (uint32_t i = 0; i < count; i++) {
 		uint64_t pointer = live_thread_figures(figures->live, thread[i].number - 1).pointer;
 
-		thread[i].tid = tid_of(figures->memory, pointer);
+		thread[i].tid = thread_ids_read(figures->memory, pointer);
 	}
 	return apart_put(to, thread, count * sizeof(*thread));
 }

@@ -208,7 +208,13 @@ static struct report_input input_for(struct session_report *r, const struct snap
 	};
 }
 
-/* Once, for a view and for the recording: r->lives, r->blocks. */
+static int threads_now(const struct watch *watch, struct thread_table **ret)
+{
+	return thread_table_take(watch->live, &watch->ticks, watch->threads.id,
+				 watch->threads.count, ret);
+}
+
+/* Once, for a view and for the recording: r->lives, r->blocks, r->threads. */
 static int lives_at_end(struct session_report *r, const struct watch *watch)
 {
 	uint64_t now = watch->reader ? reader_time(watch->reader) : ticks_now();
@@ -220,6 +226,8 @@ static int lives_at_end(struct session_report *r, const struct watch *watch)
 					&r->lives);
 	if (!error && !r->blocks)
 		error = block_list_take(watch->live, &watch->ticks, &r->blocks);
+	if (!error && !r->threads)
+		error = threads_now(watch, &r->threads);
 	return error;
 }
 
@@ -233,6 +241,7 @@ static int record_lives(struct session_report *r, const struct watch *watch)
 	uint64_t late = (uint64_t)watch->ticks.hz;
 	uint64_t since = r->lives_at < late ? 0 : r->lives_at - late;
 	struct site_lives *lives = NULL;
+	struct thread_table *threads = NULL;
 	int error;
 
 	if (r->end > 0)
@@ -240,11 +249,16 @@ static int record_lives(struct session_report *r, const struct watch *watch)
 	else
 		error = site_lives_take(watch->sites, watch->live, &watch->ticks, since, now,
 					&lives);
+	if (!error && r->end <= 0)
+		error = threads_now(watch, &threads);
 	if (!error)
 		error = recording_add_lives(r->recording, lives ? lives : r->lives);
 	if (!error && r->blocks)
 		error = recording_add_blocks(r->recording, r->blocks);
+	if (!error)
+		error = recording_add_threads(r->recording, threads ? threads : r->threads);
 	site_lives_free(lives);
+	thread_table_free(threads);
 	r->lives_at = now;
 	return error;
 }
@@ -310,6 +324,7 @@ int session_report_interval(struct session_report *r, struct watch *watch)
 	struct report_input input;
 	int error = r->options->trace ? 0 : session_report_snapshot(r, watch, &snapshot);
 
+	watch_look_at_threads(watch, false);
 	if (error || r->options->trace)
 		return error;
 	record(r, snapshot, watch);
@@ -435,6 +450,7 @@ static int write_view(struct session_report *r, const struct watch *watch,
 	input.blocks = r->blocks;
 	input.regions = r->memory->regions;
 	input.heaps = r->memory->figures;
+	input.report.threads = r->threads;
 	missing = view_missing(r->options->view, &input);
 	if (!missing)
 		return view_write(r->options->view, stdout, &input, r->options->json);
@@ -481,6 +497,7 @@ void session_report_close(struct session_report *r)
 		(void)recording_close(r->recording);
 	site_lives_free(r->lives);
 	block_list_free(r->blocks);
+	thread_table_free(r->threads);
 	session_names_free(r->names);
 	symbolizer_free(r->symbolizer);
 }

@@ -37,6 +37,7 @@ struct session_report {
 	uint64_t lives_at;	/* TSC of the last time; 0: not yet */
 	struct site_lives *lives;	/* of all sites, at the end; NULL: not yet */
 	struct block_list *blocks;	/* the same */
+	struct thread_table *threads;	/* the same */
 };
 
 /*

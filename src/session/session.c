@@ -278,6 +278,7 @@ static int keep_watching(struct session *s)
 		}
 	}
 	session_check_end(s);
+	watch_look_at_threads(&s->watch, true);
 	session_report_watched(&s->report);
 	if (error == -EPIPE)
 		return session_fail(s, SESSION_DORMANT, "the keeper is gone", error);

@@ -96,6 +96,9 @@ static int make_books(struct watch *w)
 	options.context = w->reader;
 	options.place_context = w->places;
 	for (uint32_t i = 0; i < w->plan->entry_count; i++)
+		options.realloc_entry[i] = w->plan->entry[i].shape == RING_SHAPE_REALLOC ||
+					   w->plan->entry[i].shape == RING_SHAPE_REALLOCARRAY;
+	for (uint32_t i = 0; i < w->plan->entry_count; i++)
 		options.glibc_entry[i] = strcmp(w->plan->family[w->plan->entry[i].family].name,
 						"glibc") == 0;
 	if (!error)
@@ -143,6 +146,7 @@ int watch_open_empty(struct watch *w, struct target_view *view, const struct hoo
 void watch_close(struct watch *w)
 {
 	live_free(w->live);
+	thread_ids_done(&w->threads);
 	free_places_free(w->places);
 	sites_free(w->sites);
 	stacks_free(w->stacks);
@@ -306,6 +310,9 @@ static void book(void *context, const struct event *event)
 		error = live_apply(w->live, event, stack);
 	if (error && !w->error)
 		w->error = error;
+	/* it will never be as sure to live as now */
+	if (live_threads(w->live) != w->threads.count)
+		thread_ids_look(&w->threads, w->live, &w->view->reader, false);
 }
 
 /* The reader falls behind: sample, and twice as sparsely each time it does so again. */
@@ -354,6 +361,12 @@ void watch_go_on(struct watch *w)
 {
 	reader_hold(w->reader, 0);
 	w->held = false;
+}
+
+void watch_look_at_threads(struct watch *w, bool last)
+{
+	thread_ids_look(&w->threads, w->live, &w->view->reader, true);
+	thread_ids_name(&w->threads, w->view->link, last);
 }
 
 void watch_finish(struct watch *w)

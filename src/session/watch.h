@@ -13,6 +13,7 @@
 #include "src/live/sites.h"
 #include "src/live/snapshot.h"
 #include "src/session/target_view.h"
+#include "src/session/thread_ids.h"
 #include "src/session/ticks.h"
 #include "src/live/timeline.h"
 #include "src/unwind/unwind.h"
@@ -63,6 +64,7 @@ struct watch {
 	bool held;			/* see watch_hold_at: nothing makes room */
 	uint64_t next_widen_ns;		/* CLOCK_MONOTONIC */
 	int error;			/* first failure while booking: -ENOMEM */
+	struct thread_ids threads;
 	struct watch_caller caller[WATCH_CALLERS];
 	uint8_t stack_copy[RING_MAX_STACK_BYTES];
 };
@@ -92,6 +94,8 @@ int watch_hold_at(struct watch *watch, uint64_t moment);
 void watch_go_on(struct watch *watch);
 /* The last drain: pre: no thread is inside the shim any more. */
 void watch_finish(struct watch *watch);
+/* Which threads are there, by what names. While hooks are in; last: at the end of watching. */
+void watch_look_at_threads(struct watch *watch, bool last);
 /* Ends an interval: growth windows, timeline. */
 int watch_tick(struct watch *watch) _must_check_;
 /* The picture now; session is completed with what the watch knows. 0 or -ENOMEM. */

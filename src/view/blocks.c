@@ -13,6 +13,7 @@
 
 #include "src/report/text.h"
 #include "src/report/text_put.h"
+#include "src/view/threads_filter.h"
 #include "src/view/view_put.h"
 
 struct shown_block {
@@ -60,29 +61,42 @@ static bool is_wanted(const struct view_filter *filter, const struct listed_bloc
 	       (block->size >= filter->size_low && block->size <= filter->size_high);
 }
 
+/* blocks->sites is there. threads: NULL for all. */
+static void show(const struct view_input *input, const struct threads_choice *threads,
+		 struct shown_blocks *blocks)
+{
+	for (size_t i = 0; i < input->blocks->count; i++) {
+		const struct listed_block *block = &input->blocks->block[i];
+		const struct view_site *site = site_of(blocks->sites, block->site);
+
+		if (site && is_wanted(&input->options.filter, block) &&
+		    (!threads || threads_chosen(threads, block->thread)))
+			blocks->shown[blocks->count++] = (struct shown_block){ block, site };
+	}
+}
+
 static int make(const struct view_input *input, struct shown_blocks *ret)
 {
+	const char *wanted = input->options.filter.thread;
 	struct shown_blocks blocks = { .count = 0 };
+	struct threads_choice threads = { 0 };
 	struct view_input one = *input;
 	int err;
 
 	one.options.filter.kind = VIEW_KIND_MALLOC;
 	err = view_take(&one, true, &blocks.sites);
-
+	if (err == 0 && wanted)
+		err = threads_choose(input->report.threads, wanted, &threads);
 	if (err == 0)
 		blocks.shown = calloc(input->blocks->count + 1, sizeof(*blocks.shown));
 	if (err < 0 || !blocks.shown) {
+		threads_choice_done(&threads);
 		done(&blocks);
 		return err < 0 ? err : -ENOMEM;
 	}
 	qsort(blocks.sites->site, blocks.sites->count, sizeof(*blocks.sites->site), by_id);
-	for (size_t i = 0; i < input->blocks->count; i++) {
-		const struct listed_block *block = &input->blocks->block[i];
-		const struct view_site *site = site_of(blocks.sites, block->site);
-
-		if (site && is_wanted(&input->options.filter, block))
-			blocks.shown[blocks.count++] = (struct shown_block){ block, site };
-	}
+	show(input, wanted ? &threads : NULL, &blocks);
+	threads_choice_done(&threads);
 	*ret = blocks;
 	return 0;
 }

@@ -15,41 +15,48 @@
 #include "src/view/fragmentation.h"
 #include "src/view/lifetimes_view.h"
 #include "src/view/overview.h"
+#include "src/view/realloc_view.h"
 #include "src/view/regions_view.h"
 #include "src/view/site_list.h"
 #include "src/view/source.h"
+#include "src/view/threads_view.h"
 #include "src/view/tree.h"
 #include "src/view/view_put.h"
 
 static const struct view table[] = {
 	{ "overview", "the program, totals, peak, unfreed blocks, overhead", false, NULL,
-	  overview_text, overview_json },
+	  overview_text, overview_json, false },
 	{ "hotspots", "top sites by live, bytes, calls, peak", true, NULL, hotspots_text,
-	  hotspots_json },
-	{ "tree", "call tree, from main or --reverse", true, NULL, tree_text, tree_json },
-	{ "flame", "folded stacks for flame graphs", true, NULL, flame_text, flame_json },
+	  hotspots_json, false },
+	{ "tree", "call tree, from main or --reverse", true, NULL, tree_text, tree_json, false },
+	{ "flame", "folded stacks for flame graphs", true, NULL, flame_text, flame_json, false },
 	{ "histogram", "calls by requested size", false, view_missing_of_moment, histogram_text,
-	  histogram_json },
+	  histogram_json, false },
 	{ "timeline", "allocations, frees, live bytes, RSS over time", false, NULL, timeline_text,
-	  timeline_json },
+	  timeline_json, false },
 	{ "temporary", "sites of blocks that were freed at once", true, temporary_missing,
-	  temporary_text, temporary_json },
-	{ "peak", "what each site held at the peak", true, peak_missing, peak_text, peak_json },
+	  temporary_text, temporary_json, false },
+	{ "peak", "what each site held at the peak", true, peak_missing, peak_text, peak_json,
+	  true },
 	{ "lifetimes", "how long blocks lived, by site", true, lifetimes_missing, lifetimes_text,
-	  lifetimes_json },
+	  lifetimes_json, true },
 	{ "blocks", "each unfreed block: address, size, age, thread, caller", true,
-	  blocks_missing, blocks_text, blocks_json },
+	  blocks_missing, blocks_text, blocks_json, false },
 	{ "filter", "sites by --size, --site, --module, --track", true, NULL, filter_text,
-	  filter_json },
+	  filter_json, false },
 	{ "source", "source lines with what they allocated", true, NULL, source_text,
-	  source_json },
+	  source_json, false },
+	{ "realloc", "reallocs: moved, in place, failed, by site", true, realloc_missing,
+	  realloc_text, realloc_json, true },
+	{ "threads", "who allocates, who frees what others allocated", false, threads_missing,
+	  threads_text, threads_json, false },
 	{ "regions", "every mapping by kind and file, with size and RSS", false,
-	  regions_missing, regions_text, regions_json },
+	  regions_missing, regions_text, regions_json, false },
 	{ "arenas", "each arena: used, free by bin, top, attached threads", false,
-	  heaps_missing, arenas_text, arenas_json },
+	  heaps_missing, arenas_text, arenas_json, false },
 	{ "fragmentation", "from live bytes to RSS: where the difference went", false,
-	  heaps_missing, fragmentation_text, fragmentation_json },
-	{ NULL, NULL, false, NULL, NULL, NULL },
+	  heaps_missing, fragmentation_text, fragmentation_json, false },
+	{ NULL, NULL, false, NULL, NULL, NULL, false },
 };
 
 const struct view *view_table(void)
@@ -72,10 +79,30 @@ unsigned int view_needs(const struct view *view)
 	return view && view->missing == regions_missing ? VIEW_NEEDS_REGIONS : 0;
 }
 
+/* Why --thread can't be heeded. */
+static const char *thread_missing(const struct view *view, const struct view_input *input)
+{
+	const struct view_options *o = &input->options;
+
+	if (!view->filtered)
+		return "it is about all of the process: no --thread";
+	if (view->no_threads || (o->metric_given && o->metric == VIEW_PEAK_BYTES))
+		return "that is known of a site as a whole, not of a thread: no --thread";
+	if (o->filter.kind == VIEW_KIND_MMAP)
+		return "which thread made a mapping is not kept: --thread is about blocks";
+	if (!input->report.threads)
+		return threads_missing(input);
+	return threads_none(input) ? "there is no such thread: the view threads has numbers, ids "
+				     "and names" : NULL;
+}
+
 const char *view_missing(const struct view *view, const struct view_input *input)
 {
 	const struct view_filter *f = &input->options.filter;
+	const char *thread = f->thread ? thread_missing(view, input) : NULL;
 
+	if (thread)
+		return thread;
 	if (!view->filtered && (f->site || f->module || f->size_low || f->size_high))
 		return "it is about all of the process: no --site, --module, --size";
 	if (input->options.metric_given && !view_knows(input, input->options.metric))
@@ -83,8 +110,10 @@ const char *view_missing(const struct view *view, const struct view_input *input
 	return view->missing ? view->missing(input) : NULL;
 }
 
-static void json_head(struct emit *emit, const struct view *view, const struct snapshot *snapshot)
+static void json_head(struct emit *emit, const struct view *view, const struct view_input *input)
 {
+	const struct snapshot *snapshot = input->report.snapshot;
+
 	emit_text(emit, "schema", "memattach-view-1");
 	emit_text(emit, "view", view->name);
 	emit_uint(emit, "pid", (uint64_t)snapshot->target.pid);
@@ -92,6 +121,8 @@ static void json_head(struct emit *emit, const struct view *view, const struct s
 	emit_text(emit, "mode", snapshot_mode_name(snapshot->session.mode));
 	emit_real(emit, "duration", snapshot->session.duration);
 	emit_bool(emit, "complete", snapshot->complete);
+	if (input->options.filter.thread)
+		threads_json_chosen(emit, input);
 }
 
 static int write_json(const struct view *view, FILE *out, const struct view_input *input)
@@ -100,7 +131,7 @@ static int write_json(const struct view *view, FILE *out, const struct view_inpu
 	int err;
 
 	emit_begin(&emit, NULL, '{');
-	json_head(&emit, view, input->report.snapshot);
+	json_head(&emit, view, input);
 	err = view->write_json(&emit, input);
 	if (err < 0)
 		return err;

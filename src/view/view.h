@@ -48,6 +48,7 @@ struct view {
 	int (*write_text)(FILE *out, const struct view_input *input);
 	/* The members of the document that come behind its head. 0 or -errno. */
 	int (*write_json)(struct emit *emit, const struct view_input *input);
+	bool no_threads;		/* its figures are known of sites as a whole: no --thread */
 };
 /* By name, or NULL. */
 const struct view *view_find(const char *name);

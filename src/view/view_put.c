@@ -14,6 +14,7 @@
 #include "src/report/frame_json.h"
 #include "src/report/printable.h"
 #include "src/report/text_put.h"
+#include "src/view/threads_view.h"
 
 #define NAME_COLUMNS 44u
 
@@ -22,6 +23,8 @@ void view_put_title(FILE *out, const struct view_input *input, const char *forma
 	const struct style *style = style_for(&input->report.options);
 	va_list arguments;
 
+	if (input->options.filter.thread)
+		threads_put_chosen(out, input);
 	va_start(arguments, format);
 	fprintf(out, "\n%s", style->bold);
 	vfprintf(out, format, arguments);
@@ -140,7 +143,8 @@ const char *view_missing_of_moment(const struct view_input *input)
 
 bool view_knows(const struct view_input *input, enum view_metric metric)
 {
-	return !view_metric_missing(input->report.snapshot, metric);
+	return !view_metric_missing(input->report.snapshot, metric) &&
+	       !(metric == VIEW_PEAK_BYTES && input->options.filter.thread);
 }
 
 void view_json_metrics(struct emit *emit, const struct view_input *input, const char *key,
@@ -174,6 +178,7 @@ void view_json_site(struct emit *emit, const struct view_input *input, const cha
 	static const char *const kind[] = { "malloc", "mmap", "custom" };
 	const struct snapshot_site *s = site->figures;
 	const struct snapshot *snapshot = input->report.snapshot;
+	bool whole = !input->options.filter.thread;	/* not a part of it */
 
 	emit_begin(emit, key, '{');
 	emit_uint(emit, "id", s->id);
@@ -183,9 +188,9 @@ void view_json_site(struct emit *emit, const struct view_input *input, const cha
 	emit_uint(emit, "alloc_bytes", s->alloc_bytes);
 	emit_uint(emit, "alloc_count", s->alloc_count);
 	emit_uint(emit, "free_count", s->free_count);
-	emit_uint(emit, "peak_live_bytes", s->peak_live_bytes);
-	emit_uint_if(emit, "at_peak_bytes", s->at_peak_bytes, snapshot->site_peaks);
-	emit_uint_if(emit, "at_peak_count", s->at_peak_count, snapshot->site_peaks);
+	emit_uint_if(emit, "peak_live_bytes", s->peak_live_bytes, whole);
+	emit_uint_if(emit, "at_peak_bytes", s->at_peak_bytes, snapshot->site_peaks && whole);
+	emit_uint_if(emit, "at_peak_count", s->at_peak_count, snapshot->site_peaks && whole);
 	emit_uint_if(emit, "temporary_count", s->temporary_count, snapshot->every_alloc);
 	emit_uint_if(emit, "size_low", s->size_low, snapshot->site_peaks);
 	emit_uint_if(emit, "size_high", s->size_high, snapshot->site_peaks);

@@ -18,6 +18,7 @@
 
 #include "src/view/frame_name.h"
 #include "src/view/text_store.h"
+#include "src/view/threads_filter.h"
 
 /* The source-level frames of a machine frame: a row of store->frame. */
 struct named_frame {
@@ -43,6 +44,8 @@ struct view_store {
 	struct named_stack *stack;		/* by id */
 	uint32_t stack_count;
 	const struct view_frame *unknown;	/* for sites without a stack */
+	struct threads_choice threads;		/* with filter->thread */
+	struct snapshot_site *part;		/* what they have of each site */
 };
 
 const char *view_base_name(const char *path)
@@ -275,6 +278,30 @@ static bool is_wanted(const struct snapshot *snapshot, const struct snapshot_sit
 	return has_sizes(snapshot, site, filter);
 }
 
+/* NULL: not one of the filter's threads allocated there. */
+static const struct snapshot_site *figures_of(const struct view_store *store, size_t i)
+{
+	const struct snapshot_site *site = &store->input->snapshot->site[i];
+
+	if (!store->filter->thread)
+		return site;
+	return threads_part(&store->threads, site, &store->part[i]) ? &store->part[i] : NULL;
+}
+
+static int choose_threads(struct view_store *store)
+{
+	static const struct thread_table nobody = { 0 };
+	const struct report_input *input = store->input;
+
+	if (!store->filter->thread)
+		return 0;
+	store->part = calloc(input->snapshot->site_count + 1, sizeof(*store->part));
+	if (!store->part)
+		return -ENOMEM;
+	return threads_choose(input->threads ? input->threads : &nobody, store->filter->thread,
+			      &store->threads);
+}
+
 static int add_sites(struct view_store *store, struct view_sites *sites)
 {
 	const struct snapshot *snapshot = store->input->snapshot;
@@ -284,7 +311,9 @@ static int add_sites(struct view_store *store, struct view_sites *sites)
 
 		if (!is_wanted(snapshot, &snapshot->site[i], store->filter))
 			continue;
-		site->figures = &snapshot->site[i];
+		site->figures = figures_of(store, i);
+		if (!site->figures)
+			continue;
 		if (set_stack(store, site) < 0)
 			return -ENOMEM;
 		if (store->filter->module && !is_in_module(site, store->filter->module))
@@ -334,6 +363,8 @@ int view_sites_new(const struct report_input *input, const struct view_filter *f
 		store->filter = filter ? filter : &everything;
 		err = store_init(store);
 		if (err == 0)
+			err = choose_threads(store);
+		if (err == 0)
 			err = add_sites(store, sites);
 		sites->frame = store->frame;
 		sites->frame_count = store->frame_count;
@@ -362,6 +393,8 @@ static void store_free(struct view_store *store)
 		free(store->stack[i].frame);
 	free(store->frame);
 	free(store->stack);
+	free(store->part);
+	threads_choice_done(&store->threads);
 	text_store_done(&store->texts);
 	free(store);
 }

@@ -31,7 +31,7 @@ struct view_frame {
 };
 
 struct view_site {
-	const struct snapshot_site *figures;	/* borrowed from the snapshot */
+	const struct snapshot_site *figures;	/* the snapshot's; filter.thread: their part */
 	/*
 	 * Innermost first, at least one: where nothing is known, one that is titled "unknown"
 	 * (function, file NULL; module, build_id "").
@@ -49,6 +49,11 @@ struct view_filter {
 	uint32_t site;			/* id; 0: all */
 	enum view_kind kind;
 	const char *module;		/* of some frame: path, file name, that up to .so */
+	/*
+	 * Only what this thread allocated: its number, its id, or the name of all that have it.
+	 * Blocks only, and not what is known of a site as a whole alone: peaks, lifetimes.
+	 */
+	const char *thread;
 	/*
 	 * Requested sizes, of which some may lie in [low, high]; both 0: all. Where a recording
 	 * has no sizes of sites (snapshot.site_peaks): the mean size lies there.

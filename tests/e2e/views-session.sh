@@ -21,7 +21,7 @@ same() {
 }
 
 for view in overview hotspots tree flame histogram timeline temporary peak lifetimes blocks \
-	filter source
+	filter source realloc threads
 do
 	same "$view" --exact
 	same "$view" --exact --json
@@ -54,12 +54,14 @@ refused() {
 refused 'no view .heap.*overview' -p "$VICTIM" -d 0 --view=heap
 refused 'go with' -p "$VICTIM" -d 0 --by=calls
 refused 'use --exact' -p "$VICTIM" -d 0 --view=temporary --sample=64K
-refused 'not kept' -p "$VICTIM" -d 0 --view=filter --thread=1
 refused "'most'" -p "$VICTIM" -d 0 --view=hotspots --by=most
 refused 'overview, .*leaks' report "$WORK/recording" heap
 refused usage report "$WORK/recording" tree flame
 refused 'all of the process' report "$WORK/recording" timeline --site=1
 refused 'percentage' report "$WORK/recording" tree --threshold=200
+refused 'no such thread' report "$WORK/recording" tree --thread=nobody
+refused 'as a whole' report "$WORK/recording" lifetimes --thread=1
+refused 'all of the process' report "$WORK/recording" threads --thread=1
 refused 'range' report "$WORK/recording" filter --size=9-3
 refused 'go with' report "$WORK/recording" --reverse
 

@@ -8,6 +8,7 @@
 
 #include "src/live/block_list.h"
 #include "src/live/site_lives.h"
+#include "tests/unit/sample_figures.h"
 #include "tests/unit/sample_session.h"
 
 enum { VIEWS_POINTS = 5, VIEWS_SIZES = 7 };
@@ -21,6 +22,7 @@ struct views_sample {
 	struct site_lives lives;
 	struct listed_block block[4];
 	struct block_list blocks;
+	struct threads_sample threads;
 };
 
 /* By offset / 0x10. Innermost first; the first of two is inlined into the second. */
@@ -67,18 +69,6 @@ static inline uint32_t views_stack(struct views_sample *sample, const char *fram
 					       .offset = (uint64_t)(frames[count] - '0') * 0x10 };
 	sample_must(stacks_intern(sample->stacks, frame, count, 0, &id));
 	return id;
-}
-
-static inline struct snapshot_site views_site(uint32_t id, uint32_t stack, uint64_t size,
-					      uint64_t allocs, uint64_t frees)
-{
-	return (struct snapshot_site){
-		.id = id, .stack = stack, .alloc_count = allocs, .alloc_bytes = size * allocs,
-		.free_count = frees, .live_count = allocs - frees,
-		.live_bytes = size * (allocs - frees), .peak_live_bytes = size * allocs,
-		.samples = allocs, .threads = 1, .at_peak_bytes = size * allocs / 2,
-		.at_peak_count = allocs / 2, .size_low = size, .size_high = size,
-	};
 }
 
 /* What the sites above come to; 5 seconds of it. */
@@ -178,9 +168,12 @@ static inline void views_begin(struct views_sample *sample)
 	sample->snapshot.site = sample->site;
 	sample->snapshot.site_count = ARRAY_SIZE(sample->site);
 	sample->snapshot.every_alloc = sample->snapshot.site_peaks = true;
+	sample->snapshot.resizes = true;
+	sample_resizes(&sample->site[0].resizes, &sample->site[3].resizes);
 	views_totals(sample);
 	views_series(sample);
 	views_lives(sample);
+	threads_sample_begin(&sample->threads);
 }
 
 static inline void views_end(struct views_sample *sample)
@@ -193,7 +186,8 @@ static inline void views_end(struct views_sample *sample)
 static inline struct report_input views_input(const struct views_sample *sample)
 {
 	return (struct report_input){ .snapshot = &sample->snapshot, .stacks = sample->stacks,
-				      .names = { .frame = views_frame } };
+				      .names = { .frame = views_frame },
+				      .threads = &sample->threads.table };
 }
 
 #endif

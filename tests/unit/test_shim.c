@@ -253,9 +253,10 @@ static void suspect_frees_carry_their_stack(void **state)
 	expect_count(&f, 10);
 	for (unsigned int i = 0; i < 10; i++) {
 		bool suspect = i == 4 || i == 5;
-		bool alloc = f.log.record[i].kind == RING_ALLOC;
+		bool always = f.log.record[i].kind == RING_ALLOC ||
+			      f.log.record[i].kind == RING_UNDO;
 
-		assert_int_equal(!!(f.log.record[i].flags & RING_F_STACK), suspect || alloc);
+		assert_int_equal(!!(f.log.record[i].flags & RING_F_STACK), suspect || always);
 		if (suspect)
 			assert_int_equal(f.log.first_word[i], f.log.record[i].caller);
 	}
@@ -310,20 +311,24 @@ static void realloc_is_free_and_alloc(void **state)
 	assert_null(f.hook.fail_realloc(q, 5));
 	assert_null(f.hook.reallocarray(q, half, 2));
 	assert_null(f.hook.realloc(q, 0));
-	expect_count(&f, 8);
+	assert_null(f.hook.fail_realloc(NULL, 7));
+	expect_count(&f, 9);
 	expect(&f, 0, RING_ALLOC, p, 10);
 	assert_int_equal(f.log.record[0].old_address, 0);
 	assert_false(f.log.record[0].flags & RING_F_REALLOC);
-	expect(&f, 1, RING_FREE, p, 0);
+	expect(&f, 1, RING_FREE, p, 100000);
 	assert_int_equal(f.log.record[1].flags, RING_F_REALLOC);
 	expect(&f, 2, RING_ALLOC, q, 100000);
 	assert_ptr_equal((void *)f.log.record[2].old_address, p);
 	assert_true(f.log.record[2].flags & RING_F_REALLOC);
-	expect(&f, 3, RING_FREE, q, 0);
-	expect(&f, 4, RING_UNDO, q, 0);
-	expect(&f, 5, RING_FREE, q, 0);
-	expect(&f, 6, RING_UNDO, q, 0);
+	expect(&f, 3, RING_FREE, q, 5);
+	expect(&f, 4, RING_UNDO, q, 5);
+	expect(&f, 5, RING_FREE, q, RING_SIZE_LIMIT - 1);
+	expect(&f, 6, RING_UNDO, q, RING_SIZE_LIMIT - 1);
 	expect(&f, 7, RING_FREE, q, 0);
+	expect(&f, 8, RING_UNDO, NULL, 7);
+	for (unsigned int i = 3; i < 9; i++)	/* where no record of a block will say it */
+		assert_int_equal(!!(f.log.record[i].flags & RING_F_STACK), i != 3 && i != 5);
 	shim_host_close(&f.host);
 }
 

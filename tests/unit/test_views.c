@@ -58,6 +58,12 @@ static const struct golden {
 	{ "regions", "regions", { .depth = 0 }, 0 },
 	{ "arenas", "arenas", { .depth = 0 }, 4 },
 	{ "fragmentation", "fragmentation", { .depth = 0 }, 0 },
+	{ "realloc", "realloc", { .depth = 1 }, 0 },
+	{ "threads", "threads", { .depth = 0 }, 0 },
+	{ "threads-top", "threads", { .depth = 0 }, 1 },
+	{ "hotspots-thread", "hotspots", { .depth = 1, .filter = { .thread = "pool-1" } }, 0 },
+	{ "tree-thread", "tree", { .filter = { .thread = "7001" } }, 0 },
+	{ "blocks-thread", "blocks", { .filter = { .thread = "1" } }, 0 },
 };
 
 /* parse.cc, which is all that can be read of the program's source. */
@@ -81,6 +87,7 @@ static void record(void)
 	sample_must(recording_add(recording, &sample.snapshot, sample.stacks, NULL));
 	sample_must(recording_add_lives(recording, &sample.lives));
 	sample_must(recording_add_blocks(recording, &sample.blocks));
+	sample_must(recording_add_threads(recording, &sample.threads.table));
 	sample_must(recording_symbolize(recording, &names));
 	sample_must(recording_add_memory(recording, &memory.regions, &memory.heaps));
 	sample_must(recording_close(recording));
@@ -124,6 +131,7 @@ static char *print(const struct golden *g, bool recorded, bool json)
 		input.report.snapshot = content.snapshot;
 		input.report.stacks = content.stacks;
 		input.report.names = content.names;
+		input.report.threads = content.threads;
 	}
 	input.report.options.top = g->top;
 	assert_null(view_missing(view, &input));
@@ -208,6 +216,13 @@ static void says_what_is_not_known(void **state)
 	const struct view_options nothing = { .depth = 0 };
 	const struct view_options by_peak = { .metric_given = true, .metric = VIEW_PEAK_BYTES };
 	const struct view_options site = { .filter = { .site = 1 } };
+	const struct view_options thread = { .filter = { .thread = "1" } };
+	const struct view_options nobody = { .filter = { .thread = "nobody" } };
+	const struct view_options mapped = { .filter = { .thread = "1",
+							 .kind = VIEW_KIND_MMAP } };
+	const struct view_options thread_peak = { .filter = { .thread = "1" },
+						  .metric_given = true,
+						  .metric = VIEW_PEAK_BYTES };
 	struct view_input older = { .report = views_input(&sample) };
 
 	(void)state;
@@ -218,7 +233,22 @@ static void says_what_is_not_known(void **state)
 	assert_non_null(strstr(missing("peak", &nothing), "older memattach"));
 	assert_non_null(missing("hotspots", &by_peak));
 	assert_null(missing("hotspots", &nothing));
+	sample.snapshot.resizes = false;
+	assert_non_null(strstr(missing("realloc", &nothing), "older memattach"));
 	assert_non_null(strstr(missing("timeline", &site), "--site"));
+	assert_non_null(strstr(missing("timeline", &thread), "--thread"));
+	assert_non_null(strstr(missing("lifetimes", &thread), "as a whole"));
+	assert_non_null(strstr(missing("peak", &thread), "as a whole"));
+	assert_non_null(strstr(missing("hotspots", &mapped), "mapping"));
+	assert_non_null(strstr(missing("hotspots", &nobody), "no such thread"));
+	assert_null(missing("hotspots", &thread));
+	sample.snapshot.site_peaks = true;
+	assert_non_null(strstr(missing("hotspots", &thread_peak), "as a whole"));
+	older.report.threads = NULL;
+	older.options = thread;
+	assert_non_null(strstr(view_missing(view_find("tree"), &older), "no threads"));
+	older.options = nothing;
+	assert_non_null(strstr(view_missing(view_find("threads"), &older), "no threads"));
 	assert_non_null(strstr(view_missing(view_find("lifetimes"), &older), "lifetimes"));
 	assert_non_null(strstr(view_missing(view_find("blocks"), &older), "no end"));
 	assert_non_null(strstr(view_missing(view_find("regions"), &older), "no end"));
@@ -320,6 +350,7 @@ static void hostile_figures(void **state)
 		s->live_bytes = s->alloc_bytes = s->alloc_count = s->free_count = UINT64_MAX;
 		s->at_peak_bytes = s->temporary_count = UINT64_MAX;
 		s->size_low = UINT64_MAX;
+		memset(&s->resizes, 0xff, sizeof(s->resizes));
 		s->lifetime_p50 = s->lifetime_max = -1e300;
 	}
 	for (unsigned int i = 0; i < VIEWS_POINTS; i++) {
@@ -341,6 +372,12 @@ static void hostile_figures(void **state)
 	memory.bin[1].high = memory.bin[1].sum.bytes = UINT64_MAX;
 	memory.regions.left_out = UINT64_MAX;
 	memory.region[2].start = memory.region[2].end;
+	memset(sample.threads.part, 0xff, sizeof(sample.threads.part));
+	sample.threads.part[0].site = 1;
+	sample.threads.part[0].thread = 1;
+	memset(sample.threads.handover, 0xff, sizeof(sample.threads.handover));
+	memset(&sample.threads.thread[2], 0xff, sizeof(sample.threads.thread[2]));
+	strcpy(sample.threads.thread[2].id.name, "\033[2J");
 	memset(sample.life[1].born, 0xff, sizeof(sample.life[1].born));
 	for (size_t i = 0; i < 2 * ARRAY_SIZE(golden); i++) {
 		char *text = print(&golden[i / 2], false, i & 1);

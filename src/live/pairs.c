@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * pairs.c - see pairs.h.
+ *
+ * A block keeps the index of its pair, which says its site, so that its end finds it at once. Its
+ * beginning finds it by a small table of those found last, each in a place that follows from site
+ * and thread, without a look into the whole map: threads take turns at a site. Sums are levels, in
+ * fixed point: they need no interval of their own, and a pair is one cache line.
+ */
+#include "src/live/pairs.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "src/base/hashmap.h"
+
+#define FIRST_CAPACITY	64u
+#define RECENT		1024u	/* a power of two */
+
+struct pairs {
+	struct pair *pair;
+	uint32_t count, capacity;
+	uint32_t recent[RECENT];	/* indices; any that is not the one is no harm */
+	struct hashmap index;		/* site << 32 | thread -> index */
+	uint16_t *at_site;		/* pairs of each site, by id */
+	uint32_t site_capacity;
+	struct handover *handover;
+	uint32_t handover_count, handover_capacity;
+	uint32_t recent_handover[RECENT];
+	struct hashmap handover_index;	/* owner << 32 | freer -> index */
+	struct handover rest;
+};
+
+int pairs_new(struct pairs **ret)
+{
+	struct pairs *pairs = calloc(1, sizeof(*pairs));
+
+	if (!pairs)
+		return -ENOMEM;
+	pairs->rest.owner = pairs->rest.freer = PAIRS_OTHERS;
+	*ret = pairs;
+	return 0;
+}
+
+void pairs_free(struct pairs *pairs)
+{
+	if (!pairs)
+		return;
+	hashmap_done(&pairs->index);
+	hashmap_done(&pairs->handover_index);
+	free(pairs->pair);
+	free(pairs->at_site);
+	free(pairs->handover);
+	free(pairs);
+}
+
+/* Room for one more in an array that doubles. 0 or -ENOMEM. */
+static int reserve(void **array, size_t size, uint32_t count, uint32_t *capacity)
+{
+	uint32_t wanted = *capacity ? *capacity * 2u : FIRST_CAPACITY;
+	void *grown;
+
+	if (count < *capacity)
+		return 0;
+	grown = wanted > *capacity ? reallocarray(*array, wanted, size) : NULL;
+	if (!grown)
+		return -ENOMEM;
+	*array = grown;
+	*capacity = wanted;
+	return 0;
+}
+
+static int reserve_site(struct pairs *pairs, uint32_t site)
+{
+	uint32_t old = pairs->site_capacity, wanted = old ? old : FIRST_CAPACITY;
+	uint16_t *grown;
+
+	while (site >= wanted && wanted <= UINT32_MAX / 2u)
+		wanted *= 2u;
+	if (wanted == old)
+		return 0;
+	grown = reallocarray(pairs->at_site, wanted, sizeof(*grown));
+	if (!grown)
+		return -ENOMEM;
+	for (uint32_t i = old; i < wanted; i++)
+		grown[i] = 0;
+	pairs->at_site = grown;
+	pairs->site_capacity = wanted;
+	return 0;
+}
+
+static int add(struct pairs *pairs, uint32_t site, uint32_t thread, uint32_t *ret)
+{
+	uint64_t key = (uint64_t)site << 32 | thread;
+	void *array = pairs->pair;
+	int err = reserve(&array, sizeof(*pairs->pair), pairs->count, &pairs->capacity);
+
+	pairs->pair = array;
+	if (err < 0 || hashmap_put(&pairs->index, key, pairs->count) < 0)
+		return -ENOMEM;
+	pairs->pair[pairs->count] = (struct pair){ .site = site, .thread = thread };
+	*ret = pairs->count++;
+	return 0;
+}
+
+static int find_slowly(struct pairs *pairs, uint32_t site, uint32_t thread, uint32_t *ret)
+{
+	uint64_t at;
+
+	if (!hashmap_get(&pairs->index, (uint64_t)site << 32 | thread, &at)) {
+		if (reserve_site(pairs, site) < 0)
+			return -ENOMEM;
+		if (thread != PAIRS_OTHERS && (pairs->count >= PAIRS_MAX ||
+					       pairs->at_site[site] >= PAIRS_MAX_SITE))
+			return find_slowly(pairs, site, PAIRS_OTHERS, ret);
+		if (add(pairs, site, thread, ret) < 0)
+			return -ENOMEM;
+		pairs->at_site[site] = (uint16_t)(pairs->at_site[site] + (thread != PAIRS_OTHERS));
+		return 0;
+	}
+	*ret = (uint32_t)at;
+	return 0;
+}
+
+int pairs_find(struct pairs *pairs, uint32_t site, uint32_t thread, uint32_t *ret)
+{
+	uint32_t *recent = &pairs->recent[(site * 8u + thread) % RECENT];
+	int err;
+
+	if (*recent < pairs->count && pairs->pair[*recent].site == site &&
+	    pairs->pair[*recent].thread == thread) {
+		*ret = *recent;
+		return 0;
+	}
+	err = find_slowly(pairs, site, thread, ret);
+	if (err == 0)
+		*recent = *ret;
+	return err;
+}
+
+struct pair *pairs_at(const struct pairs *pairs, uint32_t index)
+{
+	return &pairs->pair[index];
+}
+
+const struct pair *pairs_all(const struct pairs *pairs, size_t *ret_count)
+{
+	*ret_count = pairs->count;
+	return pairs->pair;
+}
+
+/* NULL: there is no place for it. */
+static struct handover *find_handover(struct pairs *pairs, uint32_t owner, uint32_t freer)
+{
+	uint64_t key = (uint64_t)owner << 32 | freer, at;
+	void *array = pairs->handover;
+	int err;
+
+	if (hashmap_get(&pairs->handover_index, key, &at))
+		return &pairs->handover[at];
+	if (pairs->handover_count >= HANDOVERS_MAX)
+		return NULL;
+	err = reserve(&array, sizeof(*pairs->handover), pairs->handover_count,
+		      &pairs->handover_capacity);
+	pairs->handover = array;
+	if (err < 0 || hashmap_put(&pairs->handover_index, key, pairs->handover_count) < 0)
+		return NULL;
+	pairs->handover[pairs->handover_count] = (struct handover){ .owner = owner,
+								    .freer = freer };
+	return &pairs->handover[pairs->handover_count++];
+}
+
+void pairs_hand_over(struct pairs *pairs, uint32_t owner, uint32_t freer,
+		     const struct estimate_term *term)
+{
+	uint32_t *recent = &pairs->recent_handover[(owner * 32u + freer) % RECENT];
+	struct handover *h = *recent < pairs->handover_count ? &pairs->handover[*recent] : NULL;
+
+	if (!h || h->owner != owner || h->freer != freer) {
+		h = find_handover(pairs, owner, freer);
+		if (h)
+			*recent = (uint32_t)(h - pairs->handover);
+		else
+			h = &pairs->rest;
+	}
+	h->count += estimate_term_count(term);
+	h->bytes += estimate_term_bytes(term);
+}
+
+const struct handover *pairs_handovers(const struct pairs *pairs, size_t *ret_count,
+				       struct handover *ret_rest)
+{
+	*ret_count = pairs->handover_count;
+	*ret_rest = pairs->rest;
+	return pairs->handover;
+}

@@ -1,0 +1,40 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# What became of reallocs, by site: the view equals the books of a victim that makes them in every
+# way: grown, shrunk, moved, of NULL, to 0, too large. Also of every allocation without --exact.
+. "$(dirname "$0")/lib.sh"
+needs jq python3
+
+# compared [--exact]: the victim's reallocs in a session of that kind.
+compared() {
+	victim handover handover
+	pristine_take "$VICTIM"
+	attach_begin -p "$VICTIM" "$@" -o "$WORK/recording" --view=realloc --json
+	attach_await "$VICTIM"
+	tell handover r
+	answer handover 'done'
+	attach_end INT
+	expect "$STATUS" 0 "exit status"
+	pristine_check "$VICTIM"
+	cp "$REPORT" "$WORK/session"
+	grep '^resized ' "$WORK/handover.out" >"$WORK/truth"
+	python3 "$E2E/check_reallocs.py" "$WORK/truth" "$WORK/session" ||
+		fail "the truth is another"
+	if python3 -c 'import jsonschema' 2>/dev/null; then
+		python3 "$E2E/check_schema.py" "$SRCDIR/docs/views.schema.json" "$WORK/session" ||
+			fail "the view does not follow its schema"
+	fi
+	attach report "$WORK/recording" realloc --json
+	cmp "$WORK/session" "$REPORT" || fail "report realloc differs from --view=realloc"
+	ended handover
+}
+
+compared --exact
+attach report "$WORK/recording" --json
+json_expect .totals.double_free_count 0
+json_expect .totals.illegal_free_count 0
+json_expect .totals.free_unknown_count 0
+compared
+attach report "$WORK/recording@0%" realloc
+expect "$STATUS" 2 "exit status for a moment"
+said_one_line 'moment before the end'
