@@ -83,12 +83,16 @@ const char *view_missing(const struct view *view, const struct view_input *input
 	return view->missing ? view->missing(input) : NULL;
 }
 
-static void json_head(struct emit *emit, const struct view *view, const struct snapshot *snapshot)
+static void json_head(struct emit *emit, const struct view *view, const struct report_input *input)
 {
+	const struct snapshot *snapshot = input->snapshot;
+
 	emit_text(emit, "schema", "memattach-view-1");
 	emit_text(emit, "view", view->name);
-	emit_uint(emit, "pid", (uint64_t)snapshot->target.pid);
+	emit_uint_if(emit, "pid", (uint64_t)snapshot->target.pid, !input->head);
 	emit_text(emit, "exe", snapshot->target.exe);
+	if (input->head)
+		input->head->json(emit, input->head->context);
 	emit_text(emit, "mode", snapshot_mode_name(snapshot->session.mode));
 	emit_real(emit, "duration", snapshot->session.duration);
 	emit_bool(emit, "complete", snapshot->complete);
@@ -100,7 +104,7 @@ static int write_json(const struct view *view, FILE *out, const struct view_inpu
 	int err;
 
 	emit_begin(&emit, NULL, '{');
-	json_head(&emit, view, input->report.snapshot);
+	json_head(&emit, view, &input->report);
 	err = view->write_json(&emit, input);
 	if (err < 0)
 		return err;
