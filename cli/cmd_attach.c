@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd_attach.c - memattach -p PID, and leaks, check, cleanup -p PID. */
+/* cmd_attach.c - memattach -p PID (one or several), and leaks, check, cleanup -p PID. */
 #include "cli/commands.h"
 #include "cli/front.h"
 #include "cli/front_screen.h"
+#include "cli/front_several.h"
 #include "cli/options_view.h"
 #include "inject/ring_setup.h"
 #include "src/base/log.h"
 
 static const char *const task_name[] = {
 	[SESSION_WATCH] = "", [SESSION_CHECK] = "check ", [SESSION_CLEANUP] = "cleanup ",
+};
+static const char *const command_name[] = {
+	[SESSION_CHECK] = "check", [SESSION_CLEANUP] = "cleanup",
 };
 
 /* A live screen where one was not declined and can be drawn, else its plain lines. */
@@ -17,7 +21,8 @@ static void choose_screen(struct cli_options *options)
 	struct session_options *session = &options->session;
 
 	session->screen = options->may_have_screen && session->task == SESSION_WATCH &&
-			  session->duration < 0 && front_screen_is_possible();
+			  !options_are_several(options) && session->duration < 0 &&
+			  front_screen_is_possible();
 	if (session->screen)
 		session->plain = false;
 }
@@ -30,10 +35,10 @@ static int run(int argc, char **argv, enum session_task task, bool leaks)
 
 	if (status != SESSION_OK)
 		return status;
-	if (!options.pid || options.operands[0]) {
+	if ((!options.pid && !options_are_several(&options)) || options.operands[0]) {
 		log_error("%s%s; usage: memattach %s-p PID, see `memattach --help`",
-			  options.pid ? "unexpected argument " : "no process given",
-			  options.pid ? options.operands[0] : "",
+			  options.operands[0] ? "unexpected argument " : "no process given",
+			  options.operands[0] ? options.operands[0] : "",
 			  leaks ? "leaks " : task_name[task]);
 		return SESSION_USAGE;
 	}
@@ -43,6 +48,10 @@ static int run(int argc, char **argv, enum session_task task, bool leaks)
 		if (options.session.duration < 0)
 			options.session.duration = 0;
 	}
+	status = task != SESSION_WATCH ? options_check_one(&options, command_name[task]) :
+		 options_are_several(&options) ? options_check_several(&options) : SESSION_OK;
+	if (status != SESSION_OK)
+		return status;
 	choose_screen(&options);
 	status = options_check_leaks(&options, options.session.leaks);
 	if (status == SESSION_OK)
@@ -59,6 +68,8 @@ static int run(int argc, char **argv, enum session_task task, bool leaks)
 			  "memattach needs it to order events");
 		return SESSION_REFUSED;
 	}
+	if (options_are_several(&options))
+		return front_several(&options);
 	status = front_open_target(options.pid, &options.session, &target);
 	return status == SESSION_OK ? front_run(&target, &options.session) : status;
 }

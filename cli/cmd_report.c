@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cmd_report.c - memattach report FILE [VIEW]: prints a recording again, or one view of it.
+ * cmd_report.c - memattach report FILE... [VIEW]: prints a recording again, or one view of it; of
+ * several processes' recordings, the combined report.
  *
  * The view leaks says what was lost, where memory was searched; else, what looks like a leak by the
  * lifetimes in the recording.
@@ -11,74 +12,67 @@
 #include "cli/commands.h"
 #include "cli/open_recording.h"
 #include "cli/options_view.h"
+#include "cli/several_report.h"
 #include "src/base/log.h"
-#include "src/recording/suspects.h"
 
 struct request {
-	const char *path;
+	char **path;			/* operands */
+	size_t paths;
 	bool leaks;			/* the view of that name */
 	struct cli_options options;	/* with the view, if any */
 };
 
 static int usage(void)
 {
-	log_error("usage: memattach report FILE[@MOMENT] [VIEW] [--json] [--top N]; views: %s, "
+	log_error("usage: memattach report FILE[@MOMENT]... [VIEW] [--json] [--top N]; views: %s, "
 		  "leaks", options_view_names());
 	return SESSION_USAGE;
 }
 
+/* Neither a view nor a file, and nothing like a moment of one. */
+static bool is_misspelt(const char *operand)
+{
+	return access(operand, F_OK) < 0 && !strpbrk(operand, "/.@");
+}
+
+/* The last operand, behind a file: a view's name is the view's, also where a file has it. */
 static int take_view(struct request *request, const char *name)
 {
+	const struct view *view = view_find(name);
+
+	request->leaks = strcmp(name, "leaks") == 0;
+	if (!request->leaks && !view) {
+		if (!is_misspelt(name))
+			return SESSION_OK;	/* one more file */
+		log_error("there is no view '%s', and no file of that name; there are %s, leaks",
+			  name, options_view_names());
+		return SESSION_USAGE;
+	}
 	if (request->options.session.view || request->options.session.leaks_alone)
 		return usage();	/* --view has named one */
-	request->leaks = strcmp(name, "leaks") == 0;
-	request->options.session.view = view_find(name);
-	if (request->leaks || request->options.session.view)
-		return SESSION_OK;
-	log_error("there is no view '%s'; there are %s, leaks", name, options_view_names());
-	return SESSION_USAGE;
+	request->options.session.view = view;
+	request->paths--;
+	return SESSION_OK;
 }
 
 static int parse_request(int argc, char **argv, struct request *ret)
 {
 	struct cli_options *options = &ret->options;
 	int status = options_parse_mixed(argc, argv, 0, options);
-	char **operand = options->operands;
 
 	if (status == SESSION_OK)
 		status = options_check_leaks(options, false);
 	if (status != SESSION_OK)
 		return status;
-	if (!operand[0] || (operand[1] && operand[2]))
+	ret->path = options->operands;
+	while (ret->path[ret->paths])
+		ret->paths++;
+	if (!ret->paths)
 		return usage();
-	ret->path = operand[0];
-	if (operand[1])
-		status = take_view(ret, operand[1]);
+	if (ret->paths > 1)
+		status = take_view(ret, ret->path[ret->paths - 1]);
 	ret->leaks |= options->session.leaks && !options->session.view;
 	return status == SESSION_OK ? options_check_view(options) : status;
-}
-
-/* What the view leaks shows. */
-static int find_leaks(struct recording_content *content, const char *path)
-{
-	int error;
-
-	if (content->leaks)
-		return SESSION_OK;
-	if (content->snapshot->session.recorded_seconds > 0) {
-		log_error("%s: leaks are judged at the end of a recording; leave out the moment",
-			  path);
-		return SESSION_USAGE;
-	}
-	if (!content->lives) {
-		log_error("%s holds no lifetimes of blocks to find leaks by: it is damaged, "
-			  "or was made by an older memattach", path);
-		return SESSION_USAGE;
-	}
-	error = recording_suspects(content, &content->leaks);
-	if (error)
-		log_error("%s", strerror(-error));
-	return error ? SESSION_FAILED : SESSION_OK;
 }
 
 static struct report_input input_for(const struct recording_content *content,
@@ -121,26 +115,69 @@ static int print_view(const struct recording_content *content, const struct requ
 
 	if (!missing)
 		return written(view_write(options->view, stdout, &input, options->json));
-	log_error("%s: the view %s can't be shown: %s", request->path, options->view->name,
+	log_error("%s: the view %s can't be shown: %s", request->path[0], options->view->name,
 		  missing);
 	return SESSION_USAGE;
+}
+
+static int report_one(const struct request *request)
+{
+	struct recording_content content;
+	int status = open_recording(request->path[0], &content);
+
+	if (status != SESSION_OK)
+		return status;
+	if (request->leaks)
+		status = open_recording_leaks(request->path[0], &content);
+	if (status == SESSION_OK)
+		status = request->options.session.view ? print_view(&content, request) :
+							 print(&content, request);
+	recording_content_done(&content);
+	return status;
+}
+
+/* To be ended by recording_content_done, whatever it returns. */
+static int open_one(const struct request *request, size_t i, struct recording_content *ret)
+{
+	int status = open_recording(request->path[i], ret);
+
+	if (status != SESSION_OK)
+		*ret = (struct recording_content){ .snapshot = NULL };
+	else if (request->leaks)
+		status = open_recording_leaks(request->path[i], ret);
+	return status;
+}
+
+/* All of them at once: names and sites are those of the recordings. */
+static int report_all(const struct request *request)
+{
+	size_t count = request->paths, open = 0;
+	struct recording_content *content = calloc(count, sizeof(*content));
+	struct several_input *input = calloc(count, sizeof(*input));
+	struct session_options options = request->options.session;
+	int status = content && input ? SESSION_OK : SESSION_FAILED;
+
+	while (status == SESSION_OK && open < count) {
+		status = open_one(request, open, &content[open]);
+		input[open].content = &content[open];
+		open++;
+	}
+	options.leaks_alone = request->leaks;
+	if (status == SESSION_OK)
+		status = several_report(input, count, 0, &options);
+	while (open > 0)
+		recording_content_done(&content[--open]);
+	free(content);
+	free(input);
+	return status;
 }
 
 int cmd_report(int argc, char **argv)
 {
 	struct request request = { .path = NULL };
-	struct recording_content content;
 	int status = parse_request(argc, argv, &request);
 
-	if (status == SESSION_OK)
-		status = open_recording(request.path, &content);
 	if (status != SESSION_OK)
 		return status;
-	if (request.leaks)
-		status = find_leaks(&content, request.path);
-	if (status == SESSION_OK)
-		status = request.options.session.view ? print_view(&content, &request) :
-							print(&content, &request);
-	recording_content_done(&content);
-	return status;
+	return request.paths == 1 ? report_one(&request) : report_all(&request);
 }

@@ -21,7 +21,9 @@ int cmd_run(int argc, char **argv)
 		log_error("--snapshot=stop is for a running process: memattach leaks -p PID");
 		return SESSION_USAGE;
 	}
-	status = options_check_leaks(&options, options.session.leaks);
+	status = options_check_one(&options, "run");
+	if (status == SESSION_OK)
+		status = options_check_leaks(&options, options.session.leaks);
 	if (status == SESSION_OK)
 		status = options_check_view(&options);
 	if (status != SESSION_OK)

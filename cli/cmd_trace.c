@@ -12,6 +12,8 @@ int cmd_trace(int argc, char **argv)
 	struct target target;
 	int status = options_parse_trace(argc, argv, &options);
 
+	if (status == SESSION_OK)
+		status = options_check_one(&options, "trace");
 	if (status != SESSION_OK)
 		return status;
 	if (!options.pid == !options.operands[0]) {

@@ -189,7 +189,8 @@ static int run_keeper(struct target *target, const struct session_options *optio
 		      const struct program *program, pid_t front)
 {
 	struct analyst analyst = { .options = options, .target = target };
-	struct keeper_options keeper = { .front = front, .respawn = restart_for_cleanup,
+	struct keeper_options keeper = { .front = front, .alone = options->alone,
+					 .respawn = restart_for_cleanup,
 					 .end_analyst = end_analyst,
 					 .begin_child = begin_child, .end_child = end_child,
 					 .context = &analyst };

@@ -23,8 +23,8 @@ const struct help_command help_command_table[] = {
 	  "what an attach would do, or why it is refused; touches nothing", "" },
 	{ "cleanup", HELP_CLEANUP, "cleanup -p PID",
 	  "finish a detach that a killed memattach left", "" },
-	{ "report", HELP_REPORT, "report FILE[@MOMENT] [VIEW] [options]",
-	  "print a recording again, or one view of it", "recording view" },
+	{ "report", HELP_REPORT, "report FILE[@MOMENT]... [VIEW] [options]",
+	  "print a recording again, or one view of it; several put together", "recording view" },
 	{ "diff", HELP_DIFF, "diff OLD NEW [options]",
 	  "what is new, grew, shrank or is gone", "recordings" },
 	{ "export", HELP_EXPORT, "export FILE[@MOMENT] --to=FORMAT [options]",
@@ -35,6 +35,7 @@ const struct help_command help_command_table[] = {
 };
 
 #define WATCH	(HELP_ATTACH | HELP_RUN | HELP_LEAKS)
+#define SEVERAL	(HELP_ATTACH | HELP_LEAKS)
 #define HOOK	(WATCH | HELP_TRACE)
 #define VIEW	(HELP_ATTACH | HELP_RUN | HELP_REPORT)
 #define SITES	(VIEW | HELP_EXPORT)
@@ -79,6 +80,10 @@ const struct help_option help_option_table[] = {
 	{ "snapshot-on", 0, HELP_LIST, "LIST", "64M +10M peak SIGUSR1", WATCH,
 	  "snapshots in between" },
 	{ "max-recording", 0, HELP_TEXT, "BYTES", NULL, WATCH, "the recording's largest size" },
+	{ "name", 0, HELP_TEXT, "NAME", NULL, SEVERAL, "all processes that are called so" },
+	{ "unit", 0, HELP_TEXT, "UNIT", NULL, SEVERAL, "all processes of a unit of systemd" },
+	{ "follow", 0, HELP_NONE, NULL, NULL, SEVERAL, "what they fork, or become by exec, too" },
+	{ "max-processes", 0, HELP_TEXT, "N", NULL, SEVERAL, "so many at the most (64)" },
 	{ "view", 0, HELP_VIEW, "VIEW", NULL, VIEW, "print one view" },
 	{ "by", 0, HELP_METRIC, "FIGURE", NULL, SITES, "what is sorted by and added up" },
 	{ "reverse", 0, HELP_NONE, NULL, NULL, VIEW, "from the innermost function" },

@@ -7,7 +7,10 @@
  */
 #include "cli/open_recording.h"
 
+#include <string.h>
+
 #include "src/base/log.h"
+#include "src/recording/suspects.h"
 #include "src/report/human.h"
 #include "src/session/session.h"
 
@@ -41,4 +44,26 @@ int open_recording(const char *name, struct recording_content *ret)
 		return open_recording_failed(name, error);
 	warn(name, ret);
 	return SESSION_OK;
+}
+
+int open_recording_leaks(const char *name, struct recording_content *content)
+{
+	int error;
+
+	if (content->leaks)
+		return SESSION_OK;
+	if (content->snapshot->session.recorded_seconds > 0) {
+		log_error("%s: leaks are judged at the end of a recording; leave out the moment",
+			  name);
+		return SESSION_USAGE;
+	}
+	if (!content->lives) {
+		log_error("%s holds no lifetimes of blocks to find leaks by: it is damaged, "
+			  "or was made by an older memattach", name);
+		return SESSION_USAGE;
+	}
+	error = recording_suspects(content, &content->leaks);
+	if (error)
+		log_error("%s", strerror(-error));
+	return error ? SESSION_FAILED : SESSION_OK;
 }

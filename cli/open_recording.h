@@ -14,5 +14,10 @@ int open_recording(const char *name, struct recording_content *ret) _must_check_
 int open_recording_failed(const char *name, int error);
 /* That line for an error of recording_read and the like: SESSION_USAGE. */
 int open_recording_failed(const char *name, int error);
+/*
+ * Makes content->leaks what the view leaks shows: the search for leaks, or where there was none, a
+ * judgement by lifetimes. SESSION_OK; SESSION_USAGE, SESSION_FAILED with a line on stderr.
+ */
+int open_recording_leaks(const char *name, struct recording_content *content) _must_check_;
 
 #endif

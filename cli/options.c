@@ -26,6 +26,7 @@ enum {
 	OPT_TRACE_TO, OPT_SUPPRESSIONS, OPT_SHOW_BYTES, OPT_FREES, OPT_ACCESS, OPT_HISTORY,
 	OPT_FUNCTION, OPT_TO, OPT_SEARCH, OPT_SNAPSHOT_ON, OPT_MAX_RECORDING,
 	OPT_HEAPS,
+	OPT_NAME, OPT_UNIT, OPT_FOLLOW, OPT_MAX_PROCESSES,
 };
 #define SAMPLED_RING (8ull << 20)
 #define EXACT_RING (32ull << 20)
@@ -61,6 +62,10 @@ static const struct option long_options[] = {
 	{ "snapshot-on", required_argument, NULL, OPT_SNAPSHOT_ON },
 	{ "max-recording", required_argument, NULL, OPT_MAX_RECORDING },
 	{ "heaps", no_argument, NULL, OPT_HEAPS },
+	{ "name", required_argument, NULL, OPT_NAME },
+	{ "unit", required_argument, NULL, OPT_UNIT },
+	{ "follow", no_argument, NULL, OPT_FOLLOW },
+	{ "max-processes", required_argument, NULL, OPT_MAX_PROCESSES },
 	OPTIONS_VIEW_ROWS,
 	{ NULL, 0, NULL, 0 },
 };
@@ -125,17 +130,43 @@ static int read_choice(const char *text, const char *const *names, size_t count)
 	return -1;
 }
 
+static int too_many(const char *option)
+{
+	log_error("%s: %u of them at the most", option, CLI_MAX_TARGETS);
+	return SESSION_USAGE;
+}
+
 static int set_pid(struct cli_options *o, const char *value)
 {
 	uint64_t pid;
 
 	if (read_size(value, &pid) || pid == 0 || pid > 1u << 30)
 		return bad("-p", value, "a process id");
-	if (o->pid) {
-		log_error("-p was given twice; several targets at once are not supported yet");
-		return SESSION_USAGE;
-	}
-	o->pid = (pid_t)pid;
+	if (o->targets.pids == CLI_MAX_TARGETS)
+		return too_many("-p");
+	o->targets.pid[o->targets.pids++] = (pid_t)pid;
+	o->pid = o->targets.pid[0];
+	return SESSION_OK;
+}
+
+/* --name, --unit: one of a list. */
+static int add_target(const char *option, const char *value, const char **list, size_t *count)
+{
+	if (!value[0] || strchr(value, '/'))
+		return bad(option, value, "a name without folders");
+	if (*count == CLI_MAX_TARGETS)
+		return too_many(option);
+	list[(*count)++] = value;
+	return SESSION_OK;
+}
+
+static int set_max_processes(struct cli_options *o, const char *value)
+{
+	uint64_t most;
+
+	if (read_size(value, &most) || most == 0 || most > CLI_MAX_TARGETS)
+		return bad("--max-processes", value, "a number from 1 to 1024");
+	o->targets.max = (uint32_t)most;
 	return SESSION_OK;
 }
 
@@ -370,6 +401,9 @@ static int set_value(struct cli_options *o, int option, const char *value)
 	case OPT_SNAPSHOT_ON: return set_snapshot_on(o, value);
 	case OPT_MAX_RECORDING: return set_max_recording(o, value);
 	case OPT_SEARCH: return add_search(o, value);
+	case OPT_NAME: return add_target("--name", value, o->targets.name, &o->targets.names);
+	case OPT_UNIT: return add_target("--unit", value, o->targets.unit, &o->targets.units);
+	case OPT_MAX_PROCESSES: return set_max_processes(o, value);
 	case OPT_HISTORY: s->history = value; return SESSION_OK;
 	case OPT_SIZE: case OPT_SITE: case OPT_THREAD: case OPT_MODULE:
 		return s->trace ? set_filter(o, option, value) :
@@ -393,6 +427,7 @@ static int set_flag(struct cli_options *o, int option)
 	case OPT_HEAPS: o->session.heaps = true; return SESSION_OK;
 	case OPT_PLAIN: o->session.plain = true; return SESSION_OK;
 	case OPT_EXACT: return set_mode(o, SNAPSHOT_EXACT);
+	case OPT_FOLLOW: o->targets.follow = true; return SESSION_OK;
 	default: return options_view_set(o, option, NULL);
 	}
 }

@@ -11,6 +11,20 @@
 /* Options that one command has, and that are refused for all others. */
 #define CLI_OWN_TO	1u	/* --to: export */
 #define CLI_OWN_SEARCH	2u	/* --search: symbolize */
+#define CLI_MAX_TARGETS 1024u	/* of each kind; and of processes at the most */
+#define CLI_DEFAULT_PROCESSES 64u
+
+/* Which processes to watch. */
+struct cli_targets {
+	pid_t pid[CLI_MAX_TARGETS];		/* -p */
+	size_t pids;
+	const char *name[CLI_MAX_TARGETS];	/* --name */
+	size_t names;
+	const char *unit[CLI_MAX_TARGETS];	/* --unit */
+	size_t units;
+	uint32_t max;				/* --max-processes; 0: not given */
+	bool follow;				/* --follow */
+};
 
 struct cli_options {
 	bool mixed;		/* options may stand behind operands */
@@ -18,7 +32,8 @@ struct cli_options {
 	struct session_options session;
 	const char *search[CLI_MAX_SEARCH];	/* --search */
 	size_t searches;
-	pid_t pid;		/* -p, 0: not given */
+	struct cli_targets targets;
+	pid_t pid;		/* the first -p, 0: not given */
 	bool may_have_screen;	/* a terminal's user did not ask for anything else */
 	bool overflow_given;	/* --on-overflow */
 	bool view_shaped;	/* options of a view were given */
@@ -52,5 +67,15 @@ int options_bad(const char *option, const char *value, const char *wanted);
  * last, one with a watch) is refused with one line on stderr: SESSION_USAGE; else SESSION_OK.
  */
 int options_check_leaks(const struct cli_options *options, bool leaks) _must_check_;
+
+/* More than one -p, or what can find several: --name, --unit, --follow. */
+bool options_are_several(const struct cli_options *options);
+/*
+ * For commands of one process: those that ask for several are refused with one line on stderr,
+ * which names the command: SESSION_USAGE; else SESSION_OK.
+ */
+int options_check_one(const struct cli_options *options, const char *command) _must_check_;
+/* What can't be had of several processes is refused: as above. pre: they are several. */
+int options_check_several(const struct cli_options *options) _must_check_;
 
 #endif

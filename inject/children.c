@@ -222,6 +222,8 @@ static int copy_attachment(const struct children *c, struct inject *in)
 
 	if (!error)
 		error = procmaps_read(target.maps, &maps);
+	if (!error && !has_copy(c, &maps))	/* until the lock was ours it was another's */
+		error = -ESRCH;
 	if (error)
 		return error;
 	*a = c->from;
@@ -265,7 +267,7 @@ static bool is_refused(const struct pidref *ref, char *reason, size_t room)
 	return true;
 }
 
-/* Opens child. 1 *ret can be left, 0 it is gone or was noted as left. */
+/* Opens child. 1 *ret can be left, 0 it is gone or was noted as left, -EALREADY another's. */
 static int open_child(struct children *c, const struct child_seen *child, struct inject *ret)
 {
 	struct pidref ref = PIDREF_NONE;
@@ -286,6 +288,10 @@ static int open_child(struct children *c, const struct child_seen *child, struct
 	error = prepare(c, &ref, ret);
 	if (!error && !refused)
 		return 1;
+	if (error == -EALREADY && (c->adopted || tracee_now_ns() < c->deadline_ns)) {
+		inject_done(ret);
+		return c->adopted ? 0 : -EALREADY;	/* adopted: its living keeper's */
+	}
 	if (!error)	/* its entries at least: then nothing leads into the shim any more */
 		(void)inject_leave(ret, INJECT_ENTRIES);
 	if (refused)
@@ -296,25 +302,50 @@ static int open_child(struct children *c, const struct child_seen *child, struct
 	return 0;
 }
 
+/* Who was at another's hands is looked at again. True: there was one. */
+static bool forget_busy(struct children *c)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < c->seen_count; i++)
+		if (!c->seen[i].busy)
+			c->seen[kept++] = c->seen[i];
+	if (kept == c->seen_count)
+		return false;
+	c->seen_count = kept;
+	return true;
+}
+
+/* One that was found. As open_child; -ENOMEM. */
+static int try_child(struct children *c, struct child_seen *child, struct inject *ret)
+{
+	int error = remember_seen(c, child), got;
+
+	if (error)
+		return error;
+	if (tracee_now_ns() > c->deadline_ns) {
+		note_left(c, child->pid, "there was no time left to restore it");
+		return 0;
+	}
+	got = open_child(c, child, ret);	/* has waited for the other's lock */
+	c->seen[c->seen_count - 1].busy = got == -EALREADY;
+	return got == -EALREADY ? 0 : got;
+}
+
 int children_next(struct children *c, const struct target *target, struct inject *ret)
 {
-	struct child_seen child;
-	int error;
+	struct child_seen child = { .busy = false };
+	int got = 0;
 
 	if (!c->known)
 		return 0;
 	if (!c->deadline_ns)
 		c->deadline_ns = tracee_now_ns() + ALL_LIMIT_NS;
-	while (find_copy(c, target, &child)) {
-		error = remember_seen(c, &child);
-		if (error)
-			return error;
-		if (tracee_now_ns() > c->deadline_ns)
-			note_left(c, child.pid, "there was no time left to restore it");
-		else if (open_child(c, &child, ret) > 0)
-			return 1;
-	}
-	return 0;
+	do {
+		while (!got && find_copy(c, target, &child))
+			got = try_child(c, &child, ret);
+	} while (!got && forget_busy(c));
+	return got;
 }
 
 void children_note(struct children *c, const struct inject *child, int error)

@@ -35,6 +35,7 @@ struct child_file {
 struct child_seen {
 	pid_t pid;
 	uint64_t start_time;
+	bool busy;		/* another memattach was at it: to be looked at again */
 };
 struct children {
 	bool known;			/* children_remember found something to look for */
@@ -59,7 +60,8 @@ int children_skip(struct children *children, pid_t pid);
  * The next process that has our memory mapped and was not tried yet, other than
  * target (which may have ended) and those that share its very memory. 1: *ret
  * can be left as if it had been entered, its lock is taken, inject_done is the
- * caller's; 0: a whole pass over all processes found none, or the time is over.
+ * caller's; 0: a whole pass over all processes found none, or the time is over. One that another
+ * memattach has in hand (which may be restoring it, to watch it itself) is waited for.
  * Those that can't even be opened are noted as left.
  */
 int children_next(struct children *children, const struct target *target, struct inject *ret)

@@ -172,7 +172,7 @@ static int on_unload(struct keeper *k, const struct proto_message *request, stru
 static int on_children(struct keeper *k, const struct proto_message *request, struct reply *reply)
 {
 	(void)request;
-	if (!k->is_child)	/* it leaves one of them; the others are found here */
+	if (!k->is_child && !k->options->alone)	/* a child leaves one of them */
 		restore_children(k);
 	k->children_told = true;
 	reply->payload = &k->children.left;
@@ -548,7 +548,7 @@ int keeper_run(struct target *target, const struct keeper_options *options,
 	if (keeper_thaw(k))
 		log_error("a dead child of memattach's is left in process %d; `memattach cleanup "
 			  "-p %d` removes it", k->in.at.target.ref.pid, k->in.at.target.ref.pid);
-	if (!k->children_told) {
+	if (!k->children_told && !options->alone) {
 		restore_children(k);
 		ret->left = k->children.left;
 	}

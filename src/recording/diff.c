@@ -18,9 +18,9 @@
 
 #include "src/recording/moment.h"
 #include "src/recording/names.h"
+#include "src/recording/site_frames.h"
 
 #define MAX_AMOUNT	(1ull << 53)	/* as of a document */
-#define MAX_SOURCE	65536u		/* source-level frames of a stack */
 
 struct known_id {
 	const char *text;	/* the other recording's */
@@ -30,10 +30,8 @@ struct adding {
 	struct diff *diff;
 	enum diff_side side;
 	const struct recording_content *content;
-	bool with_code;			/* the other side is a recording, too */
 	struct known_id *shared;	/* build ids of the other recording's modules */
-	struct diff_frame *frame;	/* of one stack */
-	uint32_t frame_count, frame_room;
+	struct site_frames frames;	/* of one stack */
 };
 
 bool recording_diff_is(const char *name)
@@ -85,65 +83,22 @@ static void forget_shared(struct known_id *shared)
 	}
 }
 
-/* The build id that frame is matched by; NULL: by its names. */
-static const char *shared_id(struct adding *a, const struct frame *frame)
+static const char *keep(void *context, const char *text)
 {
-	const char *id = recording_build_id(a->content, frame->module);
+	struct adding *a = context;
+
+	return diff_text(a->diff, text);
+}
+
+/* The build ids of both: their files are the same. */
+static const char *match(void *context, const char *build_id, const char *path)
+{
+	struct adding *a = context;
 	struct known_id *known;
 
-	HASH_FIND_STR(a->shared, id, known);
-	return known ? diff_text(a->diff, id) : NULL;
-}
-
-static int reach(struct adding *a)
-{
-	uint32_t room = a->frame_room ? a->frame_room * 2 : 64;
-	struct diff_frame *grown;
-
-	if (a->frame_count < a->frame_room)
-		return 0;
-	grown = reallocarray(a->frame, room, sizeof(*grown));
-	if (!grown)
-		return -ENOMEM;
-	a->frame = grown;
-	a->frame_room = room;
-	return 0;
-}
-
-/* All that there is at one machine frame, innermost first. */
-static int add_frame(struct adding *a, const struct frame *frame)
-{
-	const struct report_names *names = &a->content->names;
-	const char *build_id = shared_id(a, frame);
-	size_t count;
-	const struct symbol_frame *symbol = names->frame(names->context, frame, &count);
-
-	for (size_t i = 0; i < count && a->frame_count < MAX_SOURCE; i++) {
-		if (reach(a) < 0)
-			return -ENOMEM;
-		a->frame[a->frame_count++] = (struct diff_frame){
-			.function = diff_text(a->diff, symbol[i].function),
-			.file = diff_text(a->diff, symbol[i].file),
-			.module = diff_text(a->diff, symbol[i].module),
-			.offset = symbol[i].offset, .line = symbol[i].line,
-			.column = symbol[i].column,
-			.inlined = i + 1 < count,	/* the last is the machine frame's */
-			.build_id = build_id, .code = a->with_code ? frame->offset : 0,
-		};
-	}
-	return 0;
-}
-
-/* The frames of a site, without the allocator's own. */
-static int take_frames(struct adding *a, const struct snapshot_site *site)
-{
-	struct stack stack = stacks_get(a->content->stacks, site->stack);
-	int err = 0;
-
-	a->frame_count = 0;
-	for (uint32_t i = site->skip_frames; err == 0 && i < stack.frame_count; i++)
-		err = add_frame(a, &stack.frame[i]);
-	return err;
+	(void)path;
+	HASH_FIND_STR(a->shared, build_id, known);
+	return known ? diff_text(a->diff, build_id) : NULL;
 }
 
 static uint64_t amount(uint64_t value)
@@ -159,10 +114,10 @@ static int add_site(struct adding *a, const struct snapshot_site *site)
 		.bytes_high = amount(site->live_bytes_high),
 	};
 	struct diff_entry like = { .verdict = diff_text(a->diff, snapshot_kind_name(site->kind)) };
-	int err = take_frames(a, site);
+	int err = site_frames_take(&a->frames, a->content, site);
 
-	like.frame = a->frame;
-	like.frame_count = a->frame_count;
+	like.frame = a->frames.frame;
+	like.frame_count = a->frames.frame_count;
 	return err < 0 ? err : diff_add(a->diff, DIFF_SITES, a->side, &like, &figures);
 }
 
@@ -190,14 +145,14 @@ static int add_group(struct adding *a, const struct leak_group *group)
 		.size = group->size ? group->size : group->size_class,
 	};
 	char address[24];
-	int err = site ? take_frames(a, site) : 0;
+	int err = site ? site_frames_take(&a->frames, a->content, site) : 0;
 
 	snprintf(address, sizeof(address), "0x%" PRIx64, group->address[0]);
 	if (group->address_count)
 		like.address = diff_text(a->diff, address);
 	if (site) {
-		like.frame = a->frame;
-		like.frame_count = a->frame_count;
+		like.frame = a->frames.frame;
+		like.frame_count = a->frames.frame_count;
 	}
 	return err < 0 ? err : diff_add(a->diff, DIFF_LEAKS, a->side, &like, &figures);
 }
@@ -230,17 +185,18 @@ int recording_diff_add(struct diff *diff, enum diff_side side,
 		       const struct recording_content *content,
 		       const struct recording_content *other)
 {
-	struct adding a = { .diff = diff, .side = side, .content = content,
-			    .with_code = other != NULL };
+	struct adding a = { .diff = diff, .side = side, .content = content };
 	const struct leak_report *leaks = content->leaks;
 	int err = share(&a, other);
 
+	a.frames = (struct site_frames){ .keep = keep, .match = match, .context = &a,
+					 .with_code = other != NULL };
 	describe(&a);
 	for (size_t i = 0; err == 0 && i < content->snapshot->site_count; i++)
 		err = add_site(&a, &content->snapshot->site[i]);
 	for (size_t i = 0; err == 0 && leaks && i < leaks->group_count; i++)
 		err = add_group(&a, &leaks->group[i]);
 	forget_shared(a.shared);
-	free(a.frame);
+	site_frames_done(&a.frames);
 	return err;
 }

@@ -247,6 +247,14 @@ const char *recording_build_id(const struct recording_content *content, uint32_t
 	return known ? known->build_id : "";
 }
 
+const char *recording_module_path(const struct recording_content *content, uint32_t module)
+{
+	struct named_module *known;
+
+	HASH_FIND(hh, content->own->modules, &module, sizeof(module), known);
+	return known ? known->path : "";
+}
+
 bool recording_has_build_id(const struct recording_content *content, const char *build_id)
 {
 	for (struct named_module *m = content->own->modules; m; m = m->hh.next)

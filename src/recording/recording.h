@@ -106,6 +106,8 @@ int recording_read_at(const char *name, struct recording_content *ret) _must_che
 void recording_content_done(struct recording_content *content);
 /* Of a recorded module (frame.module), in hexadecimal; "" where it has none or is not known. */
 const char *recording_build_id(const struct recording_content *content, uint32_t module);
+/* Its file, as mapped; "" where it is not known. */
+const char *recording_module_path(const struct recording_content *content, uint32_t module);
 /* Has the recording a module with this build id? */
 bool recording_has_build_id(const struct recording_content *content, const char *build_id);
 

@@ -1,15 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * diff.c - tables of what both sides have, and what changed.
+ * diff.c - tables of what both sides have (found by diff_key.h), and what changed.
  *
- * Ids of sites and addresses mean nothing in another session, so entries are found by stack.
- * Lines are part of it, offsets only where there is no function: a restarted or rebuilt program
- * still matches where its source did not change. Where both sides have the same file, its code is
- * compared: one of them may have no names yet. Verdicts of blocks that are still reachable
- * (growing, stuck, old) count as one: a group that ages is not a new one.
  * Sites are estimates: one whose intervals overlap has not changed. Refused: a rate per hour
  * between two processes.
- * Rejected: to match by similarity of stacks; a wrong match hides a new leak in an old one.
  */
 #include "src/report/diff.h"
 
@@ -21,7 +15,7 @@
 #include <uthash.h>
 
 #include "src/leak/leak_report.h"
-#include "src/leak/types.h"
+#include "src/report/diff_key.h"
 
 #define START_TOLERANCE 2.0	/* seconds; the kernel's boot time moves with the clock */
 
@@ -39,16 +33,6 @@ struct diff_tables {
 	struct pooled *pool;
 	struct slot *slots[DIFF_PARTS];
 	bool no_memory;
-};
-/* Zeroed before it is filled: its padding is compared, too. */
-struct key_head {
-	const char *kind;	/* verdict or kind of site */
-	const char *type;
-	uint64_t size;
-};
-struct key_frame {
-	const char *function, *module;
-	uint64_t place;
 };
 
 const char *diff_change_name(enum diff_change change)
@@ -136,52 +120,10 @@ const char *diff_text(struct diff *diff, const char *text)
 	return pooled->text;
 }
 
-/* Verdicts of one kind, by the name of one of them. */
-static const char *kind_of(struct diff *diff, const char *verdict)
-{
-	static const enum leak_verdict suspect[] = { LEAK_STUCK, LEAK_GROWING, LEAK_OLD };
-
-	for (size_t i = 0; i < ARRAY_SIZE(suspect); i++)
-		if (verdict && strcmp(verdict, leak_verdict_name(suspect[i])) == 0)
-			return diff_text(diff, leak_verdict_name(LEAK_REACHABLE));
-	return verdict;
-}
-
-/* Inlined frames are where the machine frame is that follows them. */
-static bool is_keyed(const struct diff_frame *frame)
-{
-	return !frame->build_id || !frame->inlined;
-}
-
-static struct key_frame key_of(const struct diff_frame *frame)
-{
-	if (frame->build_id)
-		return (struct key_frame){ NULL, frame->build_id, frame->code };
-	if (frame->function)
-		return (struct key_frame){ frame->function, frame->module, frame->line };
-	/* where the call begins is known only where there are names */
-	return (struct key_frame){ NULL, frame->module, frame->code ? frame->code : frame->offset };
-}
-
 /* What entries are found by. To be freed; NULL: out of memory. */
 static void *make_key(struct diff *diff, const struct diff_entry *like, size_t *ret_bytes)
 {
-	size_t bytes = sizeof(struct key_head) + like->frame_count * sizeof(struct key_frame);
-	struct key_head *head = calloc(1, bytes);
-	struct key_frame *frame = head ? (struct key_frame *)(head + 1) : NULL;
-
-	if (!head)
-		return NULL;
-	head->kind = kind_of(diff, like->verdict);
-	if (like->frame_count == 0) {
-		head->type = like->type;
-		head->size = like->type ? 0 : types_size_class(like->size);
-	}
-	for (uint32_t i = 0; i < like->frame_count; i++)
-		if (is_keyed(&like->frame[i]))
-			*frame++ = key_of(&like->frame[i]);
-	*ret_bytes = (size_t)((char *)frame - (char *)head);
-	return head;
+	return diff_key_make(like, diff_text(diff, diff_key_verdict(like->verdict)), ret_bytes);
 }
 
 /* key is taken. */
@@ -196,19 +138,11 @@ static struct slot *make_slot(void *key)
 	return slot;
 }
 
-static uint32_t named_frames(const struct diff_entry *entry)
-{
-	uint32_t count = 0;
-
-	for (uint32_t i = 0; i < entry->frame_count; i++)
-		count += entry->frame[i].function != NULL;
-	return count;
-}
-
 /* Takes over what like says, its stack if it has as many names as the one that is there. */
 static int describe(struct diff_entry *entry, const struct diff_entry *like)
 {
-	bool better = !entry->frame || named_frames(like) >= named_frames(entry);
+	bool better = !entry->frame || diff_key_named_frames(like) >=
+					diff_key_named_frames(entry);
 	uint32_t count = better ? like->frame_count : entry->frame_count;
 	struct diff_amount amount[DIFF_SIDES];
 	struct diff_frame *frame = entry->frame;

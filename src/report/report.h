@@ -24,6 +24,13 @@ struct report_options {
 	uint32_t width;		/* columns; 0: 100 */
 	bool color;
 };
+struct emit;
+/* What stands at the head of a view that is not about one process. */
+struct report_head {
+	void (*put)(FILE *out, const struct report_options *options, const void *context);
+	void (*json)(struct emit *emit, const void *context);	/* members of the document */
+	const void *context;
+};
 struct report_input {
 	const struct snapshot *snapshot;
 	const struct stacks *stacks;
@@ -31,6 +38,7 @@ struct report_input {
 	struct report_options options;
 	const struct leak_report *leaks;	/* NULL: memory was not searched */
 	const struct thread_table *threads;	/* NULL: not known */
+	const struct report_head *head;		/* NULL: that of the snapshot's process */
 };
 struct report {
 	const char *name;	/* "text", "leaks", "json", "live" */

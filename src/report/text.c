@@ -358,6 +358,10 @@ int text_write(FILE *out, const struct report_input *input)
 
 void text_put_head(FILE *out, const struct report_input *input)
 {
+	if (input->head) {
+		input->head->put(out, &input->options, input->head->context);
+		return;
+	}
 	put_target(out, input);
 	text_put_label(out, "watched");
 	fprintf(out, "%s\n", human_seconds(input->snapshot->session.duration).text);

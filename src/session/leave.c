@@ -102,6 +102,8 @@ static void restore_children(struct session *s)
 {
 	struct children_left *left = &s->report.left;
 
+	if (s->options->alone)
+		return;
 	if (keeper_link_call(&s->link, PROTO_CHILDREN, NULL, NULL, 0) ||
 	    s->link.reply.payload_bytes != sizeof(*left))
 		return;

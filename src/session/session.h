@@ -65,6 +65,7 @@ struct session_options {
 	bool trace;			/* a log of calls; exact; no report */
 	struct trace_filter filter;	/* of what it shows */
 	bool quiet;			/* a cleanup that somebody else reports on */
+	bool alone;			/* a cleanup of this process, and of none that is like it */
 };
 
 /*

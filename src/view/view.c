@@ -113,11 +113,14 @@ const char *view_missing(const struct view *view, const struct view_input *input
 static void json_head(struct emit *emit, const struct view *view, const struct view_input *input)
 {
 	const struct snapshot *snapshot = input->report.snapshot;
+	const struct report_head *head = input->report.head;
 
 	emit_text(emit, "schema", "memattach-view-1");
 	emit_text(emit, "view", view->name);
-	emit_uint(emit, "pid", (uint64_t)snapshot->target.pid);
+	emit_uint_if(emit, "pid", (uint64_t)snapshot->target.pid, !head);
 	emit_text(emit, "exe", snapshot->target.exe);
+	if (head)
+		head->json(emit, head->context);
 	emit_text(emit, "mode", snapshot_mode_name(snapshot->session.mode));
 	emit_real(emit, "duration", snapshot->session.duration);
 	emit_bool(emit, "complete", snapshot->complete);

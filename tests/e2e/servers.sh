@@ -107,7 +107,7 @@ nginx_start() {
 	head -c 20000 /dev/zero | tr '\0' x >"$WORK/nginx/index.html"
 	cat >"$WORK/nginx_conf" <<END
 daemon off;
-worker_processes 1;
+worker_processes ${NGINX_WORKERS:-1};
 error_log $WORK/nginx/error.log;
 pid $WORK/nginx/pid;
 events { worker_connections 128; }
@@ -127,9 +127,11 @@ END
 
 # Its master ends its worker when it is killed; KILL would leave the worker, so it is ours too.
 nginx_has_worker() {
-	VICTIM=$(tr -d ' ' <"/proc/$NGINX/task/$NGINX/children")
-	[ -n "$VICTIM" ] || return 1
-	STARTED="$VICTIM $STARTED"
+	NGINX_CHILDREN=$(cat "/proc/$NGINX/task/$NGINX/children")
+	# shellcheck disable=SC2086
+	[ "$(echo $NGINX_CHILDREN | wc -w)" -eq "${NGINX_WORKERS:-1}" ] || return 1
+	VICTIM=$(echo "$NGINX_CHILDREN" | tr -s ' ' '\n' | sed -n 1p)
+	STARTED="$NGINX_CHILDREN $STARTED"
 	python3 -c "import socket; socket.create_connection(('127.0.0.1', $NGINX_PORT)).close()"
 }
 
@@ -159,7 +161,7 @@ postgres_start() {
 	fi
 	as_postgres "$POSTGRES_BIN/initdb" -D "$WORK/postgres/data" -A trust -U bench --no-sync \
 		>"$WORK/initdb.out" 2>&1 || fail "initdb: $(tail -n 3 "$WORK/initdb.out")"
-	as_service postgres "$POSTGRES_BIN/postgres" -D "$WORK/postgres/data" \
+	as_service postgres "${POSTGRES_PROGRAM:-$POSTGRES_BIN/postgres}" -D "$WORK/postgres/data" \
 		-c listen_addresses= -c unix_socket_directories="$WORK/postgres" -c fsync=off
 	POSTGRES=$LAST
 	await 30 as_postgres "$POSTGRES_BIN/psql" -h "$WORK/postgres" -U bench \

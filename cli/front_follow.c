@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * front_follow.c - see front_follow.h.
+ *
+ * What lies in such a process decides (the kernel's list of its mappings):
+ *   our ring              its memory is another's (vfork), which another session has in hand
+ *   our shim, no ring     it was forked while its parent was watched: copies, which do nothing
+ *   neither               it was forked before, or has called exec
+ * Copies are taken out by an ordinary cleanup, of this process alone, and only then it is entered.
+ * Whoever does either holds the session's lock (inject.c, the step "lock"), so the parent's keeper,
+ * which would restore the child when it leaves, waits; once they are out it finds nothing of its
+ * own there. What is refused may be allowed a moment later (the loader is at work, exec is under
+ * way): it is tried again for some seconds, and only the last reason is said.
+ */
+#include "cli/front_follow.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/kcmp.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+
+#include "cli/front.h"
+#include "inject/load.h"
+#include "src/base/log.h"
+#include "src/base/procmaps.h"
+
+#define TRIES 25u
+#define PAUSE_NS 120000000l
+#define OURS "/memfd:memattach-"
+#define RING "/memfd:" LOAD_RING_NAME
+
+enum content { NOTHING, COPIES, SHARED };
+
+static enum content content_of(pid_t pid)
+{
+	_cleanup_(procmaps_done) struct procmaps maps = { 0 };
+	enum content content = NOTHING;
+	_cleanup_fd_ int fd = -1;
+	char path[64];
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/maps", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || procmaps_read(fd, &maps))
+		return NOTHING;		/* what enters it says why it can't */
+	for (size_t i = 0; i < maps.count; i++) {
+		const char *name = maps.map[i].path;
+
+		if (strcmp(name, RING) == 0)
+			return SHARED;
+		if (strncmp(name, OURS, strlen(OURS)) == 0)
+			content = COPIES;
+	}
+	return content;
+}
+
+/* vfork, CLONE_VM: until it calls exec it is its parent. */
+static bool shares_memory(pid_t pid)
+{
+	const struct process_search search = process_search_here();
+	pid_t parent = process_parent(&search, pid);
+
+	return parent > 0 && syscall(SYS_kcmp, pid, parent, KCMP_VM, 0, 0) == 0;
+}
+
+static int run_task(pid_t pid, const struct session_options *options)
+{
+	struct target target;
+	int status = front_open_target(pid, options, &target);
+
+	return status == SESSION_OK ? front_run(&target, options) : status;
+}
+
+static int clean(pid_t pid, const struct session_options *options)
+{
+	struct session_options cleanup = *options;
+
+	cleanup.task = SESSION_CLEANUP;
+	cleanup.output = NULL;
+	cleanup.leaks = false;
+	cleanup.quiet = cleanup.alone = true;
+	return run_task(pid, &cleanup);
+}
+
+static double now(void)
+{
+	struct timespec t;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+/* For what is left of the time until end; negative: none. */
+static int enter(pid_t pid, const struct session_options *options,
+		 const struct member_orders *orders, double end)
+{
+	struct session_options rest = *options;
+
+	if (end >= 0)
+		rest.duration = end - now();
+	if (orders->stop || (end >= 0 && rest.duration <= 0)) {
+		log_error("it was to be left before it was entered");
+		return SESSION_REFUSED;
+	}
+	return run_task(pid, &rest);
+}
+
+static int try_once(pid_t pid, const struct session_options *options,
+		    const struct member_orders *orders, double end)
+{
+	enum content content = content_of(pid);
+	int status = SESSION_OK;
+
+	if (content == SHARED || shares_memory(pid)) {
+		log_error("process %d shares its parent's memory (vfork); it is watched once it "
+			  "has called exec", pid);
+		return SESSION_REFUSED;
+	}
+	if (content == COPIES)
+		status = clean(pid, options);
+	return status == SESSION_OK ? enter(pid, options, orders, end) : status;
+}
+
+/* Was an interval of it recorded? Then it was watched, however that ended. */
+static bool was_watched(const struct session_options *options)
+{
+	struct recording_content content;
+
+	if (recording_read(options->output, &content))
+		return false;
+	recording_content_done(&content);
+	return true;
+}
+
+static bool may_try_again(int status, const struct session_options *options)
+{
+	if (status == SESSION_REFUSED)
+		return true;
+	return (status == SESSION_TARGET_ENDED || status == SESSION_FAILED) &&
+	       !was_watched(options);
+}
+
+/* What was said of a try that another one follows. */
+static void unsay(void)
+{
+	(void)!ftruncate(STDERR_FILENO, 0);
+	(void)lseek(STDERR_FILENO, 0, SEEK_SET);
+}
+
+/* False: told to stop. */
+static bool pause_before_next(const struct member_orders *orders)
+{
+	const struct timespec pause = { 0, PAUSE_NS };
+
+	(void)nanosleep(&pause, NULL);
+	return !orders->stop;
+}
+
+int follow_watch(pid_t pid, const struct session_options *options,
+		 const struct member_orders *orders)
+{
+	const struct process_search search = process_search_here();
+	double end = options->duration < 0 ? -1 : now() + options->duration;
+	int status = SESSION_REFUSED;
+
+	for (unsigned int i = 0; i < TRIES; i++) {
+		if (!process_has_program(&search, pid))
+			return SESSION_TARGET_ENDED;
+		unsay();
+		status = try_once(pid, options, orders, end);
+		if (!may_try_again(status, options) || !pause_before_next(orders))
+			return status;
+	}
+	return process_has_program(&search, pid) ? status : SESSION_TARGET_ENDED;
+}

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * front_member.c - see front_member.h.
+ *
+ * A member is a process and not a thread of the front, because a session has a keeper whose parent
+ * it must be. It has a process session of its own, so that what is typed reaches the front of all
+ * alone, which passes it on once. When that front is killed, the kernel tells its members to leave.
+ * Its report would mix with the others': it goes nowhere, the recording has all of it. What it says
+ * is kept until its end, and is then said with its id.
+ */
+#include "cli/front_member.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+
+#include "cli/front.h"
+#include "cli/front_follow.h"
+#include "src/base/log.h"
+#include "src/base/pidref.h"
+
+#define SAID_BYTES 8192u
+#define PREFIX "memattach: "
+
+/* ---- the member's side ---- */
+
+static int watch(pid_t pid, const struct session_options *options)
+{
+	struct target target;
+	int status = front_open_target(pid, options, &target);
+
+	return status == SESSION_OK ? front_run(&target, options) : status;
+}
+
+static int redirect(int said)
+{
+	_cleanup_fd_ int nowhere = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	if (nowhere < 0 || dup2(nowhere, STDIN_FILENO) < 0 || dup2(nowhere, STDOUT_FILENO) < 0 ||
+	    dup2(said, STDERR_FILENO) < 0)
+		return -errno;
+	return 0;
+}
+
+static int run(const struct member *member, const struct member_task *task)
+{
+	struct session_options options = *task->options;
+
+	options.output = member->recording;
+	options.duration = task->duration;
+	options.view = NULL;
+	options.json = options.plain = options.screen = options.color = false;
+	return task->followed ? follow_watch(member->pid, &options, task->orders) :
+				watch(member->pid, &options);
+}
+
+static void become(const struct member *member, const struct member_task *task, pid_t front)
+{
+	(void)setsid();
+	(void)prctl(PR_SET_PDEATHSIG, SIGTERM);
+	if (getppid() != front || redirect(member->said))
+		_exit(SESSION_FAILED);
+	_exit(run(member, task));
+}
+
+/* ---- the front's side ---- */
+
+int member_begin(struct member *member, pid_t pid, char *recording, const struct member_task *task)
+{
+	const struct process_search search = process_search_here();
+	pid_t front = getpid();
+
+	*member = (struct member){ .pid = pid, .name = process_name(&search, pid),
+				   .followed = task->followed, .recording = recording,
+				   .said = -1 };
+	(void)pidref_read_start_time(pid, &member->start_time);
+	member->said = memfd_create("memattach-said", MFD_CLOEXEC);
+	if (member->said < 0)
+		return -errno;
+	member->front = fork();
+	if (member->front == 0)
+		become(member, task, front);
+	if (member->front < 0) {
+		member->front = 0;
+		return -errno;
+	}
+	return 0;
+}
+
+bool member_process_lives(const struct member *member)
+{
+	const struct process_search search = process_search_here();
+	uint64_t start_time;
+
+	return member->start_time && pidref_read_start_time(member->pid, &start_time) == 0 &&
+	       start_time == member->start_time && process_has_program(&search, member->pid);
+}
+
+void member_signal(const struct member *member, int signal)
+{
+	if (member->front)	/* not reaped yet: still this process */
+		(void)kill(member->front, signal);
+}
+
+bool member_reap(struct member *member)
+{
+	int status;
+
+	if (!member->front || waitpid(member->front, &status, WNOHANG) != member->front)
+		return false;
+	member->front = 0;
+	if (WIFEXITED(status)) {
+		member->status = WEXITSTATUS(status);
+		return true;
+	}
+	member->status = SESSION_DORMANT;
+	log_error("%d %s: what watched it was killed by signal %d; run `memattach cleanup -p %d`",
+		  member->pid, member->name.text, WTERMSIG(status), member->pid);
+	return true;
+}
+
+/* To stderr, unless quiet; ret_last: the last line, which is why it failed, where it did. */
+static void pass_on(const struct member *member, bool quiet, char *ret_last, size_t room)
+{
+	char text[SAID_BYTES], *rest = text, *line;
+	ssize_t got = pread(member->said, text, sizeof(text) - 1, 0);
+
+	text[got > 0 ? got : 0] = '\0';
+	while ((line = strsep(&rest, "\n"))) {
+		if (strncmp(line, PREFIX, strlen(PREFIX)) == 0)
+			line += strlen(PREFIX);
+		if (!line[0])
+			continue;
+		if (!quiet)
+			log_warning("%d %s: %s", member->pid, member->name.text, line);
+		(void)snprintf(ret_last, room, "%s", line);
+	}
+}
+
+static void forget(struct member *member)
+{
+	static const char *const suffix[] = { "", "-wal", "-shm" };
+	char path[4096];
+
+	for (size_t i = 0; member->recording && i < ARRAY_SIZE(suffix); i++) {
+		(void)snprintf(path, sizeof(path), "%s%s", member->recording, suffix[i]);
+		(void)unlink(path);
+	}
+}
+
+void member_conclude(struct member *member)
+{
+	char why[sizeof(member->problem)] = "", last[sizeof(member->problem)] = "";
+	int error = -ENODATA;	/* of one that was refused there may be an older file */
+
+	if (member->status != SESSION_REFUSED)
+		error = recording_read(member->recording, &member->content);
+	if (error && error != -ENODATA)
+		recording_explain(member->recording, error, why, sizeof(why));
+	pass_on(member, error && member_is_missed(member), last, sizeof(last));
+	if (error)
+		(void)snprintf(member->problem, sizeof(member->problem), "%s", last[0] ? last :
+			       why[0] ? why : "it ended before it could be watched");
+}
+
+bool member_is_missed(const struct member *member)
+{
+	return member->followed && !member->content.snapshot &&
+	       member->status == SESSION_TARGET_ENDED;
+}
+
+void member_done(struct member *member, bool keep)
+{
+	recording_content_done(&member->content);
+	if (!keep)
+		forget(member);
+	cleanup_fd(&member->said);
+	free(member->recording);
+	member->recording = NULL;
+}

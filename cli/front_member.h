@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * front_member.h - one of several processes that are watched side by side: a front of its own,
+ * whose session is an ordinary one and whose report is a recording.
+ */
+#ifndef MEMATTACH_FRONT_MEMBER_H
+#define MEMATTACH_FRONT_MEMBER_H
+
+#include "src/recording/recording.h"
+#include "src/session/session.h"
+#include "src/several/find.h"
+
+struct member {
+	pid_t pid;			/* of whom is watched */
+	uint64_t start_time;		/* of it, in clock ticks since boot; 0: unknown */
+	bool followed;			/* forked by another member's process, or after an exec */
+	struct process_name name;	/* when it began */
+	pid_t front;			/* our child that watches it; 0: it has ended */
+	int status;			/* how that ended: an exit status of ours */
+	char *recording;		/* its file; owned */
+	int said;			/* its standard error: a file in memory */
+	char problem[300];		/* why there is no recording; "" there is one */
+	struct recording_content content;	/* once it was read */
+};
+
+/* Memory that all members share with the front of all. */
+struct member_orders {
+	_Atomic bool stop;		/* set before they are told to */
+};
+
+/* What to do for a member. */
+struct member_task {
+	const struct session_options *options;	/* of its session; output is its own */
+	double duration;			/* seconds; negative: until it is told */
+	bool followed;
+	const struct member_orders *orders;
+};
+
+/* Begins to watch pid, into recording (taken). 0 or -errno. */
+int member_begin(struct member *member, pid_t pid, char *recording,
+		 const struct member_task *task) _must_check_;
+/* Does the process that it watched still run (perhaps another program)? */
+bool member_process_lives(const struct member *member);
+/* Tells its front; nothing where it has ended. */
+void member_signal(const struct member *member, int signal);
+/* True: its front has ended just now, and status is set. */
+bool member_reap(struct member *member);
+/*
+ * What it said goes to stderr, a line with its id each; reads its recording, or finds out why there
+ * is none, and removes then what there is of it.
+ */
+void member_conclude(struct member *member);
+/* Concluded: was it a child that ended before it could be watched? Then nothing is said of it. */
+bool member_is_missed(const struct member *member);
+/* keep: the recording stays. */
+void member_done(struct member *member, bool keep);
+
+#endif

@@ -1,0 +1,213 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# --follow: children become members, by fork, by fork and exec, by vfork; so does what a process has
+# become by exec. Their figures are exact; each is left pristine, whoever ends first.
+. "$(dirname "$0")/lib.sh"
+needs jq python3
+. "$E2E/several_lib.sh"
+: "${LOADERS:=auto map dlopen}"
+
+said() { grep -q "^$1\$" "$WORK/family.out"; }
+
+# child KIND: has the victim start one. Sets CHILD, its id.
+child() {
+	before=$(grep -c '^child ok' "$WORK/family.out")
+	tell family "$1"
+	await 20 more_children || fail "no child: $(cat "$WORK/family.err")"
+	CHILD=$(sed -n 's/^child ok //p' "$WORK/family.out" | tail -n 1)
+	STARTED="$CHILD $STARTED"
+}
+
+more_children() { [ "$(grep -c '^child ok' "$WORK/family.out")" -gt "$before" ]; }
+
+# fresh KIND: a child with a program of its own, looked at before it is entered. Sets CHILD.
+fresh() {
+	for _ in 1 2 3 4 5; do
+		child "$1"
+		pristine_take "$CHILD"
+		"$TOOLS/ringwatch" "$CHILD" gone 0 >"$WORK/ringwatch" && return
+		kill -TERM "$CHILD"	# too late: it is watched
+	done
+	fail "no child could be looked at before it was entered"
+}
+
+# works PID: it does its work, while it is watched.
+works() {
+	kill -USR1 "$1"
+	await 20 said "worked $1" || fail "$1 does not work"
+}
+
+# A process that was forked has its own code pages for those that were once patched in its parent
+# (the bytes are the file's), so that it is compared with the parent as it was before.
+forked_pristine() {
+	"$TOOLS/ringwatch" "$1" gone 0 >"$WORK/ringwatch" || fail "$1 keeps a mapping of ours"
+	"$TOOLS/pristine" compare "$1" "$WORK/pristine.$VICTIM" >"$WORK/pristine.out" 2>&1 ||
+		fail "child $1 is not pristine: $(cat "$WORK/pristine.out")"
+}
+
+books_are_right() {
+	expect "$(at_site "$1" keep live_bytes)" 100000 "live bytes of $2"
+	expect "$(at_site "$1" keep alloc_count)" 100 "blocks that $2 kept"
+	expect "$(at_site "$1" toss alloc_count)" 50 "blocks that $2 tossed"
+	expect "$(at_site "$1" toss free_count)" 50 "blocks that $2 freed"
+	expect "$(at_site "$1" toss live_count)" 0 "blocks of toss in $2"
+}
+
+gone() {
+	kill -TERM "$1"
+	await 20 said "gone ok $1" || fail "$1: $(cat "$WORK/family.out")"
+}
+
+for loader in $LOADERS; do
+	note "children of all kinds, $loader"
+	victim family family
+	pristine_take "$VICTIM"
+	attach_begin -p "$VICTIM" --follow --exact --json --loader="$loader"
+	attach_await "$VICTIM"
+	tell family g
+	await 20 said "worked $VICTIM" || fail "the parent does not work"
+	child f; forked=$CHILD
+	fresh e; execed=$CHILD
+	fresh v; vforked=$CHILD
+	for pid in $forked $execed $vforked; do
+		attach_await "$pid"
+		works "$pid"
+	done
+	tell family n
+	answer family ended
+	attach_end
+	expect "$STATUS" 0 "exit status"
+	several_valid
+	sums_hold
+	[ "$(json '[.processes[] | select(.watched)] | length')" -ge 4 ] || fail "too few members"
+	for pid in $VICTIM $forked $execed $vforked; do
+		books_are_right "$pid" "$pid"
+		expect "$(of_process "$pid" .detached)" pristine "how $pid was left"
+	done
+	expect "$(json '[.sites[] | select([.frames[] | .function] | index("keep")) |
+		.by_process | length] | sort | tostring')" '[1,1,2]' "who shares a path to keep()"
+	pristine_check "$VICTIM"
+	forked_pristine "$forked"
+	pristine_check "$execed"
+	pristine_check "$vforked"
+	for pid in $forked $execed $vforked; do
+		gone "$pid"
+	done
+	finished family
+done
+
+note "exec in place: a new column"
+victim family family
+attach_begin -p "$VICTIM" --follow --exact --json
+attach_await "$VICTIM"
+tell family g
+await 20 said "worked $VICTIM" || fail "the parent does not work"
+tell family x
+again() { [ "$(grep -c '^ready' "$WORK/family.out")" -eq 2 ]; }
+await 20 again || fail "no exec"
+pristine_take "$VICTIM"
+attach_await "$VICTIM"
+tell family g
+worked_again() { [ "$(grep -c '^worked' "$WORK/family.out")" -eq 2 ]; }
+await 20 worked_again || fail "it does not work after exec"
+attach_end
+expect "$STATUS" 0 "exit status"
+several_valid
+sums_hold
+expect "$(json "[.processes[] | select(.pid == $VICTIM)] | map([.after_exec, .detached]) |
+	sort | tostring")" '[[false,"target-ended"],[true,"pristine"]]' "both sessions"
+expect "$(json "[.processes[] | .totals.live_bytes >= 100000] | tostring")" '[true,true]' \
+	"what both kept"
+pristine_check "$VICTIM"
+finished family
+
+note "the parent ends, its child is watched on"
+victim family family
+pristine_take "$VICTIM"
+attach_begin -p "$VICTIM" --follow --exact --json
+attach_await "$VICTIM"
+child f; orphan=$CHILD
+attach_await "$orphan"
+tell family p
+await 20 is_gone "$VICTIM" || fail "the parent does not end"
+works "$orphan"
+attach_end
+expect "$STATUS" 0 "exit status"
+several_valid
+sums_hold
+books_are_right "$orphan" "the orphan"
+expect "$(of_process "$VICTIM" .detached)" target-ended "the parent"
+expect "$(of_process "$orphan" .detached)" pristine "the orphan"
+forked_pristine "$orphan"
+gone "$orphan"
+wait "$VICTIM_SELF"
+
+note "told to stop while a child is being entered"
+for delay in 0.05 0.15 0.25 0.35; do
+	victim family family
+	pristine_take "$VICTIM"
+	attach_begin -p "$VICTIM" --follow --exact --json
+	attach_await "$VICTIM"
+	child f
+	sleep "$delay"	# somewhere in its cleanup or its attach
+	attach_end TERM
+	expect "$STATUS" 0 "exit status after $delay"
+	several_valid
+	pristine_check "$VICTIM"
+	forked_pristine "$CHILD"
+	gone "$CHILD"
+	finished family
+done
+
+note "the front of all is killed: its members leave by themselves"
+victim family family
+pristine_take "$VICTIM"
+export TMPDIR="$WORK"	# its recordings stay
+attach_begin -p "$VICTIM" --follow --exact --json
+attach_await "$VICTIM"
+child f
+attach_await "$CHILD"
+kill -KILL "$ATTACH"
+await 30 "$TOOLS/ringwatch" "$VICTIM" gone 0 || fail "the parent is not left"
+await 30 "$TOOLS/ringwatch" "$CHILD" gone 0 || fail "the child is not left"
+pristine_check "$VICTIM"
+forked_pristine "$CHILD"
+gone "$CHILD"
+finished family
+
+note "sixty children in a moment, and children of theirs"
+victim forkers forkers
+pristine_take "$VICTIM"
+attach_begin -p "$VICTIM" --follow --sample=1024 --json --max-processes=12
+attach_await "$VICTIM"
+tell forkers s
+two_members() { [ "$(attach_processes | wc -l)" -ge 8 ]; }
+await 30 two_members || fail "no child is watched"
+attach_end
+case $STATUS in
+0)	;;
+5)	# by dlopen one that is never still may be left: then it is said which, and cleanup does it
+	for pid in $(sed -n 's/.*cleanup -p \([0-9]*\).*/\1/p' "$ERRORS" | sort -u); do
+		timeout 60 "$MEMATTACH" cleanup -p "$pid" >"$WORK/cleanup" 2>&1 ||
+			fail "cleanup of $pid, which was listed: $(cat "$WORK/cleanup")"
+	done ;;
+*)	fail "exit status $STATUS" ;;
+esac
+several_valid
+sums_hold
+pristine_check "$VICTIM"
+tell forkers p
+answer forkers storm
+FORKED=${ANSWER#"storm ok "}
+STARTED="$FORKED $STARTED"
+for pid in $FORKED; do
+	forked_pristine "$pid"
+done
+finished forkers
+for pid in $FORKED; do
+	kill -TERM "$pid" 2>/dev/null
+done
+for pid in $FORKED; do
+	await 30 grep -q "^child ok $pid\$" "$WORK/forkers.out" ||
+		fail "child $pid: $(cat "$WORK/forkers.out" "$WORK/forkers.err")"
+done
