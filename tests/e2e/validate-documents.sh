@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # Every schema that is shipped is one that ajv takes, and real documents of each kind are valid by
-# it: reports, moments, views, comparisons, logs of calls. Other tests check theirs with
+# it: reports, of several processes too, moments, views, comparisons, logs of calls. Other tests check theirs with
 # python3-jsonschema.
 . "$(dirname "$0")/lib.sh"
 . "$E2E/npm.sh"
@@ -39,6 +39,7 @@ tail -n 200 "$WORK/trace.json" >>"$WORK/trace-some.json"
 
 kept snapshot-again report --json "$WORK/recording"
 kept snapshot-moment report --json "$WORK/recording@50%"
+kept several report --json "$WORK/recording" "$WORK/sampled"
 kept diff-moments diff --json "$WORK/recording@50%" "$WORK/recording"
 kept diff-documents diff --json "$WORK/snapshot-leaks.json" "$WORK/snapshot-exact.json"
 # Those that the program itself names.
@@ -54,6 +55,7 @@ done
 checked_by "$SRCDIR/docs/snapshot.schema.json" "$WORK"/snapshot-*.json
 checked_by "$SRCDIR/docs/views.schema.json" "$WORK"/view-*.json
 checked_by "$SRCDIR/docs/diff.schema.json" "$WORK"/diff-*.json
+checked_by "$SRCDIR/docs/several.schema.json" "$WORK/several.json"
 checked_by "$SRCDIR/docs/trace.schema.json" "$WORK/trace-some.json"
 "$MEMATTACH" export "$WORK/recording" --to=speedscope >"$WORK/speedscope.json" || fail "speedscope"
 checked_by "$MODULES/node_modules/speedscope/dist/release/file-format-schema.json" \
@@ -63,7 +65,7 @@ jq -S 'del(."$comment")' "$E2E/speedscope.schema.json" >"$WORK/ours"
 jq -S . "$MODULES/node_modules/speedscope/dist/release/file-format-schema.json" |
 	cmp -s - "$WORK/ours" || fail "speedscope.schema.json is not speedscope's"
 for schema in "$SRCDIR"/docs/*.schema.json; do
-	case $schema in */snapshot.* | */views.* | */diff.* | */trace.*) ;;
+	case $schema in */snapshot.* | */views.* | */diff.* | */trace.* | */several.*) ;;
 	*) fail "$schema has no document here" ;;
 	esac
 done
