@@ -15,6 +15,7 @@
 #include "src/base/hashmap.h"
 #include "src/export/export_functions.h"
 #include "src/export/html_stacks.h"
+#include "src/export/html_threads.h"
 #include "src/recording/levels.h"
 #include "src/report/emit.h"
 
@@ -297,6 +298,7 @@ int html_data_put(FILE *out, const struct export_input *input)
 	put_nodes(&page);
 	put_sites(&page);
 	put_moments(&page);
+	html_threads_put(&page.emit, input->content->threads);
 	emit_end(&page.emit, '}');
 	return emit_finish(&page.emit);
 }

@@ -116,6 +116,14 @@ def check_moments(data, report):
     expect(len(counts) == 1, "columns of different lengths")
 
 
+def check_threads(threads):
+    rows = threads["rows"]
+    expect(threads["total"] >= len(rows["number"]) > 0, "threads are missing")
+    expect(len({len(column) for column in rows.values()}) == 1, "columns of different lengths")
+    expect(rows["alloc_bytes"] == sorted(rows["alloc_bytes"], reverse=True), "order of threads")
+    expect(set(threads["handovers"]["owner"]) <= set(rows["number"]) | {0}, "an unknown thread")
+
+
 def main():
     with open(sys.argv[1], encoding="utf-8") as file:
         report = json.load(file)
@@ -127,6 +135,7 @@ def main():
     document = json.loads(page.blocks["document"])
     check_sites(data, report)
     check_moments(data, report)
+    check_threads(data["threads"])
     for key in ("target", "session", "totals", "timeline", "histogram", "leaks"):
         expect(document[key] == report[key], f"another {key}")
     print(f"{len(data['sites']['id'])} sites, {len(data['nodes']['up'])} nodes, "

@@ -348,6 +348,26 @@ async function leaksShowHolders() {
 	);
 }
 
+async function threadsSort() {
+	const { threads } = await tab.evaluate(() => memattach.model);
+	const cell = tab.locator('#threads tbody tr').first().locator('td').first();
+	const first = () => cell.textContent();
+
+	await tab.keyboard.press('6');
+	assert.ok(threads.rows.number.length > 0, 'there are threads');
+	assert.equal(
+		await tab.locator('#threads tbody tr').count(),
+		Math.min(500, threads.rows.number.length),
+	);
+	assert.equal(await first(), String(threads.rows.number[0]), 'by allocated bytes');
+	await tab.getByRole('button', { name: 'Thread', exact: true }).click();
+	assert.equal(await first(), String(Math.min(...threads.rows.number)), 'by number');
+	assert.equal(
+		await tab.locator('#handovers tbody tr').count(),
+		Math.min(500, threads.handovers.owner.length),
+	);
+}
+
 /* The system's word comes as an event, some time after it was changed. */
 const themed = (theme) =>
 	tab.waitForFunction((name) => document.documentElement.dataset.theme === name, theme);
@@ -382,7 +402,14 @@ async function helpOpens() {
 async function pictureAll() {
 	for (const theme of pictures ? ['light', 'dark'] : []) {
 		await tab.emulateMedia({ colorScheme: theme });
-		for (const view of ['overview', 'flame', 'sites', 'histogram', 'leaks']) {
+		for (const view of [
+			'overview',
+			'flame',
+			'sites',
+			'histogram',
+			'leaks',
+			'threads',
+		]) {
 			await tab.click(`#tab-${view}`);
 			await tab.waitForTimeout(600);
 			await picture(`${view}-${theme}`);
@@ -432,6 +459,7 @@ const steps = [
 	sitesAreFiltered,
 	histogramSwitches,
 	leaksShowHolders,
+	threadsSort,
 	themesSwitch,
 	helpOpens,
 	pictureAll,

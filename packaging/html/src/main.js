@@ -10,6 +10,7 @@ import { Leaks } from './leaks.js';
 import { Model } from './model.js';
 import { Overview } from './overview.js';
 import { Sites } from './sites.js';
+import { Threads } from './threads.js';
 
 const VIEWS = [
 	{ key: 'overview', name: 'Overview', Class: Overview },
@@ -17,10 +18,11 @@ const VIEWS = [
 	{ key: 'sites', name: 'Sites', Class: Sites },
 	{ key: 'histogram', name: 'Histogram', Class: Histogram },
 	{ key: 'leaks', name: 'Leaks', Class: Leaks },
+	{ key: 'threads', name: 'Threads', Class: Threads },
 ];
 
 const KEYS = [
-	['1 – 5', 'views'],
+	['1 – 6', 'views'],
 	['/', 'search in this view'],
 	['m', 'next figure (live, allocated, …)'],
 	['[ ]', 'previous, next snapshot'],

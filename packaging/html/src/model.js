@@ -65,6 +65,7 @@ export class Model {
 		this.functions = data.functions;
 		this.frames = data.frames;
 		this.sites = data.sites;
+		this.threads = data.threads ?? null;
 		this.siteCount = data.sites.id.length;
 		this.cut = data.nodes.cut;
 		this.parent = Int32Array.from(data.nodes.up, (up, node) => node - up);
