@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # Every schema that is shipped is one that ajv takes, and real documents of each kind are valid by
-# it: reports, of several processes too, moments, views, comparisons, logs of calls. Other tests check theirs with
-# python3-jsonschema.
+# it: reports (of several processes, too), moments, views, comparisons, logs of calls. Other tests
+# check theirs with python3-jsonschema.
 . "$(dirname "$0")/lib.sh"
 . "$E2E/npm.sh"
 needs jq python3
