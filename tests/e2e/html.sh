@@ -16,14 +16,16 @@ html_record() {
 	ended leaky
 }
 
-# html_drive: exports $WORK/recording and does with the page what a user would, in Chromium.
+# html_drive [@MOMENT]: exports $WORK/recording and does with the page what a user would, in
+# Chromium.
 html_drive() {
-	"$MEMATTACH" export "$WORK/recording" --to=html -o "$WORK/page.html" 2>"$ERRORS" ||
+	html_of=$WORK/recording${1:-}
+	"$MEMATTACH" export "$html_of" --to=html -o "$WORK/page.html" 2>"$ERRORS" ||
 		fail "export --to=html"
 	note "page: $(($(wc -c <"$WORK/page.html") / 1024)) KiB"
-	attach report --json "$WORK/recording"
+	attach report --json "$html_of"
 	expect "$STATUS" 0 "exit status of report"
-	mkdir "$WORK/profile"
+	mkdir -p "$WORK/profile"
 	timeout -k 10 120 node "$E2E/html_drive.mjs" "$MODULES" "$BROWSER" "$WORK/page.html" \
 		"$REPORT" "$WORK/profile" ${KEEP_PICTURES:+"$KEEP_PICTURES"} 2>&1 ||
 		fail "the page in Chromium"

@@ -16,6 +16,9 @@ const [modules, executablePath, page, reportPath, profile, pictures] = process.a
 const { chromium } = createRequire(`${modules}/`)('playwright-core');
 const report = JSON.parse(readFileSync(reportPath, 'utf8'));
 const sites = report.sites.filter((site) => site.kind !== 'mmap');
+/* Of a moment of a recording, what only its end knows is not there. */
+const isMoment = report.session.recorded_seconds > 0;
+const groups = report.leaks?.groups ?? [];
 const sum = (values) => values.reduce((total, value) => total + value, 0);
 const total = (key) => sum(sites.map((site) => site[key]));
 /* What the page begins with. */
@@ -79,14 +82,20 @@ async function picture(name) {
 	if (pictures) await tab.screenshot({ path: `${pictures}/${name}.png` });
 }
 
+/* The first picture within two seconds: of three loads the best, as the machine may be busy. */
 async function opens() {
-	await quickly('load', () => tab.goto(url));
-	const handle = await tab.waitForFunction(
-		() => performance.getEntriesByName('first-contentful-paint')[0]?.startTime,
-	);
-	const paint = await handle.jsonValue();
+	let paint = Infinity;
 
+	for (let load = 0; load < 3 && paint >= 2000; load++) {
+		await quickly('load', () => tab.goto(url));
+		const handle = await tab.waitForFunction(
+			() => performance.getEntriesByName('first-contentful-paint')[0]?.startTime,
+		);
+
+		paint = Math.min(paint, await handle.jsonValue());
+	}
 	console.log(`first paint: ${Math.round(paint)} ms`);
+	assert.ok(paint < 2000, 'first paint under two seconds');
 	assert.match(await tab.title(), / – memattach$/);
 	const blocks = report.totals.live_count.toLocaleString('en-US');
 
@@ -130,7 +139,8 @@ async function momentsAreChosen() {
 	const before = await shown();
 
 	assert.equal(before.moment, last - 1);
-	if (!process.env.UP_AND_DOWN) /* a program that only grows */
+	if (!process.env.UP_AND_DOWN)
+		/* a program that only grows */
 		assert.ok(before.sum > 0 && before.sum < end, 'there was less before');
 	assert.match(await text('#moment-text'), / s, .* live/);
 	await tab.keyboard.press(']');
@@ -174,10 +184,10 @@ async function metricsSwitch() {
 		.locator('#metric-flame option')
 		.evaluateAll((options) => options.map((option) => option.value));
 
-	assert.ok(offered.includes('peak'));
+	assert.equal(offered.includes('peak'), !isMoment);
 	assert.equal(
 		offered.includes('leaks'),
-		report.leaks.groups.some((group) => group.site || group.likely_site),
+		groups.some((group) => group.site || group.likely_site),
 	);
 	for (const key of offered.slice(Object.keys(metricsKnown()).length)) {
 		await tab.selectOption('#metric-flame', key);
@@ -319,9 +329,11 @@ async function sitesAreFiltered() {
 
 async function histogramSwitches() {
 	await tab.keyboard.press('4');
-	const powers = await tab.locator('#histogram tbody tr').count();
-
-	assert.ok(powers > 0);
+	if (isMoment) {
+		assert.match(await text('#histogram'), /without the moment/);
+		return;
+	}
+	assert.ok((await tab.locator('#histogram tbody tr').count()) > 0);
 	await tab.check('input[value="exact sizes"]');
 	assert.equal(
 		await tab.locator('#histogram tbody tr').count(),
@@ -332,18 +344,19 @@ async function histogramSwitches() {
 
 async function leaksShowHolders() {
 	await tab.keyboard.press('5');
-	assert.equal(await tab.locator('#leak-groups details').count(), report.leaks.groups.length);
-	const held = report.leaks.groups.findIndex((group) => group.held_by && group.site);
+	assert.equal(await tab.locator('#leak-groups details').count(), groups.length);
+	if (isMoment) assert.match(await text('#view-leaks'), /without the moment/);
+	const held = groups.findIndex((group) => group.held_by && group.site);
 
 	if (held < 0) return;
 	const group = tab.locator('#leak-groups details').nth(held);
 
 	await group.locator('summary').click();
-	assert.ok((await group.textContent()).includes(report.leaks.groups[held].held_by));
+	assert.ok((await group.textContent()).includes(groups[held].held_by));
 	await group.getByRole('button', { name: 'Show the site' }).click();
 	await tab.waitForSelector('#site-rows .row.selected');
 	assert.ok(
-		(await text('#site-detail')).includes(`${report.leaks.groups[held].site}, `),
+		(await text('#site-detail')).includes(`${groups[held].site}, `),
 		'it is that site',
 	);
 }
@@ -399,17 +412,80 @@ async function helpOpens() {
 	await tab.waitForSelector('#help', { state: 'detached' });
 }
 
+/* In the page: texts whose colour is too near to their ground, as WCAG 2.1 (1.4.3) has it. */
+function tooFaint() {
+	const channels = (colour) => colour.match(/[\d.]+/g).map(Number);
+	const linear = (c) => (c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4);
+	const luminance = ([r, g, b]) =>
+		0.2126 * linear(r / 255) + 0.7152 * linear(g / 255) + 0.0722 * linear(b / 255);
+	const over = ([r, g, b, a = 1], under) =>
+		[r, g, b].map((c, i) => c * a + under[i] * (1 - a));
+	const groundOf = (element) => {
+		const rect = element.closest('g.frame')?.querySelector('rect');
+		const above = [];
+
+		if (rect) return channels(getComputedStyle(rect).fill);
+
+		for (let each = element; each; each = each.parentElement)
+			above.unshift(channels(getComputedStyle(each).backgroundColor));
+		return above.reduce((under, colour) => over(colour, under), [255, 255, 255]);
+	};
+	const opacityOf = (element) =>
+		element ? getComputedStyle(element).opacity * opacityOf(element.parentElement) : 1;
+	const ownText = (element) =>
+		[...element.childNodes]
+			.filter((node) => node.nodeType === Node.TEXT_NODE)
+			.map((node) => node.textContent.trim())
+			.join('');
+	const faint = [];
+
+	for (const element of document.body.querySelectorAll('*')) {
+		const said = ownText(element);
+
+		if (!said || element.closest('script, style, [aria-disabled=true], :disabled'))
+			continue;
+		if (!element.checkVisibility()) continue;
+		const style = getComputedStyle(element);
+		const ground = groundOf(element);
+		const [r, g, b, a = 1] = channels(style.color);
+		const colour = over([r, g, b, a * opacityOf(element)], ground);
+		const [light, dark] = [luminance(colour), luminance(ground)].sort((a, b) => b - a);
+		const ratio = (light + 0.05) / (dark + 0.05);
+		const size = parseFloat(style.fontSize);
+		const large = size >= 24 || (size >= 18.66 && Number(style.fontWeight) >= 700);
+
+		if (ratio < (large ? 3 : 4.5))
+			faint.push(
+				`${ratio.toFixed(2)} ${element.className} "${said.slice(0, 30)}"`,
+			);
+	}
+	return faint;
+}
+
+async function isReadable() {
+	for (const theme of ['light', 'dark']) {
+		await tab.emulateMedia({ colorScheme: theme });
+		await themed(theme);
+		for (const view of await viewKeys()) {
+			await tab.click(`#tab-${view}`);
+			await frame();
+			assert.deepEqual(await tab.evaluate(tooFaint), [], `${view}, ${theme}`);
+		}
+	}
+	await tab.emulateMedia({ colorScheme: 'light' });
+	await themed('light');
+}
+
+/* As they stand in the page. */
+const viewKeys = () =>
+	tab
+		.locator('nav [role=tab]')
+		.evaluateAll((tabs) => tabs.map(({ id }) => id.slice('tab-'.length)));
+
 async function pictureAll() {
 	for (const theme of pictures ? ['light', 'dark'] : []) {
 		await tab.emulateMedia({ colorScheme: theme });
-		for (const view of [
-			'overview',
-			'flame',
-			'sites',
-			'histogram',
-			'leaks',
-			'threads',
-		]) {
+		for (const view of await viewKeys()) {
 			await tab.click(`#tab-${view}`);
 			await tab.waitForTimeout(600);
 			await picture(`${view}-${theme}`);
@@ -462,6 +538,7 @@ const steps = [
 	threadsSort,
 	themesSwitch,
 	helpOpens,
+	isReadable,
 	pictureAll,
 ];
 

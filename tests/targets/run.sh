@@ -15,6 +15,8 @@ export SRCDIR BUILDDIR SECONDS_WATCHED
 wanted=${*:-html readers redis postgres}
 results=$TARGETS_RESULTS
 . "$SRCDIR/tests/results.sh"
+# What tests need besides memattach itself.
+make -C "$BUILDDIR" check TESTS= >"$log" 2>&1 || { cat "$log"; exit 99; }
 TEST_LIMIT=900
 export TEST_LIMIT
 

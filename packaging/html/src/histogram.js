@@ -41,6 +41,7 @@ function sizes(bars, by) {
 
 export class Histogram {
 	constructor(app, root) {
+		this.app = app;
 		this.bars = app.model.document.histogram;
 		this.by = 'count';
 		this.exactly = false;
@@ -114,7 +115,12 @@ export class Histogram {
 		if (!rows.length) {
 			fill(
 				this.table,
-				h('p', { class: 'empty', text: 'No sizes were recorded.' }),
+				h('p', {
+					class: 'empty',
+					text:
+						this.app.model.missingOfMoment('Sizes') ??
+						'No sizes were recorded.',
+				}),
 			);
 			return;
 		}

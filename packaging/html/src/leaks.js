@@ -109,8 +109,9 @@ export class Leaks {
 				: empty
 					? 'Nothing is lost and nothing is suspect.'
 					: '';
+		const said = this.app.model.missingOfMoment('Leaks') ?? text;
 
-		return text ? h('p', { class: 'hint', text }) : null;
+		return said ? h('p', { class: 'hint', text: said }) : null;
 	}
 
 	group(group) {

@@ -150,7 +150,7 @@ class App {
 	}
 
 	buildHeader() {
-		const { target, session } = this.model.document;
+		const { target } = this.model.document;
 		const program = format.baseName(target.exe);
 
 		document.title = `${program} – memattach`;
@@ -177,9 +177,7 @@ class App {
 				h('h1', { text: program }),
 				h('span', {
 					class: 'muted',
-					text:
-						`pid ${target.pid} · ${session.mode} · ` +
-						`${format.seconds(session.duration)}`,
+					text: this.session(),
 				}),
 			),
 			this.model.lastMoment > 0
@@ -205,12 +203,21 @@ class App {
 		this.followTheme();
 	}
 
+	session() {
+		const { target, session } = this.model.document;
+		const watched = format.seconds(session.duration);
+		const all = format.seconds(session.recorded_seconds);
+		const time = this.model.isMoment ? `${watched} of ${all}` : watched;
+
+		return `pid ${target.pid} · ${session.mode} · ${time}`;
+	}
+
 	sayMoment() {
 		const { time, live } = this.model.moments[this.moment];
 
 		this.slider.value = this.moment;
 		this.said.textContent =
-			this.moment === this.model.lastMoment
+			this.moment === this.model.lastMoment && !this.model.isMoment
 				? `end, ${format.bytes(live)} live`
 				: `${format.seconds(time)}, ${format.bytes(live)} live`;
 	}

@@ -191,6 +191,17 @@ export class Model {
 		return Math.max(session.duration, timeline.at(-1)?.time ?? 0);
 	}
 
+	/* An export of FILE@60s: what only a recording's end knows is not here. */
+	get isMoment() {
+		return this.document.session.recorded_seconds > 0;
+	}
+
+	/* Why sizes or leaks are not here, or null. */
+	missingOfMoment(what) {
+		if (!this.isMoment) return null;
+		return `${what} are known of the end only: export without the moment.`;
+	}
+
 	get lastMoment() {
 		return this.moments.length - 1;
 	}
