@@ -195,13 +195,13 @@ void session_check_turn(struct session *s)
 
 	if (!s->report.feed)
 		return;
-	if (feed_wants_leaks(s->report.feed) && !c->search && !c->next) {
+	if (feed_wants_leaks(s->report.feed) && !c->search && c->next <= 0) {
 		c->tries = c->late = 0;
 		c->next = session_now();
 	}
 	if (c->search)
 		look_for_answer(s);
-	else if (c->next && session_now() >= c->next)
+	else if (c->next > 0 && session_now() >= c->next)
 		begin(s);
 }
 

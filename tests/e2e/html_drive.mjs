@@ -367,6 +367,10 @@ async function threadsSort() {
 	const first = () => cell.textContent();
 
 	await tab.keyboard.press('6');
+	if (isMoment) {
+		assert.match(await text('#view-threads'), /without the moment/);
+		return;
+	}
 	assert.ok(threads.rows.number.length > 0, 'there are threads');
 	assert.equal(
 		await tab.locator('#threads tbody tr').count(),

@@ -3,11 +3,12 @@
 # The page in the program (packaging/html/report.html) is what its sources make: it names their
 # hash, and where npm can get the packages it is built again and has to be the same to the byte.
 tests=$(cd "$(dirname "$0")/.." && pwd)
+E2E=$tests/e2e
 . "$tests/lint/lib.sh"
 : "${BUILDDIR:=$SRCDIR}"
 page=packaging/html/report.html
 note() { echo "$*"; }
-. "$tests/e2e/html.sh"
+. "$E2E/html.sh"
 
 # As build.mjs computes it.
 hash_of_sources() (

@@ -14,7 +14,7 @@ failures=0
 good_tree() {
 	rm -rf "$scratch/tree"
 	mkdir -p "$scratch/tree/.ci" && cd "$scratch/tree" || exit 99
-	mkdir -p src/base inject/shim inject/arch/x86_64 cli tests/unit packaging/deps docs
+	mkdir -p src/base src/live inject/shim inject/arch/x86_64 cli tests/unit packaging/deps docs
 	printf '%s\n#include <stdint.h>\n' "$spdx" | tee src/base/log.h inject/ring_abi.h \
 		inject/arch/x86_64/tsc.h src/live/sites.h >/dev/null
 	printf '%s\n#include "inject/ring_abi.h"\n#include "inject/arch/x86_64/tsc.h"\n' "$spdx" \

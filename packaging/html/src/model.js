@@ -196,7 +196,7 @@ export class Model {
 		return this.document.session.recorded_seconds > 0;
 	}
 
-	/* Why sizes or leaks are not here, or null. */
+	/* Why sizes, threads or leaks are not here, or null. */
 	missingOfMoment(what) {
 		if (!this.isMoment) return null;
 		return `${what} are known of the end only: export without the moment.`;

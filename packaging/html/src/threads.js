@@ -35,6 +35,7 @@ function table(id, head, rows) {
 
 export class Threads {
 	constructor(app, root) {
+		this.app = app;
 		this.data = app.model.threads;
 		this.root = root;
 		this.by = 'alloc_bytes';
@@ -52,7 +53,12 @@ export class Threads {
 		if (!this.rows.length) {
 			fill(
 				this.root,
-				h('p', { class: 'empty', text: 'No threads were recorded.' }),
+				h('p', {
+					class: 'empty',
+					text:
+						this.app.model.missingOfMoment('Threads') ??
+						'No threads were recorded.',
+				}),
 			);
 			return;
 		}
