@@ -278,7 +278,8 @@ static int explain(struct inject *in, unsigned int i, const char *way, int error
 {
 	if (!in->problem[0])
 		(void)snprintf(in->problem, sizeof(in->problem), "%s (%s): %s", step[i].name, way,
-			       strerror(-error));
+			       error == -ESTALE ? "it became another program (exec), or its code "
+						  "changed; try again" : strerror(-error));
 	return error;
 }
 

@@ -21,11 +21,17 @@ double session_now(void)
 	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
+/* What is in the target's place now has other memory, or none. */
+static bool is_another(int error)
+{
+	return error == -ESTALE || error == -EFAULT;
+}
+
 static const char *reason_of(const struct session *s, int error)
 {
 	if (s->link.reply.text[0])
 		return s->link.reply.text;
-	if (error == -ESTALE)
+	if (is_another(error))
 		return "it became another program (exec), or its code changed; try again";
 	return strerror(-error);
 }
@@ -39,7 +45,7 @@ int session_fail(struct session *s, int status, const char *what, int error)
 	else
 		log_error("%s: %s", what, reason);
 	if (s->exit == SESSION_OK)
-		s->exit = error == -ESTALE ? SESSION_REFUSED : status;
+		s->exit = is_another(error) ? SESSION_REFUSED : status;
 	return error ? error : -EIO;
 }
 
