@@ -36,6 +36,7 @@
 #include "src/recording/schema.h"
 
 #define END_BUSY_MS	10000
+#define THREADS_PART	8u	/* of the limit, one in so many: for what threads did */
 #define COURSE_PART	160u	/* of 256 of the limit: the rest is for what the end adds */
 #define ROOM_TRIES	64u
 
@@ -546,6 +547,16 @@ static int make_room(struct recording *recording, unsigned int part)
 	return end_transaction(recording, err);
 }
 
+/* What threads did is left out, or given up, where a limit leaves no room for it. */
+static int drop_threads(struct recording *recording)
+{
+	int err = recording_db_run(recording->db, "BEGIN IMMEDIATE");
+
+	if (err == 0)
+		err = recording_threads_put(recording->db, NULL);
+	return end_transaction(recording, err);
+}
+
 int recording_symbolize(struct recording *recording, const struct report_names *names)
 {
 	unsigned int part = COURSE_PART;
@@ -556,6 +567,11 @@ int recording_symbolize(struct recording *recording, const struct report_names *
 	err = try_symbols(recording, names);
 	while (err == -ENOSPC && recording->limit.bytes && part > 1) {
 		err = make_room(recording, part /= 2);
+		if (err == 0)
+			err = try_symbols(recording, names);
+	}
+	if (err == -ENOSPC && recording->limit.bytes) {
+		err = drop_threads(recording);
 		if (err == 0)
 			err = try_symbols(recording, names);
 	}
@@ -620,11 +636,18 @@ int recording_add_blocks(struct recording *recording, const struct block_list *b
 
 int recording_add_threads(struct recording *recording, const struct thread_table *threads)
 {
+	bool limited = recording->limit.bytes > 0;
+	bool fits = !limited ||
+		    recording_threads_bytes(threads) <= recording->limit.bytes / THREADS_PART;
 	int err = begin_part(recording);
 
-	if (err == 0)
-		err = recording_commit(recording, recording_threads_put(recording->db, threads));
-	return err < 0 ? err : 0;
+	if (err != 0)
+		return err < 0 ? err : 0;
+	err = end_transaction(recording, recording_threads_put(recording->db,
+							       fits ? threads : NULL));
+	if (err == -ENOSPC && limited)
+		err = drop_threads(recording);
+	return err < 0 ? say_error(recording, err) : 0;
 }
 
 int recording_close(struct recording *recording)

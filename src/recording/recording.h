@@ -47,7 +47,10 @@ int recording_add_lives(struct recording *recording, const struct site_lives *li
 /* The blocks that live at the end. Once. As recording_add. */
 int recording_add_blocks(struct recording *recording, const struct block_list *blocks)
 	_must_check_;
-/* What threads did so far; replaces the last. Where add_lives is called. As recording_add. */
+/*
+ * What threads did so far; replaces the last. Where add_lives is called. As recording_add, but left
+ * out where it would take more than an eighth of a limit.
+ */
 int recording_add_threads(struct recording *recording, const struct thread_table *threads)
 	_must_check_;
 /* Names every recorded frame (function, file, line). Once, at the end. As recording_add. */

@@ -20,6 +20,10 @@
 	"DELETE FROM threads; DELETE FROM thread_sites; DELETE FROM thread_frees;" \
 	"DELETE FROM thread_total;"
 
+#define NO_TABLES \
+	"DROP TABLE IF EXISTS threads; DROP TABLE IF EXISTS thread_sites;" \
+	"DROP TABLE IF EXISTS thread_frees; DROP TABLE IF EXISTS thread_total;"
+
 #define ROW_COLUMNS		14u
 #define PART_COLUMNS		8u
 #define HANDOVER_COLUMNS	4u
@@ -91,10 +95,18 @@ static int put_total(sqlite3 *db, const struct thread_table *table)
 	return err < 0 ? err : recording_db_put(statement, cell, 1);
 }
 
+/* Rows as they were seen in recordings of servers, with the tables' own. */
+uint64_t recording_threads_bytes(const struct thread_table *table)
+{
+	return 90u * table->row_count + 40u * table->part_count + 24u * table->handover_count;
+}
+
 int recording_threads_put(sqlite3 *db, const struct thread_table *table)
 {
-	int err = recording_db_run(db, TABLES);
+	int err = recording_db_run(db, table ? TABLES : NO_TABLES);
 
+	if (!table)
+		return err;
 	if (err == 0)
 		err = put_rows(db, table);
 	if (err == 0)

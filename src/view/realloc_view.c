@@ -24,9 +24,10 @@ struct realloc_list {
 
 const char *realloc_missing(const struct view_input *input)
 {
+	if (view_missing_of_moment(input))
+		return view_missing_of_moment(input);
 	return input->report.snapshot->resizes ? NULL : "it does not tell reallocs from other "
-							"calls: made by an older memattach, or it "
-							"is a moment before the end";
+							"calls: made by an older memattach";
 }
 
 static uint64_t calls_of(const struct site_resizes *resizes)

@@ -17,8 +17,10 @@
 
 const char *threads_missing(const struct view_input *input)
 {
+	if (view_missing_of_moment(input))
+		return view_missing_of_moment(input);
 	return input->report.threads ? NULL : "it holds no threads: made by an older memattach, "
-					      "or it is a moment before the end";
+					      "or its --max-recording leaves no room for them";
 }
 
 static int choose(const struct view_input *input, struct threads_choice *ret)

@@ -37,4 +37,7 @@ json_expect .totals.free_unknown_count 0
 compared
 attach report "$WORK/recording@0%" realloc
 expect "$STATUS" 2 "exit status for a moment"
-said_one_line 'moment before the end'
+said_one_line 'leave out the moment'
+attach report "$WORK/recording@0%" hotspots --thread=1
+expect "$STATUS" 2 "exit status of a thread at a moment"
+said_one_line 'leave out the moment'

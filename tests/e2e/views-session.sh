@@ -56,7 +56,7 @@ refused 'go with' -p "$VICTIM" -d 0 --by=calls
 refused 'use --exact' -p "$VICTIM" -d 0 --view=temporary --sample=64K
 refused "'most'" -p "$VICTIM" -d 0 --view=hotspots --by=most
 refused 'overview, .*leaks' report "$WORK/recording" heap
-refused usage report "$WORK/recording" tree flame
+refused 'tree: No such file' report "$WORK/recording" tree flame	# several recordings
 refused 'all of the process' report "$WORK/recording" timeline --site=1
 refused 'percentage' report "$WORK/recording" tree --threshold=200
 refused 'no such thread' report "$WORK/recording" tree --thread=nobody

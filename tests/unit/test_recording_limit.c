@@ -155,6 +155,33 @@ static void ends_where_nothing_can_go(void **state)
 	sample_done(&sample);
 }
 
+/* Threads take an eighth of it at the most, and never the room of what comes later. */
+static void threads_have_their_share(void **state)
+{
+	struct thread_row row[THREAD_TABLE_ROWS] = { { .number = 1 } };
+	struct thread_table table = { .total = 10, .row_count = 10, .row = row };
+	struct recording *recording = NULL;
+	struct recording_content content;
+	struct sample sample;
+
+	(void)state;
+	for (uint32_t i = 0; i < THREAD_TABLE_ROWS; i++)
+		row[i].number = i + 1;
+	recording = sample_recording(&sample, 2, SAMPLE_LEAK);
+	assert_int_equal(recording_set_limit(recording, RECORDING_LIMIT_LEAST), 0);
+	assert_int_equal(recording_add_threads(recording, &table), 0);
+	assert_int_equal(sample_ask("SELECT count(*) FROM threads"), 10);
+	table.row_count = table.total = THREAD_TABLE_ROWS;
+	assert_int_equal(recording_add_threads(recording, &table), 0);
+	sample_add(recording, &sample);
+	assert_int_equal(recording_symbolize(recording, &names), 0);
+	assert_int_equal(recording_close(recording), 0);
+	assert_int_equal(recording_read(sample_path, &content), 0);
+	assert_null(content.threads);	/* none rather than some of a moment before */
+	recording_content_done(&content);
+	sample_done(&sample);
+}
+
 /*
  * An hour of a program with 5,000 sites and twice as many frames, all of which change more often
  * than is kept, without a limit: under 10 MB, as the documentation says.
@@ -203,6 +230,7 @@ int main(void)
 		IN_FOLDER(keeps_below),
 		IN_FOLDER(quiet_ones_too),
 		IN_FOLDER(ends_where_nothing_can_go),
+		IN_FOLDER(threads_have_their_share),
 		IN_FOLDER(an_hour_is_small),
 	};
 
