@@ -59,8 +59,8 @@ soak_libcs() {
 
 # Every step killed 50 times with each loader, all kinds of threads at once.
 soak_kill() {
-	TEST_LIMIT=3600 KIND=mix THREADS=12
-	export TEST_LIMIT LOADER KIND THREADS
+	TEST_LIMIT=3600 KIND=mix THREADS=12 FIRST_STEP=1 STEP_STRIDE=1
+	export TEST_LIMIT LOADER KIND THREADS FIRST_STEP STEP_STRIDE
 	round=1
 	while [ "$round" -le 50 ]; do
 		for LOADER in map dlopen; do
@@ -72,8 +72,8 @@ soak_kill() {
 
 # The hard kinds with a single thread, which then is the one that is borrowed.
 soak_kill_alone() {
-	TEST_LIMIT=3600 LOADER=auto THREADS=1
-	export TEST_LIMIT LOADER KIND THREADS
+	TEST_LIMIT=3600 LOADER=auto THREADS=1 FIRST_STEP=1 STEP_STRIDE=1
+	export TEST_LIMIT LOADER KIND THREADS FIRST_STEP STEP_STRIDE
 	round=1
 	while [ "$round" -le 50 ]; do
 		for KIND in malloc-loop regs epoll futex signals siglongjmp; do
