@@ -9,7 +9,8 @@
 : "${TEST_LIMIT:=400}"
 . "$(dirname "$0")/lib.sh"
 
-: "${FIRST_STEP:=$((1 + $$ % 3))}" "${STEP_STRIDE:=3}" "${LOADER:=auto}" "${KIND:=mix}" "${THREADS:=12}"
+: "${FIRST_STEP:=$((1 + $$ % 3))}" "${STEP_STRIDE:=3}"
+: "${LOADER:=auto}" "${KIND:=mix}" "${THREADS:=12}"
 [ -x "$MEMATTACH_STEPS" ] || skip "no build with a step counter"
 
 victim check selfcheck --kind="$KIND" --threads="$THREADS"
