@@ -69,7 +69,7 @@ screen_begin 80 24 -p "$VICTIM" --exact --interval=0.2
 attach_await "$VICTIM"
 shown 'rate .*allocs in all'
 printf g >"$WORK/odd.in"
-shown '> *53.0 KiB .* wide\?+name$'
+shown '> *53.0 KiB .* wide(\\u[0-9a-f]{4})+name$'
 shown ' 12.1 KiB .* evil\?\[2Jname$' "the name that clears screens"
 shown '^ live +65.1 KiB in 2 blocks'
 shown 'live +.*#$' "the graph"
