@@ -14,6 +14,7 @@ cli_recording() {
 		fail "no document"
 }
 
+# No process has the ids 4194303 and 4194304, should one of these calls be none that is refused.
 # cli_calls RUN: calls RUN STATUS ARGUMENTS... for each; STATUS is what memattach shall end with.
 cli_calls() {
 	"$1" 0 --help
@@ -27,7 +28,9 @@ cli_calls() {
 		"$1" 0 report "$WORK/recording" "$view" --json
 	done
 	"$1" 0 report "$WORK/recording" tree --reverse --depth=3 --module=libc --inline=no
-	"$1" 2 report "$WORK/recording" filter --thread=1
+	"$1" 0 report "$WORK/recording" filter --thread=1
+	"$1" 2 report "$WORK/recording" filter --thread=nobody
+	"$1" 2 report "$WORK/recording" peak --thread=1
 	"$1" 2 report "$WORK/half"
 	"$1" 2 report /dev/null
 	"$1" 2 report /nonexistent
@@ -52,10 +55,10 @@ cli_calls() {
 	"$1" 2 --no-such-option
 	"$1" 2 -p
 	"$1" 2 -p not-a-number
-	"$1" 2 -p 1 -p 2
-	"$1" 2 -p 1 --sample=many
-	"$1" 2 -p 1 --exact --sample=4096
-	"$1" 2 -p 1 -d forever
-	"$1" 2 check -p 1 extra
+	"$1" 2 -p 4194304 -p 4194303 --trace-to=1000
+	"$1" 2 -p 4194304 --sample=many
+	"$1" 2 -p 4194304 --exact --sample=4096
+	"$1" 2 -p 4194304 -d forever
+	"$1" 2 check -p 4194304 extra
 	"$1" 2 run
 }

@@ -181,10 +181,11 @@ kill -CONT "$a"
 pristine_check "$a" --quiet
 finished a; finished b; finished idle
 
-for wrong in "--follow" "--follow -p 1 -d 0" "-p 1 -p 2 --trace-to=1000" "--name=/bin/sh" \
-	"--name=" \
-	"-p 1 --max-processes=0" "check -p 1 -p 2" "cleanup --name=x" "trace -p 1 -p 2" \
-	"run --name=x -- true" "-p 1 -p 2 --leaks --access=3"; do
+# Wrong usage; no process has these ids, should one of them be none.
+two="-p 4194304 -p 4194303"
+for wrong in "--follow" "--follow -p 4194304 -d 0" "$two --trace-to=1000" "--name=/bin/sh" \
+	"--name=" "-p 4194304 --max-processes=0" "check $two" "cleanup --name=x" "trace $two" \
+	"run --name=x -- true" "$two --leaks --access=3"; do
 	# shellcheck disable=SC2086
 	attach $wrong
 	expect "$STATUS" 2 "exit status of: $wrong"
