@@ -31,10 +31,8 @@ static int usage(void)
 static int parse_request(int argc, char **argv, struct request *ret)
 {
 	struct cli_options options;
-	int status = options_parse_mixed(argc, argv, 0, &options);
+	int status = options_parse_mixed(argc, argv, &options);
 
-	if (status == SESSION_OK)
-		status = options_check_leaks(&options, false);
 	if (status != SESSION_OK)
 		return status;
 	if (!options.operands[0] || !options.operands[1] || options.operands[2])

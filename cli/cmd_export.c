@@ -64,6 +64,15 @@ static int choose_format(struct request *request, const char *name)
 	return SESSION_OK;
 }
 
+static int check_names(const struct request *request)
+{
+	if (!request->format->nameless || !name_shape_any(&request->options.session.names))
+		return SESSION_OK;
+	log_error("--to=%s goes without --inline, --just-function-name and --shorten-templates: "
+		  "%s", request->format->name, request->format->nameless);
+	return SESSION_USAGE;
+}
+
 /* Blocks only, unless mappings are asked for: with both, an allocator's memory counts twice. */
 static void take_options(struct request *request)
 {
@@ -81,21 +90,16 @@ static void take_options(struct request *request)
 static int parse_request(int argc, char **argv, struct request *ret)
 {
 	struct cli_options *options = &ret->options;
-	int status = options_parse_mixed(argc, argv, CLI_OWN_TO, options);
+	int status = options_parse_mixed(argc, argv, options);
 
-	if (status == SESSION_OK)
-		status = options_check_leaks(options, false);
 	ret->list = options->export_to && strcmp(options->export_to, "help") == 0;
 	if (status != SESSION_OK || ret->list)
 		return status;
 	if (!options->export_to || !options->operands[0] || options->operands[1])
 		return usage();
-	if (options->session.view_options.filter.thread) {
-		log_error("--thread goes with views: exports are of all threads");
-		return SESSION_USAGE;
-	}
 	take_options(ret);
-	return choose_format(ret, options->export_to);
+	status = choose_format(ret, options->export_to);
+	return status == SESSION_OK ? check_names(ret) : status;
 }
 
 /* --- where it goes ----------------------------------------------------------------- */
@@ -287,6 +291,7 @@ static int check_figure(const struct request *request, const struct recording_co
 
 int cmd_export(int argc, char **argv)
 {
+	_cleanup_(name_shaper_cleanup) struct name_shaper *shaper = NULL;
 	struct request request = { .path = NULL };
 	struct recording_content content;
 	int status = parse_request(argc, argv, &request);
@@ -296,7 +301,9 @@ int cmd_export(int argc, char **argv)
 	status = open_recording(request.path, &content);
 	if (status != SESSION_OK)
 		return status;
-	status = check_figure(&request, &content);
+	status = open_recording_names(&content, &request.options.session.names, &shaper);
+	if (status == SESSION_OK)
+		status = check_figure(&request, &content);
 	if (status == SESSION_OK)
 		status = export_content(&request, &content);
 	recording_content_done(&content);

@@ -58,10 +58,8 @@ static int take_view(struct request *request, const char *name)
 static int parse_request(int argc, char **argv, struct request *ret)
 {
 	struct cli_options *options = &ret->options;
-	int status = options_parse_mixed(argc, argv, 0, options);
+	int status = options_parse_mixed(argc, argv, options);
 
-	if (status == SESSION_OK)
-		status = options_check_leaks(options, false);
 	if (status != SESSION_OK)
 		return status;
 	ret->path = options->operands;
@@ -122,6 +120,7 @@ static int print_view(const struct recording_content *content, const struct requ
 
 static int report_one(const struct request *request)
 {
+	_cleanup_(name_shaper_cleanup) struct name_shaper *shaper = NULL;
 	struct recording_content content;
 	int status = open_recording(request->path[0], &content);
 
@@ -129,6 +128,8 @@ static int report_one(const struct request *request)
 		return status;
 	if (request->leaks)
 		status = open_recording_leaks(request->path[0], &content);
+	if (status == SESSION_OK)
+		status = open_recording_names(&content, &request->options.session.names, &shaper);
 	if (status == SESSION_OK)
 		status = request->options.session.view ? print_view(&content, request) :
 							 print(&content, request);

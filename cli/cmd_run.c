@@ -12,18 +12,11 @@ int cmd_run(int argc, char **argv)
 
 	if (status != SESSION_OK)
 		return status;
-	if (options.pid || !options.operands[0]) {
-		log_error("%s; usage: memattach run [options] -- COMMAND [ARGS...]",
-			  options.pid ? "run takes a command, not -p" : "no command given");
+	if (!options.operands[0]) {
+		log_error("no command given; usage: memattach run [options] -- COMMAND [ARGS...]");
 		return SESSION_USAGE;
 	}
-	if (options.session.stop_for_picture) {
-		log_error("--snapshot=stop is for a running process: memattach leaks -p PID");
-		return SESSION_USAGE;
-	}
-	status = options_check_one(&options, "run");
-	if (status == SESSION_OK)
-		status = options_check_leaks(&options, options.session.leaks);
+	status = options_check_leaks(&options, options.session.leaks);
 	if (status == SESSION_OK)
 		status = options_check_view(&options);
 	if (status != SESSION_OK)

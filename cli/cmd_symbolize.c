@@ -22,10 +22,8 @@ static int usage(void)
 
 static int parse_request(int argc, char **argv, struct cli_options *ret)
 {
-	int status = options_parse_mixed(argc, argv, CLI_OWN_SEARCH, ret);
+	int status = options_parse_mixed(argc, argv, ret);
 
-	if (status == SESSION_OK)
-		status = options_check_leaks(ret, false);
 	if (status != SESSION_OK)
 		return status;
 	return ret->operands[0] && !ret->operands[1] ? SESSION_OK : usage();

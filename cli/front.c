@@ -23,6 +23,7 @@
 #include "inject/preflight.h"
 #include "inject/tracee.h"
 #include "src/base/log.h"
+#include "src/recording/unnamed.h"
 
 #define SHIM_ROOM (1u << 20)
 
@@ -72,6 +73,16 @@ struct analyst {
 	pid_t child;	/* a second one, for a process that the target forked; 0: none */
 };
 
+/* The analyst has no descriptor of the keeper's, now or at a second analyst's start, but these. */
+static void keep_own(const struct session_options *options, int socket)
+{
+	const struct recording_unnamed *unnamed = options->output ? options->unnamed : NULL;
+	int keep[] = { socket, options->screen ? options->screen_socket : -1,
+		       unnamed ? unnamed->file : -1, unnamed ? unnamed->journal : -1 };
+
+	close_others(keep, ARRAY_SIZE(keep));
+}
+
 static void ignore_stop_signals(void)
 {
 	sigset_t none;
@@ -104,8 +115,7 @@ static int start_analyst(const struct analyst *a, const struct session_options *
 		struct target theirs = *a->target;
 
 		target_done(&theirs);	/* the analyst gets its own, weaker descriptors */
-		/* nothing of what the keeper holds, now or at a second analyst's start */
-		close_others(pair[1], options->screen ? options->screen_socket : -1);
+		keep_own(options, pair[1]);
 		ignore_stop_signals();
 		_exit(session_run(options, pair[1]));
 	}
@@ -158,6 +168,14 @@ static void end_child(void *context)
 	a->child = 0;
 }
 
+/* Who reads may be slow, then it misses some, or gone: that is no reason to end here. */
+static void tell_child(void *context, pid_t pid)
+{
+	const struct analyst *a = context;
+
+	(void)send(a->options->tell_children, &pid, sizeof(pid), MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
 static int exit_status_of(const struct keeper_result *result, pid_t analyst)
 {
 	int status = 0;
@@ -193,6 +211,7 @@ static int run_keeper(struct target *target, const struct session_options *optio
 					 .respawn = restart_for_cleanup,
 					 .end_analyst = end_analyst,
 					 .begin_child = begin_child, .end_child = end_child,
+					 .tell_child = options->tell_children ? tell_child : NULL,
 					 .context = &analyst };
 	struct keeper_result result;
 	struct target own;

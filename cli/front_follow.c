@@ -20,15 +20,16 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/syscall.h>
-#include <time.h>
 
 #include "cli/front.h"
+#include "cli/front_clock.h"
 #include "inject/load.h"
 #include "src/base/log.h"
 #include "src/base/procmaps.h"
 
 #define TRIES 25u
-#define PAUSE_NS 120000000l
+#define PAUSE_NS 120000000l	/* from one try to the next; first shorter ones */
+#define SHORT_PAUSES 3u
 #define OURS "/memfd:memattach-"
 #define RING "/memfd:" LOAD_RING_NAME
 
@@ -84,14 +85,6 @@ static int clean(pid_t pid, const struct session_options *options)
 	return run_task(pid, &cleanup);
 }
 
-static double now(void)
-{
-	struct timespec t;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
-
 /* For what is left of the time until end; negative: none. */
 static int enter(pid_t pid, const struct session_options *options,
 		 const struct member_orders *orders, double end)
@@ -99,12 +92,19 @@ static int enter(pid_t pid, const struct session_options *options,
 	struct session_options rest = *options;
 
 	if (end >= 0)
-		rest.duration = end - now();
+		rest.duration = end - front_now();
 	if (orders->stop || (end >= 0 && rest.duration <= 0)) {
 		log_error("it was to be left before it was entered");
 		return SESSION_REFUSED;
 	}
 	return run_task(pid, &rest);
+}
+
+/* What was said of a try that another one follows. */
+static void unsay(void)
+{
+	(void)!ftruncate(STDERR_FILENO, 0);
+	(void)lseek(STDERR_FILENO, 0, SEEK_SET);
 }
 
 static int try_once(pid_t pid, const struct session_options *options,
@@ -120,7 +120,10 @@ static int try_once(pid_t pid, const struct session_options *options,
 	}
 	if (content == COPIES)
 		status = clean(pid, options);
-	return status == SESSION_OK ? enter(pid, options, orders, end) : status;
+	if (status != SESSION_OK)
+		return status;
+	unsay();	/* that there was nothing any more, after an exec */
+	return enter(pid, options, orders, end);
 }
 
 /* Was an interval of it recorded? Then it was watched, however that ended. */
@@ -128,7 +131,7 @@ static bool was_watched(const struct session_options *options)
 {
 	struct recording_content content;
 
-	if (recording_read(options->output, &content))
+	if (member_read(options, &content))
 		return false;
 	recording_content_done(&content);
 	return true;
@@ -142,27 +145,30 @@ static bool may_try_again(int status, const struct session_options *options)
 	       !was_watched(options);
 }
 
-/* What was said of a try that another one follows. */
-static void unsay(void)
-{
-	(void)!ftruncate(STDERR_FILENO, 0);
-	(void)lseek(STDERR_FILENO, 0, SEEK_SET);
-}
-
 /* False: told to stop. */
-static bool pause_before_next(const struct member_orders *orders)
+static bool pause_before_next(const struct member_orders *orders, unsigned int tried)
 {
-	const struct timespec pause = { 0, PAUSE_NS };
+	unsigned int shorter = tried < SHORT_PAUSES ? SHORT_PAUSES - tried : 0;
+	const struct timespec pause = { 0, PAUSE_NS >> shorter };
 
 	(void)nanosleep(&pause, NULL);
 	return !orders->stop;
+}
+
+/*
+ * Told to stop between two tries, of which the first went wrong because the process has changed
+ * meanwhile.
+ */
+static int stopped(int status)
+{
+	return status == SESSION_FAILED ? SESSION_REFUSED : status;
 }
 
 int follow_watch(pid_t pid, const struct session_options *options,
 		 const struct member_orders *orders)
 {
 	const struct process_search search = process_search_here();
-	double end = options->duration < 0 ? -1 : now() + options->duration;
+	double end = options->duration < 0 ? -1 : front_now() + options->duration;
 	int status = SESSION_REFUSED;
 
 	for (unsigned int i = 0; i < TRIES; i++) {
@@ -170,8 +176,12 @@ int follow_watch(pid_t pid, const struct session_options *options,
 			return SESSION_TARGET_ENDED;
 		unsay();
 		status = try_once(pid, options, orders, end);
-		if (!may_try_again(status, options) || !pause_before_next(orders))
+		if (!may_try_again(status, options))
 			return status;
+		if (!pause_before_next(orders, i)) {
+			status = stopped(status);
+			break;
+		}
 	}
 	return process_has_program(&search, pid) ? status : SESSION_TARGET_ENDED;
 }

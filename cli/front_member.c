@@ -46,12 +46,19 @@ static int redirect(int said)
 	return 0;
 }
 
+static void set_output(struct session_options *options, const struct member_recording *recording)
+{
+	options->output = recording->name;
+	options->unnamed = recording->unnamed.file < 0 ? NULL : &recording->unnamed;
+}
+
 static int run(const struct member *member, const struct member_task *task)
 {
 	struct session_options options = *task->options;
 
-	options.output = member->recording;
+	set_output(&options, &member->recording);
 	options.duration = task->duration;
+	options.tell_children = task->found > 0 ? task->found : 0;
 	options.view = NULL;
 	options.json = options.plain = options.screen = options.color = false;
 	return task->followed ? follow_watch(member->pid, &options, task->orders) :
@@ -60,16 +67,21 @@ static int run(const struct member *member, const struct member_task *task)
 
 static void become(const struct member *member, const struct member_task *task, pid_t front)
 {
+	int keep[] = { member->recording.unnamed.file, member->recording.unnamed.journal,
+		       task->found };
+
 	(void)setsid();
 	(void)prctl(PR_SET_PDEATHSIG, SIGTERM);
 	if (getppid() != front || redirect(member->said))
 		_exit(SESSION_FAILED);
+	close_others(keep, ARRAY_SIZE(keep));	/* other members' */
 	_exit(run(member, task));
 }
 
 /* ---- the front's side ---- */
 
-int member_begin(struct member *member, pid_t pid, char *recording, const struct member_task *task)
+int member_begin(struct member *member, pid_t pid, struct member_recording recording,
+		 const struct member_task *task)
 {
 	const struct process_search search = process_search_here();
 	pid_t front = getpid();
@@ -136,7 +148,8 @@ static void pass_on(const struct member *member, bool quiet, char *ret_last, siz
 		if (!line[0])
 			continue;
 		if (!quiet)
-			log_warning("%d %s: %s", member->pid, member->name.text, line);
+			log_warning("%d%s%s: %s", member->pid, member->name.text[0] ? " " : "",
+				    member->name.text, line);
 		(void)snprintf(ret_last, room, "%s", line);
 	}
 }
@@ -146,21 +159,30 @@ static void forget(struct member *member)
 	static const char *const suffix[] = { "", "-wal", "-shm" };
 	char path[4096];
 
-	for (size_t i = 0; member->recording && i < ARRAY_SIZE(suffix); i++) {
-		(void)snprintf(path, sizeof(path), "%s%s", member->recording, suffix[i]);
+	for (size_t i = 0; i < ARRAY_SIZE(suffix); i++) {
+		(void)snprintf(path, sizeof(path), "%s%s", member->recording.name, suffix[i]);
 		(void)unlink(path);
 	}
 }
 
+int member_read(const struct session_options *options, struct recording_content *ret)
+{
+	return options->unnamed ?
+	       recording_read_unnamed(options->unnamed, options->output, ret) :
+	       recording_read(options->output, ret);
+}
+
 void member_conclude(struct member *member)
 {
+	struct session_options options = { .output = NULL };
 	char why[sizeof(member->problem)] = "", last[sizeof(member->problem)] = "";
 	int error = -ENODATA;	/* of one that was refused there may be an older file */
 
+	set_output(&options, &member->recording);
 	if (member->status != SESSION_REFUSED)
-		error = recording_read(member->recording, &member->content);
+		error = member_read(&options, &member->content);
 	if (error && error != -ENODATA)
-		recording_explain(member->recording, error, why, sizeof(why));
+		recording_explain(member->recording.name, error, why, sizeof(why));
 	pass_on(member, error && member_is_missed(member), last, sizeof(last));
 	if (error)
 		(void)snprintf(member->problem, sizeof(member->problem), "%s", last[0] ? last :
@@ -176,9 +198,10 @@ bool member_is_missed(const struct member *member)
 void member_done(struct member *member, bool keep)
 {
 	recording_content_done(&member->content);
-	if (!keep)
+	if (!keep && member->recording.name && member->recording.unnamed.file < 0)
 		forget(member);
 	cleanup_fd(&member->said);
-	free(member->recording);
-	member->recording = NULL;
+	recording_unnamed_done(&member->recording.unnamed);
+	free(member->recording.name);
+	member->recording.name = NULL;
 }

@@ -7,8 +7,15 @@
 #define MEMATTACH_FRONT_MEMBER_H
 
 #include "src/recording/recording.h"
+#include "src/recording/unnamed.h"
 #include "src/session/session.h"
 #include "src/several/find.h"
+
+/* Where what is watched goes. */
+struct member_recording {
+	char *name;			/* its file, or what messages call it; owned */
+	struct recording_unnamed unnamed;	/* none: it has that name */
+};
 
 struct member {
 	pid_t pid;			/* of whom is watched */
@@ -17,7 +24,7 @@ struct member {
 	struct process_name name;	/* when it began */
 	pid_t front;			/* our child that watches it; 0: it has ended */
 	int status;			/* how that ended: an exit status of ours */
-	char *recording;		/* its file; owned */
+	struct member_recording recording;
 	int said;			/* its standard error: a file in memory */
 	char problem[300];		/* why there is no recording; "" there is one */
 	struct recording_content content;	/* once it was read */
@@ -34,11 +41,15 @@ struct member_task {
 	double duration;			/* seconds; negative: until it is told */
 	bool followed;
 	const struct member_orders *orders;
+	int found;				/* session_options.tell_children; -1: none */
 };
 
 /* Begins to watch pid, into recording (taken). 0 or -errno. */
-int member_begin(struct member *member, pid_t pid, char *recording,
+int member_begin(struct member *member, pid_t pid, struct member_recording recording,
 		 const struct member_task *task) _must_check_;
+/* Reads what a session with these options recorded. As recording_read. */
+int member_read(const struct session_options *options, struct recording_content *ret)
+	_must_check_;
 /* Does the process that it watched still run (perhaps another program)? */
 bool member_process_lives(const struct member *member);
 /* Tells its front; nothing where it has ended. */
@@ -52,7 +63,7 @@ bool member_reap(struct member *member);
 void member_conclude(struct member *member);
 /* Concluded: was it a child that ended before it could be watched? Then nothing is said of it. */
 bool member_is_missed(const struct member *member);
-/* keep: the recording stays. */
+/* keep: the recording stays, if it has a name. */
 void member_done(struct member *member, bool keep);
 
 #endif

@@ -45,11 +45,12 @@ static double now(void)
 static _Noreturn void become_screen(pid_t front, int feed, int control, bool color)
 {
 	const struct screen_options options = { .feed = feed, .control = control, .color = color };
+	int keep[] = { feed, control };
 
 	(void)prctl(PR_SET_PDEATHSIG, SIGTERM);
 	if (getppid() != front)
 		_exit(SCREEN_ENDED);
-	close_others(feed, control);
+	close_others(keep, ARRAY_SIZE(keep));
 	_exit((int)screen_run(&options));
 }
 
@@ -110,17 +111,30 @@ void front_screen_forked(struct front_screen *screen)
 /* ---- files ---- */
 
 /* memattach-PID-1.json, or the next number that is free: nothing is ever overwritten. */
-static int open_file(const struct front_screen *screen, char name[64])
+static int open_file(struct front_screen *screen)
 {
 	int fd = -1;
 
 	for (int i = 1; i < MAX_FILES; i++) {
-		(void)snprintf(name, 64, "memattach-%d-%d.json", screen->target, i);
-		fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+		(void)snprintf(screen->file, sizeof(screen->file), "memattach-%d-%d.json",
+			       screen->target, i);
+		fd = open(screen->file, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
 		if (fd >= 0 || errno != EEXIST)
 			break;
 	}
-	return fd < 0 ? -errno : fd;
+	return fd < 0 || fstat(fd, &screen->file_status) < 0 ? -errno : fd;
+}
+
+/* Nothing but what was made here, and was not finished. */
+static void remove_file(struct front_screen *screen)
+{
+	const struct stat *made = &screen->file_status;
+	struct stat now_there;
+
+	if (screen->file[0] && lstat(screen->file, &now_there) == 0 &&
+	    now_there.st_dev == made->st_dev && now_there.st_ino == made->st_ino)
+		(void)unlink(screen->file);
+	screen->file[0] = '\0';
 }
 
 static int put_answer(struct screen_outbox *out, enum screen_type type, const char *text)
@@ -135,15 +149,17 @@ static int put_answer(struct screen_outbox *out, enum screen_type type, const ch
 static void give_file(struct front_screen *screen)
 {
 	struct screen_outbox out = { .sent = 0 };
-	char name[64], text[200];
-	_cleanup_fd_ int fd = open_file(screen, name);
+	char text[200];
+	_cleanup_fd_ int fd = open_file(screen);
 
 	if (fd >= 0) {
-		if (put_answer(&out, SCREEN_FILE, name) == 0)
+		if (put_answer(&out, SCREEN_FILE, screen->file) == 0)
 			(void)!screen_send_fd(screen->control, &out, fd);
 	} else {
-		(void)snprintf(text, sizeof(text), "can't make %s here: %s", name, strerror(-fd));
+		(void)snprintf(text, sizeof(text), "can't make %s here: %s", screen->file,
+			       strerror(-fd));
 		fd = -1;
+		screen->file[0] = '\0';
 		if (put_answer(&out, SCREEN_NOTE, text) == 0)
 			(void)!screen_send(screen->control, &out);
 	}
@@ -156,6 +172,8 @@ static void hear_screen(struct front_screen *screen)
 
 	if (result == 1 && screen->inbox.header.type == SCREEN_SAVE)
 		give_file(screen);
+	else if (result == 1 && screen->inbox.header.type == SCREEN_UNSAVED)
+		remove_file(screen);
 	else if (result != 0)
 		cleanup_fd(&screen->control);
 }

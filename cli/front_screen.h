@@ -8,6 +8,7 @@
 
 #include <signal.h>
 #include <stdbool.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 
 #include "src/base/cleanup.h"
@@ -24,6 +25,8 @@ struct front_screen {
 	double kill_at;			/* CLOCK_MONOTONIC: it was told to end and has not; 0 */
 	struct terminal_saved saved;
 	struct screen_inbox inbox;
+	char file[64];			/* the last one that was made for it; "" none */
+	struct stat file_status;
 };
 
 /* Standard input and output are a terminal that it can be drawn on. */

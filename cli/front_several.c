@@ -13,24 +13,25 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 
+#include "cli/front_clock.h"
 #include "cli/front_family.h"
 #include "cli/front_member.h"
 #include "cli/several_report.h"
 #include "src/base/log.h"
 
-#define LOOK_NS 100000000l	/* from one look for children to the next */
-
 struct front {
 	const struct cli_options *options;
 	struct member_orders *orders;	/* shared with all members */
-	double looked;			/* when children were looked for last; as end */
+	double looked;			/* when descendants were looked for last; as end */
+	bool following;			/* they still are */
 	double end;			/* of the watch, by CLOCK_MONOTONIC; negative: when told */
 	struct family family;		/* --follow */
-	uint32_t missed;		/* children: ended too soon, or there were too many */
-	char folder[64];		/* of recordings that nobody asked to keep; "": none */
+	uint32_t missed;		/* descendants: ended too soon, or there were too many */
+	const char *folder;		/* of recordings that nobody asked to keep */
 	struct member *member;
 	size_t count, running;
 	sigset_t signals;
@@ -95,52 +96,71 @@ static int check_count(const struct front *f, const struct process_set *found)
 /* ---- members ---- */
 
 /* FILE.PID of its own; one that is there is of an earlier session of the same process, or older. */
-static char *recording_for(const struct front *f, pid_t pid)
+static char *name_for(const struct front *f, pid_t pid)
 {
 	const char *output = f->options->session.output;
 	unsigned int number = 1;
-	char *path;
+	char *name;
 	int length;
 
 	for (size_t i = 0; i < f->count; i++)
 		number += f->member[i].pid == pid;
-	if (output && number == 1)
-		length = asprintf(&path, "%s.%d", output, pid);
+	if (!output)
+		length = asprintf(&name, "a recording in %s (TMPDIR)", f->folder);
+	else if (number == 1)
+		length = asprintf(&name, "%s.%d", output, pid);
 	else
-		length = asprintf(&path, "%s%s.%d.%u", f->folder, output ? output : "/recording",
-				  pid, number);
-	return length < 0 ? NULL : path;
+		length = asprintf(&name, "%s.%d.%u", output, pid, number);
+	return length < 0 ? NULL : name;
+}
+
+static int make_recording(const struct front *f, pid_t pid, struct member_recording *ret)
+{
+	*ret = (struct member_recording){ name_for(f, pid), RECORDING_UNNAMED_NONE };
+	if (!ret->name)
+		return -ENOMEM;
+	return f->options->session.output ? 0 : recording_unnamed_new(f->folder, &ret->unnamed);
 }
 
 static int begin(struct front *f, pid_t pid, double duration, bool followed)
 {
 	const struct member_task task = { .options = &f->options->session, .duration = duration,
-					  .followed = followed, .orders = f->orders };
+					  .followed = followed, .orders = f->orders,
+					  .found = family_found(&f->family) };
 	struct member *grown = reallocarray(f->member, f->count + 1, sizeof(*grown));
-	char *path;
+	struct member_recording recording;
 	int error;
 
 	if (!grown)
 		return -ENOMEM;
 	f->member = grown;
-	path = recording_for(f, pid);
-	if (!path)
-		return -ENOMEM;
-	error = member_begin(&f->member[f->count++], pid, path, &task);
-	f->running += !error;
-	return error;
+	error = make_recording(f, pid, &recording);
+	if (error) {
+		free(recording.name);
+		return error;
+	}
+	error = member_begin(&f->member[f->count], pid, recording, &task);
+	if (error) {
+		member_done(&f->member[f->count], false);
+		return error;
+	}
+	f->count++;
+	f->running++;
+	return f->following ? family_add(&f->family, pid) : 0;
 }
 
 static int begin_all(struct front *f, const struct process_set *found)
 {
-	int error = 0;
+	for (size_t i = 0; i < found->count; i++) {
+		int error = begin(f, found->pid[i], f->options->session.duration, false);
 
-	for (size_t i = 0; !error && i < found->count; i++)
-		error = begin(f, found->pid[i], f->options->session.duration, false);
-	if (error)
-		log_error("can't start what watches process %d: %s", f->member[f->count - 1].pid,
-			  strerror(-error));
-	return error;
+		if (!error)
+			continue;
+		log_error("can't start what watches process %d: %s%s", found->pid[i],
+			  strerror(-error), error == -EMFILE ? "; raise `ulimit -n`" : "");
+		return error;
+	}
+	return 0;
 }
 
 static void signal_all(const struct front *f, int signal)
@@ -149,76 +169,92 @@ static void signal_all(const struct front *f, int signal)
 		member_signal(&f->member[i], signal);
 }
 
-static double now(void)
-{
-	struct timespec t;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
-
 /* Is there time left for those that come only now? */
 static bool takes_more(const struct front *f)
 {
-	return f->options->targets.follow && !f->orders->stop && (f->end < 0 || now() < f->end);
+	return f->options->targets.follow && !f->orders->stop &&
+	       (f->end < 0 || front_now() < f->end);
 }
 
 /* A process that is to be watched from now on, if there is room. */
 static void follow(struct front *f, pid_t pid)
 {
 	if (f->running >= most(f) || f->count >= CLI_MAX_TARGETS ||
-	    begin(f, pid, f->end < 0 ? -1 : f->end - now(), true))
+	    begin(f, pid, f->end < 0 ? -1 : f->end - front_now(), true))
 		f->missed++;
 }
 
+/* What watched it has ended. A child that it came too late for leaves nothing: it is counted. */
+static void conclude(struct front *f, size_t at)
+{
+	struct member *member = &f->member[at];
+
+	member_conclude(member);
+	if (!member_is_missed(member))
+		return;
+	f->missed++;
+	member_done(member, false);
+	f->count--;
+	memmove(member, member + 1, (f->count - at) * sizeof(*member));
+}
+
+/* Backwards: some go, and those that are added run. */
 static void reap(struct front *f)
 {
-	size_t count = f->count;	/* those that are added run */
+	for (size_t i = f->count; i > 0; i--) {
+		struct member *member = &f->member[i - 1];
+		pid_t pid = member->pid;
+		bool lives;
 
-	for (size_t i = 0; i < count; i++) {
-		if (!member_reap(&f->member[i]))
+		if (!member_reap(member))
 			continue;
 		f->running--;
 		/* its address space is another: exec */
-		if (takes_more(f) && f->member[i].status == SESSION_TARGET_ENDED &&
-		    member_process_lives(&f->member[i]))
-			follow(f, f->member[i].pid);
+		lives = member->status == SESSION_TARGET_ENDED && member_process_lives(member);
+		conclude(f, i - 1);
+		if (lives && takes_more(f))
+			follow(f, pid);
 	}
 }
 
-/* Children since the last look. */
+/* New descendants; with nobody left to watch at once, as they are all that may come. */
 static void look(struct front *f)
 {
-	struct process_set members = { 0 };
-	int error = 0;
+	const struct process_set *ready = &f->family.ready;
 
-	if (now() - f->looked < LOOK_NS / 1e9)	/* a signal came meanwhile */
+	if (f->running > 0 && front_now() - f->looked < family_pause(&f->family))
+		return;		/* a signal came meanwhile */
+	f->looked = front_now();
+	if (family_look(&f->family))
 		return;
-	f->looked = now();
-	for (size_t i = 0; !error && i < f->count; i++)
-		if (f->member[i].front)
-			error = process_set_add(&members, f->member[i].pid);
-	if (!error)
-		error = family_look(&f->family, &members);
-	for (size_t i = 0; !error && i < f->family.ready.count; i++)
-		if (!process_set_has(&members, f->family.ready.pid[i]))
-			follow(f, f->family.ready.pid[i]);
-	process_set_done(&members);
+	for (size_t i = 0; i < ready->count; i++)
+		follow(f, ready->pid[i]);
 }
 
-static int next_signal(const struct front *f, bool soon)
+static void end_following(struct front *f)
 {
-	const struct timespec look = { 0, LOOK_NS };
-
-	return soon ? sigtimedwait(&f->signals, NULL, &look) : sigwaitinfo(&f->signals, NULL);
+	if (!f->following)
+		return;
+	f->following = false;
+	(void)!family_end(&f->family);	/* then a few are unknown */
+	f->missed += family_missed(&f->family);
 }
 
-/* Until all have ended. */
+static int next_signal(const struct front *f)
+{
+	const struct timespec pause = {
+		0, f->following ? (long)(family_pause(&f->family) * 1e9) : 0
+	};
+
+	return f->following ? sigtimedwait(&f->signals, NULL, &pause) :
+			      sigwaitinfo(&f->signals, NULL);
+}
+
+/* Until all have ended, and nobody is to come. */
 static void attend(struct front *f)
 {
-	while (f->running > 0) {
-		bool more = takes_more(f);
-		int signal = next_signal(f, more);
+	while (f->running > 0 || (f->following && family_waiting(&f->family) > 0)) {
+		int signal = next_signal(f);
 
 		if (signal == SIGUSR1) {
 			signal_all(f, SIGUSR1);
@@ -227,9 +263,12 @@ static void attend(struct front *f)
 			signal_all(f, SIGTERM);
 		}
 		reap(f);
-		if (more && takes_more(f))
+		if (takes_more(f))
 			look(f);
+		else
+			end_following(f);
 	}
+	end_following(f);
 }
 
 /* SIGUSR1 is ours only with --snapshot-on=SIGUSR1. */
@@ -266,7 +305,6 @@ static int worst(const struct front *f, int of_report)
 static int report(struct front *f)
 {
 	struct several_input *input = calloc(f->count + 1, sizeof(*input));
-	size_t count = 0;
 	int status;
 
 	if (!input) {
@@ -274,38 +312,47 @@ static int report(struct front *f)
 		return SESSION_FAILED;
 	}
 	for (size_t i = 0; i < f->count; i++) {
-		struct member *m = &f->member[i];
+		const struct member *m = &f->member[i];
 
-		member_conclude(m);
-		if (member_is_missed(m)) {
-			f->missed++;	/* too many to have a line each */
-			continue;
-		}
-		input[count++] = (struct several_input){
+		input[i] = (struct several_input){
 			.content = m->problem[0] ? NULL : &m->content, .pid = m->pid,
 			.name = m->name.text[0] ? m->name.text : "?", .problem = m->problem,
 		};
 	}
-	status = several_report(input, count, f->missed, &f->options->session);
+	status = several_report(input, f->count, f->missed, &f->options->session);
 	free(input);
 	return worst(f, status);
 }
 
-static int make_folder(struct front *f)
+/* Is there a place for recordings that nobody asked to keep? */
+static int check_folder(struct front *f)
 {
-	const char *where = getenv("TMPDIR");
+	struct recording_unnamed unnamed;
+	int error;
 
+	f->folder = getenv("TMPDIR");
+	if (!f->folder || !f->folder[0])
+		f->folder = "/tmp";
 	if (f->options->session.output)
 		return 0;
-	if (!where || strlen(where) > sizeof(f->folder) - 20)
-		where = "/tmp";
-	(void)snprintf(f->folder, sizeof(f->folder), "%s/memattach.XXXXXX", where);
-	if (mkdtemp(f->folder))
-		return 0;
-	log_error("can't make a folder for recordings in %s: %s; set TMPDIR", where,
-		  strerror(errno));
-	f->folder[0] = '\0';
-	return -errno;
+	error = recording_unnamed_new(f->folder, &unnamed);
+	if (!error)
+		recording_unnamed_done(&unnamed);
+	else
+		log_error("can't make recordings in %s: %s; set TMPDIR, or use -o", f->folder,
+			  strerror(-error));
+	return error;
+}
+
+/* Each member has some. What there is no room for is said by who needs it. */
+static void allow_descriptors(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+		return;
+	limit.rlim_cur = limit.rlim_max;
+	(void)setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 static void front_done(struct front *f)
@@ -316,26 +363,26 @@ static void front_done(struct front *f)
 	family_done(&f->family);
 	if (f->orders)
 		(void)munmap(f->orders, sizeof(*f->orders));
-	if (f->folder[0])
-		(void)rmdir(f->folder);
 }
 
 /* What members are started with. 0 or -errno, which was said. */
 static int prepare(struct front *f)
 {
 	double duration = f->options->session.duration;
-	int error = make_folder(f);
+	int error = check_folder(f);
 
 	if (error)
 		return error;
-	f->end = duration < 0 ? -1 : now() + duration;
+	allow_descriptors();
+	f->end = duration < 0 ? -1 : front_now() + duration;
 	f->orders = mmap(NULL, sizeof(*f->orders), PROT_READ | PROT_WRITE,
 			 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (f->orders == MAP_FAILED) {
 		f->orders = NULL;
 		error = -errno;
 	}
-	if (!error && f->options->targets.follow)
+	f->following = f->options->targets.follow;
+	if (!error && f->following)
 		error = family_begin(&f->family);
 	if (error)
 		log_error("%s", strerror(-error));
@@ -357,7 +404,7 @@ static int watch_all(struct front *f, const struct process_set *found)
 int front_several(const struct cli_options *options)
 {
 	_cleanup_(process_set_done) struct process_set found = { 0 };
-	struct front f = { .options = options };
+	struct front f = { .options = options, .family = FAMILY_NONE };
 	int status = find(&options->targets, &found);
 
 	if (status == SESSION_OK)

@@ -39,6 +39,7 @@ const struct help_command help_command_table[] = {
 #define HOOK	(WATCH | HELP_TRACE)
 #define VIEW	(HELP_ATTACH | HELP_RUN | HELP_REPORT)
 #define SITES	(VIEW | HELP_EXPORT)
+#define NAMES	(SITES | HELP_TRACE | HELP_LEAKS)
 
 const struct help_option help_option_table[] = {
 	{ "pid", 'p', HELP_PID, "PID", NULL,
@@ -60,6 +61,8 @@ const struct help_option help_option_table[] = {
 	  "no live screen: plain lines" },
 	{ "on-overflow", 0, HELP_CHOICE, "ACTION", "drop block", HOOK, "when the ring is full" },
 	{ "frees", 0, HELP_CHOICE, "WHAT", "callers stacks", WATCH, "what is kept of frees" },
+	{ "stacks", 0, HELP_CHOICE, "HOW", "recognise copy", WATCH, "how stacks come here" },
+	{ "verify-stacks", 0, HELP_TEXT, "N", NULL, WATCH, "audit every Nth recognised stack" },
 	{ "seed", 0, HELP_TEXT, "NUMBER", NULL, WATCH, "of the sampler, for tests" },
 	{ "ring-size", 0, HELP_TEXT, "BYTES", NULL, HOOK, "shared memory in the process" },
 	{ "snapshot", 0, HELP_CHOICE, "HOW", "copy stop", HELP_ATTACH | HELP_LEAKS,
@@ -98,10 +101,10 @@ const struct help_option help_option_table[] = {
 	  "what this thread did: number, id or name" },
 	{ "module", 0, HELP_TEXT, "NAME", NULL, SITES | HELP_TRACE,
 	  "what this program or library takes part in" },
-	{ "inline", 0, HELP_CHOICE, "WHETHER", "no yes", SITES, "frames of inlined functions" },
-	{ "just-function-name", 0, HELP_NONE, NULL, NULL, SITES,
+	{ "inline", 0, HELP_CHOICE, "WHETHER", "no yes", NAMES, "frames of inlined functions" },
+	{ "just-function-name", 0, HELP_NONE, NULL, NULL, NAMES,
 	  "names without types and parameters" },
-	{ "shorten-templates", 0, HELP_NONE, NULL, NULL, SITES,
+	{ "shorten-templates", 0, HELP_NONE, NULL, NULL, NAMES,
 	  "names with <> for template arguments" },
 	{ NULL, 0, HELP_NONE, NULL, NULL, 0, NULL },
 };

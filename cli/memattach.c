@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* memattach.c - a table of commands. */
 #include <locale.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -60,26 +61,39 @@ static int print_version(int argc, char **argv)
 static const struct {
 	const char *name;
 	int (*run)(int argc, char **argv);
+	bool alone;	/* starts no program: ignored signals are not passed on */
 } command[] = {
-	{ "attach", cmd_attach },
-	{ "run", cmd_run },
-	{ "trace", cmd_trace },
-	{ "leaks", cmd_leaks },
-	{ "check", cmd_check },
-	{ "cleanup", cmd_cleanup },
-	{ "report", cmd_report },
-	{ "diff", cmd_diff },
-	{ "export", cmd_export },
-	{ "symbolize", cmd_symbolize },
-	{ "--help", print_help },
-	{ "-h", print_help },
-	{ "help", print_help },
-	{ "--version", print_version },
-	{ "-V", print_version },
+	{ "attach", cmd_attach, false },
+	{ "run", cmd_run, false },
+	{ "trace", cmd_trace, false },
+	{ "leaks", cmd_leaks, false },
+	{ "check", cmd_check, false },
+	{ "cleanup", cmd_cleanup, false },
+	{ "report", cmd_report, true },
+	{ "diff", cmd_diff, true },
+	{ "export", cmd_export, true },
+	{ "symbolize", cmd_symbolize, true },
+	{ "--help", print_help, false },
+	{ "-h", print_help, false },
+	{ "help", print_help, false },
+	{ "--version", print_version, false },
+	{ "-V", print_version, false },
 };
+
+static int run_command(size_t i, int argc, char **argv)
+{
+	if (help_is_wanted(argv[1], argv + 2))
+		return help_print(argv[1]);
+	/* A limit on file sizes is an error like others, and said. */
+	if (command[i].alone)
+		(void)signal(SIGXFSZ, SIG_IGN);
+	return command[i].run(argc - 1, argv + 1);
+}
 
 int main(int argc, char **argv)
 {
+	static char attach[] = "attach";	/* what `memattach -p PID` is short for */
+
 	(void)setlocale(LC_CTYPE, "");	/* names in UTF-8 or in ASCII; numbers stay as they are */
 	log_init(LOG_NOTICE);
 	if (argc < 2) {
@@ -88,12 +102,13 @@ int main(int argc, char **argv)
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(command); i++)
 		if (strcmp(argv[1], command[i].name) == 0)
-			return help_is_wanted(argv[1], argv + 2) ? help_print(argv[1]) :
-				command[i].run(argc - 1, argv + 1);
+			return run_command(i, argc, argv);
 	if (argv[1][0] == '-' && help_is_wanted("attach", argv + 1))
 		return help_print("attach");
-	if (argv[1][0] == '-')
+	if (argv[1][0] == '-') {
+		argv[0] = attach;
 		return cmd_attach(argc, argv);
+	}
 	log_error("%s: no such command; see `memattach --help`", argv[1]);
 	return SESSION_USAGE;
 }

@@ -67,3 +67,13 @@ int open_recording_leaks(const char *name, struct recording_content *content)
 		log_error("%s", strerror(-error));
 	return error ? SESSION_FAILED : SESSION_OK;
 }
+
+int open_recording_names(struct recording_content *content, const struct name_shape *shape,
+			 struct name_shaper **ret)
+{
+	int error = report_names_shape(&content->names, shape, ret);
+
+	if (error)
+		log_error("%s", strerror(-error));
+	return error ? SESSION_FAILED : SESSION_OK;
+}

@@ -4,14 +4,19 @@
 #define MEMATTACH_OPEN_RECORDING_H
 
 #include "src/recording/recording.h"
+#include "src/report/name_shape.h"
 
 /*
  * recording_read_at, with a line on stderr for an error, for what is damaged and for a session that
  * has no end. SESSION_OK, to be ended by recording_content_done; SESSION_USAGE.
  */
 int open_recording(const char *name, struct recording_content *ret) _must_check_;
-/* That line for an error of reading a recording: SESSION_USAGE. */
-int open_recording_failed(const char *name, int error);
+/*
+ * Names of content are shown in that shape from now on; *ret as of report_names_shape, to be freed
+ * after the last use of content. SESSION_OK; SESSION_FAILED with a line on stderr.
+ */
+int open_recording_names(struct recording_content *content, const struct name_shape *shape,
+			 struct name_shaper **ret) _must_check_;
 /* That line for an error of recording_read and the like: SESSION_USAGE. */
 int open_recording_failed(const char *name, int error);
 /*

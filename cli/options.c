@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +19,7 @@
 #include "src/leak/contents.h"
 #include "src/leak/roots.h"
 #include "src/leak/suppressions.h"
+#include "src/recognition/recognition.h"
 #include "src/recording/limit.h"
 
 enum {
@@ -25,7 +27,7 @@ enum {
 	OPT_TRACK, OPT_PLAIN, OPT_OVERFLOW, OPT_SEED, OPT_RING, OPT_SNAPSHOT, OPT_ROOTS,
 	OPT_TRACE_TO, OPT_SUPPRESSIONS, OPT_SHOW_BYTES, OPT_FREES, OPT_ACCESS, OPT_HISTORY,
 	OPT_FUNCTION, OPT_TO, OPT_SEARCH, OPT_SNAPSHOT_ON, OPT_MAX_RECORDING,
-	OPT_HEAPS,
+	OPT_HEAPS, OPT_STACKS, OPT_VERIFY_STACKS,
 	OPT_NAME, OPT_UNIT, OPT_FOLLOW, OPT_MAX_PROCESSES,
 };
 #define SAMPLED_RING (8ull << 20)
@@ -47,6 +49,8 @@ static const struct option long_options[] = {
 	{ "plain", no_argument, NULL, OPT_PLAIN },
 	{ "on-overflow", required_argument, NULL, OPT_OVERFLOW },
 	{ "frees", required_argument, NULL, OPT_FREES },
+	{ "stacks", required_argument, NULL, OPT_STACKS },
+	{ "verify-stacks", required_argument, NULL, OPT_VERIFY_STACKS },
 	{ "seed", required_argument, NULL, OPT_SEED },
 	{ "ring-size", required_argument, NULL, OPT_RING },
 	{ "snapshot", required_argument, NULL, OPT_SNAPSHOT },
@@ -233,6 +237,17 @@ static int set_frees(struct cli_options *o, const char *value)
 	return SESSION_OK;
 }
 
+static int set_stacks(struct cli_options *o, const char *value)
+{
+	static const char *const names[] = { "recognise", "copy" };
+	int choice = read_choice(value, names, ARRAY_SIZE(names));
+
+	if (choice < 0)
+		return bad("--stacks", value, "recognise or copy");
+	o->session.copy_stacks = choice == 1;
+	return SESSION_OK;
+}
+
 static int set_snapshot(struct cli_options *o, const char *value)
 {
 	static const char *const names[] = { "copy", "stop" };
@@ -392,6 +407,9 @@ static int set_value(struct cli_options *o, int option, const char *value)
 	case OPT_TRACK: return set_track(o, value);
 	case OPT_OVERFLOW: return set_overflow(o, value);
 	case OPT_FREES: return set_frees(o, value);
+	case OPT_STACKS: return set_stacks(o, value);
+	case OPT_VERIFY_STACKS: return read_size(value, &s->verify_stacks) ?
+			bad("--verify-stacks", value, "a number of stacks, or 0 for none") : 0;
 	case OPT_SNAPSHOT: return set_snapshot(o, value);
 	case OPT_ROOTS: return set_roots(o, value);
 	case OPT_TRACE_TO: return set_trace(o, value);
@@ -489,33 +507,21 @@ static int check_recording(const struct session_options *s)
 	return SESSION_USAGE;
 }
 
-static int check_trace(const struct cli_options *options)
+static const char *long_name(int option)
 {
-	const struct session_options *s = &options->session;
-
-	if (!s->trace && s->filter.function)
-		log_error("--function chooses what `memattach trace` shows");
-	else if (s->trace && (s->view || options->view_shaped))
-		log_error("trace shows calls: it goes without --view, and what shapes one");
-	else if (s->trace && s->mode == SNAPSHOT_SAMPLED)
-		log_error("trace shows every call: it goes without --sample");
-	else if (s->trace && s->leaks)
-		log_error("trace shows calls; `memattach leaks -p PID` searches for leaks");
-	else
-		return SESSION_OK;
-	return SESSION_USAGE;
+	for (const struct option *o = long_options; o->name; o++)
+		if (o->val == option)
+			return o->name;
+	return NULL;
 }
 
-/* What another command's user may have meant is not dropped in silence. */
-static int check_own(const struct cli_options *options)
+/* argument: where the parser stands; option: '?' or ':', and optopt which one it is about. */
+static int refuse_option(const char *argument, int option)
 {
-	if (options->export_to && !(options->own & CLI_OWN_TO))
-		log_error("--to chooses a format: it goes with `memattach export FILE`");
-	else if (options->searches && !(options->own & CLI_OWN_SEARCH))
-		log_error("--search names folders with debug files: it goes with "
-			  "`memattach symbolize FILE`");
-	else
-		return SESSION_OK;
+	bool has_value = option == '?' && optopt > UCHAR_MAX;	/* --exact=1 */
+
+	log_error("%s: %s; see `memattach --help`", argument, option == ':' ? "needs a value" :
+		  has_value ? "takes no value" : "no such option");
 	return SESSION_USAGE;
 }
 
@@ -529,11 +535,13 @@ static int take_options(int argc, char **argv, struct cli_options *ret)
 	opterr = 0;
 	while (status == SESSION_OK &&
 	       (option = getopt_long(argc, argv, letters, long_options, NULL)) != -1) {
-		if (option == '?' || option == ':') {
-			log_error("%s: %s; see `memattach --help`", argv[optind - 1],
-				  option == ':' ? "needs a value" : "no such option");
-			return SESSION_USAGE;
-		}
+		const char *name = long_name(option == '?' || option == ':' ? optopt : option);
+
+		status = name ? options_check_taken(argv[0], name) : SESSION_OK;
+		if (status == SESSION_OK && (option == '?' || option == ':'))
+			status = refuse_option(argv[optind - 1], option);
+		if (status != SESSION_OK)
+			break;
 		ret->overflow_given |= option == OPT_OVERFLOW;
 		status = optarg ? set_value(ret, option, optarg) : set_flag(ret, option);
 	}
@@ -549,9 +557,8 @@ static int parse(int argc, char **argv, struct cli_options *ret)
 	ret->session.duration = -1;
 	ret->session.track = ALLOCATOR_TRACK_ALL;
 	ret->session.roots = ROOT_ALL;
+	ret->session.verify_stacks = RECOGNITION_VERIFY;
 	status = take_options(argc, argv, ret);
-	if (status == SESSION_OK)
-		status = check_own(ret);
 	if (status == SESSION_OK && ret->session.free_stacks &&
 	    ret->session.mode != SNAPSHOT_EXACT) {
 		log_error("--frees=stacks keeps the stack of every free: it goes with --exact");
@@ -559,8 +566,6 @@ static int parse(int argc, char **argv, struct cli_options *ret)
 	}
 	if (status == SESSION_OK)
 		status = check_recording(&ret->session);
-	if (status == SESSION_OK)
-		status = check_trace(ret);
 	if (status == SESSION_OK && ret->session.trace)
 		ret->session.mode = SNAPSHOT_EXACT;
 	if (status == SESSION_OK)
@@ -574,11 +579,10 @@ int options_parse(int argc, char **argv, struct cli_options *ret)
 	return parse(argc, argv, ret);
 }
 
-int options_parse_mixed(int argc, char **argv, unsigned int own, struct cli_options *ret)
+int options_parse_mixed(int argc, char **argv, struct cli_options *ret)
 {
 	memset(ret, 0, sizeof(*ret));
 	ret->mixed = true;
-	ret->own = own;
 	return parse(argc, argv, ret);
 }
 

@@ -8,9 +8,6 @@
 #include "src/session/session.h"
 
 #define CLI_MAX_SEARCH 16u
-/* Options that one command has, and that are refused for all others. */
-#define CLI_OWN_TO	1u	/* --to: export */
-#define CLI_OWN_SEARCH	2u	/* --search: symbolize */
 #define CLI_MAX_TARGETS 1024u	/* of each kind; and of processes at the most */
 #define CLI_DEFAULT_PROCESSES 64u
 
@@ -28,7 +25,6 @@ struct cli_targets {
 
 struct cli_options {
 	bool mixed;		/* options may stand behind operands */
-	unsigned int own;	/* CLI_OWN_... of this command */
 	struct session_options session;
 	const char *search[CLI_MAX_SEARCH];	/* --search */
 	size_t searches;
@@ -43,8 +39,8 @@ struct cli_options {
 };
 
 /*
- * Parses argv[1..] of a command. On bad usage prints one line on stderr and
- * returns SESSION_USAGE; else SESSION_OK.
+ * Parses argv[1..] of the command argv[0]. On bad usage, which an option is that the command does
+ * not take, prints one line on stderr and returns SESSION_USAGE; else SESSION_OK.
  */
 int options_parse(int argc, char **argv, struct cli_options *ret) _must_check_;
 /* The same for `memattach trace`: a log of calls, exact. */
@@ -52,10 +48,15 @@ int options_parse_trace(int argc, char **argv, struct cli_options *ret) _must_ch
 
 /*
  * The same for a command about files: options may stand behind its operands, as people type them,
- * and ret->operands has all of those. argv is sorted for it. own: its CLI_OWN_... options.
+ * and ret->operands has all of those. argv is sorted for it.
  */
-int options_parse_mixed(int argc, char **argv, unsigned int own, struct cli_options *ret)
-	_must_check_;
+int options_parse_mixed(int argc, char **argv, struct cli_options *ret) _must_check_;
+
+/*
+ * An option (its long name) that the help of command does not list is refused with one line on
+ * stderr, which names the commands that take it: SESSION_USAGE; else SESSION_OK.
+ */
+int options_check_taken(const char *command, const char *option) _must_check_;
 
 /* A whole number with an optional suffix K, M or G (powers of 1024). 0, -EINVAL, -ERANGE. */
 int options_read_size(const char *text, uint64_t *ret) _must_check_;
@@ -71,8 +72,8 @@ int options_check_leaks(const struct cli_options *options, bool leaks) _must_che
 /* More than one -p, or what can find several: --name, --unit, --follow. */
 bool options_are_several(const struct cli_options *options);
 /*
- * For commands of one process: those that ask for several are refused with one line on stderr,
- * which names the command: SESSION_USAGE; else SESSION_OK.
+ * For commands of one process: more than one -p is refused with one line on stderr, which names
+ * the command: SESSION_USAGE; else SESSION_OK.
  */
 int options_check_one(const struct cli_options *options, const char *command) _must_check_;
 /* What can't be had of several processes is refused: as above. pre: they are several. */

@@ -11,10 +11,9 @@ bool options_are_several(const struct cli_options *o)
 
 int options_check_one(const struct cli_options *o, const char *command)
 {
-	if (!options_are_several(o) && !o->targets.max)
+	if (o->targets.pids <= 1)
 		return SESSION_OK;
-	log_error("`memattach %s` is about one process: one -p, and no --name, --unit, --follow, "
-		  "--max-processes", command);
+	log_error("`memattach %s` is about one process: one -p", command);
 	return SESSION_USAGE;
 }
 

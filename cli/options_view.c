@@ -123,14 +123,30 @@ static int set_module(struct view_filter *filter, const char *value)
 	return SESSION_OK;
 }
 
-int options_view_set(struct cli_options *o, int option, const char *value)
+/* They go with all that shows names, views or not. */
+static int set_names(struct name_shape *names, int option, const char *value)
 {
-	struct view_options *v = &o->session.view_options;
 	bool inlined = true;
 	int status;
 
+	if (option == OPT_INLINE) {
+		status = set_word("--inline", value, "no", "yes", &inlined);
+		names->no_inlined = !inlined;
+		return status;
+	}
+	names->function_only |= option == OPT_JUST_FUNCTION;
+	names->shorten_templates |= option == OPT_SHORTEN_TEMPLATES;
+	return SESSION_OK;
+}
+
+int options_view_set(struct cli_options *o, int option, const char *value)
+{
+	struct view_options *v = &o->session.view_options;
+
 	if (option == OPT_VIEW)
 		return set_view(o, value);
+	if (option == OPT_INLINE || option == OPT_JUST_FUNCTION || option == OPT_SHORTEN_TEMPLATES)
+		return set_names(&o->session.names, option, value);
 	o->view_shaped = true;
 	switch (option) {
 	case OPT_BY: return set_metric(v, value);
@@ -144,14 +160,40 @@ int options_view_set(struct cli_options *o, int option, const char *value)
 	case OPT_SIZE: return set_size(&v->filter, value);
 	case OPT_THREAD: return set_thread(&v->filter, value);
 	case OPT_MODULE: return set_module(&v->filter, value);
-	case OPT_INLINE:
-		status = set_word("--inline", value, "no", "yes", &inlined);
-		v->filter.no_inlined = !inlined;
-		return status;
-	case OPT_JUST_FUNCTION: v->filter.function_only = true; return SESSION_OK;
-	case OPT_SHORTEN_TEMPLATES: v->filter.shorten_templates = true; return SESSION_OK;
 	default: return SESSION_USAGE;
 	}
+}
+
+static bool is_one_of(const char *name, const char *const view[2])
+{
+	return strcmp(name, view[0]) == 0 || (view[1] && strcmp(name, view[1]) == 0);
+}
+
+/* Options that some views alone look at, given for another: an effect that there is not. */
+static int check_heeded(const struct session_options *s)
+{
+	const struct view_options *v = &s->view_options;
+	const struct {
+		const char *name;
+		bool given;
+		const char *view[2];
+	} option[] = {
+		{ "reverse", v->reverse, { "tree", "flame" } },
+		{ "threshold", v->threshold_given, { "tree", "source" } },
+		{ "flame-use-size", v->use_size, { "flame" } },
+		{ "time-unit=B", v->time_in_bytes, { "timeline" } },
+		{ "sizes=exact", v->exact_sizes, { "histogram" } },
+	};
+
+	for (size_t i = 0; s->view && i < ARRAY_SIZE(option); i++) {
+		if (!option[i].given || is_one_of(s->view->name, option[i].view))
+			continue;
+		log_error("the view %s takes no --%s: that is for %s%s%s", s->view->name,
+			  option[i].name, option[i].view[0], option[i].view[1] ? " and " : "",
+			  option[i].view[1] ? option[i].view[1] : "");
+		return SESSION_USAGE;
+	}
+	return SESSION_OK;
 }
 
 int options_check_view(const struct cli_options *o)
@@ -171,5 +213,5 @@ int options_check_view(const struct cli_options *o)
 		log_error("--sample does not tell which blocks are temporary: use --exact");
 		return SESSION_USAGE;
 	}
-	return SESSION_OK;
+	return check_heeded(s);
 }

@@ -32,8 +32,8 @@ enum {
 /* One of the above; value: NULL for those without. As options_parse. */
 int options_view_set(struct cli_options *options, int option, const char *value) _must_check_;
 /*
- * Options that shape a view, without one; a view that the mode can't know: refused with one line
- * on stderr: SESSION_USAGE; else SESSION_OK.
+ * Options that shape a view, without one, or another one than theirs; a view that the mode can't
+ * know: refused with one line on stderr: SESSION_USAGE; else SESSION_OK.
  */
 int options_check_view(const struct cli_options *options) _must_check_;
 /* "overview, hotspots, ...": static. */

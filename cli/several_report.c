@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "src/base/log.h"
+#include "src/report/name_shape.h"
 #include "src/several/several_write.h"
 
 static int written(int error)
@@ -42,6 +43,7 @@ static int print(const struct several *several, const struct session_options *op
 int several_report(const struct several_input *input, size_t count, uint32_t missed,
 		   const struct session_options *options)
 {
+	_cleanup_(name_shaper_cleanup) struct name_shaper *shaper = NULL;
 	struct several *several;
 	size_t twice = 0;
 	int status, error = several_new(input, count, &several, &twice);
@@ -56,7 +58,8 @@ int several_report(const struct several_input *input, size_t count, uint32_t mis
 		return SESSION_FAILED;
 	}
 	several->missed = missed;
-	status = print(several, options);
+	error = report_names_shape(&several->names, &options->names, &shaper);
+	status = error ? SESSION_FAILED : print(several, options);
 	several_free(several);
 	return status;
 }

@@ -20,6 +20,8 @@ struct ring_geometry {
 	uint32_t ring_count;
 	uint64_t ring_bytes;		/* of one ring, a power of two */
 	uint64_t thread_slots, table_slots;	/* powers of two */
+	uint64_t seen_slots, shadow_slots;	/* powers of two; 0: no recognition of stacks */
+	uint64_t rules_bytes;
 	uint64_t total_bytes;
 };
 

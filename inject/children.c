@@ -51,6 +51,36 @@ static struct child_file file_of(const struct procmaps *maps, int fd, uint64_t a
 	return (struct child_file){ 0, 0, 0 };
 }
 
+/* What pid runs; "self" for pid 0. Nothing: not known. */
+static struct child_file program_of(pid_t pid)
+{
+	char path[64] = "/proc/self/exe";
+	struct stat file;
+
+	if (pid)
+		(void)snprintf(path, sizeof(path), "/proc/%d/exe", pid);
+	if (stat(path, &file) < 0)
+		return (struct child_file){ 0, 0, 0 };
+	return (struct child_file){ major(file.st_dev), minor(file.st_dev), file.st_ino };
+}
+
+static bool is_same_file(const struct child_file *a, const struct child_file *b)
+{
+	return a->inode && a->inode == b->inode && a->dev_major == b->dev_major &&
+	       a->dev_minor == b->dev_minor;
+}
+
+/*
+ * A copy runs the target's program. Fronts, keepers and analysts of many sessions run ours: to read
+ * the maps of all of them in each session was half of the work of three hundred.
+ */
+static struct child_file own_program(const struct target *target)
+{
+	const struct child_file own = program_of(0), theirs = program_of(target->ref.pid);
+
+	return theirs.inode && !is_same_file(&own, &theirs) ? own : (struct child_file){ 0, 0, 0 };
+}
+
 static int dup_fd(int fd)
 {
 	return fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 0);
@@ -69,6 +99,7 @@ void children_remember(struct children *c, const struct inject *in)
 			  a->island_count ? a->island[0].address : a->shim_base);
 	c->ring = file_of(&maps, a->ring_fd, a->ring_base);
 	c->known = c->shim.inode || c->ring.inode;
+	c->own = own_program(&a->target);
 	c->since = a->journal.owner_start_time;
 	c->from = *a;
 	c->from.target = TARGET_NONE;
@@ -153,14 +184,23 @@ int children_skip(struct children *c, pid_t pid)
 	return error == -ENOMEM || !error ? remember_seen(c, &child) : 0;
 }
 
+/* Is it one of memattach's? */
+static bool is_own(const struct children *c, pid_t pid)
+{
+	const struct child_file program = c->own.inode ? program_of(pid) :
+							 (struct child_file){ 0, 0, 0 };
+
+	return is_same_file(&program, &c->own);
+}
+
 /* Cheap questions first: the maps of processes that are older than we are stay unread. */
 static bool is_new_copy(const struct children *c, const struct target *target,
 			struct child_seen *child)
 {
 	return child->pid > 0 && child->pid != getpid() && child->pid != target->ref.pid &&
 	       pidref_read_start_time(child->pid, &child->start_time) == 0 &&
-	       child->start_time >= c->since && !was_seen(c, child) && is_copy(c, child->pid) &&
-	       !shares_memory(target, child->pid);
+	       child->start_time >= c->since && !was_seen(c, child) && !is_own(c, child->pid) &&
+	       is_copy(c, child->pid) && !shares_memory(target, child->pid);
 }
 
 /* One pass over all processes; false: none is new. */

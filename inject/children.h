@@ -42,6 +42,7 @@ struct children {
 	bool adopted;			/* the journal is the target's, not ours */
 	struct attachment from;		/* the target's when the way out began; no target in it */
 	struct child_file shim, ring;
+	struct child_file own;		/* our program, unless the target runs it: never copies */
 	uint64_t since;			/* start time of our keeper: all children are younger */
 	uint64_t deadline_ns;		/* for all together; 0: not begun */
 	struct child_seen *seen;	/* tried already, owned */

@@ -20,6 +20,7 @@
 #include "inject/deadline.h"
 #include "inject/launch.h"
 #include "inject/loader_locks.h"
+#include "inject/proc_status.h"
 #include "inject/remote_mem.h"
 #include "inject/ring_setup.h"
 #include "inject/tracee.h"
@@ -27,6 +28,7 @@
 
 enum { TICK_MS = 200, HANG_TICKS = 25 };
 #define LOAD_LIMIT_NS 3000000000ull
+#define SPARE_BYTES (16ull << 20)	/* of address space, that are left to the target */
 #define CHILD_LIMIT_NS 10000000000ull	/* for one forked process; the target waits for none */
 
 static void restore_children(struct keeper *k);
@@ -73,6 +75,25 @@ static bool plan_is_bounded(const struct hook_plan *plan)
 	return true;
 }
 
+/* Is there address space for recognition of stacks on top of bytes? It is no reason to refuse. */
+static bool has_room(pid_t pid, uint64_t bytes)
+{
+	struct proc_thread_status status;
+	uint64_t limit, overcommit;
+
+	/* Where all of it would have to be there at once it is too much. */
+	if (proc_read_number("/proc/sys/vm/overcommit_memory", "", &overcommit) < 0 ||
+	    overcommit == 2)
+		return false;
+	if (proc_read_limit(pid, "Max address space", &limit) < 0 ||
+	    proc_read_status(pid, &status) < 0)
+		return false;
+	if (status.locked_bytes > 0)	/* mlockall() may have been called for what comes, too */
+		return false;
+	return limit == UINT64_MAX ||
+	       status.vm_bytes + bytes + RING_RECOGNITION_BYTES + SPARE_BYTES < limit;
+}
+
 static int on_load(struct keeper *k, const struct proto_message *request, struct reply *reply)
 {
 	const struct proto_load *load = (const void *)k->payload;
@@ -91,6 +112,8 @@ static int on_load(struct keeper *k, const struct proto_message *request, struct
 	a->geometry = ring_setup_geometry(load->ring_total_bytes,
 					  (unsigned int)sysconf(_SC_NPROCESSORS_CONF),
 					  load->sampled != 0);
+	if (load->recognise && has_room(k->in.at.target.ref.pid, a->geometry.total_bytes))
+		ring_setup_recognition(&a->geometry);
 	k->in.load.loader = (enum attachment_loader)load->loader;
 	use_sample(k, load->loader == LOADER_DLOPEN);
 	error = inject_enter(&k->in, INJECT_LOAD);
@@ -303,13 +326,14 @@ static bool address_space_gone(const struct keeper *k)
 /*
  * True when the analyst neither drains the rings nor answers: threads of the
  * target may be waiting for it. Then it is ended, and we leave on our own. Counted
- * in our own ticks: on a machine that stands still nobody hangs.
+ * in our own ticks: on a machine that stands still nobody hangs. When the target has ended
+ * nobody waits, and a report may take its time.
  */
 static bool analyst_hangs(struct keeper *k, bool ticked)
 {
 	uint32_t beat = k->in.at.control ? k->in.at.control->beat : 0;
 
-	if (beat != k->beat || k->in.done <= INJECT_ENTRIES)
+	if (beat != k->beat || k->in.done <= INJECT_ENTRIES || k->gone)
 		k->silent = 0;
 	else
 		k->silent += ticked;
@@ -452,6 +476,8 @@ static void restore_children(struct keeper *k)
 		error = leave_child(k, &child);
 		explain_child(&child, error);
 		children_note(&k->children, &child.in, error);
+		if (k->options->tell_child)
+			k->options->tell_child(k->options->context, child.in.at.target.ref.pid);
 		stop_sample_done(&child.sample);
 		inject_done(&child.in);
 	}

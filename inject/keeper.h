@@ -23,6 +23,8 @@ struct keeper_options {
 	 */
 	int (*begin_child)(void *context);
 	void (*end_child)(void *context);
+	/* pid was forked by the target meanwhile, and is restored now. May be NULL. */
+	void (*tell_child)(void *context, pid_t pid);
 	void *context;
 };
 

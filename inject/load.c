@@ -36,6 +36,9 @@
 #ifndef MADV_WIPEONFORK
 #define MADV_WIPEONFORK 18
 #endif
+#ifndef MADV_DONTNEED_LOCKED
+#define MADV_DONTNEED_LOCKED 24	/* Linux 5.18 */
+#endif
 #define PAGE 4096ull
 #define CALL_LIMIT_NS 3000000000ull
 #define REACH (1ull << 30)
@@ -232,32 +235,31 @@ bool load_gadgets_fit(const struct target *target, uint64_t syscall_ret, uint64_
 	       memcmp(live, restore, sizeof(restore)) == 0;
 }
 
-/* True if [address, address + bytes) and a place that the plan gives to an island meet. */
-static bool meets_island(const struct attachment *a, uint64_t address, uint64_t bytes,
-			 uint64_t *ret_island)
+static int by_start(const void *a, const void *b)
 {
+	const struct procmap *left = a, *right = b;
+
+	return left->start < right->start ? -1 : left->start > right->start;
+}
+
+/* The places that the plan gives to islands count as mapped: nothing else goes there. */
+static int add_islands(const struct attachment *a, struct procmaps *maps)
+{
+	size_t count = maps->count + a->plan.island_count;
+	struct procmap *map = reallocarray(maps->map, count + 1, sizeof(*map));
+
+	if (!map)
+		return -ENOMEM;
+	maps->map = map;
 	for (uint32_t i = 0; i < a->plan.island_count; i++) {
 		const struct hook_island *island = &a->plan.island[i];
 
-		*ret_island = island->address;
-		if (address < island->address + island->pages * PAGE + PAGE &&
-		    island->address < address + bytes + PAGE)
-			return true;
+		map[maps->count++] = (struct procmap){
+			.start = island->address, .path = "",
+			.end = island->address + island->pages * PAGE,
+		};
 	}
-	return false;
-}
-
-/* A hole for bytes that is not the islands' either; 0 if none. */
-static uint64_t find_place(const struct attachment *a, const struct procmaps *maps, uint64_t bytes)
-{
-	uint64_t near = a->plan.gadget_syscall_ret, island, place;
-
-	for (unsigned int i = 0; i <= RING_MAX_ISLANDS; i++) {
-		place = procmaps_find_hole(maps, near, near + 1, bytes, 64 * REACH);
-		if (!place || !meets_island(a, place, bytes, &island))
-			return place;
-		near = island - 2 * bytes;
-	}
+	qsort(map, count, sizeof(*map), by_start);
 	return 0;
 }
 
@@ -266,12 +268,17 @@ static int choose_addresses(struct attachment *a)
 {
 	_cleanup_(procmaps_done) struct procmaps maps = { 0 };
 	uint64_t shim_bytes;
+	uint64_t near = a->plan.gadget_syscall_ret;
 	int error = procmaps_read(a->target.maps, &maps);
 
+	if (!error)
+		error = add_islands(a, &maps);
 	if (error)
 		return error;
 	shim_bytes = a->loader == LOADER_MAP ? a->layout.total_bytes : 0;
-	a->ring_place = find_place(a, &maps, a->geometry.total_bytes + 2 * PAGE + shim_bytes);
+	a->ring_place = procmaps_find_hole(&maps, near, near + 1,
+					   a->geometry.total_bytes + 2 * PAGE + shim_bytes,
+					   64 * REACH);
 	if (!a->ring_place)
 		return -ENOMEM;
 	if (shim_bytes)
@@ -484,6 +491,18 @@ static int unmap(struct borrow *b, uint64_t address, uint64_t bytes)
 	return call(b, SYS_munmap, arguments, NULL);
 }
 
+/* A system call filter has not been asked about the second way: without one only. */
+static int drop_page(const struct attachment *a, struct borrow *b, uint64_t page)
+{
+	struct proc_thread_status status;
+	int error = advise(b, page, PAGE, MADV_DONTNEED);
+
+	if (error != -EINVAL || proc_read_status(a->target.ref.pid, &status) < 0 ||
+	    status.seccomp != 0)
+		return error;
+	return advise(b, page, PAGE, MADV_DONTNEED_LOCKED);	/* after mlockall() */
+}
+
 /* After the revert the text pages equal the file again: drop our private copies. */
 static int drop_text_copies(const struct attachment *a, struct borrow *b)
 {
@@ -492,7 +511,7 @@ static int drop_text_copies(const struct attachment *a, struct borrow *b)
 	int error = 0;
 
 	for (unsigned int i = 0; i < count; i++) {
-		int one = advise(b, page[i], PAGE, MADV_DONTNEED);
+		int one = drop_page(a, b, page[i]);
 
 		error = error ? error : one;
 	}

@@ -173,6 +173,38 @@ static bool is_relocation(const struct pristine_map *before, const struct pristi
 	return before->end == after->end && before->prot == writable && after->prot == writable;
 }
 
+/* Is the end of whole memory that can be written, at the other look? A library's data come last. */
+static bool ends_in_data(const struct pristine *other, const struct pristine_map *whole)
+{
+	size_t i = lower_bound(other, whole->end - 1);
+	const struct pristine_map *last = i < other->map_count ? &other->map[i] : NULL;
+
+	return last && last->end == whole->end && last->start > whole->start &&
+	       (last->prot & PROCMAP_W) && (last->inode == 0 || same_file(last, whole));
+}
+
+/*
+ * Likewise: the loader maps all of a library as its first part, and the others over that. whole is
+ * what it began with, or what is left of it behind the code; part lay there at the other look.
+ */
+static bool is_loading(const struct pristine_map *part, const struct pristine_map *whole,
+		       const struct pristine *parts)
+{
+	return whole->inode != 0 && !(whole->prot & (PROCMAP_W | PROCMAP_SHARED)) &&
+	       whole->start <= part->start && whole->end >= part->end &&
+	       whole->end - whole->start > part->end - part->start &&
+	       (ends_in_data(parts, whole) ||
+		(whole->offset == 0 && part->start == whole->start && part->prot == whole->prot));
+}
+
+/* What a file mapping of before has become: may the loader have done it? */
+static bool is_loaders(const struct comparison *c, const struct pristine_map *before,
+		       const struct pristine_map *after)
+{
+	return is_relocation(before, after) || is_loading(before, after, c->before) ||
+	       is_loading(after, before, c->after);
+}
+
 static void compare_lost(struct comparison *c, const struct pristine_map *before)
 {
 	const struct pristine_map *now = find_overlap(c->after, before);
@@ -185,7 +217,7 @@ static void compare_lost(struct comparison *c, const struct pristine_map *before
 		find(c, false, "%s grew by %lld bytes", name_of(now),
 		     (long long)(now->end - now->start) - (long long)(before->end - before->start));
 	else
-		find(c, (before->inode != 0 && !is_relocation(before, now)) || c->quiet,
+		find(c, (before->inode != 0 && !is_loaders(c, before, now)) || c->quiet,
 		     "%s at %llx-%llx %s is now %llx-%llx %s",
 		     name_of(before), (unsigned long long)before->start,
 		     (unsigned long long)before->end, prot_text(before->prot, was),

@@ -13,6 +13,10 @@
  *	control.table_offset sampled-address table, or (exact) a bit for each 16 bytes of
  *	                     memory, folded (control.table_slots * 8 bytes)
  *	control.rings_offset control.ring_count rings of control.ring_bytes each
+ *	control.rules_offset (exact, recognition) rules for leaving frames: rules_abi.h
+ *	control.seen_offset  control.seen_slots * 8 bytes: call paths that were told
+ *	control.shadows_offset control.shadow_slots * RING_SHADOW_BYTES: what threads remember
+ *	                     of their last walk; only the shim's
  *
  * A ring is an array of 64-byte lines. A position is a line number that only
  * grows (64 bits); line = position & (ring_lines - 1). A record is a whole
@@ -26,7 +30,7 @@
 #include <stdint.h>
 
 #define RING_MAGIC		0x31474e4952414d4dull	/* "MMARING1" */
-#define RING_VERSION		1u
+#define RING_VERSION		2u
 #define RING_LINE		64u
 #define RING_CONTROL_BYTES	(128u * 1024u)
 #define RING_SIZE_LIMIT		(1ull << 56)	/* of ring_record.size */
@@ -37,6 +41,7 @@
 #define RING_MAX_PATCHES	(3u * RING_MAX_ENTRIES)	/* entry word and up to two gap words */
 #define RING_MAX_ISLANDS	16u
 #define RING_THREAD_SLOT_BYTES	64u
+#define RING_SHADOW_BYTES	(72u * 1024u)
 #define RING_OWN_LINE		__attribute__((aligned(64)))
 
 /* Calling shape of a hooked entry point: where its arguments are. */
@@ -71,6 +76,7 @@ enum ring_kind {
 	RING_BRK,		/* the program break is now address; size: previous break */
 	RING_MODULE,		/* the dynamic loader's list changes or has; address: generation */
 	RING_CALL,		/* control.calls: a call has returned; struct ring_call follows */
+	RING_PATH,		/* a call path: its name is address; its return addresses follow */
 	RING_KIND_COUNT
 };
 
@@ -83,6 +89,7 @@ enum ring_flag {
 	RING_F_FIXED		= 1u << 5,	/* mmap MAP_FIXED: replaces what was there */
 	RING_F_ANONYMOUS	= 1u << 6,	/* mmap MAP_ANONYMOUS */
 	RING_F_ANNOUNCED	= 1u << 7,	/* RING_CALL: a record went out before the call */
+	RING_F_PATH		= 1u << 8,	/* caller is the name of a path told before */
 };
 
 /* Commit word: position (48 bits) | lines (14 bits) | state (2 bits). */
@@ -107,23 +114,26 @@ struct ring_record {
 	uint64_t size;		/* bytes asked for (count * size for calloc) */
 	uint64_t old_address;	/* realloc, mremap: what it was before */
 	uint64_t thread;	/* thread pointer (fs_base) */
-	uint64_t caller;	/* return address of the hooked call */
+	uint64_t caller;	/* return address of the hooked call; RING_F_PATH: its path */
 	uint8_t kind;		/* enum ring_kind */
-	uint8_t flags;		/* enum ring_flag */
+	uint8_t align_log2;	/* RING_ALLOC: log2(alignment), 0 if none was asked for */
+	uint16_t flags;		/* enum ring_flag */
 	uint16_t entry;		/* index in control.entry */
 	uint16_t stack_bytes;	/* after struct ring_stack, / 8; may fill fewer lines */
-	uint16_t reserved;
 };
 
 /*
  * Second line of records with RING_F_STACK (every RING_ALLOC, RING_MAP and
- * RING_BRK has it, also with RING_F_CALLER_ONLY; some RING_FREE and RING_UNDO may);
- * stack bytes follow, from rsp up.
+ * RING_BRK without RING_F_PATH has it, also with RING_F_CALLER_ONLY; some RING_FREE and
+ * RING_UNDO may, and what has RING_F_PATH too, for the audit); stack bytes follow, from rsp up.
+ *
+ * RING_PATH has no such line: from its second line on follow stack_bytes / 8 return addresses,
+ * the innermost first. RING_F_TRUNCATED: the path does not reach the thread's start.
  */
 struct ring_stack {
 	uint64_t rsp;		/* address of the return address (as at function entry) */
 	uint64_t rbp, rbx, r12, r13, r14, r15;
-	uint64_t detail;	/* ring_stack_detail() */
+	uint64_t interval;	/* bytes; of the count-down that fired; 0: certain */
 };
 
 /*
@@ -151,15 +161,6 @@ enum ring_calls {
 	RING_CALLS = 1u << 0,		/* a RING_CALL for each call, in RING_MODE_ALL */
 	RING_CALLS_TID = 1u << 1,	/* gettid is allowed (seccomp): with the thread's id */
 };
-
-/* Low 16 bits: log2(alignment), 0 if none was asked for. High 48: the sampling
- * interval (bytes) of the count-down that fired; 0: recorded with certainty. */
-static inline uint64_t ring_stack_detail(uint64_t interval, uint32_t align_log2)
-{
-	return (interval << 16) | (align_log2 & 0xffffu);
-}
-static inline uint64_t ring_detail_interval(uint64_t detail) { return detail >> 16; }
-static inline uint32_t ring_detail_align_log2(uint64_t detail) { return detail & 0xffffu; }
 
 /*
  * What the shim remembers of one thread: control.thread_slots of them, found by
@@ -263,6 +264,9 @@ struct ring_control {
 	uint64_t table_offset, table_slots;
 	uint32_t ring_count;
 	uint32_t entry_count;
+	uint64_t rules_offset, rules_bytes;	/* 0: no recognition of stacks */
+	uint64_t seen_offset, seen_slots;	/* slots: a power of two */
+	uint64_t shadows_offset, shadow_slots;	/* slots: a power of two */
 
 	/* Set from outside while the target runs; the shim only reads these lines. */
 	uint64_t deadline RING_OWN_LINE;	/* TSC after which nothing is recorded (keeper) */
@@ -284,6 +288,9 @@ struct ring_control {
 	uint64_t resumed;	/* TSC at which the epoch began, from the second on (keeper) */
 	uint64_t gap_cycles;	/* between epochs, all together: nothing was recorded (keeper) */
 	uint64_t calls;		/* enum ring_calls (analyst) */
+	uint64_t recognise;	/* 1: known stacks go by name (analyst) */
+	uint64_t verify;	/* every so many with their copies, too; 0: none (analyst) */
+	uint64_t path_epoch;	/* part of each path's name: + 1 forgets them all (analyst) */
 
 	/* Set by the shim. */
 	uint64_t lapsed RING_OWN_LINE;	/* last epoch whose deadline passed: ended; 0: none */

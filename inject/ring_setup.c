@@ -50,6 +50,24 @@ struct ring_geometry ring_setup_geometry(uint64_t total_bytes, unsigned int cpus
 	return g;
 }
 
+void ring_setup_recognition(struct ring_geometry *g)
+{
+	g->rules_bytes = RING_RULES_BYTES;
+	g->seen_slots = RING_SEEN_SLOTS;
+	g->shadow_slots = RING_SHADOW_SLOTS;
+	g->total_bytes += RING_RECOGNITION_BYTES;
+}
+
+static void set_recognition(struct ring_control *c, const struct ring_geometry *g)
+{
+	c->rules_offset = c->rings_offset + g->ring_count * g->ring_bytes;
+	c->rules_bytes = g->rules_bytes;
+	c->seen_offset = c->rules_offset + g->rules_bytes;
+	c->seen_slots = g->seen_slots;
+	c->shadows_offset = c->seen_offset + g->seen_slots * sizeof(uint64_t);
+	c->shadow_slots = g->shadow_slots;
+}
+
 void ring_setup_control(struct ring_control *c, const struct ring_geometry *g)
 {
 	c->version = RING_VERSION;
@@ -63,6 +81,8 @@ void ring_setup_control(struct ring_control *c, const struct ring_geometry *g)
 	c->ring_bytes = g->ring_bytes;
 	c->ring_lines = g->ring_bytes / RING_LINE;
 	c->ring_count = g->ring_count;
+	if (g->shadow_slots)
+		set_recognition(c, g);
 	c->epoch = 1;
 	c->stack_limit = RING_MAX_STACK_BYTES;
 	c->thread_pointer = getauxval(AT_HWCAP2) & HWCAP2_FSGSBASE ? RING_THREAD_POINTER_FSBASE :

@@ -13,15 +13,16 @@
 #include "src/unwind/unwind.h"
 
 struct event {
-	enum ring_kind kind;	/* RING_ALLOC .. RING_CALL, never RING_PAD */
-	uint8_t flags;		/* enum ring_flag */
+	enum ring_kind kind;	/* RING_ALLOC .. RING_PATH, never RING_PAD */
+	uint16_t flags;		/* enum ring_flag */
 	uint16_t entry;		/* index in control.entry, < RING_MAX_ENTRIES */
 	uint64_t time;		/* TSC */
 	uint64_t address;	/* of the block or mapping (RING_BRK: the new break) */
 	uint64_t size;		/* bytes asked for (RING_BRK: the previous break) */
 	uint64_t old_address;	/* realloc, mremap */
 	uint64_t thread;	/* thread pointer, names the thread */
-	uint64_t caller;	/* return address of the hooked call */
+	uint64_t caller;	/* return address of the hooked call; 0: only its path is known */
+	uint64_t path;		/* with RING_F_PATH, and of RING_PATH: its name; else 0 */
 	uint32_t alignment;	/* bytes, 0: not asked for */
 	uint64_t interval;	/* mean sampling interval it was drawn with; 0: certain */
 	/*
@@ -31,7 +32,8 @@ struct event {
 	struct unwind_registers registers;
 	uint64_t stack_address;	/* of stack[0] in the target; holds the return address */
 	uint32_t stack_bytes;	/* 0: none were copied */
-	const uint8_t *stack;	/* in shared memory; NULL when stack_bytes == 0 */
+	/* In shared memory; NULL when stack_bytes == 0. RING_PATH: its return addresses. */
+	const uint8_t *stack;
 	uint16_t ring;		/* that it lay in */
 	const struct ring_call *call;	/* RING_CALL: a copy; else NULL */
 };

@@ -41,12 +41,11 @@
 #include <sys/syscall.h>
 #include <time.h>
 
+#include "src/record.h"
 #include "src/session/ticks.h"
 
 #define HOLES_MAX	256u
 #define POSITION_MASK	((1ull << 48) - 1u)
-/* No user address or size is as large, on any x86-64: sums of two can't overflow. */
-#define USER_LIMIT	RING_SIZE_LIMIT
 #define LINE_WORDS	(RING_LINE / 8u)
 #define KIND_WORD	(LINE_WORDS - 1u)
 
@@ -242,25 +241,6 @@ static uint64_t reader_look(struct reader *reader)
 	return bound;
 }
 
-/* Is what the record says possible? Only then may the rest of memattach see it. */
-static bool record_valid(const struct ring_record *record, uint32_t lines)
-{
-	uint64_t stack_bytes = (uint64_t)record->stack_bytes * 8u;
-
-	if (record->kind >= RING_KIND_COUNT || record->entry >= RING_MAX_ENTRIES)
-		return false;
-	if (record->kind == RING_CALL)	/* whatever was asked for and returned */
-		return lines >= 2 && !(record->flags & RING_F_STACK);
-	/* Programs hand anything to free. */
-	if ((record->address >= USER_LIMIT && record->kind != RING_FREE) ||
-	    record->size >= USER_LIMIT)
-		return false;
-	if (!(record->flags & RING_F_STACK))
-		return true;
-	return lines >= 2 && stack_bytes <= (uint64_t)(lines - 2u) * RING_LINE &&
-	       stack_bytes <= RING_MAX_STACK_BYTES;
-}
-
 /* Copies the record at position into the ring's place in the merge; false: it is not one. */
 static bool ring_take(struct reader *reader, struct reader_ring *ring, uint64_t position,
 		      uint32_t lines)
@@ -377,14 +357,6 @@ static void ring_consume(struct reader *reader, struct reader_ring *ring)
 	ring_release(reader, ring);
 }
 
-/* The log2 in a record's detail; 0 stands for "none was asked for". */
-static uint32_t alignment_of(uint64_t detail)
-{
-	uint32_t log2 = ring_detail_align_log2(detail);
-
-	return log2 > 0 && log2 < 32 ? 1u << log2 : 0;
-}
-
 static void event_set_stack(const struct reader *reader, const struct reader_ring *ring,
 			    struct event *event)
 {
@@ -395,33 +367,30 @@ static void event_set_stack(const struct reader *reader, const struct reader_rin
 		.rip = event->caller, .rsp = stack.rsp + 8u, .rbp = stack.rbp, .rbx = stack.rbx,
 		.r12 = stack.r12, .r13 = stack.r13, .r14 = stack.r14, .r15 = stack.r15,
 	};
-	event->interval = stack.detail >> 16;
-	event->alignment = alignment_of(stack.detail);
+	event->interval = stack.interval;
 	event->stack_address = stack.rsp;
 	event->stack_bytes = (uint32_t)ring->record.stack_bytes * 8u;
 	if (event->stack_bytes)
 		event->stack = (const uint8_t *)ring_line(reader, ring, ring->position + 2u);
 }
 
+static void event_set_path(const struct reader *reader, const struct reader_ring *ring,
+			   struct event *event)
+{
+	event->stack_bytes = (uint32_t)ring->record.stack_bytes * 8u;
+	event->stack = (const uint8_t *)ring_line(reader, ring, ring->position + 1u);
+}
+
 static void ring_hand_over(const struct reader *reader, const struct reader_ring *ring,
 			   reader_event_fn fn, void *context)
 {
 	const struct ring_record *record = &ring->record;
-	struct event event = {
-		.kind = (enum ring_kind)record->kind,
-		.flags = record->flags,
-		.entry = record->entry,
-		.time = record->time,
-		.address = record->address,
-		.size = record->size,
-		.old_address = record->old_address,
-		.thread = record->thread,
-		.caller = record->caller,
-		.registers.rip = record->caller,
-		.ring = (uint16_t)(ring - reader->ring),
-	};
+	struct event event = record_event(record);
 	struct ring_call call;
 
+	event.ring = (uint16_t)(ring - reader->ring);
+	if (record->kind == RING_PATH)
+		event_set_path(reader, ring, &event);
 	if (record->flags & RING_F_STACK)
 		event_set_stack(reader, ring, &event);
 	if (record->kind == RING_CALL) {

@@ -10,7 +10,7 @@
  * after: a range published meanwhile is then thrown away by its publisher
  * (ring_publish_stacks() has the other half).
  */
-#include "inject/shim/shim.h"
+#include "inject/shim/paths.h"
 
 #include <asm/unistd.h>
 #include <linux/mman.h>
@@ -53,6 +53,12 @@ static uint64_t page_end(uint64_t address, uint64_t bytes)
 	return (end + SHIM_PAGE - 1) & ~(SHIM_PAGE - 1);
 }
 
+static void range_goes(struct ring_control *control, uint64_t low, uint64_t high)
+{
+	ranges_clear(control, low, high);
+	shim_rules_unmap(control, low, high);
+}
+
 static bool is_fixed(uint64_t flags)
 {
 	return (flags & MAP_FIXED) && !(flags & MAP_FIXED_NOREPLACE);
@@ -70,9 +76,9 @@ static bool unmaps_begin(struct ring_control *control, const struct shim_call *c
 	if (shape == RING_SHAPE_BRK)	/* a heap that shrinks to here: its range holds this byte */
 		ranges_clear(control, argument[0], page_end(argument[0], 1));
 	else
-		ranges_clear(control, argument[0], page_end(argument[0], argument[1]));
+		range_goes(control, argument[0], page_end(argument[0], argument[1]));
 	if (shape == RING_SHAPE_MREMAP && (argument[3] & MREMAP_FIXED))
-		ranges_clear(control, argument[4], page_end(argument[4], argument[2]));
+		range_goes(control, argument[4], page_end(argument[4], argument[2]));
 	return true;
 }
 
@@ -136,7 +142,7 @@ static void mmap_record(struct ring_control *control, const struct shim_call *ca
 	uint64_t flags = call->argument[3];
 	struct shim_event event = {
 		.kind = RING_MAP,
-		.flags = (uint8_t)((is_fixed(flags) ? RING_F_FIXED : 0) |
+		.flags = (uint16_t)((is_fixed(flags) ? RING_F_FIXED : 0) |
 				   (flags & MAP_ANONYMOUS ? RING_F_ANONYMOUS : 0)),
 		.address = call->result,
 		.size = call->argument[1],
@@ -151,7 +157,7 @@ static void mremap_record(struct ring_control *control, const struct shim_call *
 	uint64_t flags = call->argument[3];
 	struct shim_event event = {
 		.kind = RING_MAP,
-		.flags = (uint8_t)(RING_F_REALLOC | (flags & MREMAP_FIXED ? RING_F_FIXED : 0)),
+		.flags = (uint16_t)(RING_F_REALLOC | (flags & MREMAP_FIXED ? RING_F_FIXED : 0)),
 		.address = call->result,
 		.size = call->argument[2],
 		.old_address = call->argument[0],

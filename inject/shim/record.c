@@ -12,7 +12,8 @@
  * An eighth of each ring is kept for what must not be lost while allocations
  * are: a lost free leaves a block alive for ever.
  */
-#include "inject/shim/shim.h"
+#include "inject/shim/paths.h"
+#include "inject/shim/shadow.h"
 
 #define TRIES 3u
 
@@ -65,7 +66,7 @@ static uint64_t *commit_word(const struct place *place, uint64_t position)
 static uint64_t lines_kept(const struct ring_control *control, const struct shim_event *event)
 {
 	bool may_go = event->kind == RING_ALLOC || event->kind == RING_MAP ||
-		      event->kind == RING_CALL || event->with_stack;
+		      event->kind == RING_CALL || event->kind == RING_PATH || event->with_stack;
 
 	return may_go ? control->ring_lines / 8 : 0;
 }
@@ -170,6 +171,7 @@ static void count_loss(struct ring_head *head, const struct shim_event *event)
 		shim_add(&head->lost_call, 1);
 		break;
 	case RING_MODULE:	/* module_generation says it too */
+	case RING_PATH:		/* the stack is copied instead */
 		break;
 	default:
 		shim_add(&head->lost_map, 1);
@@ -212,6 +214,12 @@ static bool find_room(struct ring_control *control, struct place *place,
 		return still_on(control, place->time) && find_room_plain(place, plan);
 	if (plan->bytes == 0 || !still_on(control, place->time))
 		return false;
+	if (plan->flags & RING_F_PATH) {	/* the copy was for the audit alone */
+		plan->bytes = 0;
+		plan->flags = RING_F_PATH;
+		place->lines = 1;
+		return reserve(place, kept) == RESERVED;
+	}
 	plan->bytes = 0;
 	plan->flags |= RING_F_CALLER_ONLY | RING_F_TRUNCATED;
 	place->lines = lines_for(event, plan);
@@ -234,13 +242,13 @@ static void fill(const struct ring_control *control, const struct shim_call *cal
 	record->size = event->size;
 	record->old_address = event->old_address;
 	record->thread = call->thread;
-	record->caller = call->caller;
+	record->caller = plan->flags & RING_F_PATH ? plan->path : call->caller;
 	record->kind = (uint8_t)event->kind;
+	record->align_log2 = (uint8_t)event->align_log2;
 	record->entry = call->entry;
-	record->reserved = 0;
 	if (plan->flags & RING_F_STACK) {
 		arch_stack_fill(stack, call);
-		stack->detail = ring_stack_detail(event->interval, event->align_log2);
+		stack->interval = event->interval;
 		shim_stack_copy(control, call, plan, (uint8_t *)(stack + 1));
 	}
 	if (event->kind == RING_CALL) {
@@ -258,18 +266,53 @@ static bool wants_stack(const struct shim_event *event)
 	       event->with_stack;
 }
 
+/* What a name is enough for: there is no room for an interval beside it. */
+static bool may_be_known(const struct ring_control *control, const struct shim_event *event)
+{
+	return (event->kind == RING_ALLOC || event->kind == RING_MAP || event->kind == RING_BRK) &&
+	       event->interval == 0 && shim_load(&control->recognise);
+}
+
+static struct shim_stack_plan plan_stack(struct ring_control *control, const struct shim_call *call,
+					 const struct shim_event *event, enum shim_path known,
+					 uint64_t path)
+{
+	struct shim_stack_plan plan = { 0 };
+
+	if (known != SHIM_PATH && wants_stack(event))
+		plan = shim_stack_plan(control, call);
+	if (known != SHIM_PATH_NONE) {
+		plan.flags |= RING_F_PATH;
+		plan.path = path;
+	}
+	return plan;
+}
+
+/* Release: the reader acquires this word before it reads the record. */
+static void commit(struct ring_control *control, const struct place *place)
+{
+	shim_store_release(commit_word(place, place->position),
+			   ring_commit_word(place->position, place->lines, RING_DONE));
+	if (place->position - shim_load(&place->head->tail) > control->ring_lines / 2)
+		shim_wake_reader(control);
+}
+
+/* The time comes after a path was told: what names it is later than that record. */
 bool shim_record(struct ring_control *control, const struct shim_call *call,
 		 const struct shim_event *event)
 {
-	struct shim_stack_plan plan = { 0 };
+	enum shim_path known = SHIM_PATH_NONE;
+	struct shim_stack_plan plan;
 	struct place place;
+	uint64_t now, path = 0;
 	uint32_t cpu;
-	uint64_t now = arch_clock(&cpu);
 
-	if (!shim_epoch_open(control, now))
+	if (may_be_known(control, event))
+		known = shim_path_find(control, call, &path);
+	now = arch_clock(&cpu);
+	if (!still_on(control, now))
 		return false;
-	if (wants_stack(event))
-		plan = shim_stack_plan(control, call);
+	plan = plan_stack(control, call, event, known, path);
 	place = place_for(control, cpu, lines_for(event, &plan));
 	place.time = now;
 	if (!find_room(control, &place, event, &plan)) {
@@ -278,10 +321,46 @@ bool shim_record(struct ring_control *control, const struct shim_call *call,
 		return false;
 	}
 	fill(control, call, event, &plan, &place);
-	/* Release: the reader acquires this word before it reads the record. */
-	shim_store_release(commit_word(&place, place.position),
-			   ring_commit_word(place.position, place.lines, RING_DONE));
-	if (place.position - shim_load(&place.head->tail) > control->ring_lines / 2)
-		shim_wake_reader(control);
+	commit(control, &place);
+	return true;
+}
+
+static void fill_path(const struct shim_call *call, const struct shim_path_record *path,
+		      const struct place *place)
+{
+	struct ring_record *record = (struct ring_record *)commit_word(place, place->position);
+	uint64_t *ra = (uint64_t *)(record + 1);
+
+	record->time = place->time;
+	record->address = path->name;
+	record->size = 0;
+	record->old_address = 0;
+	record->thread = call->thread;
+	record->caller = call->caller;
+	record->kind = RING_PATH;
+	record->align_log2 = 0;
+	record->flags = path->truncated ? RING_F_TRUNCATED : 0;
+	record->entry = call->entry;
+	record->stack_bytes = (uint16_t)path->count;
+	for (uint32_t i = path->count; i-- > 0; ra++)
+		*ra = path->frame[i].ra;
+}
+
+bool shim_record_path(struct ring_control *control, const struct shim_call *call,
+		      const struct shim_path_record *path)
+{
+	const struct shim_event event = { .kind = RING_PATH };
+	struct place place;
+	uint32_t cpu;
+	uint64_t now = arch_clock(&cpu);
+
+	if (!shim_epoch_open(control, now))
+		return false;
+	place = place_for(control, cpu, 1 + (path->count * 8 + RING_LINE - 1) / RING_LINE);
+	place.time = now;
+	if (!reserve_or_wait(control, &place, lines_kept(control, &event)))
+		return false;
+	fill_path(call, path, &place);
+	commit(control, &place);
 	return true;
 }

@@ -16,6 +16,8 @@
  *	table.c		addresses of live sampled blocks
  *	live_bits.c	exact mode: which frees are suspect
  *	stack_copy.c	how much stack may be read, and reading it
+ *	shadow.c	which call path is this? rules.c: how to leave a frame; paths.c: which
+ *			paths the reader knows
  *	calls.c		every call with its arguments and times, where that is asked for
  *	record.c	room in a ring, and the record in it
  *	wait.c		the reader is asleep; a ring is full
@@ -147,9 +149,12 @@ bool shim_live_clear(struct ring_control *control, uint64_t address);
 /* How the stack of one call is to be read. */
 struct shim_stack_plan {
 	uint32_t bytes;		/* multiple of 8 */
-	uint8_t flags;		/* RING_F_STACK, RING_F_CALLER_ONLY, RING_F_TRUNCATED */
+	uint16_t flags;		/* RING_F_STACK, _CALLER_ONLY, _TRUNCATED, _PATH */
 	bool through_kernel;	/* no end is proven: process_vm_readv */
+	uint64_t path;		/* with RING_F_PATH: its name */
 };
+/* Bytes from &call->caller to the proven end of its stack; 0: none is proven. */
+uint64_t shim_stack_proven(struct ring_control *control, const struct shim_call *call);
 /* At most control.stack_limit, a quarter of a ring, and RING_MAX_STACK_BYTES. */
 struct shim_stack_plan shim_stack_plan(struct ring_control *control, const struct shim_call *call);
 /* Copies as planned to `to`; the plan then says what was really copied. Never faults. */
@@ -159,7 +164,7 @@ void shim_stack_copy(const struct ring_control *control, const struct shim_call 
 /* One record to be. */
 struct shim_event {
 	enum ring_kind kind;
-	uint8_t flags;
+	uint16_t flags;
 	uint64_t address, size, old_address;
 	uint64_t interval;	/* RING_ALLOC */
 	uint32_t align_log2;

@@ -138,6 +138,11 @@ static uint64_t proven_bytes(struct ring_control *control, uint64_t sp, uint64_t
 	return 0;
 }
 
+uint64_t shim_stack_proven(struct ring_control *control, const struct shim_call *call)
+{
+	return proven_bytes(control, (uint64_t)&call->caller, call->thread);
+}
+
 static uint32_t stack_limit(const struct ring_control *control)
 {
 	uint64_t limit = shim_load(&control->stack_limit);

@@ -24,21 +24,23 @@ void cleanup_fd(int *fd)
 	errno = saved;
 }
 
-static void close_from_to(int first, int last)
+static int by_number(const void *left, const void *right)
 {
-	if (first <= last)
-		(void)close_range((unsigned int)first, (unsigned int)last, 0);
+	int a = *(const int *)left, b = *(const int *)right;
+
+	return (a > b) - (a < b);
 }
 
-void close_others(int a, int b)
+void close_others(int *keep, size_t count)
 {
-	int low = a < b ? a : b, high = a < b ? b : a;
+	int next = STDERR_FILENO + 1;
 
-	if (low <= STDERR_FILENO)
-		low = STDERR_FILENO;
-	if (high < low)
-		high = low;
-	close_from_to(STDERR_FILENO + 1, low - 1);
-	close_from_to(low + 1, high - 1);
-	(void)close_range((unsigned int)high + 1, ~0u, 0);
+	qsort(keep, count, sizeof(*keep), by_number);
+	for (size_t i = 0; i < count; i++) {
+		if (keep[i] > next)
+			(void)close_range((unsigned int)next, (unsigned int)keep[i] - 1, 0);
+		if (keep[i] >= next)
+			next = keep[i] + 1;
+	}
+	(void)close_range((unsigned int)next, ~0u, 0);
 }

@@ -22,8 +22,11 @@ static inline void cleanup_file(FILE **f)
 /* Closes *fd if it is valid; keeps errno. */
 void cleanup_fd(int *fd);
 
-/* Closes every descriptor from 3 on but a and b (-1: none). For a child that is to have no more. */
-void close_others(int a, int b);
+/*
+ * Closes every descriptor from 3 on but the count ones of keep, which it sorts (-1: none). For a
+ * child that is to have no more.
+ */
+void close_others(int *keep, size_t count);
 
 #define _cleanup_free_	_cleanup_(cleanup_free)
 #define _cleanup_fd_	_cleanup_(cleanup_fd)

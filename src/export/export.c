@@ -21,7 +21,8 @@ static const struct export_format table[] = {
 	{ "pprof", "gzipped protobuf: pprof, Parca, Pyroscope", .binary = true, PPROF },
 	{ "speedscope", "JSON: speedscope.app", .write = export_speedscope },
 	{ "gperftools", "heap profile with addresses: google-pprof, jeprof",
-	  .write = export_gperftools },
+	  .write = export_gperftools,
+	  .nameless = "it has addresses, which its readers name themselves" },
 	{ "massif", "snapshots over time: ms_print, massif-visualizer", .write = export_massif },
 	{ "callgrind", "call graph: callgrind_annotate, KCachegrind", .write = export_callgrind },
 	{ "heaptrack", "events over time: heaptrack_gui, heaptrack_print (-o NAME.zst or .gz)",
@@ -32,7 +33,7 @@ static const struct export_format table[] = {
 	  .write = export_html },
 	{ "svg", "a picture: flame graph", .write = export_flame_svg },
 	{ "svg-timeline", "a picture: live bytes and RSS over time",
-	  .write = export_timeline_svg },
+	  .write = export_timeline_svg, .nameless = "it shows no functions" },
 	{ .name = NULL },
 };
 

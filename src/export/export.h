@@ -20,6 +20,7 @@ struct export_format {
 	/* Writes all of it. 0, -errno of the stream, -ENOMEM, -EBADMSG. NULL: see missing. */
 	int (*write)(FILE *out, const struct export_input *input);
 	const char *missing;		/* what this build lacks for it; NULL: nothing */
+	const char *nameless;		/* why it has no names, for people; NULL: it has */
 };
 /* By name, or NULL. */
 const struct export_format *export_find(const char *name);

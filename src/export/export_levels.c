@@ -106,17 +106,22 @@ static int set_level(const struct step *step, uint32_t index, const struct expor
 	return err;
 }
 
+static struct export_level level_of(const struct recording_change *change)
+{
+	return (struct export_level){
+		.live_bytes = change->live_bytes, .alloc_count = change->alloc_count,
+		.alloc_bytes = change->alloc_bytes, .free_count = change->free_count,
+	};
+}
+
 static int apply_changes(const struct step *step, const struct recording_levels_at *moment)
 {
-	const struct recording_change *change =
-		step->levels->moments.change + moment->first_change;
 	int err = 0;
 
-	for (size_t i = 0; err == 0 && i < moment->change_count; i++, change++) {
-		const struct export_level to = {
-			.live_bytes = change->live_bytes, .alloc_count = change->alloc_count,
-			.alloc_bytes = change->alloc_bytes, .free_count = change->free_count,
-		};
+	for (size_t i = 0; err == 0 && i < moment->change_count; i++) {
+		const struct recording_change *change =
+			&step->levels->moments.change[moment->first_change + i];
+		const struct export_level to = level_of(change);
 		uint32_t at = step->levels->of_site[change->site];
 
 		if (at)
@@ -125,18 +130,22 @@ static int apply_changes(const struct step *step, const struct recording_levels_
 	return err;
 }
 
+static struct export_level level_at_end(const struct snapshot_site *s)
+{
+	return (struct export_level){ .live_bytes = s->live_bytes, .alloc_count = s->alloc_count,
+				      .alloc_bytes = s->alloc_bytes,
+				      .free_count = s->free_count };
+}
+
 static int apply_snapshot(const struct step *step)
 {
 	const struct view_sites *sites = step->levels->input->sites;
 	int err = 0;
 
 	for (size_t i = 0; err == 0 && i < sites->count; i++) {
-		const struct snapshot_site *s = sites->site[i].figures;
+		const struct export_level to = level_at_end(sites->site[i].figures);
 
-		err = set_level(step, (uint32_t)i, &(struct export_level){
-			.live_bytes = s->live_bytes, .alloc_count = s->alloc_count,
-			.alloc_bytes = s->alloc_bytes, .free_count = s->free_count,
-		});
+		err = set_level(step, (uint32_t)i, &to);
 	}
 	return err;
 }
@@ -146,36 +155,118 @@ static uint64_t between(uint64_t value, uint64_t low, uint64_t high)
 	return value < low ? low : value > high ? high : value;
 }
 
+static uint64_t least_of(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+static uint64_t beyond(uint64_t value, uint64_t low)
+{
+	return value > low ? value - low : 0;
+}
+
+/* Between two moments, or until the peak and after it. */
+struct course {
+	uint64_t allocs, alloc_bytes, frees, free_bytes;
+};
+
+static struct course course_of(const struct export_level *from, const struct export_level *to)
+{
+	struct course course = {
+		.allocs = beyond(to->alloc_count, from->alloc_count),
+		.alloc_bytes = beyond(to->alloc_bytes, from->alloc_bytes),
+		.frees = beyond(to->free_count, from->free_count),
+	};
+
+	course.free_bytes = beyond(view_sum(from->live_bytes, course.alloc_bytes), to->live_bytes);
+	return course;
+}
+
+/* Did a block come for one that went? Else some of the bytes have no block to be in. */
+static bool must_swap(const struct course *part, uint64_t live, uint64_t at_peak)
+{
+	if (part->allocs == 0)
+		return at_peak > live || (part->frees == 0 && at_peak < live);
+	return part->frees == 0 && at_peak < live;
+}
+
+/* The bytes of what came until the peak: those that make up the difference, and of a swap more. */
+static uint64_t bytes_until(const struct course *all, const struct course *part, uint64_t live,
+			    uint64_t live_count, uint64_t at_peak)
+{
+	uint64_t freed = part->frees == all->frees ? all->free_bytes :
+			 part->frees ? live / (live_count ? live_count : 1) : 0;
+	uint64_t least = beyond(at_peak, live);
+	uint64_t bytes = beyond(view_sum(at_peak, freed), live);
+
+	if (part->allocs == 0)
+		return 0;
+	if (part->frees == 0)
+		return least;
+	if (part->allocs == all->allocs)
+		return all->alloc_bytes;
+	return between(bytes, least, all->alloc_bytes > least ? all->alloc_bytes : least);
+}
+
 /*
  * How a site stood at the peak: what lived is known; of what came and went since the moment before,
- * as little as there must have been. Nothing of it exceeds what there is at the end.
+ * as little as there must have been, and no more than until the next moment. A temporary block
+ * that lived before may have been another than the one that lived then.
  */
 static struct export_level level_at_peak(const struct export_level *from,
+					 const struct export_level *next,
 					 const struct snapshot_site *s)
 {
-	uint64_t freed_bytes = from->alloc_bytes - between(from->live_bytes, 0, from->alloc_bytes);
-	struct export_level to = { .live_bytes = s->at_peak_bytes };
+	const struct course all = course_of(from, next);
+	uint64_t live = beyond(from->alloc_count, from->free_count);
+	struct course part = { .allocs = least_of(beyond(s->at_peak_count, live), all.allocs),
+			       .frees = least_of(beyond(live, s->at_peak_count), all.frees) };
+	bool may = part.allocs < all.allocs && part.frees < all.frees;
 
-	to.alloc_bytes = between(view_sum(freed_bytes, s->at_peak_bytes), from->alloc_bytes,
-				 s->alloc_bytes);
-	to.alloc_count = between(view_sum(from->free_count, s->at_peak_count), from->alloc_count,
-				 s->alloc_count);
-	/* Bytes that came or went were in some block. */
-	if (to.alloc_bytes > from->alloc_bytes && to.alloc_count == from->alloc_count)
-		to.alloc_count = between(from->alloc_count + 1, 0, s->alloc_count);
-	to.free_count = to.alloc_count - between(s->at_peak_count, 0, to.alloc_count);
-	to.free_count = between(to.free_count, from->free_count, s->free_count);
-	return to;
+	if (may && (must_swap(&part, from->live_bytes, s->at_peak_bytes) ||
+		    (s->temporary_count && live && s->at_peak_count))) {
+		part.allocs++;
+		part.frees++;
+	}
+	return (struct export_level){
+		.live_bytes = s->at_peak_bytes,
+		.alloc_count = from->alloc_count + part.allocs,
+		.alloc_bytes = from->alloc_bytes + bytes_until(&all, &part, from->live_bytes, live,
+							       s->at_peak_bytes),
+		.free_count = from->free_count + part.frees,
+	};
+}
+
+/* How sites will stand at the moment behind the next. To be freed; NULL: out of memory. */
+static struct export_level *levels_behind(const struct export_levels *levels)
+{
+	const struct view_sites *sites = levels->input->sites;
+	const struct recording_levels_at *moment = &levels->moments.moment[levels->next];
+	struct export_level *next = calloc(sites->count + 1, sizeof(*next));
+	bool known = levels->next + 1 < levels->moments.count && moment->change_count;
+
+	for (size_t i = 0; next && i < sites->count; i++)
+		next[i] = known ? levels->level[i] : level_at_end(sites->site[i].figures);
+	for (size_t i = 0; next && known && i < moment->change_count; i++) {
+		const struct recording_change *c =
+			&levels->moments.change[moment->first_change + i];
+		uint32_t at = levels->of_site[c->site];
+
+		if (at)
+			next[at - 1] = level_of(c);
+	}
+	return next;
 }
 
 static int apply_peak(const struct step *step)
 {
 	const struct view_sites *sites = step->levels->input->sites;
-	int err = 0;
+	_cleanup_free_ struct export_level *next = levels_behind(step->levels);
+	int err = next ? 0 : -ENOMEM;
 
 	for (size_t i = 0; err == 0 && i < sites->count; i++) {
 		const struct snapshot_site *s = sites->site[i].figures;
-		const struct export_level to = level_at_peak(&step->levels->level[i], s);
+		const struct export_level to = level_at_peak(&step->levels->level[i], &next[i], s);
 
 		if (s->kind != SITE_MMAP)	/* their peak is another one */
 			err = set_level(step, (uint32_t)i, &to);

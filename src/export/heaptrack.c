@@ -7,7 +7,8 @@
  * in that time, and so do its frees: calls, bytes, leaks and temporary allocations add up to the
  * recording's figures, sizes of single blocks are means. Of each moment frees come first and what
  * stays comes last, so that heaptrack's peak is that of the moments, among which the true peak is.
- * A temporary block that made that peak is allocated last before it and freed first after it.
+ * A temporary block that lived at a moment (heaptrack_torn.h) is allocated last before it and freed
+ * first after it.
  *
  * heaptrack takes a free right behind the allocation of its kind for a temporary allocation: other
  * frees have kinds of their own. heaptrack_gui wants kinds of allocations in the order in which
@@ -21,6 +22,7 @@
 #include "src/export/export.h"
 #include "src/export/export_levels.h"
 #include "src/export/export_text.h"
+#include "src/export/heaptrack_torn.h"
 #include "src/export/heaptrack_trace.h"
 
 #define MOST_EVENTS	(20u << 20)
@@ -29,22 +31,28 @@
 /* Of one site from one moment to the next: blocks and bytes that come, go, and do both at once. */
 struct change {
 	uint32_t stack;
-	bool torn;
-	struct { uint64_t count, bytes; } alloc, free, temporary;
+	bool out;		/* one more block comes last, */
+	uint64_t out_bytes;	/* of this size */
+	struct blocks alloc, free, temporary;
 };
 struct heaptrack {
 	FILE *out;
 	const struct export_input *input;
 	struct heaptrack_trace trace;
 	struct export_levels levels;
-	uint64_t events;	/* that blocks would make */
+	unsigned __int128 events;	/* that blocks would make; may be forged */
 	uint64_t merge;		/* blocks an event */
 	bool writing;		/* events; before, only their kinds are learnt */
 	uint32_t *stack;	/* by index of site; 0: not written yet */
 	uint64_t *temporary;	/* by index of site: those left to write */
-	size_t torn;		/* site with a temporary block that made the peak; SIZE_MAX: none */
-	uint32_t last_kind;	/* of the last allocation that was written */
-	uint64_t last_size;	/* of it, if that was of the torn one; else UINT64_MAX */
+	struct torn_site *torn;	/* with temporary blocks that live at moments */
+	size_t torn_count;
+	uint32_t *torn_of;	/* by index of site: in torn + 1; 0: none */
+	struct torn_row *torn_row;	/* of all of them */
+	size_t torn_row_count;
+	uint32_t intervals;	/* with a change, so far */
+	uint32_t torn_kind;	/* of the block that lives now and is freed next */
+	bool has_torn;
 	size_t change_count;
 	struct change *change;	/* of this moment; room for a change a site */
 	size_t point;		/* next of the timeline */
@@ -56,6 +64,9 @@ static void heaptrack_done(struct heaptrack *h)
 	export_levels_done(&h->levels);
 	free(h->stack);
 	free(h->temporary);
+	free(h->torn);
+	free(h->torn_of);
+	free(h->torn_row);
 	free(h->change);
 }
 
@@ -64,42 +75,17 @@ static uint64_t difference(uint64_t to, uint64_t from)
 	return to > from ? to - from : 0;
 }
 
-static uint64_t least(uint64_t a, uint64_t b)
+/* Of what comes and goes, most at the most are temporary. */
+static void split_temporary(struct change *ret, uint64_t most)
 {
-	return a < b ? a : b;
-}
-
-/* What count of the blocks have together: all, or as many as their mean says. */
-static uint64_t share(uint64_t count, uint64_t blocks, uint64_t bytes)
-{
-	return count == blocks ? bytes : bytes / blocks * count;
-}
-
-/* Of what comes and goes, ret->temporary.count at the most are temporary. */
-static void split_temporary(struct change *ret)
-{
-	uint64_t count = least(ret->temporary.count, least(ret->alloc.count, ret->free.count));
-	uint64_t bytes = 0;
-
-	if (count)
-		bytes = least(share(count, ret->alloc.count, ret->alloc.bytes),
-			      share(count, ret->free.count, ret->free.bytes));
-	/* Bytes that are left need a block. */
-	if (count && ((count == ret->alloc.count && bytes < ret->alloc.bytes) ||
-		      (count == ret->free.count && bytes < ret->free.bytes)))
-		bytes -= bytes / count--;
-	ret->temporary.count = count;
-	ret->temporary.bytes = count ? bytes : 0;
-	ret->alloc.count -= count;
+	ret->temporary = torn_pairs(&ret->alloc, &ret->free, most);
+	ret->alloc.count -= ret->temporary.count;
 	ret->alloc.bytes -= ret->temporary.bytes;
-	ret->free.count -= count;
+	ret->free.count -= ret->temporary.count;
 	ret->free.bytes -= ret->temporary.bytes;
 }
 
-/*
- * pre: ret->temporary.count is how many are left. Figures of a recording may be anything: bytes
- * without blocks, fewer than before.
- */
+/* Figures of a recording may be anything: bytes without blocks, fewer than before. */
 static void find_change(const struct export_level *from, const struct export_level *to,
 			struct change *ret)
 {
@@ -115,17 +101,58 @@ static void find_change(const struct export_level *from, const struct export_lev
 		ret->alloc.count = 1;
 	if (ret->free.bytes && !ret->free.count)
 		ret->free.count = 1;
-	split_temporary(ret);
+}
+
+/* The site's row of this interval; NULL: none of its blocks is torn. */
+static struct torn_row *torn_row_now(const struct heaptrack *h, uint32_t index)
+{
+	const struct torn_site *site;
+	size_t low = 0, high;
+
+	if (!h->torn_count || !h->torn_of[index])
+		return NULL;
+	site = &h->torn[h->torn_of[index] - 1];
+	high = site->row_count;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (site->row[middle].interval < h->intervals)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < site->row_count && site->row[low].interval == h->intervals ?
+		       &site->row[low] : NULL;
+}
+
+/* The torn blocks that begin and end here are not among the others. */
+static void take_torn(const struct heaptrack *h, uint32_t index, struct change *ret)
+{
+	const struct torn_row *row = torn_row_now(h, index);
+	const struct torn_site *site;
+
+	if (!row)
+		return;
+	site = &h->torn[h->torn_of[index] - 1];
+	ret->out = row->out;
+	ret->out_bytes = row->out_bytes;
+	ret->alloc.count -= row->out;
+	ret->alloc.bytes -= row->out ? row->out_bytes : 0;
+	if (row > site->row && row[-1].out) {
+		ret->free.count--;
+		ret->free.bytes -= row[-1].out_bytes;
+	}
 }
 
 /* From how a site stands to how it will. */
 static struct change change_of(const struct heaptrack *h, uint32_t index,
 			       const struct export_level *to)
 {
-	struct change change = { .torn = index == h->torn };
+	struct change change = { .out = false };
 
-	change.temporary.count = h->temporary[index];
 	find_change(&h->levels.level[index], to, &change);
+	take_torn(h, index, &change);
+	split_temporary(&change, h->temporary[index]);
 	return change;
 }
 
@@ -162,21 +189,6 @@ static void put_times(const struct heaptrack *h, const char *before, uint32_t ki
 		fwrite(line, 1, length, h->out);
 }
 
-/* Behind its allocation, which was the last event; its bytes leave those that are freed. */
-static void free_torn(struct heaptrack *h)
-{
-	for (size_t i = 0; i < h->change_count; i++) {
-		struct change *change = &h->change[i];
-
-		if (!change->torn || change->free.count == 0 || change->free.bytes < h->last_size ||
-		    (change->free.count == 1 && change->free.bytes > h->last_size))
-			continue;
-		put_times(h, "-", h->last_kind, NULL, 1);
-		change->free.count--;
-		change->free.bytes -= h->last_size;
-	}
-}
-
 /* count blocks with bytes together: those of the mean size, and those of one byte more. */
 static int put_events(struct heaptrack *h, uint32_t stack, uint64_t count, uint64_t bytes,
 		      const char *first, const char *second)
@@ -197,45 +209,49 @@ static int put_events(struct heaptrack *h, uint32_t stack, uint64_t count, uint6
 		if (err == 0)
 			put_times(h, first, kind, second, larger);
 	}
-	h->last_kind = kind;
-	h->last_size = bytes / events + (larger != 0);
 	return err;
 }
 
-/* What stays. Of the torn one last. */
-static int put_allocations(struct heaptrack *h)
+/* The block that will be freed first. */
+static int put_torn(struct heaptrack *h)
 {
 	int err = 0;
 
-	for (int torn = 0; torn < 2; torn++) {
-		h->last_size = UINT64_MAX;
-		for (size_t i = 0; err == 0 && i < h->change_count; i++) {
-			const struct change *change = &h->change[i];
+	for (size_t i = 0; err == 0 && i < h->change_count; i++) {
+		const struct change *change = &h->change[i];
 
-			if (change->torn == (torn == 1))
-				err = put_events(h, change->stack, change->alloc.count,
-						 change->alloc.bytes, "+", NULL);
-		}
+		if (!change->out)
+			continue;
+		err = heaptrack_trace_kind(&h->trace, change->out_bytes, change->stack, false,
+					   &h->torn_kind);
+		put_times(h, "+", h->torn_kind, NULL, 1);
+		h->has_torn = true;
 	}
 	return err;
 }
 
 /* The order in the comment at the top. */
-static int put_changes(struct heaptrack *h, bool behind_peak)
+static int put_changes(struct heaptrack *h)
 {
 	int err = 0;
 
-	if (behind_peak)
-		free_torn(h);
+	if (h->change_count == 0)
+		return 0;
+	put_times(h, "-", h->torn_kind, NULL, h->has_torn);
+	h->has_torn = false;
 	for (size_t i = 0; err == 0 && i < h->change_count; i++)
 		err = put_events(h, h->change[i].stack, h->change[i].free.count,
 				 h->change[i].free.bytes, "-", NULL);
 	for (size_t i = 0; err == 0 && i < h->change_count; i++)
 		err = put_events(h, h->change[i].stack, h->change[i].temporary.count,
 				 h->change[i].temporary.bytes, "+", "-");
+	for (size_t i = 0; err == 0 && i < h->change_count; i++)
+		err = put_events(h, h->change[i].stack, h->change[i].alloc.count,
+				 h->change[i].alloc.bytes, "+", NULL);
 	if (err == 0)
-		err = put_allocations(h);
+		err = put_torn(h);
 	h->change_count = 0;
+	h->intervals++;
 	return err;
 }
 
@@ -259,11 +275,10 @@ static void put_rss(struct heaptrack *h, double until)
 static int put_moment(struct heaptrack *h)
 {
 	double time = h->levels.moments.moment[h->levels.next].time;
-	bool behind_peak = h->levels.next == h->levels.peak + 1;
 	int err = export_levels_step(&h->levels, add_change, h);
 
 	if (err == 0)
-		err = put_changes(h, behind_peak);
+		err = put_changes(h);
 	if (!h->writing)
 		return err;
 	put_rss(h, h->levels.next < h->levels.moments.count ? time : INFINITY);
@@ -301,36 +316,136 @@ static int count_events(void *context, uint32_t index, const struct export_level
 	struct heaptrack *h = context;
 	const struct change change = change_of(h, index, to);
 
-	h->events = view_sum(h->events, view_sum(change.alloc.count, change.free.count));
-	h->events = view_sum(h->events, change.temporary.count);
+	h->events += (unsigned __int128)change.alloc.count + change.free.count;
+	h->events += change.temporary.count;
 	h->temporary[index] -= change.temporary.count;
+	h->change_count++;
 	return 0;
 }
 
-static void set_temporary(struct heaptrack *h)
+static uint64_t temporary_of(const struct heaptrack *h, size_t index)
 {
-	const struct view_sites *sites = h->input->sites;
-
-	for (size_t i = 0; i < sites->count; i++)
-		h->temporary[i] = h->input->content->snapshot->every_alloc ?
-			sites->site[i].figures->temporary_count : 0;
+	return h->input->content->snapshot->every_alloc ?
+		       h->input->sites->site[index].figures->temporary_count : 0;
 }
 
-/* Goes through all moments once, to know how much there will be, and what is torn by the peak. */
-static int look_ahead(struct heaptrack *h)
+/* A sum that ends at 2^64 would let each of thousands of sites have as many events as all. */
+static uint64_t merge_for(unsigned __int128 events)
+{
+	unsigned __int128 merge = events / MOST_EVENTS + (events % MOST_EVENTS != 0);
+
+	return merge > UINT64_MAX ? UINT64_MAX : merge ? (uint64_t)merge : 1;
+}
+
+/* Before all moments. Torn blocks are written in any case: not one of the others. */
+static void rewind_all(struct heaptrack *h)
+{
+	export_levels_rewind(&h->levels);
+	h->intervals = 0;
+	h->has_torn = false;
+	for (size_t i = 0; i < h->input->sites->count; i++)
+		h->temporary[i] = temporary_of(h, i);
+	for (size_t i = 0; i < h->torn_row_count; i++)
+		h->temporary[h->torn[h->torn_row[i].site].site] -= h->torn_row[i].out;
+}
+
+/* Calls each for all changes of all moments. */
+static int go_through(struct heaptrack *h,
+		      int (*each)(void *context, uint32_t index, const struct export_level *to))
 {
 	int err = 0;
 
-	set_temporary(h);
-	while (err == 0 && h->levels.next < h->levels.moments.count)
-		err = export_levels_step(&h->levels, count_events, h);
-	h->merge = h->events / MOST_EVENTS + (h->events % MOST_EVENTS != 0);
-	h->merge = h->merge ? h->merge : 1;
-	export_levels_rewind(&h->levels);
-	for (size_t i = 0; h->torn == SIZE_MAX && i < h->input->sites->count; i++)
-		h->torn = h->temporary[i] && h->merge == 1 &&
-			  h->levels.peak != SIZE_MAX ? i : SIZE_MAX;
-	set_temporary(h);
+	while (err == 0 && h->levels.next < h->levels.moments.count) {
+		err = export_levels_step(&h->levels, each, h);
+		h->intervals += h->change_count > 0;
+		h->change_count = 0;
+	}
+	return err;
+}
+
+static int count_row(void *context, uint32_t index, const struct export_level *to)
+{
+	struct heaptrack *h = context;
+
+	(void)to;
+	if (h->torn_of[index])
+		h->torn[h->torn_of[index] - 1].row_count++;
+	h->torn_row_count += h->torn_of[index] != 0;
+	h->change_count++;
+	return 0;
+}
+
+static int keep_row(void *context, uint32_t index, const struct export_level *to)
+{
+	struct heaptrack *h = context;
+	struct change change = { .out = false };
+	struct torn_site *site;
+
+	h->change_count++;
+	if (!h->torn_of[index])
+		return 0;
+	find_change(&h->levels.level[index], to, &change);
+	site = &h->torn[h->torn_of[index] - 1];
+	site->row[site->row_count++] = (struct torn_row){
+		.interval = h->intervals, .site = h->torn_of[index] - 1,
+		.alloc = change.alloc, .free = change.free };
+	return 0;
+}
+
+/* Of those of which temporary blocks are left. */
+static int list_torn(struct heaptrack *h)
+{
+	size_t sites = h->input->sites->count;
+
+	h->torn = calloc(sites + 1, sizeof(*h->torn));
+	h->torn_of = calloc(sites + 1, sizeof(*h->torn_of));
+	if (!h->torn || !h->torn_of)
+		return -ENOMEM;
+	for (size_t i = 0; i < sites; i++) {
+		if (!h->temporary[i] || h->merge > 1)
+			continue;
+		h->torn[h->torn_count] = (struct torn_site){
+			.site = (uint32_t)i, .temporary = temporary_of(h, i),
+			.missing = h->temporary[i] };
+		h->torn_of[i] = (uint32_t)++h->torn_count;
+	}
+	return 0;
+}
+
+static int find_torn(struct heaptrack *h)
+{
+	struct torn_row *row;
+	int err = list_torn(h);
+
+	if (err < 0 || h->torn_count == 0)
+		return err;
+	rewind_all(h);
+	err = go_through(h, count_row);
+	row = h->torn_row = calloc(h->torn_row_count + 1, sizeof(*row));
+	if (err == 0 && !row)
+		err = -ENOMEM;
+	for (size_t i = 0; err == 0 && i < h->torn_count; i++) {
+		h->torn[i].row = row;
+		row += h->torn[i].row_count;
+		h->torn[i].row_count = 0;
+	}
+	rewind_all(h);
+	if (err == 0)
+		err = go_through(h, keep_row);
+	return err < 0 ? err : torn_find(h->torn, h->torn_count, h->intervals);
+}
+
+/* To know how much there will be, and what is torn by moments. */
+static int look_ahead(struct heaptrack *h)
+{
+	int err;
+
+	rewind_all(h);
+	err = go_through(h, count_events);
+	h->merge = merge_for(h->events);
+	if (err == 0)
+		err = find_torn(h);
+	rewind_all(h);
 	return err;
 }
 
@@ -351,8 +466,7 @@ static int prepare(struct heaptrack *h)
 
 int export_heaptrack(FILE *out, const struct export_input *input)
 {
-	_cleanup_(heaptrack_done) struct heaptrack h = { .out = out, .input = input,
-							   .torn = SIZE_MAX };
+	_cleanup_(heaptrack_done) struct heaptrack h = { .out = out, .input = input };
 	int err = prepare(&h);
 
 	if (err == 0)
@@ -360,8 +474,7 @@ int export_heaptrack(FILE *out, const struct export_input *input)
 	if (err == 0)
 		err = put_moments(&h);
 	heaptrack_trace_put_kinds(&h.trace);
-	export_levels_rewind(&h.levels);
-	set_temporary(&h);
+	rewind_all(&h);
 	h.writing = true;
 	return err < 0 ? err : put_moments(&h);
 }

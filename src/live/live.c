@@ -369,6 +369,7 @@ static int apply_free(struct live *live, struct live_thread *thread, const struc
 	known = present && !(value & MARK);
 	if (!known && live_is_wrong(live, event, &freed.by, present ? &value : NULL))
 		return 0;
+	thread->announced_size = event->size;
 	if (freed.realloc)
 		apply_realloc_begin(live, thread, &freed,
 				    known ? (uint32_t)(value >> 1) : NO_BLOCK);

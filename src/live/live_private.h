@@ -45,6 +45,7 @@ struct live_thread {
 	bool pending;			/* a realloc was announced */
 	uint32_t pending_block;		/* NO_BLOCK: not one we know */
 	struct unknown_free announced;	/* its old block's end */
+	uint64_t announced_size;	/* what was asked for instead */
 	struct mapping_piece *cut;	/* by the last munmap, which may yet fail */
 	uint32_t cut_count, cut_capacity;
 	uint64_t cut_time, cut_unknown;	/* cut_unknown: bytes we did not know of */

@@ -25,6 +25,7 @@
 #define SMALL_SIZES	4096u	/* sizes below have a counter each */
 #define MAX_SIZES	16384u	/* other sizes told apart; later ones are rounded up */
 #define GROUPS		3u
+#define FIXED_POINT_MAX	4611686018427387904.0	/* 2^62 */
 
 struct sites {
 	const struct stacks *stacks;
@@ -364,6 +365,12 @@ void sites_lose(struct sites *sites, struct site *site, const struct site_change
 		estimate_add(&site->window.out, &change->term);
 }
 
+/* Weights are of records, which may be forged. Whole numbers below 2^53 stay what they are. */
+static uint64_t fixed_point(double value)
+{
+	return value < FIXED_POINT_MAX ? (uint64_t)(value + 0.5) : (uint64_t)FIXED_POINT_MAX;
+}
+
 /* Grows at powers of two. */
 static int add_resizes(struct sites *sites, struct site *site)
 {
@@ -383,7 +390,7 @@ static int add_resizes(struct sites *sites, struct site *site)
 }
 
 int sites_resize(struct sites *sites, struct site *site, enum site_resize how,
-		 const struct site_change *change, uint64_t bytes)
+		 const struct site_change *change)
 {
 	struct site_resizes *to;
 
@@ -391,11 +398,19 @@ int sites_resize(struct sites *sites, struct site *site, enum site_resize how,
 		return -ENOMEM;
 	to = &sites->resizes[site->resized - 1u];
 	to->count[how] += estimate_term_count(&change->term);
-	to->copied_bytes += term_scale(&change->term, bytes);
 	if (site->first_time == 0)
 		site->first_time = change->time;
 	site->last_time = change->time;
 	return 0;
+}
+
+void sites_resize_known(struct sites *sites, const struct site *site, enum site_resize_known how,
+			double weight, uint64_t bytes)
+{
+	struct site_resizes *to = &sites->resizes[site->resized - 1u];
+
+	to->known[how] += fixed_point(weight * ESTIMATE_COUNT_ONE);
+	to->copied_bytes += fixed_point(weight * (double)bytes * ESTIMATE_BYTES_ONE);
 }
 
 const struct site_resizes *sites_resizes(const struct sites *sites, const struct site *site)

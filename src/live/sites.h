@@ -51,21 +51,27 @@ struct site {
 
 /* How a call of realloc or reallocarray went. */
 enum site_resize {
-	SITE_GROWN = 0,		/* in place; the block's size before is known */
-	SITE_SHRUNK,
-	SITE_SAME,
-	SITE_IN_PLACE,		/* its size before is not known */
+	SITE_IN_PLACE = 0,
 	SITE_MOVED,
-	SITE_MOVED_UNKNOWN,	/* its size before, and so what was copied, is not known */
 	SITE_RESIZE_FAILED,	/* and the block lives on */
 	SITE_FROM_NULL,		/* of NULL: as malloc */
 	SITE_RESIZE_FREED,	/* to 0, and there is no block any more */
 	SITE_RESIZES
 };
+/* What is known besides if the block's size before is. */
+enum site_resize_known {
+	SITE_GROWN = 0,		/* in place */
+	SITE_SHRUNK,
+	SITE_SAME,
+	SITE_COPIED,		/* moved */
+	SITE_RESIZES_KNOWN
+};
 /* Of one site. Counts in 1 / ESTIMATE_COUNT_ONE, bytes in 1 / ESTIMATE_BYTES_ONE. */
 struct site_resizes {
-	uint64_t count[SITE_RESIZES];
-	uint64_t copied_bytes;		/* by SITE_MOVED: the smaller of both sizes */
+	uint64_t count[SITE_RESIZES];		/* each call is in one of them */
+	/* Some of them once more. Where sampled, estimates of their own: may exceed those above. */
+	uint64_t known[SITE_RESIZES_KNOWN];
+	uint64_t copied_bytes;			/* by SITE_COPIED: the smaller of both sizes */
 };
 
 /* Sums over one group of sites: the malloc family, mappings, allocators' mappings. */
@@ -127,12 +133,15 @@ void sites_alloc(struct sites *sites, struct site *site, const struct site_chang
 void sites_release(struct sites *sites, struct site *site, const struct site_change *change);
 /* It is no longer known whether a block lives: it counts as untracked, as of now. pre: as above. */
 void sites_lose(struct sites *sites, struct site *site, const struct site_change *change);
-/*
- * Books a call of realloc at the site; term: the block that it was drawn by; bytes: of SITE_MOVED,
- * what one such call copied. 0 or -ENOMEM.
- */
+/* Books a call of realloc at the site; term: the block that it was drawn by. 0 or -ENOMEM. */
 int sites_resize(struct sites *sites, struct site *site, enum site_resize how,
-		 const struct site_change *change, uint64_t bytes) _must_check_;
+		 const struct site_change *change) _must_check_;
+/*
+ * And what is known besides of that call, which stands for weight such calls; bytes: of
+ * SITE_COPIED, what it copied. pre: sites_resize.
+ */
+void sites_resize_known(struct sites *sites, const struct site *site, enum site_resize_known how,
+			double weight, uint64_t bytes);
 /* NULL: nothing was resized there. */
 const struct site_resizes *sites_resizes(const struct sites *sites, const struct site *site);
 /*

@@ -282,6 +282,8 @@ static void take_resizes(const struct site_resizes *from, struct site_resizes *t
 		return;
 	for (int i = 0; i < SITE_RESIZES; i++)
 		to->count[i] = estimate_level_count(from->count[i]);
+	for (int i = 0; i < SITE_RESIZES_KNOWN; i++)
+		to->known[i] = estimate_level_count(from->known[i]);
 	to->copied_bytes = estimate_level_bytes(from->copied_bytes);
 }
 

@@ -71,7 +71,7 @@ struct snapshot_session {
 	enum snapshot_detached detached;
 	struct { uint64_t alloc, free, map, unmap; } events;	/* booked; set by snapshot_take */
 	struct { uint64_t alloc, free, stack, map, alloc_bytes; } lost;
-	struct { uint64_t distinct, unwound, truncated, recognised; } stacks;
+	struct { uint64_t distinct, unwound, truncated, recognised, audited, mismatched; } stacks;
 	double blocked_seconds;		/* the target's threads waited for the reader, summed */
 	uint64_t corrupt;		/* rings that made no sense */
 	uint64_t gaps;			/* times at which recording was interrupted */

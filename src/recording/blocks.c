@@ -57,8 +57,8 @@ int recording_blocks_read(sqlite3 *db, struct block_list **ret)
 		block_list_free(list);
 		return -ENOMEM;
 	}
-	result = sqlite3_prepare_v2(db, "SELECT address, size, site, thread, time, weight "
-				    "FROM blocks ORDER BY id", -1, &statement, NULL);
+	result = recording_db_select(db, "SELECT address, size, site, thread, time, weight "
+				    "FROM blocks ORDER BY id", &statement);
 	while (result == SQLITE_OK || result == SQLITE_ROW) {
 		result = sqlite3_step(statement);
 		if (result != SQLITE_ROW || list->count == BLOCK_LIST_MAX)

@@ -13,6 +13,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "src/recording/bounds.h"
+#include "src/recording/damage.h"
 #include "src/recording/recording.h"
 #include "src/recording/schema.h"
 
@@ -28,7 +30,10 @@ int recording_db_errno(sqlite3 *db, int result)
 	case SQLITE_FULL:
 		return -ENOSPC;
 	case SQLITE_NOMEM:
-		return -ENOMEM;
+		if (!db || !recording_bounds_memory())
+			return -ENOMEM;
+		recording_damage_of(db, NULL);
+		return -EBADMSG;
 	case SQLITE_BUSY:
 	case SQLITE_LOCKED:
 		return -EBUSY;
@@ -44,8 +49,10 @@ int recording_db_errno(sqlite3 *db, int result)
 		if (errno == EDQUOT || errno == EFBIG)
 			return -errno;
 		return system ? -system : -EIO;
-	default:
-		return -EBADMSG;	/* not a database, damaged, or not with our tables */
+	default:	/* not a database, damaged, or not with our tables */
+		if (db)
+			recording_damage_of(db, NULL);
+		return -EBADMSG;
 	}
 }
 
@@ -97,9 +104,15 @@ int recording_db_put(sqlite3_stmt *statement, const struct cell *cell, unsigned 
 }
 
 /* No value that we write comes near it; what a forged one could ask for does. */
-#define MAX_VALUE_BYTES	(1 << 24)
+#define MAX_VALUE_BYTES	(1 << 20)
+#define MAX_SQL_BYTES	(1 << 16)	/* of a table's definition, too */
+#define MAX_COLUMNS	100
 
 #define READ_MS		2000	/* for a writer that folds its log in */
+
+/* File systems that compress hold more than they take. */
+#define HELD_MOST	16u
+#define HELD_LEAST	(1u << 20)
 
 int recording_db_path(const char *path, char **ret)
 {
@@ -108,15 +121,63 @@ int recording_db_path(const char *path, char **ret)
 	return asprintf(ret, "%s%s", path[0] == '/' ? "" : "./", path) < 0 ? -ENOMEM : 0;
 }
 
-static int open_file(const char *path, int flags, const char *vfs, sqlite3 **ret)
+/*
+ * As SQLite wants files opened that it is not to trust, of so many bytes. Sorting stays in memory,
+ * where it is bounded.
+ */
+static int distrust(sqlite3 *db, uint64_t bytes)
+{
+	recording_bounds_begin(db, bytes);
+	sqlite3_limit(db, SQLITE_LIMIT_LENGTH, MAX_VALUE_BYTES);
+	sqlite3_limit(db, SQLITE_LIMIT_SQL_LENGTH, MAX_SQL_BYTES);
+	sqlite3_limit(db, SQLITE_LIMIT_COLUMN, MAX_COLUMNS);
+	sqlite3_limit(db, SQLITE_LIMIT_EXPR_DEPTH, MAX_COLUMNS);
+	sqlite3_limit(db, SQLITE_LIMIT_ATTACHED, 0);
+	(void)sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+	(void)sqlite3_db_config(db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+	(void)sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
+	(void)sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_VIEW, 0, NULL);
+	return recording_db_run(db, "PRAGMA cell_size_check=ON; PRAGMA mmap_size=0; "
+				    "PRAGMA temp_store=MEMORY");
+}
+
+/* Of a file that may be mostly holes. 0: there is none. */
+static uint64_t bytes_of(const char *path)
+{
+	struct stat file;
+	uint64_t size, held;
+
+	if (stat(path, &file) < 0)
+		return 0;
+	size = file.st_size > 0 ? (uint64_t)file.st_size : 0;
+	held = (uint64_t)file.st_blocks * 512 * HELD_MOST + HELD_LEAST;
+	return size < held ? size : held;
+}
+
+/* What its log has is part of it. */
+static uint64_t bytes_with_log(const char *path)
+{
+	_cleanup_free_ char *log = NULL;
+	uint64_t bytes = bytes_of(path);
+
+	return asprintf(&log, "%s-wal", path) < 0 ? bytes : bytes + bytes_of(log);
+}
+
+static int open_any(const char *path, int flags, const char *vfs, sqlite3 **ret)
 {
 	int err = recording_db_errno(NULL, sqlite3_open_v2(path, ret, flags, vfs));
 
-	if (*ret) {
-		sqlite3_limit(*ret, SQLITE_LIMIT_LENGTH, MAX_VALUE_BYTES);
+	recording_damage_forget();
+	if (*ret)
 		sqlite3_busy_timeout(*ret, READ_MS);
-	}
-	return err ? err : recording_db_run(*ret, "PRAGMA trusted_schema=OFF");
+	return err;
+}
+
+static int open_file(const char *path, int flags, const char *vfs, sqlite3 **ret)
+{
+	int err = open_any(path, flags, vfs, ret);
+
+	return err ? err : distrust(*ret, bytes_with_log(path));
 }
 
 /* What may be a recording: nothing whose opening waits for somebody, or that never ends. */
@@ -128,7 +189,7 @@ static int check_file(const char *path, int access_mode)
 		return -errno;
 	if (S_ISDIR(file.st_mode))
 		return -EISDIR;
-	return S_ISREG(file.st_mode) ? 0 : -EBADMSG;
+	return S_ISREG(file.st_mode) ? 0 : recording_damage(NULL, "it is no regular file");
 }
 
 /*
@@ -148,6 +209,7 @@ int recording_db_open(const char *path, sqlite3 **ret)
 	_cleanup_free_ char *plain = NULL;
 	int err = recording_db_path(path, &plain);
 
+	recording_damage_forget();
 	if (err == 0)
 		err = check_file(plain, R_OK);
 	if (err < 0)
@@ -157,6 +219,8 @@ int recording_db_open(const char *path, sqlite3 **ret)
 		err = recording_db_run(*ret, "PRAGMA schema_version");
 	if (err == 0 || err == -EBADMSG || err == -ENOMEM || err == -EBUSY)
 		return err;
+	if (*ret && sqlite3_extended_errcode(*ret) == SQLITE_READONLY_ROLLBACK)
+		return -EUCLEAN;
 	sqlite3_close(*ret);
 	*ret = NULL;
 	return open_alone(plain, ret);
@@ -164,15 +228,18 @@ int recording_db_open(const char *path, sqlite3 **ret)
 
 static int refuse(void *context, struct row *row)
 {
+	_cleanup_free_ char *name = row_text_or_empty(row);
+
 	(void)context;
-	(void)row;
-	return -EBADMSG;
+	return recording_damage(name, "a view, a trigger, virtual or with computed columns, as no "
+				      "recording has");
 }
 
 static int check_application(void *context, struct row *row)
 {
 	(void)context;
-	return row_uint(row) == RECORDING_APPLICATION_ID ? 0 : -EBADMSG;
+	return row_uint(row) == RECORDING_APPLICATION_ID ? 0 :
+	       recording_damage(NULL, "its application_id is that of another program");
 }
 
 static int check_version(void *context, struct row *row)
@@ -182,7 +249,8 @@ static int check_version(void *context, struct row *row)
 	(void)context;
 	if (version > RECORDING_VERSION)
 		return -EPROTONOSUPPORT;
-	return version == RECORDING_VERSION ? 0 : -EBADMSG;
+	return version == RECORDING_VERSION ? 0 :
+	       recording_damage(NULL, "its user_version is none of a recording");
 }
 
 int recording_db_check(sqlite3 *db)
@@ -193,9 +261,9 @@ int recording_db_check(sqlite3 *db)
 	} checks[] = {
 		{ "PRAGMA application_id", check_application },
 		{ "PRAGMA user_version", check_version },
-		{ "SELECT 1 FROM sqlite_master WHERE type IN ('view', 'trigger') OR "
+		{ "SELECT name FROM sqlite_master WHERE type IN ('view', 'trigger') OR "
 		  "(type = 'table' AND rootpage = 0)", refuse },	/* or virtual */
-		{ "SELECT 1 FROM sqlite_master AS m JOIN pragma_table_xinfo(m.name) AS x "
+		{ "SELECT m.name FROM sqlite_master AS m JOIN pragma_table_xinfo(m.name) AS x "
 		  "WHERE m.type = 'table' AND x.hidden", refuse },	/* computed columns */
 	};
 	int err = 0;
@@ -218,11 +286,20 @@ int recording_db_has_table(sqlite3 *db, const char *name)
 	return result == SQLITE_ROW ? 1 : recording_db_errno(db, result);
 }
 
+int recording_db_select(sqlite3 *db, const char *sql, sqlite3_stmt **ret)
+{
+	int result = sqlite3_prepare_v2(db, sql, -1, ret, NULL);
+
+	if (result == SQLITE_ERROR)
+		recording_damage_of(db, sql);
+	return result;
+}
+
 int recording_db_query(sqlite3 *db, const char *sql, uint64_t id,
 		       int (*each)(void *context, struct row *row), void *context)
 {
 	_cleanup_(recording_db_done) sqlite3_stmt *statement = NULL;
-	int err, result = sqlite3_prepare_v2(db, sql, -1, &statement, NULL);
+	int err, result = recording_db_select(db, sql, &statement);
 
 	if (result == SQLITE_OK && sqlite3_bind_parameter_count(statement) > 0)
 		result = sqlite3_bind_int64(statement, 1, (sqlite3_int64)id);
@@ -245,6 +322,20 @@ int recording_db_open_to_change(const char *path, sqlite3 **ret)
 	if (err == 0)
 		err = check_file(plain, R_OK | W_OK);
 	return err ? err : open_file(plain, SQLITE_OPEN_READWRITE, NULL, ret);
+}
+
+int recording_db_open_in(const char *system, const char *name, uint64_t bytes, sqlite3 **ret)
+{
+	int err = open_any(name, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, system, ret);
+
+	return err || bytes == 0 ? err : distrust(*ret, bytes);
+}
+
+void recording_db_close(sqlite3 **db)
+{
+	sqlite3_close(*db);
+	*db = NULL;
+	recording_bounds_lift();
 }
 
 static int count_row(void *context, struct row *row)
@@ -298,7 +389,11 @@ char *row_text(struct row *row)
 {
 	const unsigned char *text = sqlite3_column_text(row->statement, row->next++);
 
-	return text ? strdup((const char *)text) : NULL;
+	if (!text)
+		return NULL;
+	/* the query ends soon */
+	return strdup(recording_bounds_take(strlen((const char *)text) + 1) ?
+		      (const char *)text : "");
 }
 
 char *row_text_or_empty(struct row *row)

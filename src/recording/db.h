@@ -37,12 +37,21 @@ int recording_db_put(sqlite3_stmt *statement, const struct cell *cell, unsigned 
 int recording_db_path(const char *path, char **ret) _must_check_;
 /*
  * Opens a recording that may come from anywhere, read-only and with limits. In a folder where
- * SQLite may not make its files, as if nobody else was there. 0, -errno; *ret is to be closed in
+ * SQLite may not make its files, as if nobody else was there. 0; -EUCLEAN somebody was killed who
+ * changed it, see undo.h; -errno. *ret is to be closed in
  * any case.
  */
 int recording_db_open(const char *path, sqlite3 **ret) _must_check_;
+/* What one of these opened, NULL too: its limits are no more those of other databases. */
+void recording_db_close(sqlite3 **db);
 /* The same to be changed: it may be forged, but is to be there. */
 int recording_db_open_to_change(const char *path, sqlite3 **ret) _must_check_;
+/*
+ * The same of name in the file system (sqlite3_vfs) that is called so, where it has so many bytes;
+ * 0: it is to be written by us, without limits.
+ */
+int recording_db_open_in(const char *system, const char *name, uint64_t bytes, sqlite3 **ret)
+	_must_check_;
 /*
  * Is it a recording, and one in which nothing runs by itself? 0, -EBADMSG no, -EPROTONOSUPPORT made
  * by a newer memattach, -ENOMEM.
@@ -56,6 +65,8 @@ struct row {
 	sqlite3_stmt *statement;
 	int next;
 };
+/* Prepares sql, which reads. What SQLite says; that a table is not as it should be is kept. */
+int recording_db_select(sqlite3 *db, const char *sql, sqlite3_stmt **ret) _must_check_;
 /*
  * Calls each() for every row of sql, in which ?1 is id; its first error ends it. 0, that error,
  * -EBADMSG the table is not ours or is damaged, -ENOMEM.

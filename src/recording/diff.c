@@ -16,6 +16,7 @@
 #define HASH_NONFATAL_OOM 1	/* without memory nothing is added, and hh.tbl is NULL */
 #include <uthash.h>
 
+#include "src/base/hashmap.h"
 #include "src/recording/moment.h"
 #include "src/recording/names.h"
 #include "src/recording/site_frames.h"
@@ -32,6 +33,7 @@ struct adding {
 	const struct recording_content *content;
 	struct known_id *shared;	/* build ids of the other recording's modules */
 	struct site_frames frames;	/* of one stack */
+	struct hashmap by_site;		/* id -> index; for leaks */
 };
 
 bool recording_diff_is(const char *name)
@@ -121,12 +123,21 @@ static int add_site(struct adding *a, const struct snapshot_site *site)
 	return err < 0 ? err : diff_add(a->diff, DIFF_SITES, a->side, &like, &figures);
 }
 
-static const struct snapshot_site *site_of(const struct recording_content *content, uint32_t id)
+static int index_sites(struct adding *a)
 {
-	for (size_t i = 0; id && i < content->snapshot->site_count; i++)
-		if (content->snapshot->site[i].id == id)
-			return &content->snapshot->site[i];
-	return NULL;
+	const struct snapshot *snapshot = a->content->snapshot;
+	int err = 0;
+
+	for (size_t i = 0; err == 0 && i < snapshot->site_count; i++)
+		err = hashmap_put(&a->by_site, snapshot->site[i].id, i);
+	return err;
+}
+
+static const struct snapshot_site *site_of(const struct adding *a, uint32_t id)
+{
+	uint64_t at;
+
+	return id && hashmap_get(&a->by_site, id, &at) ? &a->content->snapshot->site[at] : NULL;
 }
 
 static int add_group(struct adding *a, const struct leak_group *group)
@@ -136,7 +147,7 @@ static int add_group(struct adding *a, const struct leak_group *group)
 		.indirect_count = amount(group->indirect_count),
 		.indirect_bytes = amount(group->indirect_bytes),
 	};
-	const struct snapshot_site *site = site_of(a->content, group->site);
+	const struct snapshot_site *site = site_of(a, group->site);
 	struct diff_entry like = {
 		.verdict = diff_text(a->diff, leak_verdict_name(group->verdict)),
 		.type = diff_text(a->diff, group->type),
@@ -194,8 +205,11 @@ int recording_diff_add(struct diff *diff, enum diff_side side,
 	describe(&a);
 	for (size_t i = 0; err == 0 && i < content->snapshot->site_count; i++)
 		err = add_site(&a, &content->snapshot->site[i]);
+	if (err == 0 && leaks)
+		err = index_sites(&a);
 	for (size_t i = 0; err == 0 && leaks && i < leaks->group_count; i++)
 		err = add_group(&a, &leaks->group[i]);
+	hashmap_done(&a.by_site);
 	forget_shared(a.shared);
 	site_frames_done(&a.frames);
 	return err;

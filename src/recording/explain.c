@@ -6,14 +6,25 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "src/recording/damage.h"
+
+static void explain_damage(const char *path, char *to, size_t room)
+{
+	const char *cause = recording_damage_cause();
+
+	(void)snprintf(to, room, "%.250s is not a recording, or is damaged%s%s%s; make one with "
+		       "`memattach -p PID -o FILE`", path, cause[0] ? " (" : "", cause,
+		       cause[0] ? ")" : "");
+}
+
 void recording_explain(const char *path, int error, char *to, size_t room)
 {
 	static const struct {
 		int error;
 		const char *why;
 	} known[] = {
-		{ -EBADMSG, "is not a recording, or is damaged; make one with "
-			    "`memattach -p PID -o FILE`" },
+		{ -EUCLEAN, "was being given names when that was killed; run `memattach symbolize "
+			    "FILE`, which undoes it first" },
 		{ -ENODATA, "ends before its first interval: nothing to report" },
 		{ -EPROTONOSUPPORT, "was made by a newer memattach; use that one" },
 		{ -EINVAL, "names no moment; write FILE@120s (or 2m, 1h), FILE@50%, FILE@peak or "
@@ -23,6 +34,10 @@ void recording_explain(const char *path, int error, char *to, size_t room)
 			       "was made by an older memattach" },
 	};
 
+	if (error == -EBADMSG) {
+		explain_damage(path, to, room);
+		return;
+	}
 	for (size_t i = 0; i < ARRAY_SIZE(known); i++) {
 		if (error != known[i].error)
 			continue;
@@ -30,4 +45,11 @@ void recording_explain(const char *path, int error, char *to, size_t room)
 		return;
 	}
 	(void)snprintf(to, room, "%.300s: %s", path, strerror(-error));
+}
+
+void recording_explain_close(const char *path, int error, char *to, size_t room)
+{
+	(void)snprintf(to, room, "%.300s: %s; nothing is lost, but a part of it is in %.300s-wal: "
+		       "keep both, and open it where there is room", path,
+		       error == -EFBIG ? RECORDING_FILE_LIMIT : strerror(-error), path);
 }

@@ -11,6 +11,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "src/recording/damage.h"
+
 #define PART_COLUMNS(part) \
 	part "_count INTEGER, " part "_bytes INTEGER, " part "_resident_bytes INTEGER"
 #define TABLES \
@@ -209,7 +211,8 @@ static int read_arena(void *context, struct row *row)
 	a->trimmable = row_uint(row);
 	for (int part = 0; part < HEAP_PARTS; part++)
 		a->part[part] = read_sum(row);
-	return a->heap < f->heap_count ? 0 : -EBADMSG;
+	return a->heap < f->heap_count ? 0 :
+	       recording_damage("heap_arenas", "column heap: there is none such");
 }
 
 static int read_bin(void *context, struct row *row)
@@ -223,8 +226,10 @@ static int read_bin(void *context, struct row *row)
 	b.sum = read_sum(row);
 	if (f->bin_count == HEAP_FIGURES_BINS)
 		return 0;
-	if (b.arena >= f->arena_count || b.part >= HEAP_PARTS)
-		return -EBADMSG;
+	if (b.arena >= f->arena_count)
+		return recording_damage("heap_bins", "column arena: there is none such");
+	if (b.part >= HEAP_PARTS)
+		return recording_damage("heap_bins", "column part: there is none such");
 	return heap_figures_add_bin(f, &b);
 }
 
@@ -244,7 +249,8 @@ static int read_thread(void *context, struct row *row)
 	t->tcache = row_uint(row);
 	t->cached.count = row_uint(row);
 	t->cached.bytes = row_uint(row);
-	return t->heap < f->heap_count ? 0 : -EBADMSG;
+	return t->heap < f->heap_count ? 0 :
+	       recording_damage("heap_threads", "column heap: there is none such");
 }
 
 static const struct {

@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "src/leak/contents.h"
+#include "src/recording/damage.h"
 
 #define MAX_SITE (1u << 28)
 #define TABLES \
@@ -172,7 +173,7 @@ static int query(sqlite3 *db, const char *sql, struct leak_report *leaks,
 		 int (*each)(struct leak_report *leaks, struct row *row))
 {
 	_cleanup_(recording_db_done) sqlite3_stmt *statement = NULL;
-	int err = 0, result = sqlite3_prepare_v2(db, sql, -1, &statement, NULL);
+	int err = 0, result = recording_db_select(db, sql, &statement);
 
 	while (err == 0 && (result == SQLITE_OK || result == SQLITE_ROW)) {
 		result = sqlite3_step(statement);
@@ -274,7 +275,7 @@ static int row_verdict(struct row *row, enum leak_verdict *ret)
 			*ret = (enum leak_verdict)i;
 			return 0;
 		}
-	return -EBADMSG;
+	return recording_damage("leak_groups", "column verdict: nobody knows it");
 }
 
 /* Groups come in the order of their ids, which are 0, 1, 2: anything else is not ours. */
@@ -283,7 +284,9 @@ static int read_group(struct leak_report *leaks, struct row *row)
 	struct leak_group g = { .site = 0 };
 	bool whole;
 
-	if (row_uint(row) != leaks->group_count || row_verdict(row, &g.verdict) < 0)
+	if (row_uint(row) != leaks->group_count)
+		return recording_damage("leak_groups", "column id: not 0, 1, 2");
+	if (row_verdict(row, &g.verdict) < 0)
 		return -EBADMSG;
 	g.site = row_uint32(row, MAX_SITE);
 	g.count = row_uint(row);

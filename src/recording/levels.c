@@ -14,6 +14,8 @@
 
 #include "src/base/array.h"
 #include "src/base/hashmap.h"
+#include "src/recording/bounds.h"
+#include "src/recording/damage.h"
 #include "src/recording/db.h"
 
 struct reading {
@@ -85,18 +87,15 @@ static int index_sites(const struct snapshot *snapshot, struct hashmap *by_site)
 	return err;
 }
 
-static void close_db(sqlite3 **db)
-{
-	sqlite3_close(*db);
-}
-
 int recording_levels_read(const struct recording_content *content, struct recording_levels *ret)
 {
-	_cleanup_(close_db) sqlite3 *db = NULL;
+	_cleanup_(recording_db_close) sqlite3 *db = NULL;
 	struct reading r = { .to = ret };
 	int err = recording_db_open(content->path, &db);
 
 	*ret = (struct recording_levels){ 0 };
+	if (err == 0)	/* it may be another one by now */
+		err = recording_db_check(db);
 	if (err == 0)
 		err = index_sites(content->snapshot, &r.by_site);
 	if (err == 0)
@@ -112,7 +111,8 @@ int recording_levels_read(const struct recording_content *content, struct record
 			read_change, &r);
 	hashmap_done(&r.by_site);
 	hashmap_done(&r.by_id);
-	return err;
+	return err < 0 || !recording_bounds_exceeded() ? err :
+	       recording_damage("snapshot_sites", RECORDING_BOUNDS_WORDS);
 }
 
 void recording_levels_done(struct recording_levels *moments)
@@ -153,11 +153,13 @@ static int by_name(const void *a, const void *b)
 
 int recording_places_read(const char *path, struct recording_places *ret)
 {
-	_cleanup_(close_db) sqlite3 *db = NULL;
+	_cleanup_(recording_db_close) sqlite3 *db = NULL;
 	_cleanup_(recording_db_done) sqlite3_stmt *statement = NULL;
 	int err = recording_db_open(path, &db), result;
 
 	*ret = (struct recording_places){ 0 };
+	if (err == 0)
+		err = recording_db_check(db);
 	if (err < 0)
 		return err;
 	/* Fails where there are no such columns. */
@@ -170,7 +172,10 @@ int recording_places_read(const char *path, struct recording_places *ret)
 		err = read_place(ret, &(struct row){ .statement = statement });
 	if (ret->count)
 		qsort(ret->place, ret->count, sizeof(*ret->place), by_name);
-	return err < 0 ? err : recording_db_errno(db, result);
+	if (err < 0 || recording_db_errno(db, result) < 0)
+		return err < 0 ? err : -EBADMSG;
+	return recording_bounds_exceeded() ?
+	       recording_damage("modules", RECORDING_BOUNDS_WORDS) : 0;
 }
 
 const struct recording_place *recording_places_find(const struct recording_places *places,

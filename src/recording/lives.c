@@ -17,6 +17,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "src/recording/damage.h"
+
 #define MAX_SITE	(1u << 28)
 #define MAX_SECONDS	1e10
 #define MAX_BLOCKS	1e15
@@ -123,15 +125,18 @@ static int read_life(struct reading *r, struct row *row)
 	longest = row_real(row);
 	none = sqlite3_column_type(row->statement, row->next) == SQLITE_NULL;
 	life.oldest = none ? NAN : row_real(row);
-	if (!is_time(life.seconds) || !is_time(longest) || life.site == MAX_SITE)
-		return -EBADMSG;
+	if (!is_time(life.seconds) || !is_time(longest))
+		return recording_damage("site_lives", "columns time, longest: no times");
+	if (life.site == MAX_SITE)
+		return recording_damage("site_lives", "column site: no id");
 	if (life.site == 0) {
 		lives->seconds = life.seconds;
 		return 0;
 	}
-	if (life.seconds > lives->seconds ||
-	    (lives->count && lives->life[lives->count - 1].site >= life.site))
-		return -EBADMSG;
+	if (life.seconds > lives->seconds)
+		return recording_damage("site_lives", "column time: later than that of site 0");
+	if (lives->count && lives->life[lives->count - 1].site >= life.site)
+		return recording_damage("site_lives", "column site: one twice");
 	life.freed.max = (uint64_t)(longest * 1e9);
 	return add_life(lives, &life);
 }
@@ -175,7 +180,7 @@ static int query(sqlite3 *db, const char *sql, struct reading *r,
 		 int (*each)(struct reading *r, struct row *row))
 {
 	_cleanup_(recording_db_done) sqlite3_stmt *statement = NULL;
-	int err = 0, result = sqlite3_prepare_v2(db, sql, -1, &statement, NULL);
+	int err = 0, result = recording_db_select(db, sql, &statement);
 
 	r->at = 0;
 	while (err == 0 && (result == SQLITE_OK || result == SQLITE_ROW)) {

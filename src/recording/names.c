@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "src/recording/damage.h"
 #include "src/recording/recording.h"
 
 struct reading {
@@ -52,7 +53,7 @@ static int read_frame(void *context, struct row *row)
 	struct named_frame *named, *known;
 
 	if (row_uint(row) != names->frame_count + 1u)
-		return -EBADMSG;
+		return recording_damage("frames", "column id: not 1, 2, 3");
 	if (!RECORDING_GROW(names->by_id, names->frame_count))
 		return -ENOMEM;
 	named = calloc(1, sizeof(*named));
@@ -64,7 +65,7 @@ static int read_frame(void *context, struct row *row)
 	HASH_FIND(hh, names->frames, &named->frame, sizeof(named->frame), known);
 	if (known) {
 		free(named);
-		return -EBADMSG;
+		return recording_damage("frames", "columns module, offset, flags: one twice");
 	}
 	HASH_ADD(hh, names->frames, frame, sizeof(named->frame), named);
 	names->by_id[names->frame_count++] = named;
@@ -176,21 +177,24 @@ static int read_stack_frame(struct reading *reading, struct row *row)
 static int read_stacks(struct reading *reading)
 {
 	_cleanup_(recording_db_done) sqlite3_stmt *stacks = NULL, *frames = NULL;
-	int err = 0, result = sqlite3_prepare_v2(reading->db,
-		"SELECT id, flags FROM stacks ORDER BY id", -1, &stacks, NULL);
+	int err = 0, result = recording_db_select(reading->db,
+		"SELECT id, flags FROM stacks ORDER BY id", &stacks);
 
 	if (result == SQLITE_OK)
-		result = sqlite3_prepare_v2(reading->db, "SELECT frame FROM stack_frames "
-					    "WHERE stack = ? ORDER BY depth", -1, &frames, NULL);
+		result = recording_db_select(reading->db, "SELECT frame FROM stack_frames "
+					    "WHERE stack = ? ORDER BY depth", &frames);
 	while (err == 0 && result == SQLITE_OK && sqlite3_step(stacks) == SQLITE_ROW) {
 		struct row row = { .statement = stacks };
+		int frame = SQLITE_DONE;
 
 		if (row_uint(&row) != reading->names->stack_count + 1u)
-			return -EBADMSG;
+			return recording_damage("stacks", "column id: not 1, 2, 3");
 		reading->frame_count = 0;
 		sqlite3_bind_int64(frames, 1, (sqlite3_int64)reading->names->stack_count + 1);
-		while (err == 0 && sqlite3_step(frames) == SQLITE_ROW)
+		while (err == 0 && (frame = sqlite3_step(frames)) == SQLITE_ROW)
 			err = read_stack_frame(reading, &(struct row){ .statement = frames });
+		if (err == 0)
+			err = recording_db_errno(reading->db, frame);
 		sqlite3_reset(frames);
 		if (err == 0)
 			err = end_stack(reading, row_uint32(&row, UINT32_MAX));
@@ -225,16 +229,23 @@ int recording_names_read(sqlite3 *db, struct recording_names *names, struct stac
 	return err < 0 ? err : read_stacks(reading);
 }
 
-const struct symbol_frame *recording_names_frame(void *context, const struct frame *frame,
-						 size_t *ret_count)
+const struct named_frame *recording_names_find(const struct recording_names *names,
+					       const struct frame *frame)
 {
-	static const struct symbol_frame unknown = { .module = "", .build_id = "" };
-	const struct recording_names *names = context;
 	struct frame key = { .module = frame->module, .flags = frame->flags,
 			     .offset = frame->offset };
 	struct named_frame *named;
 
 	HASH_FIND(hh, names->frames, &key, sizeof(key), named);
+	return named;
+}
+
+const struct symbol_frame *recording_names_frame(void *context, const struct frame *frame,
+						 size_t *ret_count)
+{
+	static const struct symbol_frame unknown = { .module = "", .build_id = "" };
+	const struct named_frame *named = recording_names_find(context, frame);
+
 	*ret_count = named ? named->count : 1;
 	return named ? named->symbol : &unknown;
 }

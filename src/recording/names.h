@@ -18,6 +18,7 @@ struct named_frame {
 	bool recorded;		/* its names are the recording's, not only module and offset */
 	size_t count;		/* at least 1 */
 	struct symbol_frame *symbol;
+	uint64_t printed_bytes;	/* extent.c */
 	UT_hash_handle hh;
 };
 
@@ -46,6 +47,9 @@ int recording_names_read(sqlite3 *db, struct recording_names *names, struct stac
 void recording_names_free(struct recording_names *names);
 /* Of the stack with this id in the file; 0: there is none. */
 uint32_t recording_names_stack(const struct recording_names *names, uint64_t id);
+/* NULL: it is not in the recording. */
+const struct named_frame *recording_names_find(const struct recording_names *names,
+					       const struct frame *frame);
 /* For struct report_names; context: the names. */
 const struct symbol_frame *recording_names_frame(void *context, const struct frame *frame,
 						 size_t *ret_count);

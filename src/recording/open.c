@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* open.c - see open.h. Write-ahead logging if the file system can do it (recording.c says why). */
+/*
+ * open.c - see open.h. Write-ahead logging if the file system can do it (recording.c says why); a
+ * file without a name has nobody who reads it meanwhile, and a rollback journal.
+ */
 #include "src/recording/open.h"
 
 #include <errno.h>
@@ -15,7 +18,7 @@
 static int make_tables(sqlite3 *db)
 {
 	char pragma[100];
-	int err = recording_db_run(db, "PRAGMA synchronous=NORMAL; BEGIN");
+	int err = recording_db_run(db, "BEGIN");
 
 	snprintf(pragma, sizeof(pragma), "PRAGMA application_id=%d; PRAGMA user_version=%d;",
 		 RECORDING_APPLICATION_ID, RECORDING_VERSION);
@@ -25,9 +28,6 @@ static int make_tables(sqlite3 *db)
 		err = recording_db_run(db, RECORDING_TABLES);
 	if (err == 0)
 		err = recording_db_run(db, "COMMIT");
-	/* Only now: the file itself says what it is, even if its log is lost. */
-	if (err == 0)
-		err = recording_db_run(db, "PRAGMA journal_mode=WAL");
 	return err;
 }
 
@@ -46,7 +46,12 @@ static int open_tables(sqlite3 **db, const char *place, bool alone)
 	if (err == 0 && alone)
 		err = recording_db_run(*db, "PRAGMA locking_mode=EXCLUSIVE");
 	if (err == 0)
+		err = recording_db_run(*db, "PRAGMA synchronous=NORMAL");
+	if (err == 0)
 		err = make_tables(*db);
+	/* Only now: the file itself says what it is, even if its log is lost. */
+	if (err == 0)
+		err = recording_db_run(*db, "PRAGMA journal_mode=WAL");
 	if (err == 0)	/* the first use of the log */
 		err = recording_db_run(*db, "BEGIN IMMEDIATE; COMMIT");
 	return err;
@@ -63,4 +68,17 @@ int recording_open_new(const char *place, sqlite3 **ret)
 	*ret = NULL;
 	return recording_place_clear(place, &same) < 0 ? err :
 	       open_tables(ret, place, true) < 0 ? err : 0;
+}
+
+int recording_open_new_unnamed(const struct recording_unnamed *unnamed, sqlite3 **ret)
+{
+	int err = recording_unnamed_clear(unnamed);
+
+	*ret = NULL;
+	if (err == 0)
+		err = recording_unnamed_open(unnamed, ret);
+	if (err == 0)
+		err = recording_db_run(*ret, "PRAGMA locking_mode=EXCLUSIVE; "
+					     "PRAGMA journal_mode=TRUNCATE");
+	return err ? err : make_tables(*ret);
 }

@@ -5,12 +5,15 @@
 
 #include <sqlite3.h>
 
-#include "src/base/cleanup.h"
+#include "src/recording/unnamed.h"
 
 /*
  * Makes a recording at place (by recording_place_clear), shared with readers if that can be had.
  * 0 or -errno; *ret is to be closed in any case (NULL: there was no memory for it).
  */
 int recording_open_new(const char *place, sqlite3 **ret) _must_check_;
+/* The same in unnamed files; what was in them goes. */
+int recording_open_new_unnamed(const struct recording_unnamed *unnamed, sqlite3 **ret)
+	_must_check_;
 
 #endif

@@ -16,9 +16,13 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "src/recording/blocks.h"
+#include "src/recording/bounds.h"
+#include "src/recording/damage.h"
 #include "src/recording/db.h"
+#include "src/recording/extent.h"
 #include "src/recording/heaps.h"
 #include "src/recording/leaks.h"
 #include "src/recording/lives.h"
@@ -28,6 +32,7 @@
 #include "src/recording/regions.h"
 #include "src/recording/series.h"
 #include "src/recording/threads.h"
+#include "src/recording/unnamed.h"
 #include "src/recording/wrong_frees.h"
 
 #define MAX_ID (1u << 28)
@@ -131,6 +136,8 @@ static int read_session(void *context, struct row *row)
 	snapshot->site_peaks = true;	/* unless some site's are not */
 	session->max_recording = row_uint(row);
 	session->given_up = row_uint(row);
+	session->stacks.audited = row_uint(row);
+	session->stacks.mismatched = row_uint(row);
 	return session->version ? 0 : -ENOMEM;
 }
 
@@ -319,9 +326,13 @@ static int read_snapshot(sqlite3 *db, struct recording_content *content, uint64_
 /* What can be done without; err of the part that was to be read. */
 static int spare(struct recording_content *content, int err, const char *what)
 {
-	if (err != -EBADMSG)
+	size_t used = strlen(content->warning);
+
+	if (err != -EBADMSG || recording_bounds_exceeded())
 		return err;
-	snprintf(content->warning, sizeof(content->warning), "it is damaged: %s left out", what);
+	(void)snprintf(content->warning + used, sizeof(content->warning) - used, "%s%s (%s)",
+		       used ? "; " : "it is damaged; left out: ", what, recording_damage_cause());
+	recording_damage_forget();
 	return 0;
 }
 
@@ -335,43 +346,54 @@ static int read_end(sqlite3 *db, struct recording_content *content)
 		err = recording_leaks_read(db, &content->leaks);
 	if (err == 0)
 		err = spare(content, recording_lives_read(db, &content->lives),
-			    "lifetimes of blocks are");
+			    "lifetimes of blocks");
 	if (err == 0)
-		err = spare(content, recording_blocks_read(db, &content->blocks), "blocks are");
+		err = spare(content, recording_blocks_read(db, &content->blocks), "blocks");
 	if (err == 0)
 		err = spare(content, recording_regions_read(db, &content->regions),
-			    "mappings are");
+			    "mappings");
 	if (err == 0)
 		err = spare(content, recording_heaps_read(db, &content->heaps),
-			    "figures of the heaps are");
+			    "figures of the heaps");
 	if (err == 0)
 		err = spare(content, recording_reallocs_read(db, content->own, content->snapshot),
-			    "reallocs are");
+			    "reallocs");
 	if (err == 0)
 		err = spare(content, recording_threads_read(db, &content->threads),
-			    "threads are");
+			    "threads");
 	if (err == 0)
 		err = spare(content, recording_series_read(db, content->snapshot, &content->trend,
 							   &content->looks),
-			    "the course of its sites is");
+			    "the course of its sites");
 	return err;
 }
 
-static void close_db(sqlite3 **db)
+struct source {
+	const char *path;
+	const struct recording_unnamed *unnamed;	/* NULL: it is at path */
+};
+
+static int open_source(const struct source *source, sqlite3 **ret)
 {
-	sqlite3_close(*db);
+	struct stat file;
+
+	if (!source->unnamed)
+		return recording_db_open(source->path, ret);
+	if (fstat(source->unnamed->file, &file) < 0)
+		return -errno;
+	return file.st_size > 0 ? recording_unnamed_open(source->unnamed, ret) : -ENODATA;
 }
 
-static int read_moment(const char *path, const struct recording_moment *moment,
+static int read_moment(const struct source *source, const struct recording_moment *moment,
 		       struct recording_content *ret)
 {
 	_cleanup_(recording_content_done) struct recording_content content = { 0 };
-	_cleanup_(close_db) sqlite3 *db = NULL;
+	_cleanup_(recording_db_close) sqlite3 *db = NULL;
 	struct recording_at at;
-	int err = recording_db_open(path, &db);
+	int err = open_source(source, &db);
 
 	content.own = calloc(1, sizeof(*content.own));
-	content.path = strdup(path);
+	content.path = strdup(source->path);
 	if (!content.path || !content.own || snapshot_new(&content.snapshot) < 0 ||
 	    stacks_new(&content.stacks) < 0)
 		return -ENOMEM;
@@ -386,10 +408,15 @@ static int read_moment(const char *path, const struct recording_moment *moment,
 	if (err == 0)
 		err = at.is_end ? read_end(db, &content) :
 				  recording_moment_apply(db, &at, content.snapshot);
+	if (err == 0)
+		err = recording_extent_check(&content);
+	if (err == 0 && recording_bounds_exceeded())
+		err = recording_damage(NULL, RECORDING_BOUNDS_WORDS);
 	if (err < 0)
 		return err;
 	content.snapshot_id = at.snapshot;
-	content.names = (struct report_names){ recording_names_frame, content.own };
+	content.names = (struct report_names){ .frame = recording_names_frame,
+					       .context = content.own };
 	*ret = content;
 	content = (struct recording_content){ 0 };
 	return 0;
@@ -397,7 +424,15 @@ static int read_moment(const char *path, const struct recording_moment *moment,
 
 int recording_read(const char *path, struct recording_content *ret)
 {
-	return read_moment(path, &(struct recording_moment){ .kind = RECORDING_END }, ret);
+	return read_moment(&(struct source){ path, NULL },
+			   &(struct recording_moment){ .kind = RECORDING_END }, ret);
+}
+
+int recording_read_unnamed(const struct recording_unnamed *unnamed, const char *name,
+			   struct recording_content *ret)
+{
+	return read_moment(&(struct source){ name, unnamed },
+			   &(struct recording_moment){ .kind = RECORDING_END }, ret);
 }
 
 int recording_read_at(const char *name, struct recording_content *ret)
@@ -406,7 +441,7 @@ int recording_read_at(const char *name, struct recording_content *ret)
 	struct recording_moment moment;
 	int err = recording_moment_parse(name, &path, &moment);
 
-	return err < 0 ? err : read_moment(path, &moment, ret);
+	return err < 0 ? err : read_moment(&(struct source){ path, NULL }, &moment, ret);
 }
 
 void recording_content_done(struct recording_content *content)

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* reallocs.c - see reallocs.h. The columns are in the order of enum site_resize. */
+/*
+ * reallocs.c - see reallocs.h. What is not known is all less what is, and where sampled may be
+ * below 0: each is an estimate. Written as that, so that a call is in one column and all add up.
+ */
 #include "src/recording/reallocs.h"
 
 #include <errno.h>
 
 #include "src/base/hashmap.h"
 
-#define COLUMNS (SITE_RESIZES + 4u)
+#define COLUMNS 13u
 #define TABLE \
 	"CREATE TABLE IF NOT EXISTS reallocs(site INTEGER PRIMARY KEY, grown INTEGER," \
 	" shrunk INTEGER, same INTEGER, in_place_unknown INTEGER, moved INTEGER," \
@@ -21,15 +24,27 @@ static bool has_any(const struct snapshot_site *site)
 	return false;
 }
 
+/* Of those in place whose size before is known. */
+static uint64_t in_place_known(const struct site_resizes *resizes)
+{
+	return resizes->known[SITE_GROWN] + resizes->known[SITE_SHRUNK] +
+	       resizes->known[SITE_SAME];
+}
+
 static int put_site(sqlite3_stmt *to, const struct snapshot_site *site)
 {
-	struct cell cell[COLUMNS] = { CELL_I(site->id) };
+	const struct site_resizes *r = &site->resizes;
+	struct cell cell[COLUMNS] = {
+		CELL_I(site->id), CELL_I(r->known[SITE_GROWN]), CELL_I(r->known[SITE_SHRUNK]),
+		CELL_I(r->known[SITE_SAME]),
+		CELL_I(r->count[SITE_IN_PLACE] - in_place_known(r)),
+		CELL_I(r->known[SITE_COPIED]),
+		CELL_I(r->count[SITE_MOVED] - r->known[SITE_COPIED]),
+		CELL_I(r->count[SITE_RESIZE_FAILED]), CELL_I(r->count[SITE_FROM_NULL]),
+		CELL_I(r->count[SITE_RESIZE_FREED]), CELL_I(r->copied_bytes),
+		CELL_I(site->stack), CELL_I(site->skip_frames),
+	};
 
-	for (int i = 0; i < SITE_RESIZES; i++)
-		cell[i + 1] = (struct cell)CELL_I(site->resizes.count[i]);
-	cell[SITE_RESIZES + 1] = (struct cell)CELL_I(site->resizes.copied_bytes);
-	cell[SITE_RESIZES + 2] = (struct cell)CELL_I(site->stack);
-	cell[SITE_RESIZES + 3] = (struct cell)CELL_I(site->skip_frames);
 	return recording_db_put(to, cell, COLUMNS);
 }
 
@@ -52,6 +67,20 @@ struct reading {
 	struct hashmap by_site;		/* id -> index */
 };
 
+static void read_figures(struct row *row, struct site_resizes *to)
+{
+	to->known[SITE_GROWN] = row_uint(row);
+	to->known[SITE_SHRUNK] = row_uint(row);
+	to->known[SITE_SAME] = row_uint(row);
+	to->count[SITE_IN_PLACE] = row_uint(row) + in_place_known(to);
+	to->known[SITE_COPIED] = row_uint(row);
+	to->count[SITE_MOVED] = row_uint(row) + to->known[SITE_COPIED];
+	to->count[SITE_RESIZE_FAILED] = row_uint(row);
+	to->count[SITE_FROM_NULL] = row_uint(row);
+	to->count[SITE_RESIZE_FREED] = row_uint(row);
+	to->copied_bytes = row_uint(row);
+}
+
 static int read_row(void *context, struct row *row)
 {
 	struct reading *reading = context;
@@ -70,9 +99,7 @@ static int read_row(void *context, struct row *row)
 		snapshot->site[at] = (struct snapshot_site){ .id = id, .size_low = UINT64_MAX };
 	}
 	to = &snapshot->site[at].resizes;
-	for (int i = 0; i < SITE_RESIZES; i++)
-		to->count[i] = row_uint(row);
-	to->copied_bytes = row_uint(row);
+	read_figures(row, to);
 	if (known)
 		return 0;
 	snapshot->site[at].stack = recording_names_stack(reading->names, row_uint(row));

@@ -113,23 +113,28 @@ static void recording_end_statements(struct recording *recording)
 		recording_db_done(&recording->statement[i]);
 }
 
-int recording_open(const char *path, struct recording **ret)
+/* place: by recording_place_clear, or NULL and unnamed. */
+static int open_db(struct recording *recording, const char *place,
+		   const struct recording_unnamed *unnamed)
 {
-	_cleanup_free_ char *place = NULL;
-	struct recording *recording;
-	int err = recording_place_clear(path, &place);
+	int err = unnamed ? recording_open_new_unnamed(unnamed, &recording->db) :
+			    recording_open_new(place, &recording->db);
 
-	if (err < 0)
-		return err;
-	recording = calloc(1, sizeof(*recording));
-	if (!recording)
-		return -ENOMEM;
-	recording->path = strdup(path);
-	err = recording->path ? recording_open_new(place, &recording->db) : -ENOMEM;
 	if (err == 0)
 		err = prepare_all(recording);
-	if (err == 0)
-		err = recording_series_new(recording->db, &recording->series);
+	return err ? err : recording_series_new(recording->db, &recording->series);
+}
+
+static int open_at(const char *name, const char *place, const struct recording_unnamed *unnamed,
+		   struct recording **ret)
+{
+	struct recording *recording = calloc(1, sizeof(*recording));
+	int err;
+
+	if (!recording)
+		return -ENOMEM;
+	recording->path = strdup(name);
+	err = recording->path ? open_db(recording, place, unnamed) : -ENOMEM;
 	if (err < 0) {
 		recording_end_statements(recording);
 		sqlite3_close(recording->db);
@@ -138,6 +143,20 @@ int recording_open(const char *path, struct recording **ret)
 	}
 	*ret = recording;
 	return 0;
+}
+
+int recording_open(const char *path, struct recording **ret)
+{
+	_cleanup_free_ char *place = NULL;
+	int err = recording_place_clear(path, &place);
+
+	return err < 0 ? err : open_at(path, place, NULL, ret);
+}
+
+int recording_open_unnamed(const struct recording_unnamed *unnamed, const char *name,
+			   struct recording **ret)
+{
+	return open_at(name, NULL, unnamed, ret);
 }
 
 int recording_set_limit(struct recording *recording, uint64_t bytes)
@@ -219,7 +238,8 @@ static int put_session(struct recording *recording, const struct snapshot *snaps
 		   CELL_R(session->gap_seconds), CELL_I(snapshot->exact),
 		   CELL_I(snapshot->every_alloc), CELL_I(snapshot->complete),
 		   CELL_I(snapshot->has_leaks), CELL_I(recording->limit.bytes),
-		   CELL_I(recording->limit.given_up));
+		   CELL_I(recording->limit.given_up), CELL_I(session->stacks.audited),
+		   CELL_I(session->stacks.mismatched));
 }
 
 static int put_totals(struct recording *recording, const struct snapshot *snapshot)
@@ -424,8 +444,8 @@ static int say_error(struct recording *recording, int err)
 	recording->error = err;
 	snprintf(recording->message, sizeof(recording->message),
 		 "%.300s: %s%s; what was recorded until %.1f s is kept", recording->path,
-		 strerror(-err), limited ? ", or --max-recording is too little for it" : "",
-		 recording->until);
+		 err == -EFBIG ? RECORDING_FILE_LIMIT : strerror(-err),
+		 limited ? ", or --max-recording is too little for it" : "", recording->until);
 	return err;
 }
 

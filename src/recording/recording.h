@@ -64,8 +64,15 @@ int recording_add_leaks(struct recording *recording, const struct leak_report *l
  */
 int recording_add_memory(struct recording *recording, const struct regions *regions,
 			 const struct heap_figures *heaps) _must_check_;
-/* Folds everything into the one file and closes it. NULL is fine. 0 or -errno. */
+/*
+ * Folds everything into the one file and closes it. NULL is fine. 0 or -errno: with recording_error
+ * still empty nothing is lost, but FILE-wal has some of it (recording_explain_close).
+ */
 int recording_close(struct recording *recording);
+/* The error of a recording_close that left the log there, in words for the user. */
+void recording_explain_close(const char *path, int error, char *to, size_t room);
+/* What -EFBIG means. */
+#define RECORDING_FILE_LIMIT "the limit on the size of files (ulimit -f) is reached"
 /* "FILE: no space left on device; what was recorded until 12.0 s is kept". "" when all is well. */
 const char *recording_error(const struct recording *recording);
 
@@ -87,7 +94,7 @@ struct recording_content {
 	struct thread_table *threads;	/* NULL: as lives */
 	struct trend *trend;		/* of snapshot->site[i]'s live bytes; NULL as above */
 	uint64_t looks;			/* snapshots that trend rests on */
-	char warning[128];		/* what is damaged and left out, for people; "": nothing */
+	char warning[400];		/* what is damaged and left out, for people; "": nothing */
 	struct recording_names *own;	/* what names refers to */
 };
 /*

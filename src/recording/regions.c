@@ -4,6 +4,8 @@
 
 #include <errno.h>
 
+#include "src/recording/damage.h"
+
 #define FACTS 4u
 #define COLUMNS 14u
 #define TABLES \
@@ -85,7 +87,7 @@ static int read_region(void *context, struct row *row)
 	}
 	if (r.kind == REGION_KINDS) {
 		free(r.path);
-		return -EBADMSG;
+		return recording_damage("regions", "column kind: there is none such");
 	}
 	regions->region[regions->count++] = r;
 	return 0;

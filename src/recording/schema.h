@@ -23,7 +23,8 @@
 	" stacks_unwound INTEGER, stacks_truncated INTEGER, stacks_recognised INTEGER," \
 	" blocked_seconds REAL, corrupt INTEGER, gaps INTEGER," \
 	" gap_seconds REAL, exact INTEGER, every_alloc INTEGER," \
-	" complete INTEGER, leaks INTEGER, max_bytes INTEGER, given_up INTEGER);" \
+	" complete INTEGER, leaks INTEGER, max_bytes INTEGER, given_up INTEGER," \
+	" stacks_audited INTEGER, stacks_mismatched INTEGER);" \
 	"CREATE TABLE snapshots(id INTEGER PRIMARY KEY, time REAL, alloc_count INTEGER," \
 	" alloc_bytes INTEGER, free_count INTEGER, free_bytes INTEGER," \
 	" double_free_count INTEGER, illegal_free_count INTEGER, free_unknown_count INTEGER," \

@@ -15,8 +15,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "src/recording/bounds.h"
 #include "src/recording/db.h"
 #include "src/recording/names.h"
+#include "src/recording/undo.h"
 #include "src/session/names.h"
 #include "src/symbolize/symbol_files.h"
 
@@ -287,14 +289,9 @@ static int put_all(struct work *w, sqlite3 *db, struct symbolized *ret)
 	return err;
 }
 
-static void close_db(sqlite3 **db)
-{
-	sqlite3_close(*db);
-}
-
 static int write_names(struct work *w, const char *path, struct symbolized *ret)
 {
-	_cleanup_(close_db) sqlite3 *db = NULL;
+	_cleanup_(recording_db_close) sqlite3 *db = NULL;
 	int err = recording_db_open_to_change(path, &db);
 
 	if (err == 0) {
@@ -303,8 +300,10 @@ static int write_names(struct work *w, const char *path, struct symbolized *ret)
 	}
 	if (err == 0)
 		err = recording_db_check(db);
-	if (err == 0)
+	if (err == 0) {
+		recording_bounds_end(db);
 		err = put_all(w, db, ret);
+	}
 	if (err == 0)
 		err = recording_db_run(db, "COMMIT");
 	if (err < 0) {
@@ -377,6 +376,8 @@ int recording_symbolize_file(const char *path, const char *const *folder, size_t
 
 	*ret = (struct symbolized){ .count = 0 };
 	err = recording_read(path, &w.content);
+	if (err == -EUCLEAN)
+		err = recording_undo(path) ?: recording_read(path, &w.content);
 	if (err < 0)
 		return err;
 	err = list_frames(&w, ret);

@@ -12,6 +12,8 @@
 #include <errno.h>
 #include <stdio.h>
 
+#include "src/recording/damage.h"
+
 #define COLUMNS 21u
 #define TABLE \
 	"CREATE TABLE IF NOT EXISTS wrong_frees(id INTEGER PRIMARY KEY, reason INTEGER," \
@@ -119,9 +121,9 @@ static int read_older(sqlite3 *db, struct snapshot_older *older)
 
 	if (result <= 0)
 		return result;
-	result = sqlite3_prepare_v2(db, "SELECT * FROM older_blocks", -1, &statement, NULL);
+	result = recording_db_select(db, "SELECT * FROM older_blocks", &statement);
 	if (result == SQLITE_OK && sqlite3_column_count(statement) < (int)OLDER_COLUMNS)
-		return -EBADMSG;
+		return recording_damage("older_blocks", "which has too few columns");
 	if (result == SQLITE_OK)
 		result = sqlite3_step(statement);
 	if (result != SQLITE_ROW)
@@ -152,10 +154,9 @@ int recording_wrong_frees_read(sqlite3 *db, const uint32_t *stack_id, uint32_t s
 	snapshot->wrong_free = calloc(WRONG_FREES_MAX, sizeof(*snapshot->wrong_free));
 	if (!snapshot->wrong_free)
 		return -ENOMEM;
-	result = sqlite3_prepare_v2(db, "SELECT * FROM wrong_frees ORDER BY id", -1, &statement,
-				    NULL);
+	result = recording_db_select(db, "SELECT * FROM wrong_frees ORDER BY id", &statement);
 	if (result == SQLITE_OK && sqlite3_column_count(statement) < (int)COLUMNS)
-		return -EBADMSG;
+		return recording_damage("wrong_frees", "which has too few columns");
 	while (result == SQLITE_OK || result == SQLITE_ROW) {
 		result = sqlite3_step(statement);
 		if (result != SQLITE_ROW || snapshot->wrong_free_count == WRONG_FREES_MAX)

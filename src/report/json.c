@@ -69,6 +69,8 @@ static void put_counts(struct emit *emit, const struct snapshot *snapshot)
 	emit_uint(emit, "unwound", session->stacks.unwound);
 	emit_uint(emit, "truncated", session->stacks.truncated);
 	emit_uint(emit, "recognised", session->stacks.recognised);
+	emit_uint(emit, "audited", session->stacks.audited);
+	emit_uint(emit, "mismatched", session->stacks.mismatched);
 	emit_end(emit, '}');
 }
 

@@ -14,6 +14,7 @@
 
 #include "src/leak/contents.h"
 #include "src/report/access_json.h"
+#include "src/report/name_shape.h"
 
 static void put_addresses(struct emit *emit, const uint64_t *address, uint32_t count)
 {
@@ -128,6 +129,14 @@ static void put_contents(struct emit *emit, const struct leak_group *group)
 	emit_end(emit, ']');
 }
 
+static void put_name(struct emit *emit, const char *key, const struct report_names *names,
+		     const char *text)
+{
+	_cleanup_free_ char *shaped = report_names_text(names, text);
+
+	emit_text(emit, key, shaped);
+}
+
 static void put_group(struct emit *emit, const struct report_names *names,
 		      const struct leak_group *group)
 {
@@ -139,10 +148,10 @@ static void put_group(struct emit *emit, const struct report_names *names,
 	emit_uint(emit, "indirect_bytes", group->indirect_bytes);
 	emit_uint(emit, "size", group->size);
 	emit_uint_if(emit, "size_class", group->size_class, group->size_class);
-	emit_text(emit, "type", group->type);
-	emit_text(emit, "variable", group->variable);
-	emit_text(emit, "held_by", group->held_by);
-	emit_text(emit, "last_held_by", group->last_held_by);
+	put_name(emit, "type", names, group->type);
+	put_name(emit, "variable", names, group->variable);
+	put_name(emit, "held_by", names, group->held_by);
+	put_name(emit, "last_held_by", names, group->last_held_by);
 	emit_uint(emit, "last_held_count", group->last_held_count);
 	put_addresses(emit, group->address, group->address_count);
 	put_contents(emit, group);

@@ -16,6 +16,7 @@
 #include "src/report/access_text.h"
 #include "src/report/human.h"
 #include "src/report/leaks_bytes.h"
+#include "src/report/name_shape.h"
 #include "src/report/text_put.h"
 
 #define SHOWN_ADDRESSES	4u
@@ -136,6 +137,8 @@ static void put_title(FILE *out, const struct report_input *input, size_t rank)
 {
 	const struct leak_group *group = &input->leaks->group[rank];
 	const struct style *style = style_for(&input->options);
+	_cleanup_free_ char *type = report_names_text(&input->names, group->type);
+	_cleanup_free_ char *variable = report_names_text(&input->names, group->variable);
 
 	fprintf(out, "\n%s#%zu  %s:%s ", style->bold, rank + 1,
 		verdict_title(group->verdict, input->leaks->unsearched), style->plain);
@@ -148,8 +151,8 @@ static void put_title(FILE *out, const struct report_input *input, size_t rank)
 		fprintf(out, " (+ %s indirectly in %s)",
 			human_bytes((double)group->indirect_bytes).text,
 			human_count((double)group->indirect_count).text);
-	text_put_quoted(out, " of type", group->type);
-	text_put_quoted(out, ", assigned to", group->variable);
+	text_put_quoted(out, " of type", type);
+	text_put_quoted(out, ", assigned to", variable);
 	fputc('\n', out);
 }
 
@@ -182,16 +185,20 @@ static void put_addresses(FILE *out, const struct leak_group *group)
 }
 
 /* What holds the first example now; else, what memory that is not live has to say. */
-static void put_holders(FILE *out, const struct leak_group *group)
+static void put_holders(FILE *out, const struct report_input *input,
+			const struct leak_group *group)
 {
-	if (group->held_by) {
+	_cleanup_free_ char *held_by = report_names_text(&input->names, group->held_by);
+	_cleanup_free_ char *last = report_names_text(&input->names, group->last_held_by);
+
+	if (held_by) {
 		text_put_quoted(out, group->verdict == LEAK_POSSIBLY_LOST ?
-				"    its middle is held by" : "    held by", group->held_by);
+				"    its middle is held by" : "    held by", held_by);
 		fputc('\n', out);
 	}
-	if (group->last_held_by) {
+	if (last) {
 		fputs("    still named by ", out);
-		text_put_printable(out, group->last_held_by);
+		text_put_printable(out, last);
 		if (group->count > 1)
 			fprintf(out, " (%s of %s)",
 				human_count((double)group->last_held_count).text,
@@ -245,7 +252,7 @@ static void put_group(FILE *out, const struct report_input *input, size_t rank)
 	put_title(out, input, rank);
 	put_age(out, style, group);
 	put_addresses(out, group);
-	put_holders(out, group);
+	put_holders(out, input, group);
 	access_text_put(out, input, group->access);
 	put_origin(out, input, group);
 	put_likely_site(out, input, group);

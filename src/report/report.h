@@ -10,11 +10,18 @@
 #include "src/live/thread_table.h"
 #include "src/symbolize/symbolize.h"
 
+/* How names are shown; zeroed: as they are. See name_shape.h. */
+struct name_shape {
+	bool no_inlined;		/* frames of inlined functions are left out */
+	bool function_only;		/* without parameters and return type */
+	bool shorten_templates;		/* with <> for template arguments */
+};
 /* Where frames get their names: a symbolizer, or a recording. Same contract as symbolizer_frame. */
 struct report_names {
 	const struct symbol_frame *(*frame)(void *context, const struct frame *frame,
 					    size_t *ret_count);
 	void *context;
+	const struct name_shape *shape;	/* that frame's names have already; NULL: none */
 };
 /* symbolizer is borrowed. NULL: no names, frames print as module id + offset. */
 struct report_names report_names_symbolizer(struct symbolizer *symbolizer);

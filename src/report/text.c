@@ -146,13 +146,23 @@ static void put_stops(FILE *out, const struct snapshot_session *session)
 
 static void put_stack_quality(FILE *out, const struct snapshot_session *session)
 {
-	if (session->stacks.unwound == 0)
+	if (session->stacks.unwound == 0 && session->stacks.recognised == 0)
 		return;
 	text_put_label(out, "stacks");
-	fprintf(out, "%s distinct; %s unwound, %s of them not to the thread's start\n",
-		human_exact(session->stacks.distinct).text,
+	fprintf(out, "%s distinct; ", human_exact(session->stacks.distinct).text);
+	if (session->stacks.recognised)
+		fprintf(out, "%s recognised, ", human_exact(session->stacks.recognised).text);
+	fprintf(out, "%s unwound, %s of %s not to the thread's start\n",
 		human_exact(session->stacks.unwound).text,
-		human_exact(session->stacks.truncated).text);
+		human_exact(session->stacks.truncated).text,
+		session->stacks.recognised ? "all" : "them");
+	if (session->stacks.mismatched) {
+		text_put_label(out, "");
+		fprintf(out, "%s recognised stacks of %s that were compared are not what their "
+			"copies show: please report this\n",
+			human_exact(session->stacks.mismatched).text,
+			human_exact(session->stacks.audited).text);
+	}
 }
 
 static void put_given_up(FILE *out, const struct report_input *input)

@@ -11,12 +11,14 @@
 #include "src/session/apart.h"
 #include "src/session/names.h"
 #include "src/live/snapshot.h"
+#include "src/report/name_shape.h"
 #include "src/symbolize/symbolize.h"
 
 /* Where names come from. Borrowed. */
 struct feed_names {
 	struct symbolizer *symbolizer;
 	struct session_names *names;
+	struct name_shaper *shaper;	/* before what is shown; NULL: none */
 };
 
 struct feed;

@@ -19,7 +19,11 @@
 const struct symbol_frame *feed_frame(struct feed *feed, const struct frame *frame,
 				      size_t *ret_count)
 {
-	return symbolizer_frame_soon(feed->names.symbolizer, frame, ret_count);
+	const struct symbol_frame *symbol = symbolizer_frame_soon(feed->names.symbolizer, frame,
+								  ret_count);
+
+	return name_shaper_frames(feed->names.shaper, frame, symbol, symbol ? *ret_count : 0,
+				  ret_count);
 }
 
 /* server.c:12, or the module. */

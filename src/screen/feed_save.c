@@ -85,7 +85,8 @@ static int write_file(struct feed *feed, const struct stacks *stacks, uint64_t *
 {
 	struct report_input input = {
 		.snapshot = feed->saving.snapshot, .stacks = stacks,
-		.names = report_names_symbolizer(feed->names.symbolizer),
+		.names = name_shaper_names(feed->names.shaper,
+					   report_names_symbolizer(feed->names.symbolizer)),
 	};
 	FILE *file = fdopen(feed->saving.file, "w");
 	long bytes;

@@ -11,7 +11,7 @@
 #define MAX_KEYS 3u
 
 struct key_row {
-	uint32_t key[MAX_KEYS];		/* 0: no more */
+	uint32_t key[MAX_KEYS];		/* 0: no more; none at all: for all views */
 	struct key_help help;
 	enum keys_wish (*press)(struct model *model, uint32_t key);
 };
@@ -167,8 +167,31 @@ static enum keys_wish toggle_threads(struct model *model, uint32_t key)
 static enum keys_wish show_help(struct model *model, uint32_t key)
 {
 	(void)key;
+	model->before_help = model->view;
 	model->view = MODEL_HELP;
+	model->help_top = 0;
 	return KEYS_NOTHING;
+}
+
+/* Where the help is longer than the terminal, what moves in lists moves in it. */
+static bool scroll_help(struct model *model, uint32_t key)
+{
+	long page = (long)model->help_page, last = (long)keys_help_count() - page;
+	long top = (long)model->help_top;
+
+	if (last <= 0)
+		return false;
+	switch (key) {
+	case SCREEN_KEY_UP: case 'k': top--; break;
+	case SCREEN_KEY_DOWN: case 'j': top++; break;
+	case SCREEN_KEY_PAGE_UP: top -= page; break;
+	case SCREEN_KEY_PAGE_DOWN: top += page; break;
+	case SCREEN_KEY_HOME: top = 0; break;
+	case SCREEN_KEY_END: top = last; break;
+	default: return false;
+	}
+	model->help_top = top < 0 ? 0 : (uint32_t)(top < last ? top : last);
+	return true;
 }
 
 static enum keys_wish toggle_pause(struct model *model, uint32_t key)
@@ -206,8 +229,12 @@ static enum keys_wish toggle_differences(struct model *model, uint32_t key)
 
 static enum keys_wish save(struct model *model, uint32_t key)
 {
-	(void)model;
 	(void)key;
+	if (model->saving) {
+		say(model, "a snapshot is being saved: one at a time");
+		return KEYS_NOTHING;
+	}
+	model->saving = true;
 	return KEYS_SAVE;
 }
 
@@ -215,7 +242,7 @@ static enum keys_wish save(struct model *model, uint32_t key)
 static enum keys_wish search(struct model *model, uint32_t key)
 {
 	struct model_leaks *leaks = &model->leaks;
-	bool shown = leaks->searching || leaks->unseen || !model->has_state;
+	bool shown = leaks->searching || leaks->unseen;
 
 	(void)key;
 	model->view = MODEL_LEAKS;
@@ -259,6 +286,8 @@ static const struct key_row table[] = {
 	{ { 's' }, { "s", "save a snapshot to a file here (JSON, for memattach diff)" }, save },
 	{ { '?', 'h' }, { "?, h", "this help; any key leaves it" }, show_help },
 	{ { 'L' }, { "L", "leak check, while all goes on; L: anew, q or Esc: back" }, search },
+	{ { 0 }, { "Ctrl-L", "draw the screen anew" }, NULL },
+	{ { 0 }, { "Ctrl-Z", "stop the screen, not the session; the shell's fg: back" }, NULL },
 	{ { 'q' }, { "q, Ctrl-C", "detach, then print the report" }, quit },
 };
 
@@ -277,9 +306,12 @@ enum keys_wish keys_press(struct model *model, uint32_t key)
 
 	if (key == SCREEN_KEY_RESIZE || key == SCREEN_KEY_NONE)
 		return KEYS_NOTHING;
+	if (key == SCREEN_KEY_REDRAW)
+		return KEYS_REDRAW;
 	model->note[0] = '\0';	/* read by now */
 	if (model->view == MODEL_HELP) {
-		model->view = MODEL_SITES;
+		if (!scroll_help(model, key))
+			model->view = model->before_help;
 		return KEYS_NOTHING;
 	}
 	if (model->typing) {
@@ -292,4 +324,9 @@ enum keys_wish keys_press(struct model *model, uint32_t key)
 struct key_help keys_help(size_t i)
 {
 	return i < ARRAY_SIZE(table) ? table[i].help : (struct key_help){ NULL, NULL };
+}
+
+uint32_t keys_help_count(void)
+{
+	return ARRAY_SIZE(table);
 }

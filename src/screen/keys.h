@@ -12,10 +12,11 @@ enum screen_key {
 	SCREEN_KEY_HOME, SCREEN_KEY_END, SCREEN_KEY_BACKSPACE, SCREEN_KEY_RESIZE,
 };
 #define SCREEN_KEY_ENTER	'\n'
+#define SCREEN_KEY_REDRAW	'\f'
 #define SCREEN_KEY_ESCAPE	0x1b
 
 /* What the model can't do by itself. */
-enum keys_wish { KEYS_NOTHING = 0, KEYS_QUIT, KEYS_SAVE, KEYS_LEAKS };
+enum keys_wish { KEYS_NOTHING = 0, KEYS_QUIT, KEYS_SAVE, KEYS_LEAKS, KEYS_REDRAW };
 
 struct key_help {
 	const char *keys, *text;	/* "m", "mark this moment" */
@@ -25,5 +26,7 @@ struct key_help {
 enum keys_wish keys_press(struct model *model, uint32_t key);
 /* The table's i-th line for people; a NULL key ends it. */
 struct key_help keys_help(size_t i);
+/* How many of them there are. */
+uint32_t keys_help_count(void);
 
 #endif

@@ -216,16 +216,23 @@ static int take_file(struct model *model, struct apart_reader *reader)
 	return 0;
 }
 
+void model_save_failed(struct model *model, int error)
+{
+	model->saving = false;
+	model->unsaved = true;
+	(void)snprintf(model->note, sizeof(model->note), "can't write %s: %s", model->file,
+		       strerror(error < 0 && error > -4096 ? -error : EIO));
+}
+
 static int take_saved(struct model *model, struct apart_reader *reader)
 {
 	struct screen_saved saved;
 
 	if (apart_get(reader, &saved, sizeof(saved)))
 		return -EBADMSG;
+	model->saving = false;
 	if (saved.error)
-		(void)snprintf(model->note, sizeof(model->note), "%s: %s", model->file,
-			       strerror(saved.error < 0 && saved.error > -4096 ?
-					-saved.error : EIO));
+		model_save_failed(model, saved.error);
 	else
 		(void)snprintf(model->note, sizeof(model->note), "saved %u sites, %s, to %s",
 			       saved.sites, human_bytes((double)saved.bytes).text, model->file);

@@ -59,6 +59,7 @@ struct model {
 	/* what is to be seen */
 	enum model_view view;
 	enum model_column column;
+	enum model_view before_help;	/* what is seen again when the help is left */
 	bool reversed, show_stack, paused, differences, typing;
 	char filter[MODEL_FILTER_BYTES];
 	bool stale;			/* a name came: see model_settle */
@@ -67,6 +68,7 @@ struct model {
 	struct model_list sites, threads, groups;
 	uint32_t page;			/* rows of the list that fit on the terminal; by the view */
 	uint32_t stack_top;		/* first frame shown */
+	uint32_t help_top, help_page;	/* first line of the help shown, and how many fit */
 	/* the marked moment */
 	bool marked;
 	double mark_time;
@@ -75,6 +77,8 @@ struct model {
 	struct model_mark *mark;
 	char note[256];			/* for the last line; "" none */
 	char file[128];			/* where a snapshot is being written */
+	bool saving;			/* asked for, and not answered yet */
+	bool unsaved;			/* it failed: what there is of the file is to go */
 };
 
 /* 0 or -ENOMEM. */
@@ -85,6 +89,8 @@ void model_free(struct model *model);
  * was whole of it may count), -ENOMEM.
  */
 int model_take(struct model *model, uint32_t type, const char *bytes, size_t count) _must_check_;
+/* No file was written, or not all of it: -errno. Says so. */
+void model_save_failed(struct model *model, int error);
 /* Finds the rows anew: after the order or the filter has changed. The selected site stays so. */
 void model_arrange(struct model *model);
 /* The same where names came that the order or the filter looks at: once for many of them. */

@@ -94,9 +94,9 @@ static bool await_first(struct screen *screen)
 	return false;
 }
 
-static void ask_for_file(struct screen *screen)
+static void tell_front(struct screen *screen, enum screen_type type)
 {
-	int error = screen_outbox_begin(&screen->to_control, SCREEN_SAVE);
+	int error = screen_outbox_begin(&screen->to_control, type);
 
 	error = screen_outbox_end(&screen->to_control, error);
 	if (error || screen_send(screen->options->control, &screen->to_control))
@@ -121,6 +121,16 @@ static void pass_file(struct screen *screen, int fd)
 		error = screen_send_fd(screen->options->feed, &screen->to_feed, fd);
 	if (error == -EPIPE)
 		screen->gone = true;
+	else if (error)
+		model_save_failed(screen->model, error);
+}
+
+/* The front made it, and takes it away: half a document looks like one. */
+static void drop_file(struct screen *screen)
+{
+	if (screen->model->unsaved)
+		tell_front(screen, SCREEN_UNSAVED);
+	screen->model->unsaved = false;
 }
 
 static void hear_analyst(struct screen *screen)
@@ -149,6 +159,8 @@ static void hear_front(struct screen *screen)
 		error = model_take(screen->model, screen->control.header.type,
 				   screen->control.bytes, screen->control.header.bytes);
 	screen->gone |= error < 0;
+	if (screen->control.header.type == SCREEN_NOTE)	/* why there is none */
+		screen->model->saving = false;
 	if (fd >= 0)
 		pass_file(screen, fd);
 }
@@ -162,9 +174,11 @@ static void hear_keys(struct screen *screen)
 
 		screen->quit = wish == KEYS_QUIT;
 		if (wish == KEYS_SAVE)
-			ask_for_file(screen);
+			tell_front(screen, SCREEN_SAVE);
 		if (wish == KEYS_LEAKS)
 			ask_for_leaks(screen);
+		if (wish == KEYS_REDRAW)
+			terminal_redraw();
 	}
 }
 
@@ -202,6 +216,7 @@ static void wait_and_hear(struct screen *screen)
 		hear_analyst(screen);
 	if (from[1].revents)
 		hear_front(screen);
+	drop_file(screen);
 	hear_keys(screen);
 	if (from[2].revents & (POLLHUP | POLLERR | POLLNVAL))
 		screen->gone = true;

@@ -94,6 +94,11 @@ void terminal_suspend(void)
 	(void)clearok(stdscr, TRUE);
 }
 
+void terminal_redraw(void)
+{
+	(void)clearok(stdscr, TRUE);
+}
+
 static uint32_t key_of(wint_t code)
 {
 	switch (code) {

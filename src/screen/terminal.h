@@ -30,6 +30,8 @@ int terminal_open(bool color) _must_check_;
 void terminal_close(void);
 /* Gives it back, stops this process until SIGCONT, and takes it again as it is then. */
 void terminal_suspend(void);
+/* All of the terminal is written anew with the next picture. */
+void terminal_redraw(void);
 /* The next key that was pressed, never waiting; SCREEN_KEY_NONE: none. See keys.h. */
 uint32_t terminal_key(void);
 

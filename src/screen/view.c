@@ -18,6 +18,11 @@
 #define STACK_SHARE	3	/* of what is left for lists, the stack gets one part of so many */
 #define STACK_LEAST	5
 #define LIST_LEAST	4
+/* A terminal without room for all that there is to show, and one that nothing can be shown on. */
+#define FULL_COLUMNS	72
+#define FULL_LINES	16
+#define LEAST_COLUMNS	20
+#define LEAST_LINES	4
 
 static const char hints[] =
 	"? help  / filter  <> sort  p pause  m mark  d diff  t threads  s save  q detach";
@@ -79,15 +84,62 @@ static void put_stack(const struct model *model, int y, int end)
 	view_stack(model, id, y + 1, end);
 }
 
-static void put_help(int y, int end)
+static void put_help_end(const struct model *model, int y, uint32_t count)
 {
-	struct key_help line;
+	uint32_t page = model->help_page;
 
+	if (model->note[0])
+		(void)view_put(y, 0, COLS, VIEW_WARN, model->note);
+	else if (count <= page)
+		(void)view_put(y, 0, COLS, VIEW_DIM, "any key: back");
+	else
+		(void)view_putf(y, 0, COLS, VIEW_DIM, "%u to %u of %u; Up Down PgUp PgDn Home End "
+				"j k: more; any other key: back", model->help_top + 1,
+				model->help_top + page, count);
+}
+
+static void put_help(struct model *model, int end)
+{
+	uint32_t count = keys_help_count();
+	struct key_help line;
+	int y = 0;
+
+	model->help_page = (uint32_t)(end - 1);
+	if (model->help_top + model->help_page > count)
+		model->help_top = count > model->help_page ? count - model->help_page : 0;
 	(void)view_put(y++, 1, COLS, VIEW_BOLD, "Keys");
-	for (size_t i = 0; (line = keys_help(i)).keys && y < end; i++, y++) {
+	for (size_t i = model->help_top; (line = keys_help(i)).keys && y < end; i++, y++) {
 		(void)view_put(y, 3, 14, VIEW_NAME, line.keys);
 		(void)view_put(y, 17, COLS - 17, VIEW_PLAIN, line.text);
 	}
+	put_help_end(model, end, count);
+}
+
+static bool is_small(void)
+{
+	return COLS < FULL_COLUMNS || LINES < FULL_LINES;
+}
+
+/* In the last line, instead of the keys: a user can't miss what he does not know of. */
+static void put_small(const struct model *model, int y)
+{
+	const char *keys = model->view == MODEL_LEAKS ? "? help  q back" : "? help  q detach";
+	char text[40];
+	int width = snprintf(text, sizeof(text), "small: %dx%d has all", FULL_COLUMNS, FULL_LINES);
+	int left = COLS - width;
+
+	if (left > (int)strlen(keys))
+		(void)view_put(y, 0, left, VIEW_DIM, keys);
+	else
+		left = 0;
+	(void)view_put(y, left, COLS - left, VIEW_WARN, text);
+}
+
+static void put_too_small(void)
+{
+	(void)view_put(0, 0, COLS, VIEW_WARN, "too small");
+	(void)view_putf(1, 0, COLS, VIEW_PLAIN, "from %dx%d", LEAST_COLUMNS, LEAST_LINES);
+	(void)view_put(2, 0, COLS, VIEW_DIM, "q detach");
 }
 
 /* What is shown of what there is. */
@@ -122,6 +174,10 @@ static void put_last_line(const struct model *model, int y)
 		(void)move(y, x);
 		return;
 	}
+	if (!model->note[0] && is_small()) {
+		put_small(model, y);
+		return;
+	}
 	if (model->note[0])
 		(void)view_put(y, 0, COLS, VIEW_WARN, model->note);
 	else if (half || COLS >= 120)
@@ -143,24 +199,10 @@ static void put_sites(struct model *model, int y, int end)
 		put_stack(model, end - stack, end);
 }
 
-void view_draw(struct model *model)
+static void put_lists(struct model *model, int end)
 {
-	int end = LINES - 1, y;
+	int y = view_header(model, 0);
 
-	(void)erase();
-	if (!model->has_state) {
-		(void)view_putf(0, 0, COLS, VIEW_BOLD, "memattach: watching process %d ...",
-				model->pid);
-		(void)refresh();
-		return;
-	}
-	if (model->view == MODEL_HELP) {
-		put_help(0, end);
-		put_last_line(model, end);
-		(void)refresh();
-		return;
-	}
-	y = view_header(model, 0);
 	if (model->view == MODEL_THREADS)
 		(void)view_threads(model, y, end);
 	else if (model->view == MODEL_LEAKS)
@@ -168,5 +210,19 @@ void view_draw(struct model *model)
 	else
 		put_sites(model, y, end);
 	put_last_line(model, end);
+}
+
+void view_draw(struct model *model)
+{
+	(void)erase();
+	if (!model->has_state)
+		(void)view_putf(0, 0, COLS, VIEW_BOLD, "memattach: watching process %d ...",
+				model->pid);
+	else if (COLS < LEAST_COLUMNS || LINES < LEAST_LINES)
+		put_too_small();
+	else if (model->view == MODEL_HELP)
+		put_help(model, LINES - 1);
+	else
+		put_lists(model, LINES - 1);
 	(void)refresh();
 }

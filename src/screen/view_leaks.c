@@ -77,7 +77,9 @@ static const char *name_of(const struct model *model, const struct screen_group 
 {
 	const char *name = model_name(model, group->site)->function;
 
-	return !group->site ? "(before the attach)" : name[0] ? name : "...";
+	if (!group->site)
+		return model->state.every_alloc ? "(before the attach)" : "(before, or no sample)";
+	return name[0] ? name : "...";
 }
 
 static void put_group(const struct model *model, int y, const struct model_group *group,

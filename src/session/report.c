@@ -14,6 +14,7 @@
 
 #include "src/access/access.h"
 #include "src/base/log.h"
+#include "src/recording/unnamed.h"
 #include "src/report/human.h"
 #include "src/report/trace.h"
 #include "src/version.h"
@@ -30,6 +31,29 @@ static double clock_seconds(clockid_t clock)
 	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
+/* 0, or an error that was said: -ENOTDIR. */
+static int open_recording(struct session_report *r)
+{
+	const struct session_options *options = r->options;
+	int error = options->unnamed ?
+		    recording_open_unnamed(options->unnamed, options->output, &r->recording) :
+		    recording_open(options->output, &r->recording);
+
+	if (!error && options->max_recording)
+		error = recording_set_limit(r->recording, options->max_recording);
+	if (error == -EEXIST)
+		log_error("%s exists and is not a recording; choose another file", options->output);
+	else if (error == -EBUSY)
+		log_error("%s is in use: another process writes or reads it; choose another file",
+			  options->output);
+	else if (error)
+		log_error("can't write %s: %s; %s",
+			  options->output[0] ? options->output : "a file without a name",
+			  strerror(-error), options->unnamed ? "use -o, or set TMPDIR" :
+							       "choose another place");
+	return error ? -ENOTDIR : 0;
+}
+
 int session_report_open(struct session_report *r, const struct session_options *options,
 			const struct target_view *view, const struct hook_plan *plan)
 {
@@ -41,25 +65,16 @@ int session_report_open(struct session_report *r, const struct session_options *
 	error = symbolizer_new(view->modules, &r->symbolizer);
 	if (!error)
 		error = session_names_new(view->modules, r->symbolizer, &r->names);
+	if (!error)
+		error = name_shaper_new(&options->names, &r->shaper);
 	if (!error && options->screen)
 		error = feed_new(options->screen_socket,
-				 &(struct feed_names){ r->symbolizer, r->names }, &r->feed);
+				 &(struct feed_names){ r->symbolizer, r->names, r->shaper },
+				 &r->feed);
 	if (error || !options->output || options->trace ||
 	    (options->task != SESSION_WATCH && options->task != SESSION_RUN))
 		return error;
-	error = recording_open(options->output, &r->recording);
-	if (!error && options->max_recording)
-		error = recording_set_limit(r->recording, options->max_recording);
-	if (error == -EEXIST)
-		log_error("%s exists and is not a recording; choose another file", options->output);
-	else if (error == -EBUSY)
-		log_error("%s is in use: another process writes or reads it; choose another file",
-			  options->output);
-	else if (error)
-		log_error("can't write %s: %s; choose another place",
-			  options->output[0] ? options->output : "a file without a name",
-			  strerror(-error));
-	return error ? -ENOTDIR : 0;
+	return open_recording(r);
 }
 
 /* The live screen comes up now, and not earlier: it covers what was said until here. */
@@ -202,7 +217,7 @@ static struct report_input input_for(struct session_report *r, const struct snap
 {
 	return (struct report_input){
 		.snapshot = snapshot, .stacks = watch->stacks,
-		.names = report_names_symbolizer(r->symbolizer),
+		.names = name_shaper_names(r->shaper, report_names_symbolizer(r->symbolizer)),
 		.options = { .top = r->options->top, .color = r->options->color },
 		.leaks = r->leaks ? r->leaks->report : NULL,
 	};
@@ -362,6 +377,14 @@ int session_report_extra(struct session_report *r, struct watch *watch,
 	return 0;
 }
 
+static void say_unfolded(const struct session_report *r, int error)
+{
+	char text[800];
+
+	recording_explain_close(r->options->output, error, text, sizeof(text));
+	log_error("%s", text);
+}
+
 static void close_recording(struct session_report *r, const struct snapshot *snapshot,
 			    const struct watch *watch, int *exit)
 {
@@ -387,6 +410,8 @@ static void close_recording(struct session_report *r, const struct snapshot *sna
 	}
 	error = recording_close(r->recording);
 	r->recording = NULL;
+	if (error && !r->recording_failed)
+		say_unfolded(r, error);
 	if ((error || r->recording_failed) && *exit == SESSION_OK)
 		*exit = SESSION_FAILED;
 }
@@ -499,5 +524,6 @@ void session_report_close(struct session_report *r)
 	block_list_free(r->blocks);
 	thread_table_free(r->threads);
 	session_names_free(r->names);
+	name_shaper_free(r->shaper);
 	symbolizer_free(r->symbolizer);
 }

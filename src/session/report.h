@@ -17,6 +17,7 @@ struct session_report {
 	const struct hook_plan *plan;
 	struct symbolizer *symbolizer;
 	struct session_names *names;
+	struct name_shaper *shaper;	/* of what is shown, not of what is recorded; NULL: none */
 	struct feed *feed;	/* to the live screen; NULL: there is none */
 	struct recording *recording;
 	bool recording_failed;

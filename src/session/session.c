@@ -30,7 +30,7 @@
 #include "src/session/trace.h"
 #include "src/session/state.h"
 
-enum { LOAD_TRIES = 40 };
+enum { LOAD_TRIES = 40, PROOF_PAUSE_MS = 20 };
 
 #define MAX_EXE_BYTES (1ll << 29)
 #define EXTRA_SECONDS 0.01	/* at least, from one snapshot between intervals to the next */
@@ -107,6 +107,30 @@ static int make_plan(struct session *s)
 
 /* ---- PLANNED -> LOADED ---- */
 
+static bool plan_hooks(const struct hook_plan *plan, enum ring_shape shape)
+{
+	for (uint32_t i = 0; i < plan->entry_count; i++)
+		if (plan->entry[i].shape == shape)
+			return true;
+	return false;
+}
+
+/*
+ * A log of calls has callers alone; samples are few enough to be copied. Rules hold only as long
+ * as every change of code is seen before it happens: by these hooks.
+ */
+static bool recognises(const struct session *s)
+{
+	struct link_map_auxv auxv = { 0 };
+
+	if (s->options->mode != SNAPSHOT_EXACT || s->options->copy_stacks || s->options->trace)
+		return false;
+	link_map_parse_auxv(s->view.hello.auxv, s->view.hello.auxv_bytes, &auxv);
+	return plan_hooks(&s->plan, RING_SHAPE_MMAP) && plan_hooks(&s->plan, RING_SHAPE_MUNMAP) &&
+	       plan_hooks(&s->plan, RING_SHAPE_MREMAP) &&
+	       (auxv.base == 0 || plan_hooks(&s->plan, RING_SHAPE_DL_STATE));
+}
+
 static int try_load(struct session *s, enum attachment_loader loader)
 {
 	static struct proto_load load;
@@ -114,6 +138,7 @@ static int try_load(struct session *s, enum attachment_loader loader)
 
 	load = (struct proto_load){
 		.loader = loader, .sampled = s->options->mode != SNAPSHOT_EXACT,
+		.recognise = recognises(s),
 		.ring_total_bytes = s->options->ring_bytes, .seed = s->options->seed,
 		.plan = s->plan,
 	};
@@ -141,8 +166,12 @@ static int load(struct session *s)
 		proof = by_map ? 0 : session_prove_thread(s, i >= SESSION_KEEP_AFTER, why);
 		if (proof < 0)
 			return session_fail(s, SESSION_FAILED, "looking for a thread", proof);
-		if (!proof && !by_map && s->options->loader == LOADER_DLOPEN)
+		if (!proof && !by_map && s->options->loader == LOADER_DLOPEN) {
+			/* the one that may do it could be just about to wait */
+			if (keeper_link_poll(&s->link, i < SESSION_KEEP_AFTER ? 1 : PROOF_PAUSE_MS))
+				return -EPIPE;
 			continue;
+		}
 		error = try_load(s, proof ? LOADER_DLOPEN : LOADER_MAP);
 		if (error == -ENOTSUP && proof)		/* of that thread's stack */
 			error = -EAGAIN;
@@ -156,6 +185,12 @@ static int load(struct session *s)
 		log_error("no thread may call dlopen: %s; use --loader=auto or --loader=map", why);
 		s->exit = SESSION_REFUSED;
 		return -ENOTSUP;
+	}
+	if (error == -EFBIG && s->state != STATE_LOADED) {	/* the ring is a file in memory */
+		log_error("the limit on the size of files (ulimit -f) is below the ring's size; "
+			  "raise it, or use a smaller --ring-size");
+		s->exit = SESSION_REFUSED;
+		return error;
 	}
 	if (error)
 		return session_fail(s, s->state == STATE_LOADED ? SESSION_FAILED : SESSION_REFUSED,
@@ -178,6 +213,7 @@ static int hook(struct session *s)
 		.mode = s->options->mode, .sample_bytes = s->options->sample_bytes,
 		.block = s->options->block, .leaks = s->options->leaks,
 		.free_stacks = s->options->free_stacks,
+		.recognise = recognises(s), .verify_stacks = s->options->verify_stacks,
 		.observe = s->trace ? trace_log_observe : NULL, .observer = s->trace,
 	};
 	uint64_t value[4] = { 0 };

@@ -12,6 +12,8 @@
 #include "src/trace/filter.h"
 #include "src/view/view.h"
 
+struct recording_unnamed;
+
 /* How a program ends (DESIGN: the command line's contract). */
 enum session_exit {
 	SESSION_OK = 0,
@@ -41,6 +43,7 @@ struct session_options {
 	bool heaps;			/* walk the heaps at the end; leaks does so, too */
 	const struct view *view;	/* the report is this; NULL: all of it */
 	struct view_options view_options;
+	struct name_shape names;	/* how they are shown; what is recorded has all of them */
 	bool leaks_alone;		/* of the report the leaks only; with leaks */
 	bool plain;			/* reprint the top sites each interval */
 	bool screen;			/* show them on a live screen, which is */
@@ -48,7 +51,10 @@ struct session_options {
 	bool color;
 	bool block;			/* --on-overflow=block */
 	bool free_stacks;		/* --frees=stacks */
+	bool copy_stacks;		/* --stacks=copy */
+	uint64_t verify_stacks;		/* every so many recognised stacks; 0: none */
 	const char *output;		/* recording, or the log of calls; NULL: none */
+	const struct recording_unnamed *unnamed;	/* NULL; it is there, and called output */
 	uint64_t max_recording;		/* bytes; 0: no limit */
 	struct snapshot_triggers snapshot_on;	/* snapshots between intervals */
 	const char *history;		/* an earlier one, for leaks; NULL: none */
@@ -66,6 +72,7 @@ struct session_options {
 	struct trace_filter filter;	/* of what it shows */
 	bool quiet;			/* a cleanup that somebody else reports on */
 	bool alone;			/* a cleanup of this process, and of none that is like it */
+	int tell_children;		/* a socket: ids (pid_t) of restored children; 0: none */
 };
 
 /*

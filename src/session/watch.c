@@ -20,6 +20,8 @@
 #include "src/base/hashmap.h"
 
 #define PUBLISH_NS 200000000ull
+#define RULES_NS 5000000ull	/* between tries to publish rules; more after failures */
+#define BEAT_EVENTS 64u
 #define FIRST_INTERVAL 512u	/* bytes; what the adaptive mode begins to sample with */
 #define BACKLOG_LIMIT 0.5
 #define CALLS_END_NS 300000000ull /* calls from before the attach have returned: free_places */
@@ -108,6 +110,28 @@ static int make_books(struct watch *w)
 	return error ? error : set_allocator_frames(w);
 }
 
+static int look_again(void *context)
+{
+	return target_view_refresh(context);
+}
+
+/* Without room in the shared memory for it every stack is copied. */
+static int make_recognition(struct watch *w)
+{
+	struct recognition_input input = {
+		.control = w->control, .mapped_bytes = w->mapped_bytes, .stacks = w->stacks,
+		.modules = w->view->modules, .unwinder = w->unwinder,
+		.verify = w->options.verify_stacks, .look_again = look_again,
+		.context = w->view,
+	};
+	int error;
+
+	if (!w->options.recognise)
+		return 0;
+	error = recognition_new(&input, &w->recognition);
+	return error == -ENOTSUP ? 0 : error;
+}
+
 int watch_open(struct watch *w, struct target_view *view, const struct hook_plan *plan,
 	       struct unwinder *unwinder, const struct watch_options *options, int ring_fd)
 {
@@ -126,7 +150,9 @@ int watch_open(struct watch *w, struct target_view *view, const struct hook_plan
 		error = ticks_calibrate(10, &w->ticks);
 	if (!error)
 		error = reader_new(&source, &w->reader);
-	return error ? error : make_books(w);
+	if (!error)
+		error = make_books(w);
+	return error ? error : make_recognition(w);
 }
 
 int watch_open_empty(struct watch *w, struct target_view *view, const struct hook_plan *plan,
@@ -149,12 +175,33 @@ void watch_close(struct watch *w)
 	thread_ids_done(&w->threads);
 	free_places_free(w->places);
 	sites_free(w->sites);
+	recognition_free(w->recognition);
 	stacks_free(w->stacks);
 	reader_free(w->reader);
 	timeline_done(&w->timeline);
 	if (w->control)
 		(void)munmap(w->control, w->mapped_bytes);
 	w->control = NULL;
+}
+
+/* Rules for the modules of now; as long as the target changes them, none hold. */
+static void publish_rules(struct watch *w)
+{
+	uint64_t generation = __atomic_load_n(&w->control->module_generation, __ATOMIC_SEQ_CST);
+	int error;
+
+	if (!w->recognition || !recognition_wants_rules(w->recognition) || w->view->link->busy)
+		return;
+	error = target_view_refresh(w->view);
+	if (error >= 0)
+		error = recognition_publish(w->recognition, generation);
+	if (error == -ENOMEM && !w->error)
+		w->error = error;
+	if (error != -EAGAIN || w->rules_pause_ns < RULES_NS)
+		w->rules_pause_ns = RULES_NS;
+	else if (w->rules_pause_ns < PUBLISH_NS)
+		w->rules_pause_ns *= 2;
+	w->next_rules_ns = now_ns() + w->rules_pause_ns;
 }
 
 static void publish(struct watch *w)
@@ -168,6 +215,7 @@ static void publish(struct watch *w)
 	if (w->begin_ns && now_ns() - w->begin_ns < CALLS_END_NS)
 		free_places_note(w->places);
 	__atomic_store_n(&w->control->module_ack, generation, __ATOMIC_RELEASE);
+	publish_rules(w);
 }
 
 void watch_begin(struct watch *w)
@@ -183,6 +231,10 @@ void watch_begin(struct watch *w)
 	if (w->options.observe) {
 		c->stack_limit = 0;
 		c->calls = RING_CALLS | (w->view->hello.may_gettid ? RING_CALLS_TID : 0);
+	}
+	if (w->recognition) {
+		publish_rules(w);	/* what was mapped while the first were compiled */
+		recognition_begin(w->recognition);
 	}
 	w->epoch = __atomic_load_n(&c->epoch, __ATOMIC_RELAXED);
 	ticks_restart(&w->ticks);
@@ -215,16 +267,43 @@ static int caller_stack(struct watch *w, uint64_t caller, uint32_t *ret_stack)
 	return stacks_intern(w->stacks, &frame, 1, STACK_TRUNCATED | STACK_CALLER_ONLY, ret_stack);
 }
 
+/* The stack is copied once, and only the copy is looked at. False: there is none. */
+static bool take_copy(struct watch *w, const struct event *event, struct unwind_input *ret)
+{
+	*ret = event_unwind_input(event);
+	if (!event->stack_bytes || event->stack_bytes > sizeof(w->stack_copy))
+		return false;
+	memcpy(w->stack_copy, event->stack, event->stack_bytes);
+	ret->stack = w->stack_copy;
+	if (event->path)	/* its caller is the first word of the copy */
+		memcpy(&ret->registers.rip, w->stack_copy, sizeof(ret->registers.rip));
+	return true;
+}
+
+/* The stack of an event that bears a path's name; 0: nobody knows it. */
+static uint32_t named_stack(struct watch *w, const struct event *event)
+{
+	uint32_t stack = w->recognition ? recognition_find(w->recognition, event) : 0;
+	struct unwind_input input;
+
+	if (stack && take_copy(w, event, &input))
+		recognition_audit(w->recognition, &input, !(event->flags & RING_F_TRUNCATED),
+				  stack);
+	return stack;
+}
+
 static int stack_of(struct watch *w, const struct event *event, uint32_t *ret_stack)
 {
-	struct unwind_input input = event_unwind_input(event);
+	struct unwind_input input;
 	int error = -EINVAL;
 
-	if (event->stack_bytes && event->stack_bytes <= sizeof(w->stack_copy)) {
-		memcpy(w->stack_copy, event->stack, event->stack_bytes);
-		input.stack = w->stack_copy;
-		error = unwinder_stack(w->unwinder, w->stacks, &input, ret_stack);
+	if (event->path) {
+		*ret_stack = named_stack(w, event);
+		if (*ret_stack)
+			return 0;
 	}
+	if (take_copy(w, event, &input))
+		error = unwinder_stack(w->unwinder, w->stacks, &input, ret_stack);
 	if (error == -EINVAL)
 		error = caller_stack(w, event->caller, ret_stack);
 	w->events.unwound++;
@@ -285,12 +364,22 @@ static void pass_gap(struct watch *w, uint64_t now)
 	w->resumed = 0;
 }
 
+static void tell(struct watch *w, const struct event *event)
+{
+	int error = w->recognition ? recognition_tell(w->recognition, event) : 0;
+
+	if (error && !w->error)
+		w->error = error;
+}
+
 static void book(void *context, const struct event *event)
 {
 	struct watch *w = context;
 	uint32_t stack = 0;
 	int error = 0;
 
+	if (++w->booked % BEAT_EVENTS == 0)	/* a full ring of copies can take seconds */
+		(void)__atomic_add_fetch(&w->control->beat, 1, __ATOMIC_RELAXED);
 	look_for_gap(w);
 	pass_gap(w, event->time);
 	count(w, event->kind);
@@ -300,6 +389,10 @@ static void book(void *context, const struct event *event)
 		return;
 	if (event->kind == RING_MODULE) {
 		publish(w);
+		return;
+	}
+	if (event->kind == RING_PATH) {
+		tell(w, event);
 		return;
 	}
 	if (live_wants_stack(event))
@@ -339,8 +432,12 @@ int watch_drain(struct watch *w)
 	look_for_gap(w);
 	pass_gap(w, reader_time(w->reader));
 	live_settle(w->live, reader_time(w->reader));
-	if (now_ns() >= w->next_publish_ns && !w->view->link->target_gone && !w->view->link->busy)
+	if (w->view->link->target_gone || w->view->link->busy)
+		return events;
+	if (now_ns() >= w->next_publish_ns)
 		publish(w);
+	else if (now_ns() >= w->next_rules_ns)
+		publish_rules(w);
 	return events;
 }
 
@@ -404,6 +501,20 @@ static void name_calls(const struct watch *w, struct snapshot *snapshot)
 	}
 }
 
+static void note_recognition(const struct watch *w, struct snapshot_session *session)
+{
+	struct recognition_stats stats;
+
+	if (!w->recognition)
+		return;
+	recognition_stats(w->recognition, &stats);
+	session->stacks.recognised = stats.recognised;
+	session->stacks.truncated += stats.truncated;
+	session->stacks.audited = stats.audited;
+	session->stacks.mismatched = stats.mismatched;
+	session->lost.stack += stats.unknown;
+}
+
 int watch_snapshot(struct watch *w, struct snapshot_target *target,
 		   struct snapshot_session *session, struct snapshot **ret)
 {
@@ -437,6 +548,7 @@ int watch_snapshot(struct watch *w, struct snapshot_target *target,
 	session->stacks.distinct = stacks_count(w->stacks);
 	session->stacks.unwound = w->events.unwound;
 	session->stacks.truncated = w->events.truncated;
+	note_recognition(w, session);
 	error = snapshot_take(&input, ret);
 	if (!error)
 		name_calls(w, *ret);

@@ -10,6 +10,7 @@
 #include "src/live/free_places.h"
 #include "src/live/live.h"
 #include "src/reader.h"
+#include "src/recognition/recognition.h"
 #include "src/live/sites.h"
 #include "src/live/snapshot.h"
 #include "src/session/target_view.h"
@@ -26,6 +27,8 @@ struct watch_options {
 	bool block;			/* a full ring makes the target wait */
 	bool leaks;
 	bool free_stacks;		/* exact: each free with its stack */
+	bool recognise;			/* exact: known stacks go by name */
+	uint64_t verify_stacks;		/* every so many of them are audited; 0: none */
 	/*
 	 * Exact, if not NULL: each call is recorded as it was made, and stacks are their callers
 	 * alone. observe gets every event before it is booked, RING_CALL too.
@@ -48,6 +51,7 @@ struct watch {
 	size_t mapped_bytes;
 	struct reader *reader;
 	struct unwinder *unwinder;	/* borrowed */
+	struct recognition *recognition;	/* NULL: every stack is copied */
 	struct stacks *stacks;
 	struct sites *sites;
 	struct live *live;
@@ -56,6 +60,8 @@ struct watch {
 	struct timeline timeline;
 	struct { uint64_t alloc, free, map, unmap, unwound, truncated; } events;
 	uint64_t next_publish_ns;	/* CLOCK_MONOTONIC */
+	uint64_t next_rules_ns, rules_pause_ns;	/* until rules are tried again */
+	uint32_t booked;
 	uint64_t begin_ns;
 	uint64_t epoch;			/* of the records, as far as it was seen */
 	uint64_t resumed;		/* TSC: what is older is not live any more; 0: done */

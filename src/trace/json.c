@@ -28,7 +28,7 @@ static const struct symbol_frame *known_frame(void *context, const struct frame 
 static char *json_place(const struct symbol_frame *frame, size_t count)
 {
 	struct known_frames known = { frame, count };
-	const struct report_names names = { known_frame, &known };
+	const struct report_names names = { .frame = known_frame, .context = &known };
 	const struct frame unused = { 0 };
 	char *text = NULL;
 	size_t bytes;

@@ -74,12 +74,14 @@ static int open_output(struct trace_log *log)
 static int open_parts(struct trace_log *log)
 {
 	const struct trace_log_input *in = &log->in;
-	const struct trace_filter *filter = &in->options->filter;
+	const struct trace_places_input places = {
+		.symbolizer = in->symbolizer, .names = in->names, .filter = &in->options->filter,
+		.shape = in->options->names, .text = log->format->place,
+	};
 	int error = trace_queue_new(QUEUE_LINES, (uint64_t)1e9, &log->queue);
 
 	if (!error)
-		error = trace_places_new(in->symbolizer, in->names, filter, log->format->place,
-					 &log->places);
+		error = trace_places_new(&places, &log->places);
 	if (!error)
 		error = trace_out_new(log->fd >= 0 ? log->fd : STDOUT_FILENO, OUT_BYTES,
 				      &log->out);

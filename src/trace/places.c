@@ -12,6 +12,8 @@
 #include <time.h>
 #include <uthash.h>
 
+#include "src/report/name_shape.h"
+
 #define PLACES_MAX 65536u	/* more than that are forged: all are forgotten then */
 #define PATIENCE 0.001		/* seconds: what has been read before is answered sooner */
 
@@ -28,24 +30,25 @@ struct trace_places {
 	struct symbolizer *symbolizer;
 	struct session_names *names;
 	struct trace_filter filter;
+	struct name_shaper *shaper;	/* NULL: names are shown as they are */
 	trace_place_fn text;
 	struct place *known;
 	struct place *last;	/* asked for most recently */
 	bool asked;		/* an answer is on its way: it is not waited for again */
 };
 
-int trace_places_new(struct symbolizer *symbolizer, struct session_names *names,
-		     const struct trace_filter *filter, trace_place_fn text,
-		     struct trace_places **ret)
+int trace_places_new(const struct trace_places_input *input, struct trace_places **ret)
 {
 	struct trace_places *places = calloc(1, sizeof(*places));
 
-	if (!places)
+	if (!places || name_shaper_new(&input->shape, &places->shaper) < 0) {
+		free(places);
 		return -ENOMEM;
-	places->symbolizer = symbolizer;
-	places->names = names;
-	places->filter = *filter;
-	places->text = text;
+	}
+	places->symbolizer = input->symbolizer;
+	places->names = input->names;
+	places->filter = *input->filter;
+	places->text = input->text;
 	*ret = places;
 	return 0;
 }
@@ -67,6 +70,7 @@ void trace_places_free(struct trace_places *places)
 	if (!places)
 		return;
 	forget_all(places);
+	name_shaper_free(places->shaper);
 	free(places);
 }
 
@@ -94,6 +98,8 @@ static const struct symbol_frame *look_up(struct trace_places *places, const str
 static struct place *add(struct trace_places *places, const struct place_key *key,
 			 const struct symbol_frame *frame, size_t count)
 {
+	const struct frame machine = { .module = key->module, .flags = key->flags,
+				       .offset = key->offset };
 	struct place *place = calloc(1, sizeof(*place));
 
 	if (!place)
@@ -101,6 +107,7 @@ static struct place *add(struct trace_places *places, const struct place_key *ke
 	place->key = *key;
 	place->place.passes = trace_filter_place(&places->filter, frame, count, false);
 	place->place.passes_called = trace_filter_place(&places->filter, frame, count, true);
+	frame = name_shaper_frames(places->shaper, &machine, frame, count, &count);
 	place->place.text = places->text(frame, count);
 	if (!place->place.text) {
 		free(place);

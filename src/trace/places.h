@@ -6,6 +6,7 @@
 #ifndef MEMATTACH_TRACE_PLACES_H
 #define MEMATTACH_TRACE_PLACES_H
 
+#include "src/report/report.h"
 #include "src/session/names.h"
 #include "src/trace/filter.h"
 
@@ -18,10 +19,17 @@ struct trace_place {
 struct trace_places;
 /* Makes the text of one place; NULL: out of memory. The caller frees it. */
 typedef char *(*trace_place_fn)(const struct symbol_frame *frame, size_t count);
-/* Everything is borrowed; filter is copied, not its texts. 0 or -ENOMEM. */
-int trace_places_new(struct symbolizer *symbolizer, struct session_names *names,
-		     const struct trace_filter *filter, trace_place_fn text,
-		     struct trace_places **ret) _must_check_;
+/* Where names come from, and what they are asked for. Borrowed. */
+struct trace_places_input {
+	struct symbolizer *symbolizer;
+	struct session_names *names;
+	const struct trace_filter *filter;	/* of names as they are; copied, not its texts */
+	struct name_shape shape;	/* of what is shown */
+	trace_place_fn text;
+};
+/* 0 or -ENOMEM. */
+int trace_places_new(const struct trace_places_input *input, struct trace_places **ret)
+	_must_check_;
 void trace_places_free(struct trace_places *places);
 /*
  * The place of caller. NULL: its name is still being looked for, ask again (wait: never; it takes

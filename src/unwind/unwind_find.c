@@ -7,33 +7,23 @@
  * then given a table of just that row, so that it reads nothing else.
  * libunwind-ptrace's finder was rejected: it maps the ELF file again for every
  * module a stack crosses (4.5 ms a stack), and aborts on a header without table.
- * Only the table encoding that every linker writes (4-byte, relative to the
- * header) is served; for the rest cfi_rule.c asks libdw.
+ * Modules without a table that cfi_search.c serves are left to libdw (cfi_rule.c).
  * The public declaration of dwarf_search_unwind_table is missing from libunwind's
  * headers although the symbol is exported for this use; perf declares it likewise.
  */
 #include "src/unwind/unwind_find.h"
 
-#include <dwarf.h>
-#include <elf.h>
 #include <errno.h>
 #include <string.h>
 
 #include "src/base/hashmap.h"
+#include "src/unwind/cfi_search.h"
 
 #define dwarf_search_unwind_table UNW_OBJ(dwarf_search_unwind_table)
 extern int dwarf_search_unwind_table(unw_addr_space_t space, unw_word_t ip, unw_dyn_info_t *info,
 				     unw_proc_info_t *proc, int need_unwind_info, void *argument);
 
-#define TABLE_OFFSET	12u		/* version, three encodings, eh_frame_ptr, fde_count */
-#define ROW_BYTES	8u
 #define MAX_CHECKED	(1u << 18)
-
-struct table {
-	uint64_t header;		/* virtual address of .eh_frame_hdr, 0: unusable */
-	const uint8_t *row;
-	uint32_t count;
-};
 
 struct checked {
 	struct cfi_fde fde;
@@ -41,7 +31,7 @@ struct checked {
 };
 
 struct unwind_find {
-	struct table *table;		/* [module id - 1] */
+	struct cfi_search *table;	/* [module id - 1] */
 	uint32_t table_count;
 	struct hashmap index;		/* module id << 32 | row -> index in checked */
 	struct checked *checked;
@@ -69,40 +59,11 @@ void unwind_find_free(struct unwind_find *find)
 	free(find);
 }
 
-/* Header: version 1, eh_frame_ptr 4 bytes, fde_count udata4, table datarel sdata4. */
-static struct table open_table(const struct module *module)
-{
-	const uint8_t *head;
-	uint32_t count, flags;
-
-	if (module->eh_frame_hdr == 0)
-		return (struct table){ 0 };
-	head = module_bytes(module, module->eh_frame_hdr, TABLE_OFFSET, &flags);
-	if (!head || (flags & PF_W) || head[0] != 1 || (head[1] & 0x07) != DW_EH_PE_udata4 ||
-	    head[2] != DW_EH_PE_udata4 || head[3] != (DW_EH_PE_datarel | DW_EH_PE_sdata4))
-		return (struct table){ 0 };
-	memcpy(&count, head + 8, sizeof(count));
-	if (!module_bytes(module, module->eh_frame_hdr, TABLE_OFFSET + (size_t)count * ROW_BYTES,
-			  NULL))
-		return (struct table){ 0 };
-	return (struct table){
-		.header = module->eh_frame_hdr, .row = head + TABLE_OFFSET, .count = count,
-	};
-}
-
-static int32_t row_value(const struct table *table, uint32_t row, size_t at)
-{
-	int32_t value;
-
-	memcpy(&value, table->row + (size_t)row * ROW_BYTES + at, sizeof(value));
-	return value;
-}
-
-static int get_table(struct unwind_find *find, const struct module *module, struct table *ret)
+static int get_table(struct unwind_find *find, const struct module *module, struct cfi_search *ret)
 {
 	if (module->id > find->table_count) {
 		uint32_t count = module->id + 63;
-		struct table *table = reallocarray(find->table, count, sizeof(*table));
+		struct cfi_search *table = reallocarray(find->table, count, sizeof(*table));
 
 		if (!table)
 			return -ENOMEM;
@@ -112,13 +73,13 @@ static int get_table(struct unwind_find *find, const struct module *module, stru
 		find->table_count = count;
 	}
 	if (find->table[module->id - 1].header == UINT64_MAX)
-		find->table[module->id - 1] = open_table(module);
+		find->table[module->id - 1] = cfi_search_open(module);
 	*ret = find->table[module->id - 1];
 	return ret->header ? 0 : -ENOENT;
 }
 
 /* The last row that starts at or below address; count: none. */
-static uint32_t find_row(const struct table *table, uint64_t address)
+static uint32_t find_row(const struct cfi_search *table, uint64_t address)
 {
 	int64_t relative = (int64_t)(address - table->header);
 	uint32_t low = 0, high = table->count;
@@ -126,7 +87,7 @@ static uint32_t find_row(const struct table *table, uint64_t address)
 	while (low < high) {
 		uint32_t middle = low + (high - low) / 2;
 
-		if (row_value(table, middle, 0) <= relative)
+		if (cfi_search_value(table, middle, 0) <= relative)
 			low = middle + 1;
 		else
 			high = middle;
@@ -160,21 +121,19 @@ static int remember(struct unwind_find *find, uint64_t key, const struct checked
 }
 
 /* The row's FDE must be about the code that the row says. */
-static struct checked check_row(const struct module *module, const struct table *table,
+static struct checked check_row(const struct module *module, const struct cfi_search *table,
 				uint32_t row)
 {
 	struct checked checked = { 0 };
-	uint64_t start = table->header + (uint64_t)(int64_t)row_value(table, row, 0);
-	uint64_t fde = table->header + (uint64_t)(int64_t)row_value(table, row, 4);
 
-	checked.result = cfi_check(module, fde, &checked.fde);
-	if (checked.result == 0 && checked.fde.start != start)
+	checked.result = cfi_check(module, cfi_search_fde(table, row), &checked.fde);
+	if (checked.result == 0 && checked.fde.start != cfi_search_start(table, row))
 		checked.result = -EBADMSG;
 	return checked;
 }
 
 static int get_checked(struct unwind_find *find, const struct module *module,
-		       const struct table *table, uint32_t row, struct checked *ret)
+		       const struct cfi_search *table, uint32_t row, struct checked *ret)
 {
 	uint64_t key = ((uint64_t)module->id << 32) | row, at;
 
@@ -188,9 +147,9 @@ static int get_checked(struct unwind_find *find, const struct module *module,
 
 /* Addresses in the target of a table with one row. */
 static void set_last(struct unwind_find *find, const struct module *module,
-		     const struct table *table, uint32_t row, const struct cfi_fde *fde)
+		     const struct cfi_search *table, uint32_t row, const struct cfi_fde *fde)
 {
-	uint64_t at = table->header + TABLE_OFFSET + (uint64_t)row * ROW_BYTES;
+	uint64_t at = table->header + CFI_SEARCH_TABLE + (uint64_t)row * CFI_SEARCH_ROW;
 
 	find->last = (unw_dyn_info_t){
 		.start_ip = fde->start + module->bias,
@@ -199,7 +158,7 @@ static void set_last(struct unwind_find *find, const struct module *module,
 		.u.rti = {
 			.segbase = table->header + module->bias,
 			.table_data = at + module->bias,
-			.table_len = ROW_BYTES / sizeof(unw_word_t),
+			.table_len = CFI_SEARCH_ROW / sizeof(unw_word_t),
 		},
 	};
 }
@@ -208,7 +167,7 @@ int unwind_find_fde(struct unwind_find *find, const struct module *module, uint6
 		    struct cfi_fde *ret)
 {
 	struct checked checked;
-	struct table table;
+	struct cfi_search table;
 	uint32_t row;
 	int r = get_table(find, module, &table);
 

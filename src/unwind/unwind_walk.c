@@ -24,6 +24,7 @@
 #include <string.h>
 
 #include "src/symbolize/call_site.h"
+#include "src/unwind/signal_return.h"
 #include "src/unwind/unwind_find.h"
 #include "src/unwind/unwind_trace.h"
 
@@ -514,15 +515,6 @@ static enum step step_none(struct unwind_walker *walker)
 
 /* ---- the walk ---- */
 
-/* mov $__NR_rt_sigreturn, %rax; syscall */
-static bool is_trampoline(const struct module *module, uint64_t address)
-{
-	static const uint8_t code[] = { 0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05 };
-	const uint8_t *at = module_bytes(module, address, sizeof(code), NULL);
-
-	return at && memcmp(at, code, sizeof(code)) == 0;
-}
-
 /* Decides how to leave the current frame. 0 or -ENOMEM. */
 static int find_way(struct unwind_walker *walker)
 {
@@ -546,7 +538,7 @@ static int find_way(struct unwind_walker *walker)
 		r = cfi_rules_find(walker->rules, walker->module, address, &walker->rule);
 	if (r == 0)
 		walker->way = WAY_RULE;
-	else if (is_trampoline(walker->module, walker->ip - walker->module->bias))
+	else if (signal_return_at(walker->module, walker->ip - walker->module->bias))
 		walker->way = WAY_TRAMPOLINE;
 	return r == -ENOMEM ? r : 0;
 }

@@ -44,6 +44,18 @@ static size_t operator_length(const char *text)
 	return 0;
 }
 
+/* Does an operator's sign end at text[at), as in operator=<T>? */
+static bool behind_operator(const char *text, size_t at)
+{
+	for (size_t length = 1; length <= 3 && length <= at; length++) {
+		if (!strchr("=+-*/%^&|!~,<>()[]", text[at - length]))
+			return false;
+		if (after_operator(text, at - length))
+			return true;
+	}
+	return false;
+}
+
 /* Behind the bracket that closes text[0], one of <([{; NULL: none does. */
 static const char *behind_group(const char *text)
 {
@@ -86,7 +98,8 @@ void frame_name_shorten_templates(char *name)
 			continue;
 		}
 		behind = NULL;
-		if (matching && *from == '<' && seen > 0 && (is_word(to[-1]) || to[-1] == ' ')) {
+		if (matching && *from == '<' && seen > 0 &&
+		    (is_word(to[-1]) || to[-1] == ' ' || behind_operator(name, seen))) {
 			behind = behind_group(from);
 			matching = behind;
 		}

@@ -2,9 +2,10 @@
 /*
  * realloc_view.c - see realloc_view.h.
  *
- * Each call is in one column, so that they add up. In place: the block has its address as before;
- * whether it grew, and what was copied, is known only where the books have the block's size
- * from before (live_resize.c). Sites are sorted by calls: each is work, even if nothing moves.
+ * In place: the block has its address as before; whether it grew, and what was copied, is known
+ * only where the books have the block's size from before (live_resize.c). In place, moved, failed,
+ * of NULL and freed add up to the calls. Sites are sorted by calls: each is work, even if nothing
+ * moves.
  */
 #include "src/view/realloc_view.h"
 
@@ -43,7 +44,27 @@ static void add(struct site_resizes *to, const struct site_resizes *from)
 {
 	for (int i = 0; i < SITE_RESIZES; i++)
 		to->count[i] = view_sum(to->count[i], from->count[i]);
+	for (int i = 0; i < SITE_RESIZES_KNOWN; i++)
+		to->known[i] = view_sum(to->known[i], from->known[i]);
 	to->copied_bytes = view_sum(to->copied_bytes, from->copied_bytes);
+}
+
+/* Both are estimates where sampled, so that what is known may be more than there is. */
+static uint64_t beyond(uint64_t all, uint64_t known)
+{
+	return all > known ? all - known : 0;
+}
+
+static uint64_t in_place_unknown(const struct site_resizes *r)
+{
+	return beyond(r->count[SITE_IN_PLACE],
+		      view_sum(r->known[SITE_GROWN],
+			       view_sum(r->known[SITE_SHRUNK], r->known[SITE_SAME])));
+}
+
+static uint64_t moved_unknown(const struct site_resizes *r)
+{
+	return beyond(r->count[SITE_MOVED], r->known[SITE_COPIED]);
 }
 
 /* Equal ones as in the snapshot. */
@@ -96,20 +117,21 @@ static int list_make(const struct view_input *input, struct realloc_list *ret)
 
 static void put_count(FILE *out, uint64_t count)
 {
-	fprintf(out, " %8s", human_count((double)count).text);
+	fprintf(out, " %7s", human_count((double)count).text);
 }
 
 static void put_figures(FILE *out, const struct site_resizes *r)
 {
 	fputc(' ', out);
 	put_count(out, calls_of(r));
-	put_count(out, r->count[SITE_GROWN]);
-	put_count(out, r->count[SITE_SHRUNK]);
-	put_count(out, r->count[SITE_SAME]);
 	put_count(out, r->count[SITE_IN_PLACE]);
-	put_count(out, view_sum(r->count[SITE_MOVED], r->count[SITE_MOVED_UNKNOWN]));
+	put_count(out, r->known[SITE_GROWN]);
+	put_count(out, r->known[SITE_SHRUNK]);
+	put_count(out, r->known[SITE_SAME]);
+	put_count(out, in_place_unknown(r));
+	put_count(out, r->count[SITE_MOVED]);
 	fprintf(out, " %10s%c", human_bytes((double)r->copied_bytes).text,
-		r->count[SITE_MOVED_UNKNOWN] ? '+' : ' ');
+		moved_unknown(r) ? '+' : ' ');
 	put_count(out, r->count[SITE_RESIZE_FAILED]);
 	put_count(out, r->count[SITE_FROM_NULL]);
 	put_count(out, r->count[SITE_RESIZE_FREED]);
@@ -118,11 +140,11 @@ static void put_figures(FILE *out, const struct site_resizes *r)
 
 static void put_notes(FILE *out, const struct view_input *input, const struct realloc_list *list)
 {
-	uint64_t unknown = list->sum.count[SITE_MOVED_UNKNOWN];
+	uint64_t unknown = moved_unknown(&list->sum);
 
 	if (!input->report.snapshot->every_alloc)
-		fputs("  Estimates; how large a block was is known only where it was sampled "
-		      "as well.\n", out);
+		fputs("  Estimates; how large a block was is known only where it was sampled as "
+		      "well,\n  and the new one large enough to be sampled almost surely.\n", out);
 	if (unknown)
 		fprintf(out, "  +: and what %s more moved, of blocks whose size before is not "
 			"known.\n", human_count((double)unknown).text);
@@ -141,10 +163,10 @@ int realloc_text(FILE *out, const struct view_input *input)
 	view_put_title(out, input, "Reallocations: top %zu of %zu sites by calls", top,
 		       list.count);
 	put_notes(out, input, &list);
-	fprintf(out, "  %8s %35s %8s %10s  %8s %8s %8s\n", "", "in place: --------------------",
-		"", "", "", "of", "to 0,");
-	fprintf(out, "  %8s %8s %8s %8s %8s %8s %10s  %8s %8s %8s\n", "calls", "grown", "shrunk",
-		"same", "unknown", "moved", "copied", "failed", "NULL", "freed");
+	fprintf(out, "  %7s %39s %7s %10s  %7s %7s %7s\n", "",
+		"in place: -----------------------------", "", "", "", "of", "to 0,");
+	fprintf(out, "  %7s %7s %7s %7s %7s %7s %7s %10s  %7s %7s %7s\n", "calls", "all", "grown",
+		"shrunk", "same", "unknown", "moved", "copied", "failed", "NULL", "freed");
 	put_figures(out, &list.sum);
 	for (size_t i = 0; i < top; i++) {
 		fputc('\n', out);
@@ -159,15 +181,18 @@ int realloc_text(FILE *out, const struct view_input *input)
 
 static void json_figures(struct emit *emit, const char *key, const struct site_resizes *r)
 {
-	static const char *const name[SITE_RESIZES] = {
-		"grown", "shrunk", "same", "in_place_unknown", "moved", "moved_unknown",
-		"failed", "from_null", "freed",
-	};
-
 	emit_begin(emit, key, '{');
 	emit_uint(emit, "calls", calls_of(r));
-	for (int i = 0; i < SITE_RESIZES; i++)
-		emit_uint(emit, name[i], r->count[i]);
+	emit_uint(emit, "in_place", r->count[SITE_IN_PLACE]);
+	emit_uint(emit, "grown", r->known[SITE_GROWN]);
+	emit_uint(emit, "shrunk", r->known[SITE_SHRUNK]);
+	emit_uint(emit, "same", r->known[SITE_SAME]);
+	emit_uint(emit, "in_place_unknown", in_place_unknown(r));
+	emit_uint(emit, "moved", r->count[SITE_MOVED]);
+	emit_uint(emit, "moved_unknown", moved_unknown(r));
+	emit_uint(emit, "failed", r->count[SITE_RESIZE_FAILED]);
+	emit_uint(emit, "from_null", r->count[SITE_FROM_NULL]);
+	emit_uint(emit, "freed", r->count[SITE_RESIZE_FREED]);
 	emit_uint(emit, "copied_bytes", r->copied_bytes);
 	emit_end(emit, '}');
 }

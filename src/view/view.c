@@ -103,6 +103,9 @@ const char *view_missing(const struct view *view, const struct view_input *input
 
 	if (thread)
 		return thread;
+	if (!view->filtered && input->report.names.shape)
+		return "it shows no functions: no --inline, --just-function-name, "
+		       "--shorten-templates";
 	if (!view->filtered && (f->site || f->module || f->size_low || f->size_high))
 		return "it is about all of the process: no --site, --module, --size";
 	if (input->options.metric_given && !view_knows(input, input->options.metric))

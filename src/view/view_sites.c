@@ -16,7 +16,6 @@
 #define HASH_NONFATAL_OOM 1
 #include <uthash.h>
 
-#include "src/view/frame_name.h"
 #include "src/view/text_store.h"
 #include "src/view/threads_filter.h"
 
@@ -56,8 +55,7 @@ const char *view_base_name(const char *path)
 }
 
 /* To be freed; NULL: out of memory. */
-static char *make_title(const struct view_filter *filter, const struct symbol_frame *symbol,
-			const struct frame *machine)
+static char *make_title(const struct symbol_frame *symbol, const struct frame *machine)
 {
 	char *title = NULL;
 	int length;
@@ -72,13 +70,7 @@ static char *make_title(const struct view_filter *filter, const struct symbol_fr
 				  (unsigned long long)machine->offset);
 	else
 		length = asprintf(&title, "0x%llx", (unsigned long long)machine->offset);
-	if (length < 0)
-		return NULL;
-	if (symbol->function && filter->function_only)
-		frame_name_only(title);
-	if (symbol->function && filter->shorten_templates)
-		frame_name_shorten_templates(title);
-	return title;
+	return length < 0 ? NULL : title;
 }
 
 static int keep_frame(struct view_store *store, const struct view_frame *frame)
@@ -115,7 +107,7 @@ static int keep_symbol(struct view_store *store, const struct symbol_frame *symb
 		.build_id = text_store_keep(&store->texts, symbol->build_id),
 		.offset = symbol->offset, .function_offset = symbol->function_offset,
 	};
-	_cleanup_free_ char *title = make_title(store->filter, symbol, machine);
+	_cleanup_free_ char *title = make_title(symbol, machine);
 
 	frame.title = text_store_keep(&store->texts, title);
 	if (!frame.title || !frame.module || !frame.build_id ||
@@ -124,7 +116,7 @@ static int keep_symbol(struct view_store *store, const struct symbol_frame *symb
 	return keep_frame(store, &frame);
 }
 
-/* symbol[0 .. count) of machine; of the innermost ones those that are wanted. */
+/* symbol[0 .. count) of machine; of too many the outermost. */
 static int keep_symbols(struct view_store *store, struct named_frame *named,
 			const struct symbol_frame *symbol, size_t count)
 {
@@ -132,12 +124,8 @@ static int keep_symbols(struct view_store *store, struct named_frame *named,
 	int err = 0;
 
 	named->first = store->frame_count;
-	for (size_t i = first; err == 0 && i < count; i++) {
-		/* The last is the function that is really there. */
-		if (store->filter->no_inlined && i + 1 < count)
-			continue;
+	for (size_t i = first; err == 0 && i < count; i++)
 		err = keep_symbol(store, &symbol[i], &named->machine);
-	}
 	named->count = store->frame_count - named->first;
 	return err;
 }

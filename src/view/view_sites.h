@@ -19,11 +19,11 @@ struct view_frame {
 	uint32_t line, column;		/* 0: unknown */
 	bool inlined;			/* into the next frame of the stack */
 	/*
-	 * To show: the function as view_filter wants it, else module+0xoffset or 0xaddress. Any
-	 * bytes: make it printable (report/printable.h) or escape it.
+	 * To show: the function, else module+0xoffset or 0xaddress. Any bytes: make it printable
+	 * (report/printable.h) or escape it.
 	 */
 	const char *title;
-	const char *function;		/* in full; NULL: unknown */
+	const char *function;		/* NULL: unknown */
 	const char *file;		/* NULL: unknown */
 	const char *module, *build_id;	/* as in struct symbol_frame: "" unknown */
 	uint64_t offset;		/* of the call in the module, or its address */
@@ -60,9 +60,6 @@ struct view_filter {
 	 */
 	uint64_t size_low, size_high;
 	uint32_t depth;			/* innermost source-level frames kept; 0: all */
-	bool no_inlined;		/* frames of inlined functions are left out */
-	bool function_only;		/* titles without parameters and return type */
-	bool shorten_templates;		/* titles with <> for template arguments */
 };
 
 struct view_sites {

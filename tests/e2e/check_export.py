@@ -150,8 +150,8 @@ def check_top_diff(report, text, base):
 
 
 def check_temporary(report, shown, busy):
-    """busy: threads were at work while snapshots were taken. A temporary block that lives at one
-    is none in heaptrack's events: of each thread one a snapshot at the most."""
+    """busy: threads were at work while snapshots were taken. Of temporary blocks that live at one
+    heaptrack's events tell one: all others of each thread are missing at the most."""
     torn = report["target"]["threads"] * len(report["timeline"]) if busy else 0
     if not 0 <= report["totals"]["temporary_count"] - shown <= torn:
         fail(f"temporary_count is {shown}, ours {report['totals']['temporary_count']}")

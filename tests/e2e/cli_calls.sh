@@ -60,5 +60,8 @@ cli_calls() {
 	"$1" 2 -p 4194304 --exact --sample=4096
 	"$1" 2 -p 4194304 -d forever
 	"$1" 2 check -p 4194304 extra
+	"$1" 2 check -p 4194304 --exact
+	"$1" 2 -p 4194304 --to=folded -d 1
+	"$1" 2 report "$WORK/recording" hotspots --reverse
 	"$1" 2 run
 }

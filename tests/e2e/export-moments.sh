@@ -112,8 +112,8 @@ for view in peak lifetimes blocks histogram; do
 done
 attach report "$WORK/recording" --to=pprof
 expect "$STATUS" 2 "exit status of --to for a report"
-said_one_line 'memattach export'
+said_one_line 'that is for export'
 attach export "$WORK/recording" --to=folded --search=/
 expect "$STATUS" 2 "exit status of --search for an export"
-said_one_line 'memattach symbolize'
+said_one_line 'that is for symbolize'
 say_left_out

@@ -3,13 +3,13 @@
 # SIGKILL to memattach at every step of attach and detach, on a victim that checks its own
 # registers, red zone, heap, masks and system calls, with signals and jumping handlers arriving.
 # After each: the victim is unharmed, hooks are inert within a second, cleanup makes it pristine.
-# FIRST_STEP and STEP_STRIDE deal the steps to several runs: without them every third, from one of
-# the first three on, so that three runs see all on the average (make soak: each); LOADER chooses
+# FIRST_STEP and STEP_STRIDE deal the steps to several runs: without them every fifth, from one of
+# the first five on, so that five runs see all on the average (make soak: each); LOADER chooses
 # the loader.
 : "${TEST_LIMIT:=400}"
 . "$(dirname "$0")/lib.sh"
 
-: "${FIRST_STEP:=$((1 + $$ % 3))}" "${STEP_STRIDE:=3}"
+: "${FIRST_STEP:=$((1 + $$ % 5))}" "${STEP_STRIDE:=5}"
 : "${LOADER:=auto}" "${KIND:=mix}" "${THREADS:=12}"
 [ -x "$MEMATTACH_STEPS" ] || skip "no build with a step counter"
 

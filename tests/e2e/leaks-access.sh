@@ -55,7 +55,16 @@ watch_begin() {
 VICTIM_NAME=access
 victim access accessed
 pristine_take "$VICTIM"
-attach leaks -p "$VICTIM" --access=14 --json
+# A look is long enough if every block was watched for some time: on a loaded machine it takes a
+# multiple of that, as memattach says itself.
+look=14
+attach leaks -p "$VICTIM" --access=$look --json
+quiet='[.leaks.groups[].access | select(. and (.disproved | not)) | .armed_seconds]'
+if [ "$(json "$quiet | min < 0.1")" = true ]; then
+	note "the machine is loaded: not all was watched in $look s"
+	look=60
+	attach leaks -p "$VICTIM" --access=$look --json
+fi
 problem=$(json '.leaks.access.problem // empty')
 [ -z "$problem" ] || skip "no hardware breakpoints here: $problem"
 expect "$STATUS" 1 "exit status"
@@ -84,7 +93,7 @@ json_expect '[.leaks.groups[] | select(.verdict == "definitely-lost") | .bytes] 
 json_expect '.leaks.access.hits < 1000' true
 
 # For people.
-attach leaks -p "$VICTIM" --access=14
+attach leaks -p "$VICTIM" --access=$look
 expect "$STATUS" 1 "exit status"
 grep -qE '^    not accessed in .* \(1 block watched, .*\)$' "$REPORT" || fail "no quiet block"
 grep -q 'still used.*: not lost, its pointer is hidden' "$REPORT" || fail "no used block"

@@ -7,7 +7,7 @@
 : "${TEST_LIMIT:=590}"
 . "$(dirname "$0")/lib.sh"
 . "$E2E/leaks.sh"
-: "${FIRST_STEP:=1}" "${STEP_STRIDE:=7}" "${KIND:=mix}" "${THREADS:=8}"
+: "${FIRST_STEP:=1}" "${STEP_STRIDE:=9}" "${KIND:=mix}" "${THREADS:=8}"
 [ -x "$MEMATTACH_STEPS" ] || skip "no build with a step counter"
 
 victim check selfcheck --kind="$KIND" --threads="$THREADS"
@@ -27,7 +27,7 @@ end_at() {
 	[ "$STATUS" -gt 1 ] || return
 	killed=$((killed + 1))
 	[ -z "$(children_of "$3")" ] || zombies=$((zombies + 1))
-	await 5 no_child_runs "$3" || fail "step $1: a child runs"
+	await 60 no_child_runs "$3" || fail "step $1: a child runs"
 	timeout 60 "$MEMATTACH_STEPS" cleanup -p "$3" >"$WORK/cleanup" 2>"$ERRORS" ||
 		fail "step $1: cleanup ended with status $?"
 	[ -z "$(children_of "$3")" ] || fail "step $1: a child is left after cleanup"

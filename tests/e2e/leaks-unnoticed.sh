@@ -68,7 +68,7 @@ victim held waiter --kind=held --ballast=160
 picture_hold "$VICTIM"
 tell held x
 peer_saw 1000
-is_gone "$PICTURE" || await 2 is_gone "$PICTURE" || fail "the picture outlives its target"
+is_gone "$PICTURE" || await 60 is_gone "$PICTURE" || fail "the picture outlives its target"
 picture_release
 expect "$STATUS" 4 "exit status for a target that ended"
 no_findings

@@ -35,8 +35,13 @@ ended truth
 # Growth; and little room. The victim allocates and frees for ever.
 victim check selfcheck --kind=malloc-loop --threads=2
 pristine_take "$VICTIM"
-attach -p "$VICTIM" --sample=512 -d 4 --interval=0.01 --snapshot-on=+1K --max-recording=256K \
+rm -f "$WORK/recording"*
+attach_begin -p "$VICTIM" --sample=512 --interval=0.01 --snapshot-on=+1K --max-recording=256K \
 	-o "$WORK/recording"
+attach_await "$VICTIM"
+gave_up() { [ "$(rows 'SELECT given_up FROM session')" -ge 1 ]; }
+await 90 gave_up || fail "nothing was given up in $(stat -c %s "$WORK/recording") bytes"
+attach_end INT
 expect "$STATUS" 0 "exit status of a bounded session"
 pristine_check "$VICTIM"
 size=$(stat -c %s "$WORK/recording")

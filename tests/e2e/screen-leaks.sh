@@ -12,7 +12,10 @@ note "a server: the leak, by variable and line, twice"
 slow_server_start 1000 60 2000
 pristine_take "$VICTIM"
 screen_begin 80 24 -p "$VICTIM" --exact --interval=0.2
+keys L	# as early as can be: the first figures are not there yet
 attach_await "$VICTIM"
+shown '^ leaks +at .* searched in'
+keys q
 shown 'rate .*allocs in all'
 shown 'request_refuse'
 keys L
@@ -115,7 +118,9 @@ for pid in $(cat "/proc/$ANALYST/task/$ANALYST/children"); do
 done
 shown 'no leak check: the search was killed'
 keys L
+SHOWN_SECONDS=100	# whoever searches is nice: on a busy machine that takes long
 shown '^ leaks +at .* searched in'
+SHOWN_SECONDS=
 shown 'still reachable'
 keys C-c
 left 0

@@ -63,6 +63,11 @@ fits_now() {
 	sed -n "$2p" "$SHOWN" | grep -q '^? help'
 }
 
+# resize COLUMNS LINES
+resize() {
+	tmux_do resize-window -x "$1" -y "$2"
+}
+
 # ASCII: not a byte beyond it, the names harmless
 odd_begin
 screen_begin 80 24 -p "$VICTIM" --exact --interval=0.2
@@ -78,30 +83,65 @@ capture
 fits 80 24
 
 # resized in mid-run: more columns, more rows, and back; nothing is left of the larger one
-tmux_do resize-window -x 200 -y 60
+resize 200 60
 fits 200 60
 shown 'blocks +allocs +allocated by'
-tmux_do resize-window -x 80 -y 24
+resize 80 24
 fits 80 24
 not_shown 'blocks +allocs'
 shown ' 12.1 KiB .* evil\?\[2Jname$'
 
-# too small for all of it is no reason to end
+# each_view PATTERN LAST: what only this view shows, and its last line, through sizes of all kinds.
+each_view() {
+	shown "$1"
+	resize 200 60
+	shown "$1"
+	resize 20 5
+	shown '^small: 72x16 has all$' "that something is left out"
+	resize 10 3
+	shown '^too small$' "that it is too small"
+	resize 80 24
+	shown "$1"
+	shown "$2"
+	shown_lines=$(wc -l <"$SHOWN")
+	expect "$shown_lines" 24 "lines"
+	not_shown 'small'
+}
+each_view '^ stack of the selected' '^[?] help .* q detach$'
+keys t
+each_view '^ *thread +tid +allocs' '^[?] help .* q detach$'
+keys L
+shown 'still reachable'
+each_view '^ leaks +at ' '^[?] help .* q back$'
+keys q
+shown 'live[v] +growth'
+
+# too small for anything is no reason to end, whatever is pressed meanwhile
 for size in '20 5' '10 2' '1 1' '40 12'; do
 	# shellcheck disable=SC2086 # two words
-	set -- $size
-	tmux_do resize-window -x "$1" -y "$2"
+	resize $size
 	keys j
 	keys '?'
 	keys x
 done
 # and with few lines and columns sites come first
-tmux_do resize-window -x 20 -y 5
+resize 20 5
 shown '^[> ] *53.0 KiB  wide'
-tmux_do resize-window -x 60 -y 12
+shown '^small: 72x16 has all$'
+resize 60 12
 shown '^ lost +nothing'
 shown '^[> ] *53.0 KiB .* 53.0 KiB +[0-9]+s  wide'
-tmux_do resize-window -x 80 -y 24
+shown '^[?] help  q detach +small: 72x16 has all$'
+resize 72 16
+shown '^ stack of the selected'
+shown '^ cost +every event'
+shown '  temp  .*allocated by'
+not_shown 'small'
+resize 72 15
+shown 'small: 72x16 has all$'
+resize 71 16
+shown 'small: 72x16 has all$'
+resize 80 24
 fits 80 24
 odd_end
 

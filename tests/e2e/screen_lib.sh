@@ -25,8 +25,8 @@ find_locale() {
 }
 
 # screen_begin COLUMNS LINES ARGUMENTS: memattach as the command of a shell on a terminal of that
-# size, in $WORK, in the locale SCREEN_LOCALE (C), for the terminal SCREEN_TERM (tmux's own). The
-# status goes to $WORK/status.
+# size, in SCREEN_FOLDER ($WORK), in the locale SCREEN_LOCALE (C), for the terminal SCREEN_TERM
+# (tmux's own). The status goes to $WORK/status.
 screen_begin() {
 	rm -f "$WORK/status" "$WORK/modes."*
 	TMUX_SOCKET=${TMUX_SOCKET}0	# the last one may still be about to end
@@ -38,8 +38,10 @@ screen_begin() {
 		stty -a >modes.before
 		echo a line from before
 		export TERM="${SCREEN_TERM:-screen}"
+		cd "${SCREEN_FOLDER:-$WORK}"
 		"$MEMATTACH" $* ${SCREEN_STDERR:-}
-		echo \$? >status.new
+		echo \$? >"$WORK/status.new"
+		cd "$WORK"
 		stty -a >modes.after
 		mv status.new status
 		exec cat
@@ -74,9 +76,9 @@ capture() { tmux_do capture-pane -p >"$SHOWN"; }
 shows() { capture && grep -qE -e "$1" "$SHOWN"; }
 shows_not() { capture && ! grep -qE -e "$1" "$SHOWN"; }
 
-# shown PATTERN [WHAT]: waits until it is there.
+# shown PATTERN [WHAT]: waits until it is there, SHOWN_SECONDS (30) at the most.
 shown() {
-	await 30 shows "$1" || fail "${2:-not on the screen}: '$1' in
+	await "${SHOWN_SECONDS:-30}" shows "$1" || fail "${2:-not on the screen}: '$1' in
 $(cat "$SHOWN")"
 }
 
@@ -92,10 +94,16 @@ selected() { capture && sed -n '8,/stack of/s/^>//p' "$SHOWN"; }
 is_selected() { case $(selected) in *"$1"*) return 0 ;; esac; return 1; }
 select_shown() { await 30 is_selected "$1" || fail "selected: '$(selected)', not $1"; }
 
-# The n-th row of the table, from 1: its name.
-row_name() { capture; sed -n "$((7 + $1))p" "$SHOWN" | cut -c50- | sed 's/ *$//'; }
+# The n-th row of the table, from 1: its name. From 120 columns on two more figures are before it.
+row_name() {
+	[ "$screen_columns" -lt 120 ] && row_from=50 || row_from=70
+	capture
+	sed -n "$((7 + $1))p" "$SHOWN" | cut -c$row_from- | sed 's/  .*//'
+}
 row_is() { [ "$(row_name "$1")" = "$2" ]; }
+row_is_not() { [ "$(row_name "$1")" != "$2" ]; }
 row_shown() { await 30 row_is "$1" "$2" || fail "row $1: $(row_name "$1"), not $2"; }
+row_differs() { await 30 row_is_not "$1" "$2" || fail "row $1 still $2"; }
 
 is_ended() { [ -s "$WORK/status" ]; }
 

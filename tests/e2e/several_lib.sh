@@ -39,3 +39,74 @@ at_site() {
 		.by_process[] | select(\$pid[.process] == $1) | .$3] | add // 0"
 }
 
+# How memattach can learn of forks here: MODES, "list" where it can be kept from hearing the kernel
+# (whose connector there is in the first network namespace only), "events" where it hears it.
+modes_here() {
+	MODES=""
+	python3 - <<-'EOF' && MODES="events"
+		import os, select, socket, struct, sys
+		s = socket.socket(socket.AF_NETLINK, socket.SOCK_DGRAM, 11)
+		s.bind((0, 1))
+		listen = struct.pack("=IIIIHHI", 1, 1, 0, 0, 4, 0, 1)
+		s.send(struct.pack("=IHHII", 16 + len(listen), 3, 0, 0, 0) + listen)
+		sys.exit(not select.select([s], [], [], 1)[0])
+	EOF
+	if [ -z "$MODES" ]; then
+		MODES=list
+	elif unshare -n true 2>/dev/null; then
+		MODES="$MODES list"
+		HEARING=$MEMATTACH
+		printf '#!/bin/sh\nexec unshare -n "%s" "$@"\n' "$MEMATTACH" >"$WORK/deaf"
+		chmod 755 "$WORK/deaf"
+	fi
+}
+
+# as_mode MODE: memattach from now on.
+as_mode() {
+	case $1,${HEARING:-} in
+	list,?*) MEMATTACH=$WORK/deaf ;;
+	*) MEMATTACH=${HEARING:-$MEMATTACH} ;;
+	esac
+}
+
+# --- of the victim "family" ---
+
+said() { grep -q "^$1\$" "$WORK/family.out"; }
+
+# child KIND: has the victim start one. Sets CHILD, its id.
+child() {
+	before=$(grep -c '^child ok' "$WORK/family.out")
+	tell family "$1"
+	await 20 more_children || fail "no child: $(cat "$WORK/family.err")"
+	CHILD=$(sed -n 's/^child ok //p' "$WORK/family.out" | tail -n 1)
+	STARTED="$CHILD $STARTED"
+}
+
+more_children() { [ "$(grep -c '^child ok' "$WORK/family.out")" -gt "$before" ]; }
+
+# works PID: it does its work, while it is watched.
+works() {
+	kill -USR1 "$1"
+	await 20 said "worked $1" || fail "$1 does not work"
+}
+
+# A process that was forked has its own code pages for those that were once patched in its parent
+# (the bytes are the file's), so that it is compared with the parent as it was before.
+forked_pristine() {
+	"$TOOLS/ringwatch" "$1" gone 0 >"$WORK/ringwatch" || fail "$1 keeps a mapping of ours"
+	"$TOOLS/pristine" compare "$1" "$WORK/pristine.$VICTIM" >"$WORK/pristine.out" 2>&1 ||
+		fail "child $1 is not pristine: $(cat "$WORK/pristine.out")"
+}
+
+books_are_right() {
+	expect "$(at_site "$1" keep live_bytes)" 100000 "live bytes of $2"
+	expect "$(at_site "$1" keep alloc_count)" 100 "blocks that $2 kept"
+	expect "$(at_site "$1" toss alloc_count)" 50 "blocks that $2 tossed"
+	expect "$(at_site "$1" toss free_count)" 50 "blocks that $2 freed"
+	expect "$(at_site "$1" toss live_count)" 0 "blocks of toss in $2"
+}
+
+gone() {
+	kill -TERM "$1"
+	await 20 said "gone ok $1" || fail "$1: $(cat "$WORK/family.out")"
+}

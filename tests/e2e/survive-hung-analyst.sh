@@ -14,7 +14,7 @@ for pid in $(attach_processes); do
 done
 [ -n "$analyst" ] || fail "no process of memattach is in a seccomp filter"
 kill -STOP "$analyst"
-await 9 is_gone "$ATTACH" || fail "memattach waits for an analyst that does not answer"
+await 60 is_gone "$ATTACH" || fail "memattach waits for an analyst that does not answer"
 attach_wait
 case $STATUS in
 5)	timeout 30 "$MEMATTACH" cleanup -p "$VICTIM" 2>"$WORK/cleanup" || fail "cleanup" ;;

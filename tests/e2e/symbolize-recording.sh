@@ -4,7 +4,7 @@
 # files where they are, from folders, from debug files and from debuginfod; never from another
 # build; and a failure leaves it as it was.
 . "$(dirname "$0")/lib.sh"
-needs jq sqlite3 objcopy readelf
+needs jq sqlite3 objcopy readelf python3
 victim truth truth_c
 pristine_take "$VICTIM"
 attach_begin -p "$VICTIM" --exact --json -o "$WORK/whole"
@@ -148,3 +148,36 @@ if ! is_root; then
 	expect "$STATUS" 6 "exit status of a file that may not be written"
 	said_one_line 'as it was'
 fi
+
+# Killed in the midst of writing, its journal is left: told as that, and undone by the next.
+unnamed
+python3 - "$WORK/recording" "$WORK/torn" <<'END' || fail "no journal"
+import shutil, sqlite3, sys
+db = sqlite3.connect(sys.argv[1], isolation_level=None)
+db.execute("PRAGMA cache_size=2")
+db.execute("BEGIN IMMEDIATE")
+db.execute("UPDATE stack_frames SET frame = 1")
+db.execute("UPDATE sites SET live_bytes = 7")
+for suffix in ("", "-journal"):
+    shutil.copy(sys.argv[1] + suffix, sys.argv[2] + suffix)
+END
+cp "$WORK/torn-journal" "$WORK/journal"
+for command in report 'export --to=json'; do
+	# shellcheck disable=SC2086 # words
+	attach $command "$WORK/torn"
+	expect "$STATUS" 2 "$command of a torn recording"
+	said_one_line 'memattach symbolize FILE'
+	cmp "$WORK/journal" "$WORK/torn-journal" || fail "$command changed it"
+done
+# Not by a journal that has SQLite delete other files.
+printf '\331\325\005\371\040\241\143\327' >>"$WORK/torn-journal"
+attach symbolize "$WORK/torn"
+expect "$STATUS" 2 "symbolize with a forged journal"
+said_one_line 'journal beside it is none of memattach'
+cp "$WORK/journal" "$WORK/torn-journal"
+attach symbolize "$WORK/torn"
+expect "$STATUS" 0 "symbolize of a torn recording: $(cat "$ERRORS")"
+expect "$(sqlite3 "$WORK/torn" 'PRAGMA integrity_check')" ok "the database"
+expect "$(sqlite3 "$WORK/torn" 'SELECT count(*) FROM sites WHERE live_bytes = 7')" 0 "undone"
+attach report "$WORK/torn"
+expect "$STATUS" 0 "report afterwards"

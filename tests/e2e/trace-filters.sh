@@ -54,7 +54,7 @@ expect "$STATUS" 2 "exit status of a filter without trace"
 said_one_line 'memattach trace'
 attach trace --sample=100 -p $$
 expect "$STATUS" 2 "exit status of a sampled trace"
-said_one_line 'without --sample'
+said_one_line 'takes no --sample'
 attach trace
 expect "$STATUS" 2 "exit status without a process"
 said_one_line 'usage: memattach trace'

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # valgrind sees no error and no leak in what memattach does without a target.
+TEST_LIMIT=${TEST_LIMIT:-600}
 . "$(dirname "$0")/lib.sh"
 needs valgrind
 . "$E2E/cli_calls.sh"

@@ -9,9 +9,11 @@ cd "$SRCDIR" || exit 99	# where the view source looks for files
 victim churn churn --threads=1
 pristine_take "$VICTIM"
 
-# same ARGUMENTS: one session and its recording, printed alike.
+# same MODE ARGUMENTS: one session and its recording, printed alike.
 same() {
-	attach -p "$VICTIM" -d 0.3 --interval=0.1 -o "$WORK/recording" --view="$@"
+	mode=$1
+	shift
+	attach -p "$VICTIM" -d 0.3 --interval=0.1 "$mode" -o "$WORK/recording" --view="$@"
 	expect "$STATUS" 0 "exit status of --view=$*"
 	[ -s "$REPORT" ] || fail "nothing was printed by --view=$*"
 	cp "$REPORT" "$WORK/session"
@@ -23,14 +25,14 @@ same() {
 for view in overview hotspots tree flame histogram timeline temporary peak lifetimes blocks \
 	filter source realloc threads
 do
-	same "$view" --exact
-	same "$view" --exact --json
+	same --exact "$view"
+	same --exact "$view" --json
 done
 for view in overview hotspots flame histogram lifetimes; do	# weights are no whole numbers
-	same "$view" --sample=64K --json
+	same --sample=64K "$view" --json
 done
-same tree --reverse --by=calls --threshold=2 --depth=4
-same hotspots --by=bytes --top=2 --inline=no --just-function-name
+same --exact tree --reverse --by=calls --threshold=2 --depth=4
+same --exact hotspots --by=bytes --top=2 --inline=no --just-function-name
 
 # The view leaks, with what was found in memory.
 attach -p "$VICTIM" -d 0.3 --exact -o "$WORK/recording" --view=leaks

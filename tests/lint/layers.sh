@@ -23,7 +23,9 @@ arrow_allowed() {
 	case $1 in
 	src/base/*) case $2 in src/base/*) return 0 ;; esac ;;
 	inject/shim/*)
-		case $2 in inject/ring_abi.h | inject/arch/* | inject/shim/*) return 0 ;; esac ;;
+		case $2 in
+		inject/ring_abi.h | inject/rules_abi.h | inject/arch/* | inject/shim/*) return 0 ;;
+		esac ;;
 	inject/*)
 		case $2 in inject/shim/*) return 1 ;; src/base/* | inject/*) return 0 ;; esac ;;
 	src/*) case $2 in inject/shim/*) return 1 ;; src/* | inject/*) return 0 ;; esac ;;

@@ -69,6 +69,12 @@ named() {
 named views memattach-report.1
 named formats memattach-export.1
 
+# Words behind an option on its line would be set as options, too: "-for -all -blocks".
+grep -nE 'Fl -[a-z-]+ [a-z]' docs/man/*.in docs/man/options.mdoc >"$scratch/said"
+while read -r line; do
+	problem "$line: words are set as options; Po, Fl, Pc on lines of their own"
+done <"$scratch/said"
+
 for page in "$pages"/memattach*.1; do
 	# "referenced manual not found" is about what this machine has
 	! command -v mandoc >/dev/null 2>&1 ||

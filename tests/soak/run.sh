@@ -4,17 +4,30 @@
 # 100 seeded runs, and every step of attach and detach killed 50 times. Takes hours; tells
 # each result as it comes; status 1 if any failed.
 #
-#	soak/run.sh [NAME...]	only those: cycles, coverage, hour, kill, kill-alone,
+#	soak/run.sh [NAME...]	only those: builds, coverage, cycles, hour, kill, kill-alone,
 #				leaks, libcs
 set -u
 : "${SRCDIR:=$(cd "$(dirname "$0")/../.." && pwd)}"
 export SRCDIR
-wanted=${*:-cycles coverage hour leaks libcs kill kill-alone}
+wanted=${*:-builds cycles coverage hour leaks libcs kill kill-alone}
 : "${BUILDDIR:=$SRCDIR}"
 : "${SOAK_RESULTS:=$BUILDDIR/soak-results.tsv}"
 export BUILDDIR
 results=$SOAK_RESULTS
 . "$SRCDIR/tests/results.sh"
+
+# All with the other compiler; every unit test under sanitizers, fuzzers for a minute each.
+soak_builds() {
+	LEFT_OUT='' FUZZ_SECONDS=60 TEST_LIMIT=7200
+	SANITIZED="exact-truth-c exact-truth-threads exact-recognised attach-redis record-and-report
+report-target-exit refuse-states run-command survive-keeper-death"
+	export LEFT_OUT FUZZ_SECONDS TEST_LIMIT SANITIZED
+	one "the other compiler" ../lint/clang_build.sh
+	one "without what is optional" ../lint/minimum_build.sh
+	one "the command line under valgrind" valgrind-cli.sh
+	one "sanitizers, nothing left out" sanitized.sh
+	unset LEFT_OUT FUZZ_SECONDS SANITIZED
+}
 
 soak_cycles() {
 	CYCLES=200 TEST_LIMIT=3600
@@ -85,6 +98,7 @@ soak_kill_alone() {
 
 for name in $wanted; do
 	case $name in
+	builds)	soak_builds ;;
 	cycles)	soak_cycles ;;
 	coverage) soak_coverage ;;
 	hour)	soak_hour ;;

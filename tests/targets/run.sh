@@ -5,20 +5,21 @@
 # failed. Results add up in targets-results.tsv, pictures of what was opened are in
 # targets-pictures, both in the build folder.
 #
-#	targets/run.sh [NAME...]	only those: html, readers, redis, postgres
+#	targets/run.sh [NAME...]	only those: html, readers, recognition, redis, postgres
 set -u
 : "${SRCDIR:=$(cd "$(dirname "$0")/../.." && pwd)}"
 : "${BUILDDIR:=$SRCDIR}"
 : "${TARGETS_RESULTS:=$BUILDDIR/targets-results.tsv}"
 : "${SECONDS_WATCHED:=20}"
 export SRCDIR BUILDDIR SECONDS_WATCHED
-wanted=${*:-html readers redis postgres}
+wanted=${*:-html readers recognition redis postgres}
 results=$TARGETS_RESULTS
 . "$SRCDIR/tests/results.sh"
 # What tests need besides memattach itself.
 make -C "$BUILDDIR" check TESTS= >"$log" 2>&1 || { cat "$log"; exit 99; }
 TEST_LIMIT=900
-export TEST_LIMIT
+BROWSER_LIMIT=600	# for the largest page on a machine with other work
+export TEST_LIMIT BROWSER_LIMIT
 
 # pictures NAME: of the tests to come.
 pictures() {
@@ -35,6 +36,13 @@ targets_html() {
 	pictures html-postgres
 	one "HTML report, PostgreSQL" export-html-postgres.sh
 	unset SITES
+}
+
+targets_recognition() {
+	VERIFY=1 WORK_FACTOR=20
+	export VERIFY WORK_FACTOR
+	one "every recognised stack compared" exact-recognised.sh
+	unset VERIFY WORK_FACTOR
 }
 
 # What `make check` does, with pictures.
@@ -60,6 +68,7 @@ for name in $wanted; do
 	case $name in
 	html)	targets_html ;;
 	readers) targets_readers ;;
+	recognition) targets_recognition ;;
 	redis | postgres) targets_server "$name" ;;
 	*)	echo "no such targets: $name"; exit 99 ;;
 	esac

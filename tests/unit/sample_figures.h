@@ -28,11 +28,12 @@ static inline struct snapshot_site views_site(uint32_t id, uint32_t stack, uint6
 static inline void sample_resizes(struct site_resizes *many, struct site_resizes *few)
 {
 	*many = (struct site_resizes){
-		.count = { [SITE_GROWN] = 4, [SITE_SAME] = 1, [SITE_MOVED] = 9,
-			   [SITE_MOVED_UNKNOWN] = 2, [SITE_RESIZE_FAILED] = 3,
+		.count = { [SITE_IN_PLACE] = 5, [SITE_MOVED] = 11, [SITE_RESIZE_FAILED] = 3,
 			   [SITE_FROM_NULL] = 5, [SITE_RESIZE_FREED] = 1 },
+		.known = { [SITE_GROWN] = 4, [SITE_SAME] = 1, [SITE_COPIED] = 9 },
 		.copied_bytes = 6300 };
-	*few = (struct site_resizes){ .count = { [SITE_SHRUNK] = 2, [SITE_IN_PLACE] = 1 } };
+	*few = (struct site_resizes){ .count = { [SITE_IN_PLACE] = 3 },
+				      .known = { [SITE_SHRUNK] = 2 } };
 }
 
 /* The sites' calls are split; site 3 has some by threads that are not told apart. */

@@ -15,11 +15,17 @@
 #include <cmocka.h>
 
 #include "inject/ring_publish.h"
+#include "inject/rules_abi.h"
 
 #ifndef SHIM_PATH
 #define SHIM_PATH "inject/shim/memattach-shim.so"
 #endif
 #define PAGE 4096u
+#define RECOGNITION_ARENA (64u * 1024u)
+#define RECOGNITION_SEEN 4096u
+#define RECOGNITION_SHADOWS 16u
+#define RECOGNITION_BYTES (RULES_ARENA_AT + RECOGNITION_ARENA + RECOGNITION_SEEN * 8u + \
+			   RECOGNITION_SHADOWS * RING_SHADOW_BYTES)
 
 static const char *const hook_name[RING_SHAPE_COUNT] = {
 	[RING_SHAPE_MALLOC] = "malloc",
@@ -57,6 +63,18 @@ static void *map_twice(size_t bytes, void **ret_executable)
 	return writable;
 }
 
+/* Behind the rings, as ring_setup.c lays it out; smaller. */
+static void add_recognition(struct ring_control *c, uint64_t at)
+{
+	c->rules_offset = at;
+	c->rules_bytes = RULES_ARENA_AT + RECOGNITION_ARENA;
+	c->seen_offset = c->rules_offset + c->rules_bytes;
+	c->seen_slots = RECOGNITION_SEEN;
+	c->shadows_offset = c->seen_offset + c->seen_slots * 8;
+	c->shadow_slots = RECOGNITION_SHADOWS;
+	c->recognise = 1;
+}
+
 static void make_ring(struct shim_host *host, const struct shim_host_options *o)
 {
 	uint64_t ring_bytes = o->ring_bytes ? o->ring_bytes : 256u * 1024u;
@@ -66,7 +84,7 @@ static void make_ring(struct shim_host *host, const struct shim_host_options *o)
 	struct ring_control *c;
 
 	host->bytes = RING_CONTROL_BYTES + slots * RING_THREAD_SLOT_BYTES + o->table_slots * 8 +
-		      rings * ring_bytes;
+		      rings * ring_bytes + (o->recognise ? RECOGNITION_BYTES : 0);
 	assert_true(fd >= 0);
 	assert_int_equal(ftruncate(fd, (off_t)host->bytes), 0);
 	c = mmap(NULL, host->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
@@ -86,6 +104,8 @@ static void make_ring(struct shim_host *host, const struct shim_host_options *o)
 	c->ring_bytes = ring_bytes;
 	c->ring_lines = ring_bytes / RING_LINE;
 	c->ring_count = rings;
+	if (o->recognise)
+		add_recognition(c, c->rings_offset + rings * ring_bytes);
 	c->epoch = 1;
 	c->mode = o->mode ? o->mode : RING_MODE_ALL;
 	c->interval = o->interval;
@@ -223,7 +243,9 @@ static void check_record(const struct ring_control *control, const struct ring_r
 	assert_in_range(record->kind, RING_ALLOC, RING_KIND_COUNT - 1);
 	assert_true(record->entry < control->entry_count);
 	assert_true(record->time != 0 && record->caller != 0 && record->thread != 0);
-	if (record->flags & RING_F_STACK)
+	if (record->kind == RING_PATH)
+		needed = 1 + (record->stack_bytes * 8u + RING_LINE - 1) / RING_LINE;
+	else if (record->flags & RING_F_STACK)
 		needed = 2 + (record->stack_bytes * 8u + RING_LINE - 1) / RING_LINE;
 	else
 		assert_int_equal(record->stack_bytes, 0);

@@ -20,6 +20,7 @@ struct shim_host_options {
 	enum ring_mode mode;		/* 0: RING_MODE_ALL */
 	uint64_t interval, seed;
 	uint32_t stack_limit;
+	bool recognise;			/* with room for rules, paths and shadows */
 };
 
 struct shim_host {

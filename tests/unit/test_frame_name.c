@@ -33,6 +33,8 @@ static void templates_become_angles(void **state)
 		{ "a<int>::operator->() const", "a<>::operator->() const" },
 		{ "operator<=>(b<1> const&, b<1> const&)",
 		  "operator<=>(b<> const&, b<> const&)" },
+		{ "operator=<f()::<lambda()> >", "operator=<>" },
+		{ "a::operator()<int, b<c> >(int) const", "a::operator()<>(int) const" },
 		{ "f<(1>2), 3>()", "f<>()" },
 		{ "f<(x)(4)>::g(int)", "f<>::g(int)" },
 		{ "<alloc::vec::Vec<T> as core::ops::Drop>::drop",

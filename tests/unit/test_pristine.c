@@ -476,6 +476,52 @@ static void read_refuses_other_text(void **state)
 	}
 }
 
+static struct pristine *read_text(const char *text)
+{
+	FILE *file = fmemopen((void *)(uintptr_t)text, strlen(text), "r");
+	struct pristine *p = NULL;
+
+	assert_int_equal(pristine_read(file, &p), 0);
+	fclose(file);
+	return p;
+}
+
+/* A library that was being mapped at the one look and is there at the other is nobody's doing. */
+static void note_loading(void **state)
+{
+	struct pristine *partly = read_text("pristine 1\n"
+		"map 10000 50000 1 0 8 1 7 0 0 0 /lib.so\n");
+	struct pristine *there = read_text("pristine 1\n"
+		"map 10000 20000 1 0 8 1 7 0 0 0 /lib.so\n"
+		"map 20000 30000 5 10000 8 1 7 0 0 0 /lib.so\n"
+		"map 30000 40000 1 20000 8 1 7 0 0 0 /lib.so\n"
+		"map 40000 50000 3 20000 8 1 7 0 0 0 /lib.so\n");
+	struct pristine *coded = read_text("pristine 1\n"
+		"map 10000 20000 1 0 8 1 7 0 0 0 /lib.so\n"
+		"map 20000 30000 5 10000 8 1 7 0 0 0 /lib.so\n"
+		"map 30000 50000 1 20000 8 1 7 0 0 0 /lib.so\n");
+	struct pristine *other = read_text("pristine 1\n"
+		"map 10000 20000 1 0 8 1 7 0 0 0 /lib.so\n"
+		"map 20000 28000 5 10000 8 1 7 0 0 0 /lib.so\n"
+		"map 30000 50000 3 20000 8 1 7 0 0 0 /lib.so\n");
+	struct pristine_diff diff;
+
+	(void)state;
+	assert_int_equal(pristine_compare(partly, there, false, &diff), 0);
+	assert_int_equal(pristine_compare(there, partly, false, &diff), 0);
+	assert_int_not_equal(diff.notes, 0);
+	assert_int_equal(pristine_compare(partly, there, true, &diff), 1);
+	assert_int_equal(pristine_compare(there, other, false, &diff), 1);
+	assert_int_equal(pristine_compare(coded, there, false, &diff), 0);
+	assert_int_equal(pristine_compare(there, coded, false, &diff), 0);
+	assert_int_equal(pristine_compare(partly, coded, false, &diff), 0);
+	assert_int_equal(pristine_compare(coded, other, false, &diff), 1);
+	pristine_free(coded);
+	pristine_free(partly);
+	pristine_free(there);
+	pristine_free(other);
+}
+
 #define CASE(test) cmocka_unit_test_setup_teardown(test, begin, end)
 
 int main(void)
@@ -485,6 +531,7 @@ int main(void)
 		CASE(see_bytes_of_private_code),
 		CASE(see_protection),
 		CASE(note_relocation),
+		CASE(note_loading),
 		CASE(see_hole_in_file_mapping),
 		CASE(see_new_file_mapping),
 		CASE(see_anonymous_mapping_when_quiet),

@@ -269,7 +269,7 @@ static void wraps_with_pads(void **state)
 	struct fixture *fixture = *state;
 	struct ring_record record = { .kind = RING_ALLOC, .flags = RING_F_STACK,
 				      .stack_bytes = 24, .size = 5 };
-	struct ring_stack stack = { .rsp = 0x7000, .detail = (4096ull << 16) | 4 };
+	struct ring_stack stack = { .rsp = 0x7000, .interval = 4096 };
 	uint8_t bytes[192];
 	size_t total = 0;
 
@@ -299,9 +299,9 @@ static void hands_over_all_fields(void **state)
 				      .old_address = 0x900, .thread = 3, .caller = 0x401234,
 				      .kind = RING_ALLOC,
 				      .flags = RING_F_STACK | RING_F_REALLOC, .entry = 9,
-				      .stack_bytes = 2 };
+				      .stack_bytes = 2, .align_log2 = 6 };
 	struct ring_stack stack = { .rsp = 0x7ffe00, .rbp = 1, .rbx = 2, .r12 = 3, .r13 = 4,
-				    .r14 = 5, .r15 = 6, .detail = (65536ull << 16) | 6 };
+				    .r14 = 5, .r15 = 6, .interval = 65536 };
 	uint64_t words[2] = { 0x401234, 42 };
 	struct event *event = &fixture->seen.last;
 

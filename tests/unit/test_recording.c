@@ -453,6 +453,45 @@ static void a_full_disk_keeps_what_is_there(void **state)
 	recording_content_done(&content);
 }
 
+/* In a child: everything was recorded, but there is no room to fold the log in. */
+static int close_without_room(void)
+{
+	const struct rlimit limit = { 8192, RLIM_INFINITY };
+	const struct rlimit none = { RLIM_INFINITY, RLIM_INFINITY };
+	struct recording_content content;
+	struct recording *recording;
+	struct snapshot *snapshot;
+	struct sample sample;
+	char words[800];
+	int err;
+
+	signal(SIGXFSZ, SIG_IGN);
+	sample_init(&sample, true);
+	sample_fill(&sample, 0);
+	snapshot = sample_take(&sample, false, SNAPSHOT_PRISTINE);
+	if (recording_open(path, &recording) < 0 ||
+	    recording_add(recording, snapshot, sample.stacks, NULL) < 0)
+		return 1;
+	setrlimit(RLIMIT_FSIZE, &limit);
+	err = recording_close(recording);
+	setrlimit(RLIMIT_FSIZE, &none);
+	recording_explain_close(path, err, words, sizeof(words));
+	if (err != -EFBIG || !strstr(words, "ulimit -f") || !strstr(words, "nothing is lost") ||
+	    recording_read(path, &content) < 0)
+		return 2;
+	err = content.snapshot->totals.alloc_count == snapshot->totals.alloc_count ? 50 : 3;
+	recording_content_done(&content);
+	snapshot_free(snapshot);
+	sample_done(&sample);
+	return err;
+}
+
+static void a_log_without_room_is_kept(void **state)
+{
+	(void)state;
+	assert_int_equal(run_in_child(close_without_room), 50);
+}
+
 static void write_file(const char *text)
 {
 	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
@@ -630,6 +669,7 @@ int main(void)
 		IN_FOLDER(survives_sigkill),
 		IN_FOLDER(a_full_disk_is_said),
 		IN_FOLDER(a_full_disk_keeps_what_is_there),
+		IN_FOLDER(a_log_without_room_is_kept),
 		IN_FOLDER(refuses_other_files),
 		IN_FOLDER(refuses_newer_and_tampered_ones),
 		IN_FOLDER(keeps_the_leak_report),

@@ -48,7 +48,7 @@ static int begin(void **state)
 	assert_int_equal(symbolizer_new(b->modules, &b->symbolizer), 0);
 	assert_int_equal(session_names_new(b->modules, b->symbolizer, &b->names), 0);
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
-	names = (struct feed_names){ b->symbolizer, b->names };
+	names = (struct feed_names){ .symbolizer = b->symbolizer, .names = b->names };
 	assert_int_equal(feed_new(pair[0], &names, &b->feed), 0);
 	b->screen = pair[1];
 	assert_int_equal(model_new(&b->model), 0);

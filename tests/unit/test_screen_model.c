@@ -340,6 +340,77 @@ static void help_and_views(void **state)
 	model_free(model);
 }
 
+static void scrolls_the_help(void **state)
+{
+	struct model *model = new_model();
+	uint32_t last = keys_help_count() - 8;
+
+	(void)state;
+	press(model, "t?");
+	model->help_page = 8;
+	press(model, "kjj");
+	assert_int_equal(model->help_top, 2);
+	keys_press(model, SCREEN_KEY_END);
+	assert_int_equal(model->help_top, last);
+	keys_press(model, SCREEN_KEY_PAGE_DOWN);
+	assert_int_equal(model->help_top, last);
+	keys_press(model, SCREEN_KEY_PAGE_UP);
+	assert_int_equal(model->help_top, last - 8);
+	assert_int_equal(keys_press(model, SCREEN_KEY_REDRAW), KEYS_REDRAW);
+	assert_int_equal(model->view, MODEL_HELP);
+	press(model, "q");
+	assert_int_equal(model->view, MODEL_THREADS);
+	press(model, "?");
+	assert_int_equal(model->help_top, 0);
+	model->help_page = keys_help_count();
+	press(model, "j");	/* all of it is shown: leaves it, as any key */
+	assert_int_equal(model->view, MODEL_THREADS);
+	model_free(model);
+}
+
+static int send_saved(struct model *model, int error)
+{
+	const struct screen_saved saved = { .error = error, .sites = 3, .bytes = 1024 };
+
+	begin();
+	put(&saved, sizeof(saved));
+	return send(model, SCREEN_SAVED);
+}
+
+static void saves_one_at_a_time(void **state)
+{
+	struct model *model = new_model();
+
+	(void)state;
+	assert_int_equal(keys_press(model, 's'), KEYS_SAVE);
+	begin();
+	put_text("memattach-1-1.json");
+	assert_int_equal(send(model, SCREEN_FILE), 0);
+	assert_int_equal(keys_press(model, 's'), KEYS_NOTHING);
+	assert_non_null(strstr(model->note, "one at a time"));
+	assert_int_equal(send_saved(model, 0), 0);
+	assert_string_equal(model->note, "saved 3 sites, 1.00 KiB, to memattach-1-1.json");
+	assert_false(model->unsaved);
+	assert_int_equal(keys_press(model, 's'), KEYS_SAVE);
+	assert_int_equal(send_saved(model, -EFBIG), 0);
+	assert_string_equal(model->note, "can't write memattach-1-1.json: File too large");
+	assert_true(model->unsaved);
+	assert_int_equal(keys_press(model, 's'), KEYS_SAVE);
+	model_free(model);
+}
+
+/* Keys can be pressed before there are figures. */
+static void searches_at_once(void **state)
+{
+	struct model *model;
+
+	(void)state;
+	assert_int_equal(model_new(&model), 0);
+	assert_int_equal(keys_press(model, 'L'), KEYS_LEAKS);
+	assert_true(model->leaks.searching);
+	model_free(model);
+}
+
 static int send_leaks(struct model *model, struct screen_leaks head,
 		      const struct screen_group *group, const char *const text[4])
 {
@@ -548,6 +619,9 @@ int main(void)
 		cmocka_unit_test(pauses),
 		cmocka_unit_test(asks_for_what_is_seen),
 		cmocka_unit_test(help_and_views),
+		cmocka_unit_test(scrolls_the_help),
+		cmocka_unit_test(saves_one_at_a_time),
+		cmocka_unit_test(searches_at_once),
 		cmocka_unit_test(shows_leaks),
 		cmocka_unit_test(refuses_odd_leaks),
 		cmocka_unit_test(scrolls_the_stack),

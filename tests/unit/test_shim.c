@@ -158,8 +158,8 @@ static void record_every_heap_shape(void **state)
 		expect(&f, i, RING_ALLOC, p[i], size[i]);
 		assert_int_equal(f.log.record[i].flags, RING_F_STACK | RING_F_TRUNCATED);
 		assert_int_equal(f.log.record[i].stack_bytes * 8, 512);
-		assert_int_equal(ring_detail_align_log2(f.log.stack[i].detail), align[i]);
-		assert_int_equal(ring_detail_interval(f.log.stack[i].detail), 0);
+		assert_int_equal(f.log.record[i].align_log2, align[i]);
+		assert_int_equal(f.log.stack[i].interval, 0);
 		assert_int_equal(f.log.first_word[i], f.log.record[i].caller);
 		f.hook.free(p[i]);
 	}

@@ -108,7 +108,7 @@ static void estimate_add(void *context, const struct ring_record *record,
 {
 	struct estimate *e = context;
 	double size = (double)(record->size ? record->size : 1);
-	double interval = (double)ring_detail_interval(stack->detail);
+	double interval = (double)stack->interval;
 	double p = interval > 0 ? -expm1(-size / interval) : 1;
 
 	(void)bytes;

@@ -177,6 +177,8 @@ static void expect_resizes(uint32_t stack, const struct site_resizes *wanted)
 	assert_non_null(is);
 	for (int i = 0; i < SITE_RESIZES; i++)
 		assert_int_equal(is->count[i], wanted->count[i] * one);
+	for (int i = 0; i < SITE_RESIZES_KNOWN; i++)
+		assert_int_equal(is->known[i], wanted->known[i] * one);
 	assert_int_equal(estimate_level_bytes(is->copied_bytes), wanted->copied_bytes);
 }
 
@@ -201,9 +203,9 @@ static void reallocs_by_what_became_of_them(void **state)
 	resize(0x8000, 0x9000, 50, 1);
 	alloc(THREAD, 0xa000, 10, 1);		/* no realloc */
 	expect_resizes(1, &(struct site_resizes){
-		.count = { [SITE_FROM_NULL] = 1, [SITE_GROWN] = 1, [SITE_SAME] = 1,
-			   [SITE_SHRUNK] = 1, [SITE_MOVED] = 2, [SITE_IN_PLACE] = 1,
-			   [SITE_MOVED_UNKNOWN] = 1 }, .copied_bytes = 70 });
+		.count = { [SITE_FROM_NULL] = 1, [SITE_IN_PLACE] = 4, [SITE_MOVED] = 3 },
+		.known = { [SITE_GROWN] = 1, [SITE_SAME] = 1, [SITE_SHRUNK] = 1,
+			   [SITE_COPIED] = 2 }, .copied_bytes = 70 });
 	resize_begin(0x3000, 9999);
 	apply((struct event){ .kind = RING_UNDO, .flags = RING_F_REALLOC | RING_F_STACK,
 			      .address = 0x3000, .size = 9999, .thread = THREAD,
@@ -225,8 +227,9 @@ static void realloc_to_nothing_that_gives_a_block(void **state)
 	resize(0, 0x1000, 100, 1);
 	resize(0x1000, 0x1000, 0, 1);
 	live_finish(books.live);
-	expect_resizes(1, &(struct site_resizes){ .count = { [SITE_FROM_NULL] = 1,
-							     [SITE_SHRUNK] = 1 } });
+	expect_resizes(1, &(struct site_resizes){
+		.count = { [SITE_FROM_NULL] = 1, [SITE_IN_PLACE] = 1 },
+		.known = { [SITE_SHRUNK] = 1 } });
 }
 
 /* glibc's realloc maps an arena before it gives up, and a large block by mmap. */
@@ -250,8 +253,52 @@ static void mappings_do_not_end_a_realloc(void **state)
 	release(THREAD, 0x200010, 0);
 	assert_int_equal(live_count(books.live), 0);
 	expect_resizes(2, &(struct site_resizes){ .count = { [SITE_MOVED] = 1 },
+						  .known = { [SITE_COPIED] = 1 },
 						  .copied_bytes = 100 });
 	assert_int_equal(wrong_count(), 0);
+}
+
+/* An event of a sampled session whose blocks are drawn once in two intervals. */
+static void sampled(struct event event, uint32_t stack)
+{
+	event.interval = event.kind == RING_ALLOC ? 1000 : 0;
+	event.thread = THREAD;
+	apply(event, stack);
+}
+
+static void sampled_realloc(uint64_t old, uint64_t address, uint64_t size)
+{
+	sampled((struct event){ .kind = RING_ALLOC, .flags = RING_F_REALLOC, .address = address,
+				.old_address = old, .size = size, .entry = REALLOC }, 1);
+}
+
+/*
+ * An old block that was drawn stands for others as well as the new one does. An announcement that
+ * nothing followed does not explain a later call, however alike, unless it would have been drawn.
+ */
+static void sampled_reallocs(void **state)
+{
+	const struct site_resizes *is;
+
+	(void)state;
+	books.options.exact = false;
+	begin_reallocs();
+	sampled((struct event){ .kind = RING_ALLOC, .address = 0x1000, .size = 500 }, 2);
+	resize_begin(0x1000, 600);	/* and its block was not drawn: */
+	sampled_realloc(0x1000, 0x1000, 600);
+	sampled((struct event){ .kind = RING_ALLOC, .address = 0x2000, .size = 500 }, 2);
+	resize_begin(0x2000, 600);
+	sampled_realloc(0x2000, 0x2000, 9000);
+	sampled((struct event){ .kind = RING_ALLOC, .address = 0x3000, .size = 500 }, 2);
+	resize_begin(0x3000, 9000);
+	sampled_realloc(0x3000, 0x5000, 9000);
+	is = sites_resizes(books.sites, sites_get(books.sites, 1, SITE_MALLOC));
+	assert_int_equal(estimate_level_count(is->count[SITE_IN_PLACE]), 3);	/* 2.22 + 1 */
+	assert_int_equal(estimate_level_count(is->count[SITE_MOVED]), 1);
+	assert_int_equal(is->known[SITE_GROWN] + is->known[SITE_SHRUNK] + is->known[SITE_SAME], 0);
+	assert_int_equal(estimate_level_count(is->known[SITE_COPIED] * 100), 254);
+	assert_int_equal(estimate_level_bytes(is->copied_bytes), 1271);	/* 500 / (1 - e^-0.5) */
+	books.options.exact = true;
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, books_end)
@@ -266,6 +313,7 @@ int main(void)
 		TEST(reallocs_by_what_became_of_them),
 		TEST(realloc_to_nothing_that_gives_a_block),
 		TEST(mappings_do_not_end_a_realloc),
+		TEST(sampled_reallocs),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

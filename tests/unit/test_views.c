@@ -15,6 +15,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include "src/report/name_shape.h"
 #include "src/view/view.h"
 #include "tests/unit/sample_memory.h"
 #include "tests/unit/sample_recording.h"
@@ -41,8 +42,7 @@ static const struct golden {
 	{ "tree-depth", "tree", { .depth = 2 }, 0 },
 	{ "flame", "flame", { .depth = 0 }, 0 },
 	{ "flame-size", "flame",
-	  { .use_size = true, .depth = 2,
-	    .filter = { .function_only = true, .shorten_templates = true } }, 0 },
+	  { .use_size = true, .depth = 2 }, 0 },
 	{ "histogram", "histogram", { .depth = 0 }, 0 },
 	{ "histogram-exact", "histogram", { .exact_sizes = true }, 3 },
 	{ "timeline", "timeline", { .depth = 0 }, 0 },
@@ -119,6 +119,9 @@ static char *print(const struct golden *g, bool recorded, bool json)
 				    .blocks = &sample.blocks, .regions = &memory.regions,
 				    .heaps = &memory.heaps, .options = g->options };
 	const struct view *view = view_find(g->view);
+	const bool shaped = g->file && strcmp(g->file, "flame-size") == 0;
+	const struct name_shape shape = { .function_only = shaped, .shorten_templates = shaped };
+	struct name_shaper *shaper;
 	char *text = NULL;
 	size_t bytes;
 	FILE *out = open_memstream(&text, &bytes);
@@ -134,8 +137,10 @@ static char *print(const struct golden *g, bool recorded, bool json)
 		input.report.threads = content.threads;
 	}
 	input.report.options.top = g->top;
+	assert_int_equal(report_names_shape(&input.report.names, &shape, &shaper), 0);
 	assert_null(view_missing(view, &input));
 	assert_int_equal(view_write(view, out, &input, json), 0);
+	name_shaper_free(shaper);
 	fclose(out);
 	return text;
 }

@@ -6,8 +6,10 @@
  *	family [--member=1]
  *
  * Commands: 'g' works; 'f' forks a child, 'e' one that calls exec at once (its program: this one,
- * as a member), 'v' the same by vfork, and says "child ok PID" when it is there; 'n' forks 20 that
- * end at once: "ended ok 20"; 'x' calls exec itself and says "ready PID" again; 'p' ends, its
+ * as a member), 'v' the same by vfork, and says "child ok PID" when it is there; 'd' forks a daemon
+ * (twice, and who is in between ends at once), 'D' one that calls exec; 'n' forks 20 that end at
+ * once: "ended ok 20"; 's' forks 120 that live for 0 to 60 ms, without waiting, and says "storm ok
+ * 120" when all have ended; 'x' calls exec itself and says "ready PID" again; 'p' ends, its
  * children live on; 'q' ends, and has the children end first: "verdict ok|failed". Everybody works
  * when told (a parent by 'g', a child by SIGUSR1), once, and says "worked PID": KEPT blocks of
  * KEPT_BYTES are kept in keep(), TOSSED are allocated and freed in toss(). A child ends on SIGTERM
@@ -17,6 +19,7 @@
 
 #include <poll.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,7 +30,8 @@
 #define KEPT 100
 #define KEPT_BYTES 1000
 #define TOSSED 50
-#define MAX_CHILDREN 64
+#define MAX_CHILDREN 128
+#define STORM 120
 #define CHILD_SECONDS 200	/* a child ends by itself when its test has gone */
 
 static unsigned char *kept[KEPT];
@@ -135,6 +139,42 @@ static void start(char kind)
 	remember(pid);
 }
 
+/* Nobody's child: it is to be ended by who reads its id. */
+static void start_daemon(bool calls_exec)
+{
+	pid_t pid = fork();
+
+	if (pid == 0 && fork() != 0)
+		_exit(0);
+	if (pid == 0) {
+		children = 0;
+		(void)setsid();
+		if (calls_exec)
+			become_member();
+		live("child");
+	}
+	if (waitpid(pid, NULL, 0) != pid)
+		victim_fail("waitpid");
+}
+
+static void storm(void)
+{
+	pid_t pid[STORM];
+
+	for (int i = 0; i < STORM; i++) {
+		pid[i] = fork();
+		if (pid[i] == 0) {
+			poll(NULL, 0, i % 4 * 20);
+			_exit(0);
+		}
+		poll(NULL, 0, 1);
+	}
+	for (int i = 0; i < STORM; i++)
+		if (waitpid(pid[i], NULL, 0) != pid[i])
+			victim_fail("waitpid");
+	victim_say("storm ok %d\n", STORM);
+}
+
 static void start_short_ones(void)
 {
 	for (int i = 0; i < 20; i++) {
@@ -175,6 +215,10 @@ int main(int argc, char *argv[])
 			work();
 		else if (command == 'f' || command == 'e' || command == 'v')
 			start(command);
+		else if (command == 'd' || command == 'D')
+			start_daemon(command == 'D');
+		else if (command == 's')
+			storm();
 		else if (command == 'n')
 			start_short_ones();
 		else if (command == 'x')

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/* paths.h - call paths: what the rest of the shim asks of recognition (docs/RECOGNITION.md). */
+#ifndef MEMATTACH_SHIM_PATHS_H
+#define MEMATTACH_SHIM_PATHS_H
+
+#include "inject/shim/shim.h"
+
+/* [low, high) is about to go: if code with published rules lies there, they no longer hold. */
+void shim_rules_unmap(struct ring_control *control, uint64_t low, uint64_t high);
+
+/* Is the stack of a call one that needs no copy? */
+enum shim_path {
+	SHIM_PATH_NONE = 0,	/* not known: copy it */
+	SHIM_PATH,		/* the reader knows it by this name */
+	SHIM_PATH_AND_COPY,	/* it does, and shall see for itself (control.verify) */
+};
+enum shim_path shim_path_find(struct ring_control *control, const struct shim_call *call,
+			      uint64_t *ret_path);
+
+/* A path to be told: its frames, the outermost first. */
+struct shadow_frame;
+struct shim_path_record {
+	uint64_t name;
+	const struct shadow_frame *frame;
+	uint32_t count;
+	bool truncated;
+};
+/* Records it; false: not recorded (that is no loss). */
+bool shim_record_path(struct ring_control *control, const struct shim_call *call,
+		      const struct shim_path_record *path);
+
+#endif

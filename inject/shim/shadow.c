@@ -1,0 +1,358 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * shadow.c - which call path is this? (docs/RECOGNITION.md)
+ *
+ * The walk goes outwards from the caller by published rules, until it comes to a frame of this
+ * thread's last walk from where on nothing has changed: the same slot, return address and (if
+ * anything depends on them) rbp and rbx; and then all outer slots, and the words that outer
+ * frames took rbp, rbx or their CFA from, hold what they held. A step is a function of these
+ * alone, so the rest of the walk would be the same again, and is not made.
+ *
+ * Every load lies between the stack pointer and the proven end of the stack. Whatever is not
+ * certain is no path: the stack is copied then.
+ */
+#include "inject/shim/shadow.h"
+
+#define IDLE_CYCLES (1ull << 36)	/* as in threads.c */
+#define PROBES 4u
+
+enum step { STEP_ON, STEP_END, STEP_CUT, STEP_FAILED };
+
+struct walk {
+	const struct ring_control *control;
+	struct shadow *shadow;
+	struct shadow_new *work;
+	uint64_t generation;
+	uint64_t low, high;		/* the stack that may be read */
+	uint64_t slot, ra, rbp, rbx;	/* the frame that it has come to */
+	uint32_t count;			/* frames in work */
+	uint32_t joined;		/* frames of the shadow that hold still */
+	int32_t cursor;			/* the shadow's innermost frame that may be met */
+	bool overflow;			/* more checks than there is room for */
+};
+
+static bool shadow_claim(const struct ring_control *control, struct shadow *shadow,
+			 uint64_t thread)
+{
+	uint64_t owner = shim_load(&shadow->owner);
+	uint64_t used = shim_load(&shadow->used), now = shim_load(&control->deadline);
+
+	if (owner & SHADOW_BUSY || (owner != 0 && (now <= used || now - used <= IDLE_CYCLES)))
+		return false;
+	if (!shim_exchange_if(&shadow->owner, owner, thread | SHADOW_BUSY))
+		return false;
+	shadow->frames = 0;
+	return true;
+}
+
+/* One compare-exchange opens it: nobody can be in it twice, nor take over what is in use. */
+struct shadow_place *shadow_open(struct ring_control *control, uint64_t thread)
+{
+	uint8_t *places = (uint8_t *)control + control->shadows_offset;
+	uint64_t at = shim_hash(thread), mask = control->shadow_slots - 1;
+	struct shadow_place *place;
+
+	if (thread == 0 || thread & SHADOW_BUSY)
+		return NULL;
+	for (uint32_t i = 0; i < PROBES; i++) {
+		place = (struct shadow_place *)(places + ((at + i) & mask) * RING_SHADOW_BYTES);
+		if ((shim_load(&place->shadow.owner) & ~SHADOW_BUSY) != thread)
+			continue;
+		return shim_exchange_if(&place->shadow.owner, thread, thread | SHADOW_BUSY) ?
+			       place : NULL;
+	}
+	for (uint32_t i = 0; i < PROBES; i++) {
+		place = (struct shadow_place *)(places + ((at + i) & mask) * RING_SHADOW_BYTES);
+		if (shadow_claim(control, &place->shadow, thread))
+			return place;
+	}
+	return NULL;
+}
+
+void shadow_close(struct shadow_place *place, uint64_t thread)
+{
+	/* Release: its partner is the next one's compare-exchange. */
+	shim_store_release(&place->shadow.owner, thread);
+}
+
+static bool read_word(const struct walk *walk, uint64_t address, uint64_t *ret)
+{
+	if (address < walk->low || address % 8 != 0 || address > walk->high - 8)
+		return false;
+	*ret = *(const uint64_t *)address;
+	return true;
+}
+
+/* Do the frames outside of shadow frame at still lie as they did? */
+static bool still_holds(struct walk *walk, uint32_t at)
+{
+	const struct shadow *shadow = walk->shadow;
+	uint64_t value;
+
+	if (shadow->frame[0].slot > walk->high - 8)
+		return false;
+	for (uint32_t i = at; i-- > 0;) {
+		if (*(const uint64_t *)shadow->frame[i].slot != shadow->frame[i].ra) {
+			walk->cursor = (int32_t)i - 1;
+			return false;
+		}
+	}
+	for (uint32_t i = shadow->state[at].checks; i-- > 0;) {
+		if (!read_word(walk, shadow->check[i].address, &value) ||
+		    value != shadow->check[i].value) {
+			walk->cursor = -1;
+			return false;
+		}
+	}
+	return true;
+}
+
+/* Is the frame that the walk has come to one of the last walk's, and all behind it the same? */
+static bool joins(struct walk *walk)
+{
+	const struct shadow *shadow = walk->shadow;
+	const struct shadow_state *state;
+	int32_t i = walk->cursor;
+
+	while (i >= 0 && shadow->frame[i].slot < walk->slot)
+		i--;
+	walk->cursor = i;
+	if (i < 0 || shadow->frame[i].slot != walk->slot || shadow->frame[i].ra != walk->ra)
+		return false;
+	state = &shadow->state[i];
+	if ((state->live_rbp && state->rbp != walk->rbp) ||
+	    (state->live_rbx && state->rbx != walk->rbx) || !still_holds(walk, (uint32_t)i))
+		return false;
+	walk->joined = (uint32_t)i + 1;
+	return true;
+}
+
+static uint64_t base_of(const struct rules_rule *rule, uint64_t slot, uint64_t rbp, uint64_t rbx)
+{
+	if (rule->base == RULES_BASE_RSP)
+		return slot + 8;
+	return rule->base == RULES_BASE_RBP ? rbp : rbx;
+}
+
+static uint64_t saved_at(uint64_t base, int32_t offset)
+{
+	return base + (uint64_t)(int64_t)offset;
+}
+
+static enum step step_out(struct walk *walk, const struct rules_rule *rule)
+{
+	uint64_t base = base_of(rule, walk->slot, walk->rbp, walk->rbx);
+	uint64_t cfa = saved_at(base, rule->cfa), rbp = walk->rbp, rbx = walk->rbx, ra;
+	uint64_t rbp_from, rbx_from;
+
+	if ((rule->flags & RULES_DEREF) && !read_word(walk, cfa, &cfa))
+		return STEP_FAILED;
+	if (cfa - 8 <= walk->slot || !read_word(walk, cfa - 8, &ra))
+		return STEP_FAILED;
+	rbp_from = saved_at(rule->flags & RULES_RBP_BY_RBP ? walk->rbp : cfa, rule->rbp);
+	rbx_from = saved_at(rule->flags & RULES_RBX_BY_RBP ? walk->rbp : cfa, rule->rbx);
+	if ((rule->flags & RULES_SAVES_RBP) && !read_word(walk, rbp_from, &rbp))
+		return STEP_FAILED;
+	if ((rule->flags & RULES_SAVES_RBX) && !read_word(walk, rbx_from, &rbx))
+		return STEP_FAILED;
+	walk->slot = cfa - 8;
+	walk->ra = ra;
+	walk->rbp = rbp;
+	walk->rbx = rbx;
+	return ra == 0 ? STEP_END : STEP_ON;
+}
+
+/* The frame that the walk has come to is a new one; on to its caller. */
+static enum step take_frame(struct walk *walk)
+{
+	struct shadow_new *frame = &walk->work[walk->count];
+
+	if (walk->count == SHADOW_FRAMES)
+		return STEP_FAILED;
+	frame->slot = walk->slot;
+	frame->ra = walk->ra;
+	frame->rbp = walk->rbp;
+	frame->rbx = walk->rbx;
+	frame->rule = shim_rule_find(walk->control, walk->shadow, walk->generation, walk->ra);
+	walk->count++;
+	switch (frame->rule.kind) {
+	case RULES_STEP:
+		return step_out(walk, &frame->rule);
+	case RULES_END:
+		return STEP_END;
+	case RULES_CUT:	/* where a thread starts, rbp is 0 */
+		return walk->rbp ? STEP_CUT : STEP_END;
+	default:
+		return STEP_FAILED;
+	}
+}
+
+static uint64_t mix(uint64_t name, uint64_t ra)
+{
+	name = (name ^ ra) * SHIM_GOLDEN;
+	return name ^ name >> 32;
+}
+
+static void add_check(struct walk *walk, uint64_t address, uint64_t value)
+{
+	struct shadow *shadow = walk->shadow;
+
+	if (shadow->checks == SHADOW_CHECKS) {
+		walk->overflow = true;
+		return;
+	}
+	shadow->check[shadow->checks++] = (struct shadow_check){ address, value };
+}
+
+/*
+ * What the walk from frame on depends on, given what it depends on at its caller: outer, whose
+ * slot, rbp and rbx are given. Words that it rests on become checks.
+ */
+static void depend(struct walk *walk, const struct shadow_new *frame, uint64_t slot, uint64_t rbp,
+		   uint64_t rbx, const struct shadow_state *outer, struct shadow_state *state)
+{
+	const struct rules_rule *rule = &frame->rule;
+	bool saves_rbp = rule->flags & RULES_SAVES_RBP, saves_rbx = rule->flags & RULES_SAVES_RBX;
+	bool rbp_by_rbp = rule->flags & RULES_RBP_BY_RBP;
+	bool rbx_by_rbp = rule->flags & RULES_RBX_BY_RBP;
+	bool wants_rbp = saves_rbp && outer->live_rbp, wants_rbx = saves_rbx && outer->live_rbx;
+
+	if (rule->flags & RULES_DEREF)
+		add_check(walk, saved_at(base_of(rule, frame->slot, frame->rbp, frame->rbx),
+					 rule->cfa), slot + 8);
+	if (wants_rbp)
+		add_check(walk, saved_at(rbp_by_rbp ? frame->rbp : slot + 8, rule->rbp), rbp);
+	if (wants_rbx)
+		add_check(walk, saved_at(rbx_by_rbp ? frame->rbp : slot + 8, rule->rbx), rbx);
+	state->live_rbp = rule->base == RULES_BASE_RBP || (!saves_rbp && outer->live_rbp) ||
+			  (wants_rbp && rbp_by_rbp) || (wants_rbx && rbx_by_rbp);
+	state->live_rbx = rule->base == RULES_BASE_RBX || (!saves_rbx && outer->live_rbx);
+}
+
+/* Puts the new frames behind those that hold; the name of them all. */
+static uint64_t remember(struct walk *walk, enum step end)
+{
+	struct shadow *shadow = walk->shadow;
+	uint64_t slot = walk->slot, rbp = walk->rbp, rbx = walk->rbx;
+	struct shadow_state outer = { .name = mix(shadow->epoch << 1 | (end == STEP_CUT), 0) };
+	uint32_t at = walk->joined;
+
+	shadow->checks = 0;
+	if (at > 0) {
+		outer = shadow->state[at - 1];
+		shadow->checks = outer.checks;
+	}
+	for (uint32_t i = walk->count; i-- > 0; at++) {
+		const struct shadow_new *frame = &walk->work[i];
+		struct shadow_state state = {
+			.rbp = frame->rbp, .rbx = frame->rbx,
+			.live_rbp = frame->rule.kind == RULES_CUT,
+		};
+
+		if (frame->rule.kind == RULES_STEP) {
+			/* A return address of 0 is no frame, but what ends the walk. */
+			if (at == 0)
+				add_check(walk, slot, 0);
+			depend(walk, frame, slot, rbp, rbx, &outer, &state);
+		}
+		state.name = mix(outer.name, frame->ra);
+		state.checks = (uint16_t)shadow->checks;
+		shadow->frame[at] = (struct shadow_frame){ frame->slot, frame->ra };
+		shadow->state[at] = state;
+		outer = state;
+		slot = frame->slot;
+		rbp = frame->rbp;
+		rbx = frame->rbx;
+	}
+	shadow->frames = at;
+	return outer.name ? outer.name : 1;
+}
+
+static void begin(struct walk *walk, const struct shim_call *call)
+{
+	struct shadow *shadow = walk->shadow;
+	uint64_t epoch = shim_load(&walk->control->path_epoch);
+
+	if (shadow->generation != walk->generation || shadow->epoch != epoch)
+		shadow->frames = 0;
+	shadow->generation = walk->generation;
+	shadow->epoch = epoch;
+	walk->slot = (uint64_t)&call->caller;
+	walk->ra = call->caller;
+	walk->rbp = call->rbp;
+	walk->rbx = call->rbx;
+	walk->cursor = (int32_t)shadow->frames - 1;
+}
+
+/* The path's name; 0: it is not known. *ret_truncated: it ends before the thread's start. */
+static uint64_t walk_run(struct walk *walk, const struct shim_call *call, bool *ret_truncated)
+{
+	enum step step = STEP_ON;
+
+	begin(walk, call);
+	while (step == STEP_ON && !joins(walk))
+		step = take_frame(walk);
+	shim_fence_acquire();
+	if (step == STEP_FAILED || walk->count + walk->joined > SHADOW_FRAMES ||
+	    shim_rules_generation(walk->control) != walk->generation) {
+		walk->shadow->frames = 0;
+		return 0;
+	}
+	if (walk->joined == 0)
+		walk->shadow->truncated = step == STEP_CUT;
+	*ret_truncated = walk->shadow->truncated;
+	return remember(walk, step);
+}
+
+static bool wants_copy(const struct ring_control *control, struct shadow *shadow)
+{
+	uint64_t verify = shim_load(&control->verify);
+
+	if (verify == 0 || ++shadow->verify < verify)
+		return false;
+	shadow->verify = 0;
+	return true;
+}
+
+static enum shim_path path_of(struct ring_control *control, const struct shim_call *call,
+			      struct shadow_place *place, uint64_t bytes, uint64_t *ret_path)
+{
+	uint64_t sp = (uint64_t)&call->caller;
+	struct walk walk = {
+		.control = control, .shadow = &place->shadow, .work = place->work,
+		.generation = shim_rules_generation(control), .low = sp, .high = sp + bytes,
+	};
+	bool truncated, told;
+
+	if (walk.generation == 0)
+		return SHIM_PATH_NONE;
+	shim_store(&place->shadow.used, shim_load(&control->deadline));
+	*ret_path = walk_run(&walk, call, &truncated);
+	told = *ret_path && shim_path_tell(control, call, walk.shadow, *ret_path, truncated);
+	/* A wait for room may have ended in a fork child, where there is no such memory. */
+	if (shim_control() != control)
+		return SHIM_PATH_NONE;
+	if (walk.overflow)
+		walk.shadow->frames = 0;
+	if (!told)
+		return SHIM_PATH_NONE;
+	return wants_copy(control, walk.shadow) ? SHIM_PATH_AND_COPY : SHIM_PATH;
+}
+
+enum shim_path shim_path_find(struct ring_control *control, const struct shim_call *call,
+			      uint64_t *ret_path)
+{
+	uint64_t bytes = shim_stack_proven(control, call);
+	struct shadow_place *place;
+	enum shim_path path;
+
+	if (bytes < 16 || bytes % 8 != 0)
+		return SHIM_PATH_NONE;
+	place = shadow_open(control, call->thread);
+	if (!place)
+		return SHIM_PATH_NONE;
+	path = path_of(control, call, place, bytes, ret_path);
+	if (shim_control() == control)
+		shadow_close(place, call->thread);
+	return path;
+}

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * shadow.h - what a thread remembers of its last walk (shadow.c), in the shared mapping.
+ *
+ * Frames lie outermost first, so that the inner ones change at the end. A frame is a return
+ * address and the slot that holds it, with rsp, rbp and rbx as they are after that return.
+ */
+#ifndef MEMATTACH_SHADOW_H
+#define MEMATTACH_SHADOW_H
+
+#include "inject/rules_abi.h"
+#include "inject/shim/paths.h"
+
+#define SHADOW_FRAMES	512u
+#define SHADOW_CHECKS	192u
+#define SHADOW_RULES	1024u	/* places for rules found before, by return address */
+#define SHADOW_KNOWN	128u	/* places for paths known to be told */
+
+struct shadow_frame {
+	uint64_t slot;		/* address of the return address */
+	uint64_t ra;
+};
+/* The rest of a frame: what is looked at only where a walk joins. */
+struct shadow_state {
+	uint64_t rbp, rbx;
+	uint64_t name;		/* of the path from the outermost frame to this one */
+	uint16_t checks;	/* of check[], those that this frame and its callers need */
+	uint8_t live_rbp;	/* the walk from here on depends on rbp; on rbx */
+	uint8_t live_rbx;
+	uint32_t reserved;
+};
+/* A word, other than a return address, that the walk from a frame outwards depends on. */
+struct shadow_check {
+	uint64_t address, value;
+};
+struct shadow_rule {
+	uint64_t ra;
+	uint64_t rule;		/* generation (low 32 bits) << 32 | index */
+};
+/* A frame of the walk at work, innermost first. */
+struct shadow_new {
+	uint64_t slot, ra, rbp, rbx;
+	struct rules_rule rule;
+};
+
+struct shadow {
+	uint64_t owner;		/* thread pointer, + SHADOW_BUSY while it is at work; 0: free */
+	uint64_t used;		/* control.deadline when last used */
+	uint64_t generation;	/* of the rules that all below was made with */
+	uint64_t epoch;		/* control.path_epoch, likewise */
+	uint64_t verify;	/* calls to the next one that goes with its copy */
+	uint32_t frames, checks;
+	bool truncated;		/* the outermost frame is not the thread's start */
+	struct shadow_frame frame[SHADOW_FRAMES];
+	struct shadow_state state[SHADOW_FRAMES];
+	struct shadow_check check[SHADOW_CHECKS];
+	struct shadow_rule rule[SHADOW_RULES];
+	uint64_t known[SHADOW_KNOWN];
+};
+#define SHADOW_BUSY 1ull
+
+/* For the walk at work there is no room on the thread's stack; it lies behind the shadow. */
+struct shadow_place {
+	struct shadow shadow;
+	struct shadow_new work[SHADOW_FRAMES];
+};
+RING_ASSERT(sizeof(struct shadow_place) <= RING_SHADOW_BYTES, "a shadow fits its place");
+
+/*
+ * This thread's shadow, its own until shadow_close; NULL: there is none free near its place, or
+ * it is at work already (this is a signal handler on top of it, or one that left it by longjmp).
+ */
+struct shadow_place *shadow_open(struct ring_control *control, uint64_t thread);
+void shadow_close(struct shadow_place *place, uint64_t thread);
+
+/* The published generation that holds for the modules that are mapped now; 0: none. */
+uint64_t shim_rules_generation(const struct ring_control *control);
+/*
+ * The rule for return address ra, RULES_COPY if there is none. Stays inside the published memory
+ * whatever it holds.
+ */
+struct rules_rule shim_rule_find(const struct ring_control *control, struct shadow *shadow,
+				 uint64_t generation, uint64_t ra);
+
+/*
+ * Makes path, which shadow's frames are, known to the reader, if it is not yet. false: there was
+ * no room for its record.
+ */
+bool shim_path_tell(struct ring_control *control, const struct shim_call *call,
+		    struct shadow *shadow, uint64_t path, bool truncated);
+
+#endif

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * recognition.h - stacks that the shim knows by name: what the analyst does for it
+ * (docs/RECOGNITION.md). Rules out, paths in, and an audit for ever.
+ */
+#ifndef MEMATTACH_RECOGNITION_H
+#define MEMATTACH_RECOGNITION_H
+
+#include "src/recognition/rule_table.h"
+#include "src/event.h"
+#include "src/live/stacks.h"
+#include "src/unwind/unwind.h"
+
+#define RECOGNITION_VERIFY 65536u	/* one in so many is audited, if nothing else is said */
+
+struct recognition_input {
+	struct ring_control *control;
+	size_t mapped_bytes;		/* of the shared memory */
+	struct stacks *stacks;		/* all borrowed */
+	struct modules *modules;
+	struct unwinder *unwinder;
+	uint64_t verify;		/* every so many stacks; 0: none */
+	/* Reads the maps once more: 0 nothing changed, 1 something did, -errno. */
+	int (*look_again)(void *context);
+	void *context;
+};
+struct recognition_stats {
+	uint64_t recognised;	/* events whose stack was known by name */
+	uint64_t truncated;	/* of these, paths that do not reach the thread's start */
+	uint64_t unknown;	/* whose name was never told: its stack is lost */
+	uint64_t audited, mismatched;
+	struct rule_table_stats rules;
+};
+
+struct recognition;
+/* 0; -ENOTSUP the shared memory has no room for it; -EBADMSG; -ENOMEM. */
+int recognition_new(const struct recognition_input *input, struct recognition **ret) _must_check_;
+void recognition_free(struct recognition *r);
+/* From now on stacks may be known by name. */
+void recognition_begin(struct recognition *r);
+/* Are those that were published no longer for the modules that are mapped now? */
+bool recognition_wants_rules(const struct recognition *r);
+/*
+ * Publishes the rules of the modules. pre: they were read while control.module_generation was
+ * generation. 0, -EAGAIN the target changes: soon again,
+ * -ENOMEM.
+ */
+int recognition_publish(struct recognition *r, uint64_t generation);
+/* A path is told (RING_PATH). 0 or -ENOMEM. */
+int recognition_tell(struct recognition *r, const struct event *event) _must_check_;
+/* The stack of an event with RING_F_PATH; 0: not known, and counted as that. */
+uint32_t recognition_find(struct recognition *r, const struct event *event);
+/*
+ * The same event came with its copy: input. Walks it, without any memory of earlier walks, and
+ * compares. A difference is counted and told, and recognition ends for good.
+ */
+void recognition_audit(struct recognition *r, const struct unwind_input *input, bool whole,
+		       uint32_t stack);
+void recognition_stats(const struct recognition *r, struct recognition_stats *ret);
+
+#endif
