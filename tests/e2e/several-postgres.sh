@@ -31,19 +31,31 @@ done
 attach_begin --name="$name" --follow --sample=4096 --json
 attach_await "$POSTGRES"
 
-# A connection that lasts: it is seen, and works while it is watched.
-background session setpriv --pdeathsig=KILL "$POSTGRES_BIN/psql" -h "$WORK/postgres" -U bench -At \
-	postgres
-printf 'select pg_backend_pid();\n' >"$WORK/session.in"
-await 20 test -s "$WORK/session.out" || fail "no session: $(cat "$WORK/session.err")"
-backend=$(sed -n 1p "$WORK/session.out")
-attach_await "$backend"
+# connect NAME: a connection that lasts; it is seen. Sets BACKEND.
+connect() {
+	background "$1" setpriv --pdeathsig=KILL "$POSTGRES_BIN/psql" -h "$WORK/postgres" \
+		-U bench -At postgres
+	printf 'select pg_backend_pid();\n' >"$WORK/$1.in"
+	await 20 test -s "$WORK/$1.out" || fail "no connection: $(cat "$WORK/$1.err")"
+	BACKEND=$(sed -n 1p "$WORK/$1.out")
+	attach_await "$BACKEND"
+}
+
+# One that works while it is watched, and stays.
+connect session
+backend=$BACKEND
 printf "select length(string_agg(repeat('x', 100), ',')) from generate_series(1, 200000);\n" \
 	>"$WORK/session.in"
 has_result() { [ "$(wc -l <"$WORK/session.out")" -ge 2 ]; }
 await 30 has_result || fail "the session does not work: $(cat "$WORK/session.err")"
 
-# Others come and go: for a second each, and for a moment each.
+# One that ends while it is watched.
+connect leaver
+leaver=$BACKEND
+printf '\\q\n' >"$WORK/leaver.in"
+await 20 is_gone "$leaver" || fail "the backend $leaver did not end"
+
+# Others come and go, for seconds and for a moment: watched or not, as it happens.
 as_postgres "$POSTGRES_BIN/pgbench" -h "$WORK/postgres" -U bench -c 2 -T 2 postgres \
 	>"$WORK/pgbench.2" 2>&1 || fail "pgbench: $(cat "$WORK/pgbench.2")"
 for _ in 1 2 3 4 5 6 7 8; do
@@ -63,8 +75,8 @@ expect "$(of_process "$backend" .detached)" pristine "how the new backend was le
 "$TOOLS/ringwatch" "$backend" gone 0 >"$WORK/ringwatch" || fail "$backend keeps something of ours"
 [ "$(of_process "$backend" .totals.alloc_bytes)" -gt 1000000 ] ||
 	fail "of the new backend too little was seen: $(of_process "$backend" .totals)"
-[ "$(json '[.processes[] | select(.watched and .detached == "target-ended")] | length')" -ge 1 ] ||
-	fail "no backend that ended was watched"
+expect "$(of_process "$leaver" .watched)" true "the backend that ended"
+expect "$(of_process "$leaver" .detached)" target-ended "how it was left"
 expect "$(json "[.processes[] | select(.name != \"$name\")] | length")" 0 "processes of others"
 [ "$(json '[.sites[].by_process | length] | max')" -ge 4 ] || fail "backends share no site"
 for pid in $(processes); do
