@@ -35,7 +35,8 @@ struct shadow_check {
 };
 struct shadow_rule {
 	uint64_t ra;
-	uint64_t rule;		/* generation (low 32 bits) << 32 | index */
+	uint64_t generation;
+	struct rules_rule rule;
 };
 /* A frame of the walk at work, innermost first. */
 struct shadow_new {
@@ -76,11 +77,23 @@ void shadow_close(struct shadow_place *place, uint64_t thread);
 /* The published generation that holds for the modules that are mapped now; 0: none. */
 uint64_t shim_rules_generation(const struct ring_control *control);
 /*
- * The rule for return address ra, RULES_COPY if there is none. Stays inside the published memory
- * whatever it holds.
+ * Puts the rule for return address ra, RULES_COPY if there is none, into its place. Stays inside
+ * the published memory whatever it holds.
  */
-struct rules_rule shim_rule_find(const struct ring_control *control, struct shadow *shadow,
-				 uint64_t generation, uint64_t ra);
+void shim_rule_search(const struct ring_control *control, struct shadow_rule *place,
+		      uint64_t generation, uint64_t ra);
+
+/* The rule for return address ra; it stays there until the next one is asked for. */
+static inline const struct rules_rule *shim_rule_find(const struct ring_control *control,
+						      struct shadow *shadow, uint64_t generation,
+						      uint64_t ra)
+{
+	struct shadow_rule *place = &shadow->rule[(ra * SHIM_GOLDEN >> 40) % SHADOW_RULES];
+
+	if (place->ra != ra || place->generation != generation)
+		shim_rule_search(control, place, generation, ra);
+	return &place->rule;
+}
 
 /*
  * Makes path, which shadow's frames are, known to the reader, if it is not yet. false: there was

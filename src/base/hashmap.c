@@ -66,6 +66,23 @@ bool hashmap_get(const struct hashmap *map, uint64_t key, uint64_t *ret_value)
 	return true;
 }
 
+void hashmap_foresee(const struct hashmap *map, uint64_t key)
+{
+	if (map->capacity > 0)
+		__builtin_prefetch(&map->slot[hashmap_hash(key) & (map->capacity - 1)], 1);
+}
+
+bool hashmap_glance(const struct hashmap *map, uint64_t key, uint64_t *ret_value)
+{
+	const struct hashmap_slot *slot;
+
+	if (map->capacity == 0 || key == 0)
+		return false;
+	slot = &map->slot[hashmap_hash(key) & (map->capacity - 1)];
+	*ret_value = slot->value;
+	return slot->key == key;
+}
+
 static int hashmap_grow(struct hashmap *map)
 {
 	struct hashmap bigger = *map;

@@ -137,6 +137,26 @@ void freed_remove(struct freed *freed, uint32_t index)
 	freed->unused = index;
 }
 
+static void entry_fetch(const struct freed *freed, uint32_t index)
+{
+	if (index >= freed->used)
+		return;
+	__builtin_prefetch(&freed->entry[index], 1);
+	__builtin_prefetch(&freed->entry[index].after, 1);
+}
+
+void freed_foresee(const struct freed *freed, uint32_t index, bool links)
+{
+	if (index >= freed->used)
+		return;
+	if (!links) {
+		entry_fetch(freed, index);
+		return;
+	}
+	entry_fetch(freed, freed->entry[index].before);
+	entry_fetch(freed, freed->entry[index].after);
+}
+
 uint32_t freed_count(const struct freed *freed)
 {
 	return freed->count;

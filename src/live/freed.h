@@ -44,6 +44,11 @@ uint32_t freed_add(struct freed *freed, const struct freed_block *block, uint64_
 const struct freed_block *freed_get(const struct freed *freed, uint32_t index);
 /* Its address is in use again. pre: it is there. */
 void freed_remove(struct freed *freed, uint32_t index);
+/*
+ * freed_remove(index) will come soon: first index itself is fetched, then, once it is there, what
+ * it is linked with. Any index.
+ */
+void freed_foresee(const struct freed *freed, uint32_t index, bool links);
 /* Forgets everything. */
 void freed_clear(struct freed *freed);
 uint32_t freed_count(const struct freed *freed);

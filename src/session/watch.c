@@ -132,6 +132,13 @@ static int make_recognition(struct watch *w)
 	return error == -ENOTSUP ? 0 : error;
 }
 
+static void foresee(void *context, unsigned int stage, uint64_t address)
+{
+	const struct watch *w = context;
+
+	live_foresee(w->live, stage, address);
+}
+
 int watch_open(struct watch *w, struct target_view *view, const struct hook_plan *plan,
 	       struct unwinder *unwinder, const struct watch_options *options, int ring_fd)
 {
@@ -152,6 +159,8 @@ int watch_open(struct watch *w, struct target_view *view, const struct hook_plan
 		error = reader_new(&source, &w->reader);
 	if (!error)
 		error = make_books(w);
+	if (!error && options->mode == SNAPSHOT_EXACT)
+		reader_foresee(w->reader, foresee, w);
 	return error ? error : make_recognition(w);
 }
 
