@@ -41,7 +41,7 @@
 #define RING_MAX_PATCHES	(3u * RING_MAX_ENTRIES)	/* entry word and up to two gap words */
 #define RING_MAX_ISLANDS	16u
 #define RING_THREAD_SLOT_BYTES	64u
-#define RING_SHADOW_BYTES	(88u * 1024u)
+#define RING_SHADOW_BYTES	(192u * 1024u)
 #define RING_OWN_LINE		__attribute__((aligned(64)))
 
 /* Calling shape of a hooked entry point: where its arguments are. */

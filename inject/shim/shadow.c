@@ -349,29 +349,51 @@ static bool wants_copy(const struct ring_control *control, struct shadow *shadow
 	return true;
 }
 
+/* By a walk, which may then be recalled by key. 0: it has no name that the reader knows. */
+static uint64_t path_walked(struct ring_control *control, const struct shim_call *call,
+			    struct shadow_place *place, struct walk *walk, uint64_t key)
+{
+	bool truncated;
+	uint64_t path = walk_run(walk, call, &truncated);
+	enum shim_tell told;
+
+	if (path == 0)
+		return 0;
+	told = shim_path_tell(control, call, &place->shadow, path, truncated);
+	/* A wait for room may have ended in a fork child, where there is no such memory. */
+	if (shim_control() != control)
+		return 0;
+	if (walk->overflow)
+		place->shadow.frames = 0;
+	else if (told == SHIM_TOLD_BEFORE)
+		shim_recall_add(place, key, path);
+	return told == SHIM_NOT_TOLD ? 0 : path;
+}
+
 static enum shim_path path_of(struct ring_control *control, const struct shim_call *call,
 			      struct shadow_place *place, uint64_t bytes, uint64_t *ret_path)
 {
 	uint64_t sp = (uint64_t)&call->caller;
-	struct walk walk = {
-		.control = control, .shadow = &place->shadow, .work = place->work,
-		.generation = shim_rules_generation(control), .low = sp, .high = sp + bytes,
-	};
-	bool truncated, told;
+	struct shadow *shadow = &place->shadow;
+	uint64_t generation = shim_rules_generation(control), key;
 
-	if (walk.generation == 0)
+	if (generation == 0)
 		return SHIM_PATH_NONE;
-	shim_store(&place->shadow.used, shim_load(&control->deadline));
-	*ret_path = walk_run(&walk, call, &truncated);
-	told = *ret_path && shim_path_tell(control, call, walk.shadow, *ret_path, truncated);
-	/* A wait for room may have ended in a fork child, where there is no such memory. */
-	if (shim_control() != control)
+	shim_store(&shadow->used, shim_load(&control->deadline));
+	key = shim_recall_key(shadow, sp, call->caller);
+	*ret_path = shim_recall(control, place, call, sp + bytes, generation, key);
+	if (*ret_path == 0) {
+		struct walk walk = {
+			.control = control, .shadow = shadow, .work = place->work,
+			.generation = generation, .low = sp, .high = sp + bytes,
+		};
+
+		*ret_path = path_walked(control, call, place, &walk, key);
+	}
+	if (*ret_path == 0)
 		return SHIM_PATH_NONE;
-	if (walk.overflow)
-		walk.shadow->frames = 0;
-	if (!told)
-		return SHIM_PATH_NONE;
-	return wants_copy(control, walk.shadow) ? SHIM_PATH_AND_COPY : SHIM_PATH;
+	shadow->last = *ret_path;
+	return wants_copy(control, shadow) ? SHIM_PATH_AND_COPY : SHIM_PATH;
 }
 
 enum shim_path shim_path_find(struct ring_control *control, const struct shim_call *call,
