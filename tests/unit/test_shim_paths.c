@@ -423,6 +423,56 @@ static void test_copied_when_uncertain(void **state)
 	end(&w);
 }
 
+/* Often enough for the shim to remember it as a whole. */
+static void check_often(struct world *w)
+{
+	for (unsigned int i = 0; i < 6; i++)
+		assert_true(check(w, w->top, 0, 0));
+	assert_int_equal(w->seen.paths, 0);
+}
+
+/* A walk that came again and again, and then all but does. */
+static void test_recalled(void **state)
+{
+	uint64_t area[BELOW + ABOVE], high;
+	struct world w;
+
+	(void)state;
+	begin(&w, area);
+	w.rule[4].kind = RULES_END;
+	publish(&w);
+	high = w.host.control->main_stack_high;
+	w.top[0] = PLACE(0);
+	w.top[2] = PLACE(1);
+	w.top[4] = 0;
+	check_often(&w);
+	w.top[4] = PLACE(2);			/* it goes on further out */
+	assert_true(check(&w, w.top, 0, 0));
+	w.top[4] = 0;
+	check_often(&w);
+	w.host.control->main_stack_high = (uint64_t)&w.top[4];	/* the end can't be read */
+	assert_false(check(&w, w.top, 0, 0));
+	w.host.control->main_stack_high = high;
+	check_often(&w);
+	w.host.control->main_stack_high = high;
+	w.top[2] = PLACE(4);			/* which ends it */
+	check_often(&w);
+	w.host.control->main_stack_high = (uint64_t)&w.top[2];	/* nor can that be read */
+	assert_false(check(&w, w.top, 0, 0));
+	w.host.control->main_stack_high = high;
+	w.top[2] = PLACE(1);
+	check_often(&w);
+	w.rule[1].cfa = 24;			/* the same words, other rules */
+	w.top[5] = PLACE(3);
+	w.top[7] = 0;
+	publish(&w);
+	check_often(&w);
+	w.host.control->path_epoch++;
+	assert_true(check(&w, w.top, 0, 0));
+	assert_int_equal(w.seen.paths, 1);
+	end(&w);
+}
+
 static uint64_t random_state;
 static uint32_t random_below(uint32_t n)
 {
@@ -514,7 +564,7 @@ int main(void)
 		cmocka_unit_test(test_saved_rbp_decides),
 		cmocka_unit_test(test_rules_must_hold),
 		cmocka_unit_test(test_copied_when_uncertain),
-		cmocka_unit_test(test_random),
+		cmocka_unit_test(test_recalled), cmocka_unit_test(test_random),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
