@@ -454,12 +454,9 @@ static int set_flag(struct cli_options *o, int option)
 static void complete(struct cli_options *o)
 {
 	struct session_options *s = &o->session;
-	bool exact = s->mode == SNAPSHOT_EXACT;
 
-	if (!o->overflow_given)
-		s->block = exact && !s->trace;
 	if (!s->ring_bytes)
-		s->ring_bytes = exact ? EXACT_RING : SAMPLED_RING;
+		s->ring_bytes = s->mode == SNAPSHOT_EXACT ? EXACT_RING : SAMPLED_RING;
 	if (s->duration < 0 && isatty(STDOUT_FILENO) && !s->json) {
 		o->may_have_screen = !s->plain;
 		s->plain = true;
@@ -542,7 +539,6 @@ static int take_options(int argc, char **argv, struct cli_options *ret)
 			status = refuse_option(argv[optind - 1], option);
 		if (status != SESSION_OK)
 			break;
-		ret->overflow_given |= option == OPT_OVERFLOW;
 		status = optarg ? set_value(ret, option, optarg) : set_flag(ret, option);
 	}
 	ret->operands = argv + optind;

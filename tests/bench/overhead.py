@@ -25,7 +25,7 @@ MEMATTACH = {
     "memattach --sample=512K": ["--sample=512K"],
     "memattach --sample=4096": ["--sample=4096"],
     "memattach (default)": [],
-    "memattach --exact": ["--exact"],
+    "memattach --exact": ["--exact", "--on-overflow=block"],
 }
 PARTS = {"massif": 0.1}
 

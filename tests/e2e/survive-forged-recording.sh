@@ -73,7 +73,7 @@ changed() {
 
 victim check selfcheck --kind=malloc-loop --threads=2
 pristine_take "$VICTIM"
-attach -p "$VICTIM" --exact --leaks --heaps --interval=0.2 -d 0.7 -o "$good"
+attach -p "$VICTIM" $EXACT --leaks --heaps --interval=0.2 -d 0.7 -o "$good"
 case $STATUS in 0 | 1) ;; *) fail "exit status $STATUS: $(cat "$ERRORS")" ;; esac
 pristine_check "$VICTIM"
 checked check
