@@ -53,13 +53,14 @@ static void ring_store_release(uint64_t *word, uint64_t value)
 	__atomic_store_n(word, value, __ATOMIC_RELEASE);
 }
 
+/* Word by word: wider loads of what was just stored so would wait until it has arrived. */
 static void ring_copy_line(const uint64_t *line, void *copy)
 {
-	uint64_t words[LINE_WORDS];
+	for (size_t i = 0; i < LINE_WORDS; i++) {
+		uint64_t word = ring_load(line + i);
 
-	for (size_t i = 0; i < LINE_WORDS; i++)
-		words[i] = ring_load(line + i);
-	memcpy(copy, words, sizeof(words));
+		memcpy((uint64_t *)copy + i, &word, sizeof(word));
+	}
 }
 
 static void ring_wipe(const struct reader *reader, const struct reader_ring *ring,
@@ -318,9 +319,10 @@ static void ring_hand_over(const struct reader *reader, const struct reader_ring
 			   reader_event_fn fn, void *context)
 {
 	const struct ring_record *record = &ring->record;
-	struct event event = record_event(record);
 	struct ring_call call;
+	struct event event;
 
+	record_event(record, &event);
 	event.ring = (uint16_t)(ring - reader->ring);
 	if (record->kind == RING_PATH)
 		event_set_path(reader, ring, &event);

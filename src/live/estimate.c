@@ -32,7 +32,7 @@ double estimate_weight(uint64_t size, uint64_t interval)
 	return fmin(1.0 / seen, WEIGHT_MAX);
 }
 
-struct estimate_term estimate_term(uint64_t size, uint64_t interval)
+struct estimate_term estimate_term_drawn(uint64_t size, uint64_t interval)
 {
 	double weight = estimate_weight(size, interval);
 	struct estimate_term term = { .size = size };

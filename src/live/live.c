@@ -151,13 +151,14 @@ static uint64_t glibc_overhead(uint64_t size)
 	return (chunk < GLIBC_MIN_CHUNK ? GLIBC_MIN_CHUNK : chunk) - size;
 }
 
-struct site_change live_change(const struct block *block)
+void live_change(const struct block *block, struct site_change *ret)
 {
-	return (struct site_change){
-		.term = estimate_term(block->size, block->interval),
-		.born = block->time,
-		.overhead = block->glibc ? glibc_overhead(block->size) : 0,
-	};
+	ret->term = estimate_term(block->size, block->interval);
+	ret->time = 0;
+	ret->born = block->time;
+	ret->overhead = block->glibc ? glibc_overhead(block->size) : 0;
+	ret->thread = 0;
+	ret->temporary = ret->untracked = false;
 }
 
 /* A block's end that is not its owner's doing, but thread's or (NULL) nobody knows whose. */
@@ -175,11 +176,12 @@ static void hand_over(struct live *live, const struct block *block, struct live_
 static void block_end(struct live *live, uint32_t at, uint64_t time, struct live_thread *thread)
 {
 	struct block *block = &live->block[at];
-	struct site_change change = live_change(block);
+	struct site_change change;
 	struct live_thread *owner = &live->thread[block->thread];
 	struct pair *pair = pairs_at(live->pairs, block->pair);
 	bool own = thread == owner;
 
+	live_change(block, &change);
 	change.time = time;
 	change.temporary = live->every_alloc && own && thread->serial == block->serial;
 	if (own)
@@ -317,7 +319,7 @@ static int apply_alloc(struct live *live, struct live_thread *thread, const stru
 	if (event->interval > 0)
 		live->every_alloc = false;
 	block_set(live, at, event, pair, thread);
-	change = live_change(&live->block[at]);
+	live_change(&live->block[at], &change);
 	change.time = event->time;
 	change.thread = number;
 	change.untracked = event->flags & RING_F_UNTRACKED;

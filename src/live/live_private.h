@@ -114,7 +114,7 @@ int live_resize_failed(struct live *live, const struct event *event, uint32_t st
 /* The same of realloc(p, 0), which ended without a block. pre: thread->announced.to_zero. */
 void live_resize_freed(struct live *live, const struct live_thread *thread);
 /* What the block is to the sites; .time is 0. */
-struct site_change live_change(const struct block *block);
+void live_change(const struct block *block, struct site_change *ret);
 /* Its site. */
 static inline struct site *live_site(const struct live *live, const struct block *block)
 {
