@@ -107,8 +107,25 @@ bench_programs() {
 	show program_tables.py
 }
 
+# measure_servers OPTIONS: into one file, server by server.
+measure_servers() {
+	# shellcheck disable=SC2086
+	sh "$bench/servers.sh" "$programs" "$results/$(date -u +%Y%m%dT%H%M%SZ).json" "$@" \
+		$BENCH_OPTIONS || die "no figures"
+}
+
+bench_servers() {
+	build_program "$programs" server_load || die "server_load does not build"
+	if [ -n "$QUICK" ]; then
+		measure_servers --pairs 3 --seconds 0.5
+	else
+		measure_servers
+	fi
+	show server_tables.py
+}
+
 case $BENCH in
-'' | programs) ;;
+'' | programs | servers) ;;
 *) die "no such benchmark: $BENCH" ;;
 esac
 command -v python3 >/dev/null 2>&1 || die "python3 is not installed"
