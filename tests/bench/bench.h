@@ -32,6 +32,7 @@ struct bench {
 	double wall, cpu;	/* at the start of the work, in seconds */
 	uint64_t units;		/* how much work */
 	unsigned int threads;	/* 1 if none are given */
+	double threads_cpu;	/* of the work of bench_run, in seconds */
 };
 
 /* What a program, or a thread of it, knows of its own calls. */
@@ -46,6 +47,7 @@ struct bench_worker {
 	unsigned int number;		/* from 0 */
 	uint64_t state;			/* for bench_random, another in each thread */
 	struct bench_truth truth;	/* kept by the work */
+	double cpu;			/* that the work took, in seconds */
 	void (*work)(struct bench_worker *w);
 	pthread_t thread;
 } __attribute__((aligned(128)));

@@ -53,6 +53,7 @@ def versions(tools):
     asked = {"memattach": [tools["memattach"], "--version"],
              "heaptrack": [tools["heaptrack"], "--version"],
              "gdb": [tools["gdb"], "--version"], "valgrind": [tools["valgrind"], "--version"],
+             "bpftrace": [tools["bpftrace"], "--version"],
              "compiler": [os.environ.get("CC", "cc").split()[0], "--version"]}
     return {name: first_line(command) if command[0] else None
             for name, command in asked.items()}

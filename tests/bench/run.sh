@@ -124,8 +124,18 @@ bench_servers() {
 	show server_tables.py
 }
 
+bench_allocators() {
+	build_program "$programs" shbench || die "shbench does not build"
+	if [ -n "$QUICK" ]; then
+		measure allocators.py --repetitions 1 --most 100000
+	else
+		measure allocators.py
+	fi
+	show allocator_tables.py
+}
+
 case $BENCH in
-'' | programs | servers) ;;
+'' | allocators | programs | servers) ;;
 *) die "no such benchmark: $BENCH" ;;
 esac
 command -v python3 >/dev/null 2>&1 || die "python3 is not installed"
