@@ -195,9 +195,12 @@ PYTHONMALLOC=malloc program python3 /usr/bin/python3 "$WORK/work.py"
 program node node "$WORK/work.js"
 program perl perl "$WORK/work.pl"
 program gdb gdb -nx -batch -x "$WORK/work.gdb" "$BUILDDIR/cli/memattach"
-program cc1plus "$(g++ -print-prog-name=cc1plus)" -quiet -O2 -o "$WORK/gcc.s" "$WORK/work.cc"
+g++ -E -o "$WORK/work.ii" "$WORK/work.cc" 2>/dev/null
+program cc1plus "$(g++ -print-prog-name=cc1plus)" -quiet -fpreprocessed -O2 -o "$WORK/gcc.s" \
+	"$WORK/work.ii"
 program clang clang++ -O2 -S -o "$WORK/clang.s" "$WORK/work.cc"
-program sqlite3 sqlite3 :memory: ".read '|yes \"$(echo "$sql" | tr '\n' ' ')\"'"
+echo "$sql" >"$WORK/work.sql"
+program sqlite3 sqlite3 :memory: ".read '|while cat $WORK/work.sql; do :; done'"
 program cmake cmake -P "$WORK/work.cmake"
 program java java -Xmx256m "$WORK/Work.java" "$WORK"
 
