@@ -92,6 +92,22 @@ enum ring_flag {
 	RING_F_PATH		= 1u << 8,	/* caller is the name of a path told before */
 };
 
+/*
+ * Where known stacks go by name (control.recognise): why this one is a copy. Bits of
+ * ring_record.flags from RING_COPIED_SHIFT on.
+ */
+#define RING_COPIED_SHIFT 12
+enum ring_copied {
+	RING_COPIED_UNASKED = 0, /* of what has no name anyway */
+	RING_COPIED_NO_RULES,	/* none hold for the modules of now */
+	RING_COPIED_NO_END,	/* no end is proven: coroutines, alternate stacks */
+	RING_COPIED_NO_SHADOW,	/* none is free, or a handler came on top of a walk */
+	RING_COPIED_NO_RULE,	/* for one of its frames: signals, code without a file */
+	RING_COPIED_TOO_DEEP,
+	RING_COPIED_OTHER,	/* words are not where they should be; no room for its path */
+	RING_COPIED_COUNT
+};
+
 /* Commit word: position (48 bits) | lines (14 bits) | state (2 bits). */
 enum ring_state { RING_EMPTY = 0, RING_BUSY = 1, RING_DONE = 2 };
 

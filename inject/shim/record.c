@@ -298,6 +298,8 @@ static struct shim_stack_plan plan_stack(struct ring_control *control, const str
 	if (known != SHIM_PATH_NONE) {
 		plan.flags |= RING_F_PATH;
 		plan.path = path;
+	} else {
+		plan.flags |= (uint16_t)(path << RING_COPIED_SHIFT);
 	}
 	return plan;
 }

@@ -29,6 +29,7 @@ struct walk {
 	uint32_t joined;		/* frames of the shadow that hold still */
 	int32_t cursor;			/* the shadow's innermost frame that may be met */
 	bool overflow;			/* more checks than there is room for */
+	enum ring_copied why;		/* there is no path */
 };
 
 static bool shadow_claim(const struct ring_control *control, struct shadow *shadow,
@@ -181,8 +182,10 @@ static enum step take_frame(struct walk *walk)
 {
 	struct shadow_new *frame = &walk->work[walk->count];
 
-	if (walk->count == SHADOW_FRAMES)
+	if (walk->count == SHADOW_FRAMES) {
+		walk->why = RING_COPIED_TOO_DEEP;
 		return STEP_FAILED;
+	}
 	frame->slot = walk->slot;
 	frame->ra = walk->ra;
 	frame->rbp = walk->rbp;
@@ -197,6 +200,7 @@ static enum step take_frame(struct walk *walk)
 	case RULES_CUT:	/* where a thread starts, rbp is 0 */
 		return walk->rbp ? STEP_CUT : STEP_END;
 	default:
+		walk->why = RING_COPIED_NO_RULE;
 		return STEP_FAILED;
 	}
 }
@@ -319,6 +323,17 @@ static void begin(struct walk *walk, const struct shim_call *call)
 	walk->cursor = (int32_t)shadow->frames - 1;
 }
 
+/* Why there is no path, now that the walk has ended; RING_COPIED_UNASKED: there is one. */
+static enum ring_copied why_none(const struct walk *walk, enum step step)
+{
+	if (shim_rules_generation(walk->control) != walk->generation)
+		return RING_COPIED_NO_RULES;
+	if (step == STEP_FAILED)
+		return walk->why;
+	return walk->count + walk->joined > SHADOW_FRAMES ? RING_COPIED_TOO_DEEP :
+							    RING_COPIED_UNASKED;
+}
+
 /* The path's name; 0: it is not known. *ret_truncated: it ends before the thread's start. */
 static uint64_t walk_run(struct walk *walk, const struct shim_call *call, bool *ret_truncated)
 {
@@ -328,8 +343,8 @@ static uint64_t walk_run(struct walk *walk, const struct shim_call *call, bool *
 	while (step == STEP_ON && !joins(walk))
 		step = take_frame(walk);
 	shim_fence_acquire();
-	if (step == STEP_FAILED || walk->count + walk->joined > SHADOW_FRAMES ||
-	    shim_rules_generation(walk->control) != walk->generation) {
+	walk->why = why_none(walk, step);
+	if (walk->why) {
 		walk->shadow->frames = 0;
 		return 0;
 	}
@@ -375,24 +390,28 @@ static enum shim_path path_of(struct ring_control *control, const struct shim_ca
 {
 	uint64_t sp = (uint64_t)&call->caller;
 	struct shadow *shadow = &place->shadow;
-	uint64_t generation = shim_rules_generation(control), key;
+	uint64_t generation = shim_rules_generation(control), key, path;
 
+	*ret_path = RING_COPIED_NO_RULES;
 	if (generation == 0)
 		return SHIM_PATH_NONE;
 	shim_store(&shadow->used, shim_load(&control->deadline));
 	key = shim_recall_key(shadow, sp, call->caller);
-	*ret_path = shim_recall(control, place, call, sp + bytes, generation, key);
-	if (*ret_path == 0) {
+	path = shim_recall(control, place, call, sp + bytes, generation, key);
+	if (path == 0) {
 		struct walk walk = {
 			.control = control, .shadow = shadow, .work = place->work,
 			.generation = generation, .low = sp, .high = sp + bytes,
+			.why = RING_COPIED_OTHER,
 		};
 
-		*ret_path = path_walked(control, call, place, &walk, key);
+		path = path_walked(control, call, place, &walk, key);
+		*ret_path = walk.why ? walk.why : RING_COPIED_OTHER;
 	}
-	if (*ret_path == 0)
+	if (path == 0)
 		return SHIM_PATH_NONE;
-	shadow->last = *ret_path;
+	*ret_path = path;
+	shadow->last = path;
 	return wants_copy(control, shadow) ? SHIM_PATH_AND_COPY : SHIM_PATH;
 }
 
@@ -403,8 +422,10 @@ enum shim_path shim_path_find(struct ring_control *control, const struct shim_ca
 	struct shadow_place *place;
 	enum shim_path path;
 
+	*ret_path = RING_COPIED_NO_END;
 	if (bytes < 16 || bytes % 8 != 0)
 		return SHIM_PATH_NONE;
+	*ret_path = RING_COPIED_NO_SHADOW;
 	place = shadow_open(control, call->thread);
 	if (!place)
 		return SHIM_PATH_NONE;

@@ -128,6 +128,29 @@ uint32_t recognition_find(struct recognition *r, const struct event *event)
 	return stack;
 }
 
+void recognition_copied(struct recognition *r, const struct event *event)
+{
+	uint32_t why = event->flags >> RING_COPIED_SHIFT;
+
+	r->stats.copied[why < RING_COPIED_COUNT ? why : RING_COPIED_OTHER]++;
+}
+
+void recognition_say(const struct recognition *r, const char *when)
+{
+	const uint64_t *copied = r->stats.copied;
+
+	log_debug("stacks %s: %llu recognised; copied for want of rules %llu, of a proven end "
+		  "%llu, of a shadow %llu, of a frame's rule %llu, too deep %llu, else %llu; "
+		  "unasked %llu", when, (unsigned long long)r->stats.recognised,
+		  (unsigned long long)copied[RING_COPIED_NO_RULES],
+		  (unsigned long long)copied[RING_COPIED_NO_END],
+		  (unsigned long long)copied[RING_COPIED_NO_SHADOW],
+		  (unsigned long long)copied[RING_COPIED_NO_RULE],
+		  (unsigned long long)copied[RING_COPIED_TOO_DEEP],
+		  (unsigned long long)copied[RING_COPIED_OTHER],
+		  (unsigned long long)copied[RING_COPIED_UNASKED]);
+}
+
 /* A copy that is not whole says nothing of what lies beyond its end. */
 static bool agree(const struct stack *known, const struct frame *frame, uint32_t count,
 		  enum unwind_end end, bool whole)

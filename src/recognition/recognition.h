@@ -29,6 +29,7 @@ struct recognition_stats {
 	uint64_t truncated;	/* of these, paths that do not reach the thread's start */
 	uint64_t unknown;	/* whose name was never told: its stack is lost */
 	uint64_t audited, mismatched;
+	uint64_t copied[RING_COPIED_COUNT];	/* events whose stack came as a copy, and why */
 	struct rule_table_stats rules;
 };
 
@@ -50,6 +51,10 @@ int recognition_publish(struct recognition *r, uint64_t generation);
 int recognition_tell(struct recognition *r, const struct event *event) _must_check_;
 /* The stack of an event with RING_F_PATH; 0: not known, and counted as that. */
 uint32_t recognition_find(struct recognition *r, const struct event *event);
+/* An event without a name, whose stack is a copy: counted by the reason that the shim gives. */
+void recognition_copied(struct recognition *r, const struct event *event);
+/* Says, where MEMATTACH_DEBUG is set, how many were recognised and copied up to now, and why. */
+void recognition_say(const struct recognition *r, const char *when);
 /*
  * The same event came with its copy: input. Walks it, without any memory of earlier walks, and
  * compares. A difference is counted and told, and recognition ends for good.

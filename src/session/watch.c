@@ -21,6 +21,7 @@
 
 #define PUBLISH_NS 200000000ull
 #define RULES_NS 5000000ull	/* between tries to publish rules; more after failures */
+#define BEGUN_NS 1000000000ull
 #define BEAT_EVENTS 64u
 #define FIRST_INTERVAL 512u	/* bytes; what the adaptive mode begins to sample with */
 #define BACKLOG_LIMIT 0.5
@@ -213,6 +214,15 @@ static void publish_rules(struct watch *w)
 	w->next_rules_ns = now_ns() + w->rules_pause_ns;
 }
 
+/* The beginning, when all paths are new, counts for itself. */
+static void say_begun(struct watch *w)
+{
+	if (!w->recognition || w->begun || !w->begin_ns || now_ns() - w->begin_ns < BEGUN_NS)
+		return;
+	w->begun = true;
+	recognition_say(w->recognition, "in the first second");
+}
+
 static void publish(struct watch *w)
 {
 	uint64_t generation = __atomic_load_n(&w->control->module_generation, __ATOMIC_ACQUIRE);
@@ -225,6 +235,7 @@ static void publish(struct watch *w)
 		free_places_note(w->places);
 	__atomic_store_n(&w->control->module_ack, generation, __ATOMIC_RELEASE);
 	publish_rules(w);
+	say_begun(w);
 }
 
 void watch_begin(struct watch *w)
@@ -315,6 +326,8 @@ static int stack_of(struct watch *w, const struct event *event, uint32_t *ret_st
 		error = unwinder_stack(w->unwinder, w->stacks, &input, ret_stack);
 	if (error == -EINVAL)
 		error = caller_stack(w, event->caller, ret_stack);
+	if (w->recognition && !event->path)
+		recognition_copied(w->recognition, event);
 	w->events.unwound++;
 	if (!error && (stacks_get(w->stacks, *ret_stack).flags & STACK_TRUNCATED))
 		w->events.truncated++;
@@ -481,6 +494,8 @@ void watch_finish(struct watch *w)
 	if (w->lapsed)
 		live_lose_track(w->live, reader_time(w->reader));
 	live_finish(w->live);
+	if (w->recognition)
+		recognition_say(w->recognition, "in all");
 	ticks_refine(&w->ticks);
 }
 

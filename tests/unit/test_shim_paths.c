@@ -397,6 +397,46 @@ static void test_rules_must_hold(void **state)
 	end(&w);
 }
 
+/*
+ * The return addresses of the one stack all still lie where they lay, while the other one is
+ * what is there: who compares no more than those takes the one for the other.
+ */
+static void test_stale_return_addresses(void **state)
+{
+	uint64_t area[BELOW + ABOVE], accepted = 0, misled = 0;
+	const uint64_t *slot[3];
+	struct told known;
+	struct world w;
+
+	(void)state;
+	begin(&w, area);
+	w.rule[0] = (struct rules_rule){ .kind = RULES_STEP, .base = RULES_BASE_RBP, .cfa = 16 };
+	w.rule[1].kind = w.rule[2].kind = RULES_END;
+	publish(&w);
+	w.top[0] = PLACE(0);
+	w.top[21] = PLACE(1);
+	w.top[41] = PLACE(2);
+	slot[0] = &w.top[-1];
+	slot[1] = &w.top[0];
+	slot[2] = &w.top[21];
+	assert_true(walk(&w, w.top, (uint64_t)&w.top[20], 0, &known));
+	assert_int_equal(known.count, 3);
+	for (uint32_t i = 0; i < 100; i++) {
+		const struct told *told;
+		bool same = true;
+
+		assert_true(check(&w, w.top, (uint64_t)&w.top[i & 1 ? 40 : 20], 0));
+		for (uint32_t k = 0; k < known.count; k++)
+			same &= *slot[k] == known.ra[k];
+		told = told_find(&w, w.seen.name);
+		accepted += same;
+		misled += same && told->ra[2] != known.ra[2];
+	}
+	assert_int_equal(accepted, 100);
+	assert_int_equal(misled, 50);
+	end(&w);
+}
+
 /* A frame beyond the end of the stack, a ring without room, a shadow that is at work. */
 static void test_copied_when_uncertain(void **state)
 {
@@ -563,6 +603,7 @@ int main(void)
 		cmocka_unit_test(test_named_once),
 		cmocka_unit_test(test_saved_rbp_decides),
 		cmocka_unit_test(test_rules_must_hold),
+		cmocka_unit_test(test_stale_return_addresses),
 		cmocka_unit_test(test_copied_when_uncertain),
 		cmocka_unit_test(test_recalled), cmocka_unit_test(test_random),
 	};
