@@ -7,6 +7,7 @@
 #	make bench		about 7 minutes
 #	make bench QUICK=1	a minute, to see that all works: 2 repetitions, a tenth of the
 #				work, into a folder of its own; the document stays as it is
+#	make bench ONLY=unwinding	stacks and names alone (unwinding.sh)
 set -u
 : "${SRCDIR:=$(cd "$(dirname "$0")/../.." && pwd)}"
 : "${BUILDDIR:=$SRCDIR}"
@@ -14,11 +15,12 @@ set -u
 : "${CC:=cc}"
 : "${CXX:=c++}"
 : "${QUICK:=}"
+: "${ONLY:=}"
 : "${QUIET_LOAD:=3}"	# wait until the load average is at most this
 : "${QUIET_WAIT:=600}"	# but not longer than so many seconds
 LC_ALL=C
 PYTHONDONTWRITEBYTECODE=1
-export LC_ALL PYTHONDONTWRITEBYTECODE MEMATTACH CC
+export LC_ALL PYTHONDONTWRITEBYTECODE MEMATTACH CC CXX SRCDIR BUILDDIR
 
 bench=$SRCDIR/tests/bench
 results=$BUILDDIR/tests/bench/results
@@ -32,6 +34,8 @@ die() {
 	echo "bench: $*" >&2
 	exit 1
 }
+
+[ "$ONLY" != unwinding ] || exec sh "$SRCDIR/tests/bench/unwinding.sh"
 
 build() {
 	flags="-D_GNU_SOURCE -g -O2 -pthread -I$SRCDIR"
@@ -99,3 +103,4 @@ python3 "$bench/tables.py" "$@"
 set -- "$programs/leak_mark"
 [ ! -w "$document" ] || set -- "$@" "$document"
 python3 "$bench/leaks.py" "$@"
+sh "$bench/unwinding.sh"
