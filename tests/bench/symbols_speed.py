@@ -22,7 +22,6 @@ import symbols
 
 Run = collections.namedtuple("Run", "output cpu wall peak")
 MEGABYTE = 1 << 20
-TYPES = 8       # in each unit
 
 
 def measured(folder, command, text):
@@ -84,17 +83,42 @@ def difference(ours, theirs):
     return None
 
 
+class Aliases:
+    """Functions that a compiler or linker made one: several symbols at the same code."""
+
+    def __init__(self, path):
+        self.names, self.places = collections.defaultdict(set), collections.defaultdict(set)
+        raw = re.findall(r"^([0-9a-f]+) [TtWw] (\S+)", symbols.run(["nm", path]), re.M)
+        shown = symbols.run(["c++filt", "-i"], "".join(f"{name}\n" for _, name in raw))
+        for (place, _), name in zip(raw, shown.splitlines()):
+            self.names[place].add(plain(name))
+            self.places[plain(name)].add(place)
+
+    def are_one(self, one, other):
+        return any(plain(one) in self.names[place] for place in self.places[plain(other)])
+
+
 class Comparison:
     """Answers to the same addresses, by us and by llvm-symbolizer."""
 
-    def __init__(self, ours, theirs, addresses):
+    def __init__(self, ours, theirs, addresses, aliases):
         self.count, self.examples = collections.Counter(), collections.defaultdict(list)
         self.frames = sum(len(ours.get(address, [])) for address in addresses)
+        self.aliases = 0
         for address in addresses:
             kind = difference(ours.get(address), theirs.get(address))
-            if kind:
+            if kind == "function" and self.is_alias(ours[address], theirs[address], aliases):
+                self.aliases += 1
+            elif kind:
                 self.count[kind] += 1
                 self.examples[kind].append((address, ours.get(address), theirs.get(address)))
+
+    @staticmethod
+    def is_alias(ours, theirs, aliases):
+        """Only the last is named by its symbol, and that is one of several."""
+        return all(plain(a.function) == plain(b.function)
+                   for a, b in zip(ours[:-1], theirs[:-1])) and \
+            aliases.are_one(ours[-1].function, theirs[-1].function)
 
     def explain(self, examples):
         for kind, count in self.count.most_common():
@@ -113,7 +137,7 @@ class Lab:
     def __init__(self, options, folder):
         self.options, self.folder = options, folder
         self.path = options.program or big_program.make(
-            folder, options.units, TYPES,
+            folder, options.units, options.types,
             [options.cxx, "-std=c++17", "-w", *options.flags.split()])
         self.addresses = function_addresses(self.path, options.count)[:options.count]
 
@@ -131,7 +155,7 @@ class Lab:
     def compare(self):
         ours = symbols.parse_ours(self.ask("memattach", self.addresses).output)
         theirs = symbols.parse_pairs(self.ask("llvm-symbolizer", self.addresses).output)
-        return Comparison(ours, demangled(theirs), self.addresses)
+        return Comparison(ours, demangled(theirs), self.addresses, Aliases(self.path))
 
 
 def section_sizes(path):
@@ -163,6 +187,7 @@ def parse_arguments():
     parser.add_argument("--cxx", default="c++")
     parser.add_argument("--flags", default="-O2 -g")
     parser.add_argument("--units", type=int, default=22, help="of the program, 5 MiB each")
+    parser.add_argument("--types", type=int, default=8, help="in each unit")
     parser.add_argument("--program", help="a program that there is")
     parser.add_argument("--count", type=int, default=20000, help="addresses")
     parser.add_argument("--examples", type=int, default=3, help="of each difference, shown")
@@ -184,7 +209,8 @@ def main():
             print(speed_table(lab))
         found = lab.compare()
         print(f"{len(lab.addresses):,} addresses, {found.frames:,} frames, "
-              f"{sum(found.count.values())} answered otherwise than by llvm-symbolizer")
+              f"{sum(found.count.values())} answered otherwise than by llvm-symbolizer; "
+              f"{found.aliases} by another of several symbols of the same code")
         found.explain(options.examples)
     return 1 if found.count or not found.frames else 0
 
