@@ -258,10 +258,12 @@ static void put_sites(struct emit *emit, const struct report_input *input)
 
 	if (input->options.top && input->options.top < count)
 		count = input->options.top;
+	frame_json_remember(emit);
 	emit_begin(emit, "sites", '[');
 	for (size_t i = 0; i < count; i++)
 		put_site(emit, input, &input->snapshot->site[i]);
 	emit_end(emit, ']');
+	frame_json_forget(emit);
 }
 
 void json_put_overview(struct emit *emit, const struct snapshot *snapshot)

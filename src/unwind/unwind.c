@@ -6,7 +6,8 @@
  * unwind_memo.c; this file joins them and keeps the memo honest: it is emptied
  * whenever the table of modules changed, because an address may then mean
  * something else, and walks whose trace can't be trusted never enter it.
- * unwinder_walk() goes past the memo on purpose: tests and the audit compare.
+ * unwinder_walk() goes past the memo, and past the rows that libunwind has read before, on
+ * purpose: tests and the audit compare.
  */
 #include "src/unwind/unwind.h"
 
@@ -134,6 +135,12 @@ int unwinder_stack(struct unwinder *unwinder, struct stacks *stacks,
 
 void unwinder_stats(const struct unwinder *unwinder, struct unwind_stats *ret)
 {
+	struct unwind_states_stats rows;
+
 	*ret = unwinder->stats;
 	ret->memo_bytes = unwind_memo_bytes(unwinder->memo);
+	unwind_walker_stats(unwinder->walker, &rows);
+	ret->rows_read = rows.read;
+	ret->rows_kept = rows.kept;
+	ret->row_bytes = rows.bytes;
 }

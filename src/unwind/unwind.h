@@ -33,6 +33,9 @@ struct unwind_stats {
 	uint64_t memo_conflicts; /* same reads, another walk: a bug if it is not 0 */
 	uint64_t memo_flushes;
 	size_t memo_bytes;
+	uint64_t rows_read;	/* of call frame information, by libunwind */
+	uint64_t rows_kept;	/* that were known from an earlier walk */
+	size_t row_bytes;
 };
 
 struct unwinder;

@@ -8,6 +8,7 @@
 #	make bench BENCH=programs	seven programs, 1 to 8 threads, all tools: an hour or two
 #	make bench BENCH=servers	redis, nginx, memcached, PostgreSQL under load
 #	make bench BENCH=allocators	glibc, jemalloc, mimalloc, tcmalloc
+#	make bench BENCH=unwinding	stacks and names (unwinding.sh)
 #	make bench QUICK=1 [BENCH=...]	a minute, to see that all works, into a folder of its
 #					own; the document stays as it is
 #
@@ -32,6 +33,8 @@ die() {
 	echo "bench: $*" >&2
 	exit 1
 }
+
+[ "$BENCH" != unwinding ] || exec sh "$SRCDIR/tests/bench/unwinding.sh"
 
 # shellcheck source=tests/bench/build.sh
 . "$SRCDIR/tests/bench/build.sh"
