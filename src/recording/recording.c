@@ -218,6 +218,7 @@ static int put_target(struct recording *recording, const struct snapshot_target 
 static int put_session(struct recording *recording, const struct snapshot *snapshot)
 {
 	const struct snapshot_session *session = &snapshot->session;
+	const struct snapshot_memory *memory = &session->memory;
 	int err = recording_db_run(recording->db, "DELETE FROM session");
 
 	if (err < 0)
@@ -239,7 +240,12 @@ static int put_session(struct recording *recording, const struct snapshot *snaps
 		   CELL_I(snapshot->every_alloc), CELL_I(snapshot->complete),
 		   CELL_I(snapshot->has_leaks), CELL_I(recording->limit.bytes),
 		   CELL_I(recording->limit.given_up), CELL_I(session->stacks.audited),
-		   CELL_I(session->stacks.mismatched));
+		   CELL_I(session->stacks.mismatched), CELL_I(memory->limit_bytes),
+		   CELL_I(memory->used_bytes), CELL_I(memory->peak_bytes),
+		   CELL_I(memory->evicted_sites), CELL_I(memory->evicted_stacks),
+		   CELL_I(memory->evicted_alloc_count), CELL_I(memory->evicted_alloc_bytes),
+		   CELL_I(memory->thinned_blocks), CELL_I(memory->thinned_bytes),
+		   CELL_I(memory->thinned_interval_bytes));
 }
 
 static int put_totals(struct recording *recording, const struct snapshot *snapshot)
@@ -371,7 +377,8 @@ static int put_stacks(struct recording *recording, const struct stacks *stacks, 
 	int err = 0;
 
 	for (uint32_t id = recording->stack_count + 1; err == 0 && id <= count; id++)
-		err = put_stack(recording, id, stacks_get(stacks, id));
+		if (!stacks_is_dropped(stacks, id))
+			err = put_stack(recording, id, stacks_get(stacks, id));
 	return err;
 }
 

@@ -27,7 +27,7 @@
 #define PATHS_PART		8u
 #define PATH_BYTES		96u	/* of a name, in the tables of now and before */
 #define LEAST_SITES		64u
-#define PICTURE_BYTES		(sizeof(struct snapshot_site) + sizeof(struct site_life) + 128u)
+#define PICTURE_BYTES		(sizeof(struct snapshot_site) + sizeof(struct site_life) + 224u)
 /* Arrays come straight from the kernel and go back there, whatever was freed before. */
 #define OWN_MAPPING_BYTES	(256 << 10)
 
