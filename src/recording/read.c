@@ -369,8 +369,7 @@ static int read_end(sqlite3 *db, struct recording_content *content)
 
 	if (content->snapshot->session.memory.evicted_sites)
 		leave_out_evicted(content->snapshot);
-	err = recording_wrong_frees_read(db, content->own->stack_id,
-					     content->own->stack_count, content->snapshot);
+	err = recording_wrong_frees_read(db, content->own, content->snapshot);
 
 	if (err == 0)
 		err = recording_leaks_read(db, &content->leaks);

@@ -23,6 +23,8 @@
 #include "src/live/site_lives.h"
 
 #define LIVE_SHARE(limit)	((limit) / 8u * 5u)
+/* A table that doubles jumps by so much, all others together by a mebibyte. */
+#define NAMES_LIMIT(limit)	((limit) / 16u * 15u - (1u << 20))
 #define MEMO_PART		8u
 #define PATHS_PART		8u
 #define PATH_BYTES		96u	/* of a name, in the tables of now and before */
@@ -122,7 +124,8 @@ void evict_if_needed(struct watch *w)
 	names = names_bytes(w, &live);
 	if (live.blocks + live.growth > LIVE_SHARE(limit))
 		live_thin(w->live);
-	else if (names + live.blocks + live.growth > limit && !w->memory.held && can_evict(w))
+	else if (names + live.blocks + live.growth > NAMES_LIMIT(limit) && !w->memory.held &&
+		 can_evict(w))
 		err = evict(w);
 	if (names + live.blocks > w->memory.peak)
 		w->memory.peak = names + live.blocks;
