@@ -10,7 +10,7 @@
 struct live_memory {
 	size_t blocks;		/* blocks, addresses, what was freed, threads, mappings */
 	size_t pairs;
-	/* What more it takes for a moment when it has to grow within so many events; 0: it has not. */
+	/* What more it takes for a moment if it grows within so many events; 0: it does not. */
 	size_t growth;
 };
 void live_memory(const struct live *live, uint32_t events, struct live_memory *ret);
@@ -30,13 +30,13 @@ void live_forget_stacks(struct live *live, const struct stacks *stacks);
 
 /*
  * Keeps about half of the blocks, drawn with a chance that grows with their size, as a sample of
- * all of them; from now on those that come are drawn likewise. What was allocated stays known to
+ * all; from now on those that come are drawn likewise. What was allocated stays known to
  * the byte, what lives becomes an estimate (docs/NUMBERS.md).
  */
 void live_thin(struct live *live);
 struct live_thinning {
 	uint64_t times, blocks, bytes;	/* blocks that were not kept: they are in the estimate */
-	uint64_t interval;		/* mean bytes from one that is kept to the next; 0: all are */
+	uint64_t interval;		/* mean bytes from one kept to the next; 0: all are */
 };
 struct live_thinning live_thinning(const struct live *live);
 

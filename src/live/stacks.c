@@ -37,7 +37,7 @@ struct stack_entry {
 	uint32_t kept;			/* stacks_keep was called for it */
 };
 struct stack_chunk {
-	struct frame *frame;		/* before those of a stack: .module is its id, .flags their count */
+	struct frame *frame;		/* before those of a stack one with its id, their count */
 	uint32_t used;
 };
 

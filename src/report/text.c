@@ -184,16 +184,16 @@ static void put_memory(FILE *out, const struct report_input *input)
 	const struct style *style = style_for(&input->options);
 
 	if (memory->evicted_sites)
-		fprintf(out, "  %s%-10s%s%s sites that held little and %s stacks, to stay below %s: "
-			"%s allocations (%s) are under \"other\"\n", style->warn, "evicted",
+		fprintf(out, "  %s%-10s%s%s sites that held little and %s stacks, to stay below "
+			"%s: %s allocations (%s) are under \"other\"\n", style->warn, "evicted",
 			style->plain, human_exact(memory->evicted_sites).text,
 			human_exact(memory->evicted_stacks).text,
 			human_bytes((double)memory->limit_bytes).text,
 			human_exact(memory->evicted_alloc_count).text,
 			human_bytes((double)memory->evicted_alloc_bytes).text);
 	if (memory->thinned_interval_bytes)
-		fprintf(out, "  %s%-10s%smore blocks lived than %s can remember: live and freed are "
-			"estimates since then, by one block in %s\n", style->warn, "thinned",
+		fprintf(out, "  %s%-10s%smore blocks lived than %s can remember: live and freed "
+			"are estimates since then, by one block in %s\n", style->warn, "thinned",
 			style->plain, human_bytes((double)memory->limit_bytes).text,
 			human_bytes((double)memory->thinned_interval_bytes).text);
 }
