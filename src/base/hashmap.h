@@ -34,6 +34,10 @@ void hashmap_each(const struct hashmap *map,
 void hashmap_foresee(const struct hashmap *map, uint64_t key);
 /* As hashmap_get, but looks only where key most likely is. */
 bool hashmap_glance(const struct hashmap *map, uint64_t key, uint64_t *ret_value);
+/* Removes all pairs, and keeps the room that they took: as many new ones can't fail. */
+void hashmap_clear(struct hashmap *map);
+/* Memory that it takes. */
+size_t hashmap_bytes(const struct hashmap *map);
 static inline size_t hashmap_count(const struct hashmap *map) { return map->count; }
 uint64_t hashmap_hash(uint64_t key);
 

@@ -3,13 +3,14 @@
  * freed.h - the last blocks that were freed and whose addresses were not used again:
  * what a second free of one is compared with.
  *
- * Bounded: FREED_MAX blocks; the oldest makes room. It does not look addresses up:
+ * Bounded: FREED_MAX blocks, or fewer; the oldest makes room. It does not look addresses up:
  * live.c has their indexes in its own table.
  */
 #ifndef MEMATTACH_FREED_H
 #define MEMATTACH_FREED_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "src/base/cleanup.h"
@@ -51,6 +52,13 @@ void freed_remove(struct freed *freed, uint32_t index);
 void freed_foresee(const struct freed *freed, uint32_t index, bool links);
 /* Forgets everything. */
 void freed_clear(struct freed *freed);
+/* At most so many from now on. pre: none is there. */
+void freed_set_most(struct freed *freed, uint32_t most);
+/* Calls each() for every one, in no particular order; it may change .site and .freed.stack. */
+void freed_each(struct freed *freed, void (*each)(void *context, struct freed_block *block),
+		void *context);
+/* Memory that they take. */
+size_t freed_bytes(const struct freed *freed);
 uint32_t freed_count(const struct freed *freed);
 
 #endif

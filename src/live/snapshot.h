@@ -56,6 +56,15 @@ struct snapshot_older {
 	uint64_t memory_bytes;		/* that memattach took to remember them */
 	uint64_t pause_us;		/* that the picture took */
 };
+/* What --max-memory made of a session (docs/MEMORY.md). */
+struct snapshot_memory {
+	uint64_t limit_bytes;		/* 0: there was none */
+	uint64_t used_bytes, peak_bytes;	/* that memattach remembers things with */
+	uint64_t evicted_sites, evicted_stacks;	/* those that came back and went again twice */
+	uint64_t evicted_alloc_count, evicted_alloc_bytes;	/* what those sites had allocated */
+	uint64_t thinned_blocks, thinned_bytes;	/* not remembered one by one */
+	uint64_t thinned_interval_bytes;	/* a sample of those that live is: 0: all are */
+};
 struct snapshot_session {
 	char *version;			/* of memattach */
 	enum snapshot_mode mode;
@@ -76,6 +85,7 @@ struct snapshot_session {
 	uint64_t corrupt;		/* rings that made no sense */
 	uint64_t gaps;			/* times at which recording was interrupted */
 	double gap_seconds;		/* and for how long, all together */
+	struct snapshot_memory memory;
 	struct snapshot_older older;
 	uint32_t children_left;		/* the first SNAPSHOT_MAX_CHILDREN are named; unrecorded */
 	struct snapshot_child child[SNAPSHOT_MAX_CHILDREN];

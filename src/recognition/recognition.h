@@ -61,6 +61,12 @@ void recognition_say(const struct recognition *r, const char *when);
  */
 void recognition_audit(struct recognition *r, const struct unwind_input *input, bool whole,
 		       uint32_t stack);
+/* So many names at a time, and those that come before they could begin anew. */
+void recognition_set_most(struct recognition *r, uint64_t names);
+/* Names begin anew, soon: paths whose stacks were dropped are told again when they come. */
+void recognition_forget(struct recognition *r);
+/* Memory that the names take. */
+size_t recognition_bytes(const struct recognition *r);
 void recognition_stats(const struct recognition *r, struct recognition_stats *ret);
 
 #endif

@@ -218,6 +218,7 @@ static int put_target(struct recording *recording, const struct snapshot_target 
 static int put_session(struct recording *recording, const struct snapshot *snapshot)
 {
 	const struct snapshot_session *session = &snapshot->session;
+	const struct snapshot_memory *m = &session->memory;
 	int err = recording_db_run(recording->db, "DELETE FROM session");
 
 	if (err < 0)
@@ -239,7 +240,11 @@ static int put_session(struct recording *recording, const struct snapshot *snaps
 		   CELL_I(snapshot->every_alloc), CELL_I(snapshot->complete),
 		   CELL_I(snapshot->has_leaks), CELL_I(recording->limit.bytes),
 		   CELL_I(recording->limit.given_up), CELL_I(session->stacks.audited),
-		   CELL_I(session->stacks.mismatched));
+		   CELL_I(session->stacks.mismatched), CELL_I(m->limit_bytes),
+		   CELL_I(m->used_bytes), CELL_I(m->peak_bytes), CELL_I(m->evicted_sites),
+		   CELL_I(m->evicted_stacks), CELL_I(m->evicted_alloc_count),
+		   CELL_I(m->evicted_alloc_bytes), CELL_I(m->thinned_blocks),
+		   CELL_I(m->thinned_bytes), CELL_I(m->thinned_interval_bytes));
 }
 
 static int put_totals(struct recording *recording, const struct snapshot *snapshot)
@@ -296,10 +301,9 @@ static int put_histogram(struct recording *recording, const struct snapshot *sna
 /* Where its code begins: in the file's addresses, in the file. 0, 0: it has none. */
 static struct module_segment text_of(const struct module *module)
 {
-	for (uint32_t i = 0; i < module->segment_count; i++) {
+	for (uint32_t i = 0; i < module->segment_count; i++)
 		if (module->segment[i].flags & PF_X)
 			return module->segment[i];
-	}
 	return (struct module_segment){ 0 };
 }
 
@@ -371,7 +375,8 @@ static int put_stacks(struct recording *recording, const struct stacks *stacks, 
 	int err = 0;
 
 	for (uint32_t id = recording->stack_count + 1; err == 0 && id <= count; id++)
-		err = put_stack(recording, id, stacks_get(stacks, id));
+		if (!stacks_is_dropped(stacks, id))
+			err = put_stack(recording, id, stacks_get(stacks, id));
 	return err;
 }
 
@@ -403,10 +408,9 @@ static int put_sites(struct recording *recording, const struct snapshot *snapsho
 	double since = sites_since(recording, snapshot);
 	int err = 0;
 
-	for (size_t i = 0; err == 0 && i < snapshot->site_count; i++) {
+	for (size_t i = 0; err == 0 && i < snapshot->site_count; i++)
 		if (snapshot->site[i].last_time >= since)
 			err = put_site(recording, &snapshot->site[i]);
-	}
 	return err;
 }
 
@@ -544,10 +548,9 @@ static int try_symbols(struct recording *recording, const struct report_names *n
 	struct known_frame *known, *next;
 	int err = recording_db_run(recording->db, "BEGIN IMMEDIATE");
 
-	HASH_ITER(hh, recording->frames, known, next) {
+	HASH_ITER(hh, recording->frames, known, next)
 		if (err == 0)
 			err = put_symbols(recording, known, names);
-	}
 	return end_transaction(recording, err);
 }
 

@@ -18,11 +18,12 @@
 
 #include "inject/ring_publish.h"
 #include "src/base/hashmap.h"
+#include "src/session/evict.h"
 
 #define PUBLISH_NS 200000000ull
 #define RULES_NS 5000000ull	/* between tries to publish rules; more after failures */
 #define BEGUN_NS 1000000000ull
-#define BEAT_EVENTS 64u
+#define BEAT_EVENTS EVICT_EVENTS
 #define FIRST_INTERVAL 512u	/* bytes; what the adaptive mode begins to sample with */
 #define BACKLOG_LIMIT 0.5
 #define CALLS_END_NS 300000000ull /* calls from before the attach have returned: free_places */
@@ -162,7 +163,11 @@ int watch_open(struct watch *w, struct target_view *view, const struct hook_plan
 		error = make_books(w);
 	if (!error && options->mode == SNAPSHOT_EXACT)
 		reader_foresee(w->reader, foresee, w);
-	return error ? error : make_recognition(w);
+	if (!error)
+		error = make_recognition(w);
+	if (!error)
+		evict_begin(w);
+	return error;
 }
 
 int watch_open_empty(struct watch *w, struct target_view *view, const struct hook_plan *plan,
@@ -400,8 +405,10 @@ static void book(void *context, const struct event *event)
 	uint32_t stack = 0;
 	int error = 0;
 
-	if (++w->booked % BEAT_EVENTS == 0)	/* a full ring of copies can take seconds */
+	if (++w->booked % BEAT_EVENTS == 0) {	/* a full ring of copies can take seconds */
 		(void)__atomic_add_fetch(&w->control->beat, 1, __ATOMIC_RELAXED);
+		evict_if_needed(w);
+	}
 	look_for_gap(w);
 	pass_gap(w, event->time);
 	count(w, event->kind);
@@ -573,6 +580,7 @@ int watch_snapshot(struct watch *w, struct snapshot_target *target,
 	session->stacks.unwound = w->events.unwound;
 	session->stacks.truncated = w->events.truncated;
 	note_recognition(w, session);
+	evict_note(w, session);
 	error = snapshot_take(&input, ret);
 	if (!error)
 		name_calls(w, *ret);

@@ -133,6 +133,18 @@ int unwinder_stack(struct unwinder *unwinder, struct stacks *stacks,
 	return 0;
 }
 
+void unwinder_set_memory(struct unwinder *unwinder, size_t bytes)
+{
+	unwind_memo_set_most(unwinder->memo, bytes);
+}
+
+void unwinder_forget(struct unwinder *unwinder)
+{
+	if (unwind_memo_bytes(unwinder->memo) > 0)
+		unwinder->stats.memo_flushes++;
+	unwind_memo_flush(unwinder->memo);
+}
+
 void unwinder_stats(const struct unwinder *unwinder, struct unwind_stats *ret)
 {
 	struct unwind_states_stats rows;

@@ -55,6 +55,10 @@ int unwinder_walk(struct unwinder *unwinder, const struct unwind_input *input,
  */
 int unwinder_stack(struct unwinder *unwinder, struct stacks *stacks,
 		   const struct unwind_input *input, uint32_t *ret_stack) _must_check_;
+/* The memo takes at most so many bytes. */
+void unwinder_set_memory(struct unwinder *unwinder, size_t bytes);
+/* Stacks were dropped: the memo forgets all. */
+void unwinder_forget(struct unwinder *unwinder);
 void unwinder_stats(const struct unwinder *unwinder, struct unwind_stats *ret);
 
 #endif
