@@ -69,6 +69,9 @@ int options_bad(const char *option, const char *value, const char *wanted);
  */
 int options_check_leaks(const struct cli_options *options, bool leaks) _must_check_;
 
+/* What --counts does not go with is refused with one line: SESSION_USAGE; else SESSION_OK. */
+int options_check_counts(const struct cli_options *options) _must_check_;
+
 /* More than one -p, or what can find several: --name, --unit, --follow. */
 bool options_are_several(const struct cli_options *options);
 /*

@@ -128,6 +128,11 @@ uint32_t recognition_find(struct recognition *r, const struct event *event)
 	return stack;
 }
 
+uint32_t recognition_stack(const struct recognition *r, uint64_t path)
+{
+	return paths_find(r->paths, path);
+}
+
 /* A copy that is not whole says nothing of what lies beyond its end. */
 static bool agree(const struct stack *known, const struct frame *frame, uint32_t count,
 		  enum unwind_end end, bool whole)

@@ -50,6 +50,8 @@ int recognition_publish(struct recognition *r, uint64_t generation);
 int recognition_tell(struct recognition *r, const struct event *event) _must_check_;
 /* The stack of an event with RING_F_PATH; 0: not known, and counted as that. */
 uint32_t recognition_find(struct recognition *r, const struct event *event);
+/* The stack of that path, for those who only ask; 0: not known. */
+uint32_t recognition_stack(const struct recognition *r, uint64_t path);
 /*
  * The same event came with its copy: input. Walks it, without any memory of earlier walks, and
  * compares. A difference is counted and told, and recognition ends for good.

@@ -65,6 +65,15 @@ static inline uint64_t arch_clock(uint32_t *ret_cpu)
 	return (uint64_t)high << 32 | low;
 }
 
+/*
+ * *p += v in one instruction, without a lock: for words that one thread alone adds to. A signal
+ * handler of that thread comes before or after it, never in between.
+ */
+static inline void arch_add(uint64_t *p, uint64_t v)
+{
+	__asm__ volatile("addq %1, %0" : "+m"(*p) : "er"(v) : "cc");
+}
+
 static inline void arch_pause(void)
 {
 	__asm__ volatile("pause" : : : "memory");
