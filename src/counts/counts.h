@@ -25,7 +25,9 @@ struct counts_row {
 	bool by_caller;
 	uint32_t step;		/* counts_step() */
 	uint64_t count, bytes;
-	uint64_t mark;		/* the caller's own: 0 at first, and kept from reading to reading */
+	/* The caller's own: 0 at first, and kept from reading to reading. */
+	uint64_t booked;
+	uint32_t mark;
 };
 
 struct counts;

@@ -288,7 +288,7 @@ static void record(struct session_report *r, const struct snapshot *snapshot,
 	if (!r->recording || r->recording_failed)
 		return;
 	error = recording_add(r->recording, snapshot, watch->stacks, r->view->modules);
-	if (!error && (seconds >= r->next_lives || r->end > 0)) {
+	if (!error && !r->options->counts && (seconds >= r->next_lives || r->end > 0)) {
 		r->next_lives = seconds * LIVES_STEP;
 		error = record_lives(r, watch);
 	}
@@ -467,7 +467,7 @@ static int write_view(struct session_report *r, const struct watch *watch,
 {
 	struct view_input input = { .report = *report, .options = r->options->view_options };
 	const char *missing;
-	int error = lives_at_end(r, watch);
+	int error = r->options->counts ? 0 : lives_at_end(r, watch);
 
 	if (error)
 		return error;

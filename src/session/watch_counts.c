@@ -48,10 +48,13 @@ static void clear_sites(struct watch *w)
 	}
 }
 
-static void add_to_site(struct watch *w, struct site *site, const struct counts_rest *more)
+static void add_to_site(struct watch *w, struct site *site, const struct counts_rest *more,
+			bool changed)
 {
 	site->alloc.count += more->count;
 	site->alloc.bytes += more->bytes;
+	if (!changed)
+		return;
 	site->last_time = reader_time(w->reader);
 	if (site->first_time == 0)
 		site->first_time = site->last_time;
@@ -68,7 +71,7 @@ static int book_left(struct watch *w)
 	site = sites_get(w->sites, 0, SITE_MALLOC);
 	if (!site)
 		return -ENOMEM;
-	add_to_site(w, site, left);
+	add_to_site(w, site, left, true);
 	return 0;
 }
 
@@ -81,9 +84,12 @@ static int book_rows(struct watch *w, bool last)
 
 		if (!row->mark)
 			error = find_site(w, row, last);
-		if (!error && row->mark)
-			add_to_site(w, sites_find(w->sites, (uint32_t)row->mark),
-				    &(struct counts_rest){ row->count, row->bytes });
+		if (error || !row->mark)
+			continue;
+		add_to_site(w, sites_find(w->sites, row->mark),
+			    &(struct counts_rest){ row->count, row->bytes },
+			    row->count != row->booked);
+		row->booked = row->count;
 	}
 	return error ? error : book_left(w);
 }
@@ -192,7 +198,7 @@ static int take_steps(const struct watch *w, struct snapshot *to)
 		if (!row->mark)
 			continue;
 		to->step[count++] = (struct snapshot_step){
-			.site = (uint32_t)row->mark, .low = counts_step_low(row->step),
+			.site = row->mark, .low = counts_step_low(row->step),
 			.high = counts_step_low(row->step + 1) - 1,
 			.count = row->count, .bytes = row->bytes,
 		};
