@@ -14,6 +14,13 @@ void shim_count_free(struct ring_control *control, const struct shim_call *call,
 		     uint64_t address);
 
 /*
+ * What the hooks call instead of begin() and end() where a call is only counted: once it has
+ * made a block, or before it gives one back that is not NULL.
+ */
+void shim_count_made(struct shim_call *call, enum ring_shape shape);
+void shim_count_goes(struct shim_call *call);
+
+/*
  * What shim_count_freed needs to know of a block that a realloc may give back, while the block
  * is still there; and, once it is gone, that it is.
  */

@@ -131,6 +131,31 @@ static bool count_begin(const struct ring_control *control, struct shim_call *ca
 	return true;
 }
 
+/* The short ways of the hooks: no begin(), so what that does is done here. */
+void shim_count_made(struct shim_call *call, enum ring_shape shape)
+{
+	struct ring_control *control = shim_control();
+	uint64_t address;
+
+	if (!control)
+		return;
+	shim_call_open(control, call);
+	address = block_of(call, shape);
+	if (address != 0 && !shim_is_nested(control, call, RING_CLASS_HEAP))
+		shim_count_alloc(control, call, size_asked(call, shape), address);
+}
+
+void shim_count_goes(struct shim_call *call)
+{
+	struct ring_control *control = shim_control();
+
+	if (!control || call->argument[0] == 0)
+		return;
+	shim_call_open(control, call);
+	if (!shim_is_nested(control, call, RING_CLASS_HEAP))
+		shim_count_free(control, call, call->argument[0]);
+}
+
 bool shim_alloc_begin(struct shim_call *call, enum ring_shape shape)
 {
 	struct ring_control *control = shim_control();
