@@ -87,6 +87,13 @@ static struct counts_rest row_rest(struct row *row)
 	return (struct counts_rest){ count, row_uint(row) };
 }
 
+/* The same for all of a session: also of a moment before its first figures. */
+static int read_kind(void *context, struct row *row)
+{
+	((struct snapshot *)context)->counts.kind = row_uint32(row, COUNTS_SITES);
+	return 0;
+}
+
 static int read_figures(void *context, struct row *row)
 {
 	struct snapshot_counts *c = &((struct snapshot *)context)->counts;
@@ -142,7 +149,10 @@ int recording_counted_read(sqlite3 *db, uint64_t id, bool is_end, struct snapsho
 	snapshot->every_alloc = snapshot->site_peaks = snapshot->resizes = false;
 	snapshot->counts.kind = COUNTS_TOTALS;	/* of moments without figures */
 	err = check_columns(db, "counts", COLUMNS);
-	if (err > 0)
+	if (err <= 0)
+		return err;
+	err = recording_db_query(db, "SELECT kind FROM counts LIMIT 1", 0, read_kind, snapshot);
+	if (err == 0)
 		err = recording_db_query(db, "SELECT * FROM counts WHERE snapshot = ?1", id,
 					 read_figures, snapshot);
 	if (err == 0 && is_end)

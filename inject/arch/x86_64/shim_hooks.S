@@ -146,7 +146,7 @@
 .Lslow\@:
 .endm
 
-/* Only counted, and no other entry is jumped to (RING_ISLAND_SPAN)? Then to where. r10 = control. */
+/* Only counted, and no jump to another entry (RING_ISLAND_SPAN)? Then to where. r10 = control. */
 .macro IF_COUNTED where
 	cmpl	$MODE_COUNT, CONTROL_MODE(%r10)
 	jne	.Lrecord\@
