@@ -122,7 +122,7 @@ static void put_row(const struct help_command *command, const struct help_option
 	static const char *const kind[] = {
 		[HELP_NONE] = "none", [HELP_TEXT] = "text", [HELP_PID] = "pid",
 		[HELP_FILE] = "file", [HELP_FOLDER] = "folder", [HELP_CHOICE] = "choice",
-		[HELP_MAY_CHOOSE] = "choice",
+		[HELP_MAY_CHOOSE] = "optional",
 		[HELP_LIST] = "list", [HELP_VIEW] = "choice", [HELP_METRIC] = "choice",
 		[HELP_FORMAT] = "choice",
 	};

@@ -38,10 +38,8 @@ def check_trend(truth, report):
     same("trend_count", counts["trend_count"],
          totals["alloc_count"] - totals["free_count"] - totals["free_unknown_count"])
     if counts["unsized_count"]:
-        for name in ("trend_bytes", "alloc_usable_bytes", "free_usable_bytes"):
-            if counts["unsized_count"] == report["totals"]["alloc_count"] + \
-                    report["totals"]["free_count"]:
-                same(name, counts[name], None)
+        same("trend_bytes", counts["trend_bytes"], None)
+        same("trend of the timeline", report["timeline"][-1]["trend_bytes"], None)
         return
     same("trend_bytes", counts["trend_bytes"],
          counts["alloc_usable_bytes"] - counts["free_usable_bytes"])

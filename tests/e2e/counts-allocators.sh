@@ -38,14 +38,13 @@ void *calloc(size_t count, size_t size) { return __libc_calloc(count, size); }
 void *realloc(void *old, size_t size) { return __libc_realloc(old, size); }
 void free(void *block) { __libc_free(block); }
 END
-"$CC" -w -O1 -fno-builtin -fno-optimize-sibling-calls -shared -fPIC -o "$WORK/wrapper.so" \
+"$CC" -w -O0 -fno-builtin -shared -fPIC -o "$WORK/wrapper.so" \
 	"$WORK/wrapper.c" || fail "no wrapper"
 note "an unknown allocator"
 preloaded "$WORK/wrapper.so"
 counts_session truth truth_threads sites
 json_expect '.target.allocators[0].name' other
-json_expect '.counts.unsized_count == .totals.alloc_count + .totals.free_count' true
-json_expect .counts.trend_bytes null
+json_expect '.counts.unsized_count >= .totals.alloc_count' true	# its free may be libc's
+json_expect .counts.alloc_usable_bytes null
 json_expect .totals.free_bytes null
-json_expect '.timeline[-1].trend_bytes' null
 ended truth
