@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # What is counted equals the truth, of each kind: totals, the trend of live bytes, sizes, sites;
-# with threads that free each other's blocks, all calls of C, and C++. An exact session says the same.
+# with threads that free each other's blocks, all calls of C, and C++. So says an exact session.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/counts_lib.sh"
 needs jq python3
