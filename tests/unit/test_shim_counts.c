@@ -215,6 +215,15 @@ static void ask_the_allocator(void **state)
 	end(&f);
 }
 
+static void sum_rows(struct fixture *f, uint64_t *ret_count, uint64_t *ret_bytes)
+{
+	*ret_count = *ret_bytes = 0;
+	for (size_t i = 0; i < counts_rows(f->counts); i++) {
+		*ret_count += counts_row(f->counts, i)->count;
+		*ret_bytes += counts_row(f->counts, i)->bytes;
+	}
+}
+
 /* ---- threads ---- */
 
 enum { THREADS = 8, ROUNDS = 20000, SIZES = 3000 };
@@ -311,6 +320,45 @@ static void add_up_threads_that_share(void **state)
 	threads_with(1, COUNTS_SITES);
 }
 
+/* The same counters, at the same time, as often as can be. */
+static void *hammer(void *context)
+{
+	struct worker *w = context;
+
+	pthread_barrier_wait(w->start);
+	for (int i = 0; i < 100 * ROUNDS; i++)
+		w->f->fake_malloc(2000);
+	return NULL;
+}
+
+static void share_to_the_last_call(void **state)
+{
+	static struct worker worker[2];
+	const uint64_t calls = 100ull * ROUNDS;
+	pthread_barrier_t start;
+	uint64_t count, bytes;
+	struct fixture f;
+
+	(void)state;
+	begin(&f, COUNTS_SITES, 1);
+	f.fake_malloc(1);		/* the only counters of a thread's own */
+	pthread_barrier_init(&start, NULL, 2);
+	for (int i = 0; i < 2; i++) {
+		worker[i] = (struct worker){ .f = &f, .start = &start };
+		assert_int_equal(pthread_create(&worker[i].thread, NULL, hammer, &worker[i]), 0);
+	}
+	for (int i = 0; i < 2; i++)
+		pthread_join(worker[i].thread, NULL);
+	assert_int_equal(read_totals(&f)->alloc_count, 2 * calls + 1);
+	assert_int_equal(counts_sums(f.counts)->shared_count, 2 * calls);
+	assert_int_equal(asked(&f, 2000).count, 2 * calls);
+	sum_rows(&f, &count, &bytes);
+	assert_int_equal(count, 2 * calls + 1);
+	assert_int_equal(bytes, 2 * calls * 2000 + 1);
+	pthread_barrier_destroy(&start);
+	end(&f);
+}
+
 /* ---- signal handlers ---- */
 
 static struct fixture *interrupted;
@@ -378,15 +426,6 @@ static void count_nothing_in_fork_children(void **state)
 }
 
 /* ---- paths ---- */
-
-static void sum_rows(struct fixture *f, uint64_t *ret_count, uint64_t *ret_bytes)
-{
-	*ret_count = *ret_bytes = 0;
-	for (size_t i = 0; i < counts_rows(f->counts); i++) {
-		*ret_count += counts_row(f->counts, i)->count;
-		*ret_bytes += counts_row(f->counts, i)->bytes;
-	}
-}
 
 /* No rules, no paths: the caller is known, and steps of sizes. */
 static void know_callers(void **state)
@@ -515,6 +554,7 @@ int main(void)
 		cmocka_unit_test(ask_the_allocator),
 		cmocka_unit_test(add_up_threads),
 		cmocka_unit_test(add_up_threads_that_share),
+		cmocka_unit_test(share_to_the_last_call),
 		cmocka_unit_test(lose_nothing_to_handlers),
 		cmocka_unit_test(count_nothing_in_fork_children),
 		cmocka_unit_test(know_callers),
