@@ -18,7 +18,7 @@ void shim_count_free(struct ring_control *control, const struct shim_call *call,
  * made a block, or before it gives one back that is not NULL.
  */
 void shim_count_made(struct shim_call *call, enum ring_shape shape);
-void shim_count_goes(struct shim_call *call);
+void shim_count_goes(struct shim_call *call, enum ring_shape shape);
 
 /*
  * What shim_count_freed needs to know of a block that a realloc may give back, while the block

@@ -145,10 +145,11 @@ void shim_count_made(struct shim_call *call, enum ring_shape shape)
 		shim_count_alloc(control, call, size_asked(call, shape), address);
 }
 
-void shim_count_goes(struct shim_call *call)
+void shim_count_goes(struct shim_call *call, enum ring_shape shape)
 {
 	struct ring_control *control = shim_control();
 
+	(void)shape;
 	if (!control || call->argument[0] == 0)
 		return;
 	shim_call_open(control, call);

@@ -188,30 +188,38 @@ static int read_sizes(struct counts *c)
 	return error;
 }
 
-/* The row of key, made if it is new. NULL: out of memory. */
-static struct counts_row *row_of(struct counts *c, uint64_t key, uint64_t detail)
+/*
+ * The row of key, made if it is new. -ENOMEM; -ENOSPC: there are as many as there ever were places,
+ * so that somebody else writes there, too.
+ */
+static int row_of(struct counts *c, uint64_t key, uint64_t detail, struct counts_row **ret)
 {
 	uint64_t index;
 
-	if (hashmap_get(&c->rows, key, &index))
-		return &c->row[index];
+	if (hashmap_get(&c->rows, key, &index)) {
+		*ret = &c->row[index];
+		return 0;
+	}
+	if (c->row_count >= c->slots * COUNTS_PATHS + COUNTS_SHARED_PATHS)
+		return -ENOSPC;
 	if (c->row_count == c->row_room) {
 		size_t room = c->row_room ? c->row_room * 2 : 256;
 		struct counts_row *row = reallocarray(c->row, room, sizeof(*row));
 
 		if (!row)
-			return NULL;
+			return -ENOMEM;
 		c->row = row;
 		c->row_room = room;
 	}
 	if (hashmap_put(&c->rows, key, c->row_count) < 0)
-		return NULL;
+		return -ENOMEM;
 	c->row[c->row_count] = (struct counts_row){
 		.path = counts_path_of(key, detail),
 		.by_caller = (detail & COUNTS_BY_CALLER) != 0,
 		.step = counts_detail_step(detail) % COUNTS_STEPS,
 	};
-	return &c->row[c->row_count++];
+	*ret = &c->row[c->row_count++];
+	return 0;
 }
 
 static int read_path_table(struct counts *c, const struct counts_path *path, uint64_t places,
@@ -219,15 +227,22 @@ static int read_path_table(struct counts *c, const struct counts_path *path, uin
 {
 	for (uint64_t i = 0; map_next(map, places, sizeof(*path), &i); i++) {
 		uint64_t count = __atomic_load_n(&path[i].count, __ATOMIC_ACQUIRE);
+		uint64_t size = load(&path[i].bytes);
 		struct counts_row *row;
+		int error;
 
 		if (count == 0)
 			continue;
-		row = row_of(c, load(&path[i].key), load(&path[i].detail));
-		if (!row)
-			return -ENOMEM;
+		error = row_of(c, load(&path[i].key), load(&path[i].detail), &row);
+		if (error == -ENOMEM)
+			return error;
+		if (error) {
+			c->sums.paths_left.count += count;
+			c->sums.paths_left.bytes += size;
+			continue;
+		}
 		row->count += count;
-		row->bytes += load(&path[i].bytes);
+		row->bytes += size;
 	}
 	return 0;
 }

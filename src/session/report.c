@@ -305,13 +305,15 @@ static void record(struct session_report *r, const struct snapshot *snapshot,
 /* One line on a terminal's stderr, overwritten each interval. */
 static void show_progress(struct session_report *r, const struct snapshot *snapshot)
 {
+	bool known = snapshot_knows_live(snapshot, NULL);
 	struct human live = human_bytes((double)snapshot->totals.live_bytes);
 	struct human count = human_count((double)snapshot->totals.alloc_count);
 
 	if (r->options->plain || r->options->screen || !isatty(STDERR_FILENO))
 		return;
-	fprintf(stderr, "\rmemattach: %.0f s, %s allocations, %s live \033[K",
-		snapshot->session.duration, count.text, live.text);
+	fprintf(stderr, "\rmemattach: %.0f s, %s allocations%s%s%s \033[K",
+		snapshot->session.duration, count.text, known ? ", " : "",
+		known ? live.text : "", known ? " live" : "");
 	r->progress = true;
 }
 

@@ -33,7 +33,7 @@ family=$(attach_processes)
 for pid in $family; do
 	kill -KILL "$pid" 2>/dev/null
 done
-attach_wait
+attach_wait 2>/dev/null
 checked check
 for pid in $family; do
 	await 30 is_gone "$pid" || fail "process $pid does not end"
@@ -69,7 +69,7 @@ attach_begin -p "$VICTIM" --counts=histogram --json --interval=0.05
 attach_await "$VICTIM"
 truth truth
 ended truth
-attach_wait
+attach_wait 2>/dev/null
 expect "$STATUS" 4 "exit status of a target that ended"
 json_expect .session.detached target-ended
 expect "$(json .totals.alloc_count)" "$(jq .totals.alloc_count "$WORK/truth.truth")" "allocations"

@@ -273,7 +273,8 @@ shim_hook_\name:
 	mov	%rax, CALL_RAX(%rsp)
 	mov	%r11, CALL_ORIGINAL(%rsp)
 	mov	%rsp, %rdi
-	call	shim_count_goes			/* shim_count_goes(call) */
+	mov	$\shape, %esi
+	call	shim_count_goes			/* shim_count_goes(call, shape) */
 	mov	CALL_ARGUMENT+0(%rsp), %rdi
 	mov	CALL_ARGUMENT+8(%rsp), %rsi
 	mov	CALL_ARGUMENT+16(%rsp), %rdx
