@@ -72,6 +72,9 @@ static int open_sources(struct diff *diff, const struct request *request,
 		status = is_recording ? open_recording(request->path[side], &source[side].content) :
 			 read_document(diff, (enum diff_side)side, request->path[side]);
 		source[side].is_recording = is_recording && status == SESSION_OK;
+		if (source[side].is_recording)
+			status = open_recording_blocks(request->path[side], &source[side].content,
+						       "a comparison");
 	}
 	return status;
 }

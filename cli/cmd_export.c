@@ -282,6 +282,12 @@ static int check_figure(const struct request *request, const struct recording_co
 {
 	const char *missing = view_metric_missing(content->snapshot, request->metric);
 
+	if (content->snapshot->session.mode == SNAPSHOT_COUNTS) {
+		if (request->format->of == EXPORT_OF_ANY)
+			return SESSION_OK;
+		if (request->format->of == EXPORT_OF_BLOCKS)
+			return open_recording_blocks(request->path, content, "this format");
+	}
 	if (!missing)
 		return SESSION_OK;
 	log_error("%s: --by=%s can't be exported: %s", request->path,

@@ -146,6 +146,8 @@ static int open_one(const struct request *request, size_t i, struct recording_co
 		*ret = (struct recording_content){ .snapshot = NULL };
 	else if (request->leaks)
 		status = open_recording_leaks(request->path[i], ret);
+	else
+		status = open_recording_blocks(request->path[i], ret, "a combined report");
 	return status;
 }
 

@@ -86,12 +86,13 @@ static void put_choice_words(FILE *out, const struct help_option *option, size_t
 
 static void put_option(FILE *out, const struct help_option *option)
 {
+	bool may = option->value == HELP_MAY_CHOOSE;
 	char left[64];
 
-	(void)snprintf(left, sizeof(left), "%c%c%c --%s%s%s", option->letter ? '-' : ' ',
+	(void)snprintf(left, sizeof(left), "%c%c%c --%s%s%s%s", option->letter ? '-' : ' ',
 		       option->letter ? option->letter : ' ', option->letter ? ',' : ' ',
-		       option->name, option->argument ? "=" : "",
-		       option->argument ? option->argument : "");
+		       option->name, may ? "[=" : option->argument ? "=" : "",
+		       option->argument ? option->argument : "", may ? "]" : "");
 	fprintf(out, "  %-*s  %s", OPTION_COLUMNS, left, option->text);
 	if (option->value >= HELP_CHOICE)
 		put_choice_words(out, option, OPTION_COLUMNS + 4 + strlen(option->text));
@@ -121,6 +122,7 @@ static void put_row(const struct help_command *command, const struct help_option
 	static const char *const kind[] = {
 		[HELP_NONE] = "none", [HELP_TEXT] = "text", [HELP_PID] = "pid",
 		[HELP_FILE] = "file", [HELP_FOLDER] = "folder", [HELP_CHOICE] = "choice",
+		[HELP_MAY_CHOOSE] = "optional",
 		[HELP_LIST] = "list", [HELP_VIEW] = "choice", [HELP_METRIC] = "choice",
 		[HELP_FORMAT] = "choice",
 	};
@@ -167,7 +169,7 @@ int help_run(int argc, char **argv, const char *about)
 static bool takes_next(const char *argument)
 {
 	for (const struct help_option *o = help_option_table; o->name; o++) {
-		if (o->value == HELP_NONE)
+		if (o->value == HELP_NONE || o->value == HELP_MAY_CHOOSE)
 			continue;
 		if (argument[1] == '-' ? strcmp(argument + 2, o->name) == 0 :
 					 o->letter && argument[1] == o->letter && !argument[2])

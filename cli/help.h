@@ -17,6 +17,7 @@ enum help_value {
 	HELP_FILE,
 	HELP_FOLDER,
 	HELP_CHOICE,	/* one of help_option.choices */
+	HELP_MAY_CHOOSE,	/* the same, or nothing, not even "=" */
 	HELP_LIST,	/* some of them, with commas in between */
 	HELP_VIEW, HELP_METRIC, HELP_FORMAT,	/* a choice, by the tables of views, ... */
 };

@@ -52,6 +52,8 @@ const struct help_option help_option_table[] = {
 	{ "top", 0, HELP_TEXT, "N", NULL, HOOK | HELP_REPORT | HELP_DIFF, "print so many" },
 	{ "exact", 0, HELP_NONE, NULL, NULL, HOOK, "record every event" },
 	{ "sample", 0, HELP_TEXT, "BYTES", NULL, WATCH, "record one allocation in so many bytes" },
+	{ "counts", 0, HELP_MAY_CHOOSE, "WHAT", "totals histogram sites", HELP_ATTACH | HELP_RUN,
+	  "count calls, and record none" },
 	{ "interval", 0, HELP_TEXT, "SECONDS", NULL, WATCH, "from snapshot to snapshot" },
 	{ "loader", 0, HELP_CHOICE, "WAY", "auto dlopen map",
 	  HELP_ATTACH | HELP_TRACE | HELP_LEAKS | HELP_CHECK, "how hooks get into the process" },

@@ -46,12 +46,24 @@ int open_recording(const char *name, struct recording_content *ret)
 	return SESSION_OK;
 }
 
+int open_recording_blocks(const char *name, const struct recording_content *content,
+			  const char *what)
+{
+	if (content->snapshot->session.mode != SNAPSHOT_COUNTS)
+		return SESSION_OK;
+	log_error("%s: calls were only counted, and %s needs to know which blocks live: record "
+		  "with --exact, or with samples", name, what);
+	return SESSION_USAGE;
+}
+
 int open_recording_leaks(const char *name, struct recording_content *content)
 {
 	int error;
 
 	if (content->leaks)
 		return SESSION_OK;
+	if (open_recording_blocks(name, content, "a search for leaks"))
+		return SESSION_USAGE;
 	if (content->snapshot->session.recorded_seconds > 0) {
 		log_error("%s: leaks are judged at the end of a recording; leave out the moment",
 			  name);

@@ -17,6 +17,12 @@ int open_recording(const char *name, struct recording_content *ret) _must_check_
  */
 int open_recording_names(struct recording_content *content, const struct name_shape *shape,
 			 struct name_shaper **ret) _must_check_;
+/*
+ * SESSION_OK; SESSION_USAGE with a line on stderr: calls were only counted (--counts), and what
+ * needs to know which blocks live.
+ */
+int open_recording_blocks(const char *name, const struct recording_content *content,
+			  const char *what) _must_check_;
 /* That line for an error of recording_read and the like: SESSION_USAGE. */
 int open_recording_failed(const char *name, int error);
 /*

@@ -28,7 +28,7 @@ enum {
 	OPT_TRACK, OPT_PLAIN, OPT_OVERFLOW, OPT_SEED, OPT_RING, OPT_SNAPSHOT, OPT_ROOTS,
 	OPT_TRACE_TO, OPT_SUPPRESSIONS, OPT_SHOW_BYTES, OPT_FREES, OPT_ACCESS, OPT_HISTORY,
 	OPT_FUNCTION, OPT_TO, OPT_SEARCH, OPT_SNAPSHOT_ON, OPT_MAX_RECORDING,
-	OPT_HEAPS, OPT_STACKS, OPT_VERIFY_STACKS, OPT_MAX_MEMORY,
+	OPT_HEAPS, OPT_STACKS, OPT_VERIFY_STACKS, OPT_MAX_MEMORY, OPT_COUNTS,
 	OPT_NAME, OPT_UNIT, OPT_FOLLOW, OPT_MAX_PROCESSES,
 };
 #define SAMPLED_RING (8ull << 20)
@@ -44,6 +44,7 @@ static const struct option long_options[] = {
 	{ "top", required_argument, NULL, OPT_TOP },
 	{ "exact", no_argument, NULL, OPT_EXACT },
 	{ "sample", required_argument, NULL, OPT_SAMPLE },
+	{ "counts", optional_argument, NULL, OPT_COUNTS },
 	{ "interval", required_argument, NULL, OPT_INTERVAL },
 	{ "loader", required_argument, NULL, OPT_LOADER },
 	{ "track", required_argument, NULL, OPT_TRACK },
@@ -179,7 +180,7 @@ static int set_max_processes(struct cli_options *o, const char *value)
 static int set_mode(struct cli_options *o, enum snapshot_mode mode)
 {
 	if (o->session.mode != SNAPSHOT_ADAPTIVE && o->session.mode != mode) {
-		log_error("--exact and --sample exclude each other; choose one");
+		log_error("--exact, --sample and --counts exclude each other; choose one");
 		return SESSION_USAGE;
 	}
 	o->session.mode = mode;
@@ -192,6 +193,18 @@ static int set_sample(struct cli_options *o, const char *value)
 	    o->session.sample_bytes >= 1ull << 47)
 		return bad("--sample", value, "a mean number of bytes of at least 1 (K, M, G)");
 	return set_mode(o, SNAPSHOT_SAMPLED);
+}
+
+/* Without a value: all that is counted. */
+static int set_counts(struct cli_options *o, const char *value)
+{
+	static const char *const names[] = { "totals", "histogram", "sites" };
+	int choice = value ? read_choice(value, names, ARRAY_SIZE(names)) : 2;
+
+	if (choice < 0)
+		return bad("--counts", value, "totals, histogram or sites");
+	o->session.counts = (uint32_t)choice + COUNTS_TOTALS;
+	return set_mode(o, SNAPSHOT_COUNTS);
 }
 
 static int set_loader(struct cli_options *o, const char *value)
@@ -225,6 +238,7 @@ static int set_overflow(struct cli_options *o, const char *value)
 	if (choice < 0)
 		return bad("--on-overflow", value, "drop or block");
 	o->session.block = choice == 1;
+	o->overflow_given = true;
 	return SESSION_OK;
 }
 
@@ -413,6 +427,7 @@ static int set_value(struct cli_options *o, int option, const char *value)
 	case 'o': s->output = value; return SESSION_OK;
 	case OPT_TOP: return set_top(o, value);
 	case OPT_SAMPLE: return set_sample(o, value);
+	case OPT_COUNTS: return set_counts(o, value);
 	case OPT_INTERVAL: return read_seconds(value, &s->interval) || s->interval < 0.01 ?
 			bad("--interval", value, "a number of seconds from 0.01") : SESSION_OK;
 	case OPT_LOADER: return set_loader(o, value);
@@ -458,6 +473,7 @@ static int set_flag(struct cli_options *o, int option)
 	case OPT_HEAPS: o->session.heaps = true; return SESSION_OK;
 	case OPT_PLAIN: o->session.plain = true; return SESSION_OK;
 	case OPT_EXACT: return set_mode(o, SNAPSHOT_EXACT);
+	case OPT_COUNTS: return set_counts(o, NULL);
 	case OPT_FOLLOW: o->targets.follow = true; return SESSION_OK;
 	default: return options_view_set(o, option, NULL);
 	}
@@ -471,7 +487,7 @@ static void complete(struct cli_options *o)
 	if (!s->ring_bytes)
 		s->ring_bytes = s->mode == SNAPSHOT_EXACT ? EXACT_RING : SAMPLED_RING;
 	if (s->duration < 0 && isatty(STDOUT_FILENO) && !s->json) {
-		o->may_have_screen = !s->plain;
+		o->may_have_screen = !s->plain && !s->counts;
 		s->plain = true;
 	}
 	s->color = isatty(STDOUT_FILENO) && !getenv("NO_COLOR");
@@ -574,6 +590,8 @@ static int parse(int argc, char **argv, struct cli_options *ret)
 		log_error("--frees=stacks keeps the stack of every free: it goes with --exact");
 		return SESSION_USAGE;
 	}
+	if (status == SESSION_OK)
+		status = options_check_counts(ret);
 	if (status == SESSION_OK)
 		status = check_recording(&ret->session);
 	if (status == SESSION_OK && ret->session.trace)

@@ -33,6 +33,7 @@ struct cli_options {
 	bool may_have_screen;	/* a terminal's user did not ask for anything else */
 	bool view_shaped;	/* options of a view were given */
 	bool track_given;	/* --track */
+	bool overflow_given;	/* --on-overflow */
 	const char *export_to;	/* --to, NULL: not given */
 	char **operands;	/* what is left: a command, a file, a view; NULL-terminated */
 };
@@ -67,6 +68,9 @@ int options_bad(const char *option, const char *value, const char *wanted);
  * last, one with a watch) is refused with one line on stderr: SESSION_USAGE; else SESSION_OK.
  */
 int options_check_leaks(const struct cli_options *options, bool leaks) _must_check_;
+
+/* What --counts does not go with is refused with one line: SESSION_USAGE; else SESSION_OK. */
+int options_check_counts(const struct cli_options *options) _must_check_;
 
 /* More than one -p, or what can find several: --name, --unit, --follow. */
 bool options_are_several(const struct cli_options *options);

@@ -50,6 +50,7 @@ struct search {
 	struct allocators *found;
 	struct allocator_module *module;
 	bool kept;	/* module stays in found->module */
+	const char *prefix;	/* of the names that are looked for */
 };
 
 /* name without the prefix, or NULL when it has another one. */
@@ -157,6 +158,7 @@ static int add_family(struct search *search, const char *name, enum hook_family_
 	family->kind = kind;
 	if (kind == HOOK_FAMILY_MALLOC)
 		allocator_version(search->module, name, family->version);
+	family->usable = allocator_usable(search->module, name, search->prefix);
 	return (int)found->family_count++;
 }
 
@@ -270,10 +272,12 @@ static void find_malloc(struct search *search)
 			   1u << ALLOCATOR_MIMALLOC,
 			   "", add_family(search, family_name(module, ""), HOOK_FAMILY_MALLOC));
 	for (const char *const *prefix = allocator_prefixes + 1; *prefix; prefix++) {
+		search->prefix = *prefix;
 		if (defines(module, *prefix, "malloc"))
 			add_groups(search, 1u << ALLOCATOR_STANDARD | 1u << ALLOCATOR_JEMALLOC,
 				   *prefix, add_family(search, "jemalloc", HOOK_FAMILY_MALLOC));
 	}
+	search->prefix = "";
 	if (!has_malloc && defines(module, "", "mi_malloc"))
 		add_groups(search, 1u << ALLOCATOR_MIMALLOC, "",
 			   add_family(search, "mimalloc", HOOK_FAMILY_MALLOC));
@@ -361,7 +365,7 @@ static int search_module(const struct allocators_input *input, struct allocators
 			 const struct link_map_module *listed)
 {
 	struct allocator_module spare = { 0 };
-	struct search search = { .input = input, .found = found };
+	struct search search = { .input = input, .found = found, .prefix = "" };
 	int r;
 
 	/* Built in place, so that nothing is copied when it is kept. */

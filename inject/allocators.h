@@ -150,5 +150,8 @@ int allocators_reach(struct allocator_reach *reach) _must_check_;
  * "" when it does not tell cheaply (allocator_version.c).
  */
 void allocator_version(const struct allocator_module *module, const char *family, char ret[32]);
+/* How usable sizes of that family's blocks can be known (allocator_usable.c). */
+struct counts_usable allocator_usable(const struct allocator_module *module, const char *family,
+				      const char *prefix);
 
 #endif

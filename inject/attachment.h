@@ -22,6 +22,8 @@ struct ring_geometry {
 	uint64_t thread_slots, table_slots;	/* powers of two */
 	uint64_t seen_slots, shadow_slots;	/* powers of two; 0: no recognition of stacks */
 	uint64_t rules_bytes;
+	uint32_t counts_kind;		/* enum counts_kind */
+	uint64_t counts_slots;		/* a power of two; 0: nothing is counted */
 	uint64_t total_bytes;
 };
 

@@ -10,7 +10,7 @@
 #ifndef MEMATTACH_HOOK_PLAN_H
 #define MEMATTACH_HOOK_PLAN_H
 
-#include "inject/ring_abi.h"
+#include "inject/counts_abi.h"
 
 #define HOOK_MAX_FAMILIES	16
 #define HOOK_NAME_BYTES		48
@@ -37,6 +37,7 @@ struct hook_family {
 	char module[HOOK_PATH_BYTES];	/* path of the module as the link map names it */
 	uint32_t kind;			/* enum hook_family_kind */
 	uint32_t reserved;
+	struct counts_usable usable;	/* of its blocks; the keeper checks it */
 };
 
 /* A 32-bit rip-relative displacement inside relocated[] that must be recomputed. */

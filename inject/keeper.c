@@ -17,6 +17,7 @@
 #include <sys/timerfd.h>
 
 #include "inject/abandon.h"
+#include "inject/counts_setup.h"
 #include "inject/deadline.h"
 #include "inject/launch.h"
 #include "inject/loader_locks.h"
@@ -107,13 +108,17 @@ static int on_load(struct keeper *k, const struct proto_message *request, struct
 		return -EPROTO;
 	a->plan = load->plan;
 	if (!plan_is_bounded(&a->plan) ||
-	    (load->loader != LOADER_MAP && load->loader != LOADER_DLOPEN))
+	    (load->loader != LOADER_MAP && load->loader != LOADER_DLOPEN) ||
+	    load->counts >= COUNTS_KINDS)
 		return -EPROTO;
 	a->geometry = ring_setup_geometry(load->ring_total_bytes,
 					  (unsigned int)sysconf(_SC_NPROCESSORS_CONF),
 					  load->sampled != 0);
 	if (load->recognise && has_room(k->in.at.target.ref.pid, a->geometry.total_bytes))
 		ring_setup_recognition(&a->geometry);
+	if (load->counts)	/* last: see set_counts() */
+		counts_setup_geometry(&a->geometry, load->counts,
+				      !has_room(a->target.ref.pid, a->geometry.total_bytes));
 	k->in.load.loader = (enum attachment_loader)load->loader;
 	use_sample(k, load->loader == LOADER_DLOPEN);
 	error = inject_enter(&k->in, INJECT_LOAD);
@@ -124,6 +129,10 @@ static int on_load(struct keeper *k, const struct proto_message *request, struct
 	if (error)
 		return error;
 	a->control->seed = load->seed;
+	if (load->counts)
+		error = counts_setup_head(a->control, load->counts, &a->plan, a->target.maps);
+	if (error)
+		return error;
 	keeper_reply_fd(reply, a->ring_fd);
 	return 0;
 }

@@ -85,7 +85,7 @@ struct proto_load {
 	uint32_t loader;		/* LOADER_DLOPEN or LOADER_MAP */
 	uint32_t sampled;		/* a table of addresses is needed, else one of bits */
 	uint32_t recognise;		/* with what recognition of stacks needs */
-	uint32_t reserved;
+	uint32_t counts;		/* with counters: enum counts_kind */
 	uint64_t ring_total_bytes;
 	uint64_t seed;
 	struct hook_plan plan;

@@ -17,6 +17,7 @@
  *	control.seen_offset  control.seen_slots * 8 bytes: call paths that were told
  *	control.shadows_offset control.shadow_slots * RING_SHADOW_BYTES: what threads remember
  *	                     of their last walk; only the shim's
+ *	control.counts_offset (RING_MODE_COUNT) counters: counts_abi.h
  *
  * A ring is an array of 64-byte lines. A position is a line number that only
  * grows (64 bits); line = position & (ring_lines - 1). A record is a whole
@@ -254,6 +255,7 @@ enum ring_mode {
 	RING_MODE_OFF = 0,	/* pass through */
 	RING_MODE_ALL,		/* every event, frees too (exact) */
 	RING_MODE_SAMPLE,	/* Poisson by bytes with control.interval; frees by address table */
+	RING_MODE_COUNT,	/* calls of the malloc family are counted (counts_abi.h) */
 };
 enum ring_overflow { RING_OVERFLOW_DROP = 0, RING_OVERFLOW_BLOCK = 1 };
 
@@ -283,6 +285,8 @@ struct ring_control {
 	uint64_t rules_offset, rules_bytes;	/* 0: no recognition of stacks */
 	uint64_t seen_offset, seen_slots;	/* slots: a power of two */
 	uint64_t shadows_offset, shadow_slots;	/* slots: a power of two */
+	uint64_t counts_offset, counts_slots;	/* 0: nothing is counted; a power of two */
+	uint64_t counts_block;		/* bytes of a thread's counters: counts_abi.h */
 
 	/* Set from outside while the target runs; the shim only reads these lines. */
 	uint64_t deadline RING_OWN_LINE;	/* TSC after which nothing is recorded (keeper) */

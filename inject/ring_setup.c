@@ -14,6 +14,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "inject/counts_setup.h"
+
 enum {
 	HWCAP2_FSGSBASE = 2,	/* asm/hwcap2.h: rdfsbase may be used in user mode */
 	MIN_RING = 64 * 1024,
@@ -68,6 +70,13 @@ static void set_recognition(struct ring_control *c, const struct ring_geometry *
 	c->shadow_slots = g->shadow_slots;
 }
 
+static void set_counts(struct ring_control *c, const struct ring_geometry *g)
+{
+	c->counts_slots = g->counts_slots;
+	c->counts_block = counts_block_bytes(g->counts_kind);
+	c->counts_offset = g->total_bytes - counts_setup_bytes(g->counts_kind, g->counts_slots);
+}
+
 void ring_setup_control(struct ring_control *c, const struct ring_geometry *g)
 {
 	c->version = RING_VERSION;
@@ -83,6 +92,8 @@ void ring_setup_control(struct ring_control *c, const struct ring_geometry *g)
 	c->ring_count = g->ring_count;
 	if (g->shadow_slots)
 		set_recognition(c, g);
+	if (g->counts_slots)
+		set_counts(c, g);
 	c->epoch = 1;
 	c->stack_limit = RING_MAX_STACK_BYTES;
 	c->thread_pointer = getauxval(AT_HWCAP2) & HWCAP2_FSGSBASE ? RING_THREAD_POINTER_FSBASE :

@@ -10,8 +10,10 @@
  * RING_MODE_SAMPLE decides before the original, so that an unsampled call gets
  * no frame. Frees are looked up in the address table, nested or not: a block
  * that is in there is going away now, whoever gives it back.
+ *
+ * RING_MODE_COUNT records nothing: the same calls are counted at the same places (counts.c).
  */
-#include "inject/shim/shim.h"
+#include "inject/shim/counts.h"
 
 void shim_call_open(const struct ring_control *control, struct shim_call *call)
 {
@@ -125,6 +127,41 @@ static bool record_free(struct ring_control *control, const struct shim_call *ca
 	return shim_record(control, call, event);
 }
 
+/* Is this call one that is to be counted? */
+static bool count_begin(const struct ring_control *control, struct shim_call *call)
+{
+	if (shim_is_nested(control, call, RING_CLASS_HEAP))
+		return false;
+	call->state |= SHIM_COUNTED;
+	return true;
+}
+
+/* The short ways of the hooks: no begin(), so what that does is done here. */
+void shim_count_made(struct shim_call *call, enum ring_shape shape)
+{
+	struct ring_control *control = shim_control();
+	uint64_t address;
+
+	if (!control)
+		return;
+	shim_call_open(control, call);
+	address = block_of(call, shape);
+	if (address != 0 && !shim_is_nested(control, call, RING_CLASS_HEAP))
+		shim_count_alloc(control, call, size_asked(call, shape), address);
+}
+
+void shim_count_goes(struct shim_call *call, enum ring_shape shape)
+{
+	struct ring_control *control = shim_control();
+
+	(void)shape;
+	if (!control || call->argument[0] == 0)
+		return;
+	shim_call_open(control, call);
+	if (!shim_is_nested(control, call, RING_CLASS_HEAP))
+		shim_count_free(control, call, call->argument[0]);
+}
+
 bool shim_alloc_begin(struct shim_call *call, enum ring_shape shape)
 {
 	struct ring_control *control = shim_control();
@@ -136,6 +173,8 @@ bool shim_alloc_begin(struct shim_call *call, enum ring_shape shape)
 	shim_call_open(control, call);
 	if (mode == RING_MODE_OFF)
 		return false;
+	if (mode == RING_MODE_COUNT)
+		return count_begin(control, call) || call->span;
 	if (!decide(control, call, shape, mode))
 		return call->span;
 	if (mode == RING_MODE_ALL)
@@ -153,10 +192,15 @@ void shim_alloc_end(struct shim_call *call, enum ring_shape shape)
 		.align_log2 = align_log2(call, shape),
 	};
 
-	if (!control || !(call->state & SHIM_RECORD))
+	if (!control || !(call->state & (SHIM_RECORD | SHIM_COUNTED)))
 		return;
 	shim_trace_returned(call);
 	event.address = block_of(call, shape);
+	if (call->state & SHIM_COUNTED) {
+		if (event.address != 0)
+			shim_count_alloc(control, call, event.size, event.address);
+		return;
+	}
 	if (event.address != 0)
 		record_block(control, call, &event);
 	shim_trace_end(control, call, shape);
@@ -173,6 +217,8 @@ bool shim_free_begin(struct shim_call *call, enum ring_shape shape)
 		return false;
 	mode = shim_load(&control->mode);
 	shim_call_open(control, call);
+	if (mode == RING_MODE_COUNT && event.address != 0 && count_begin(control, call))
+		shim_count_free(control, call, event.address);
 	if (mode == RING_MODE_SAMPLE && shim_table_remove(control, event.address))
 		shim_record(control, call, &event);
 	if (mode != RING_MODE_ALL || shim_is_nested(control, call, RING_CLASS_HEAP))
@@ -222,6 +268,26 @@ static void realloc_announce(struct ring_control *control, struct shim_call *cal
 		call->state |= SHIM_ANNOUNCED;
 }
 
+/* The old block is counted as freed once it is: what that takes has to be known before. */
+static bool count_realloc_begin(const struct ring_control *control, struct shim_call *call)
+{
+	if (!count_begin(control, call))
+		return false;
+	if (call->argument[0] != 0)
+		call->carried = shim_count_usable(control, call, call->argument[0]);
+	return true;
+}
+
+/* With size 0 and no result the old block was freed (glibc); else no result is a failure. */
+static void count_realloc_end(struct ring_control *control, const struct shim_call *call,
+			      uint64_t size)
+{
+	if (call->argument[0] != 0 && (call->result != 0 || size == 0))
+		shim_count_freed(control, call, call->carried);
+	if (call->result != 0 && shim_control() == control)
+		shim_count_alloc(control, call, size, call->result);
+}
+
 /* reallocarray always keeps its frame: glibc's is a tail jump to realloc. */
 bool shim_realloc_begin(struct shim_call *call, enum ring_shape shape)
 {
@@ -235,6 +301,8 @@ bool shim_realloc_begin(struct shim_call *call, enum ring_shape shape)
 	if (mode == RING_MODE_OFF)
 		return false;
 	call->span |= shape == RING_SHAPE_REALLOCARRAY;
+	if (mode == RING_MODE_COUNT)
+		return count_realloc_begin(control, call) || call->span;
 	decide(control, call, shape, mode);
 	if (mode == RING_MODE_SAMPLE || (call->state & SHIM_RECORD))
 		realloc_announce(control, call, mode, size_asked(call, shape));
@@ -294,6 +362,10 @@ void shim_realloc_end(struct shim_call *call, enum ring_shape shape)
 
 	if (!control)
 		return;
+	if (call->state & SHIM_COUNTED) {
+		count_realloc_end(control, call, size);
+		return;
+	}
 	shim_trace_returned(call);
 	/* realloc(p, 0) that returns NULL has freed p (glibc): nothing to undo. */
 	if (call->result == 0 && (call->state & (SHIM_FREED | SHIM_RECORD)) && size != 0)

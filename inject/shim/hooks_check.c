@@ -32,6 +32,7 @@ SAME(CALL_R14, offsetof(struct shim_call, r14));
 SAME(CALL_R15, offsetof(struct shim_call, r15));
 SAME(CALL_FRAME_BYTES, offsetof(struct shim_call, caller));
 SAME(MODE_SAMPLE, RING_MODE_SAMPLE);
+SAME(MODE_COUNT, RING_MODE_COUNT);
 SAME(ISLAND_INDEX, (int)offsetof(struct ring_island_entry, index) -
 			   (int)offsetof(struct ring_island_entry, original));
 SAME(SHAPE_MALLOC, RING_SHAPE_MALLOC);

@@ -29,5 +29,10 @@ struct shim_path_record {
 /* Records it; false: not recorded (that is no loss). */
 bool shim_record_path(struct ring_control *control, const struct shim_call *call,
 		      const struct shim_path_record *path);
+/*
+ * A recognised stack goes with its copy, for the audit alone: what happened is counted, or
+ * recorded, elsewhere. Without room it is left out.
+ */
+void shim_record_audit(struct ring_control *control, const struct shim_call *call, uint64_t path);
 
 #endif

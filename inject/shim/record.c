@@ -161,6 +161,8 @@ static void count_loss(struct ring_head *head, const struct shim_event *event)
 {
 	switch (event->kind) {
 	case RING_ALLOC:
+		if (event->address == 0)	/* shim_record_audit() */
+			break;
 		shim_add(&head->lost_alloc_bytes, event->size);
 		shim_add(&head->lost_alloc, 1);
 		break;
@@ -350,17 +352,13 @@ static __attribute__((noinline)) bool record_lines(struct ring_control *control,
 }
 
 /* The time comes after a path was told: what names it is later than that record. */
-bool shim_record(struct ring_control *control, const struct shim_call *call,
-		 const struct shim_event *event)
+static bool record_known(struct ring_control *control, const struct shim_call *call,
+			 const struct shim_event *event, enum shim_path known, uint64_t path)
 {
-	enum shim_path known = SHIM_PATH_NONE;
 	struct place place;
-	uint64_t now, path = 0;
 	uint32_t cpu;
+	uint64_t now = arch_clock(&cpu);
 
-	if (may_be_known(control, event))
-		known = shim_path_find(control, call, &path);
-	now = arch_clock(&cpu);
 	if (!still_on(control, now))
 		return false;
 	place = place_for(control, cpu, 1);
@@ -369,6 +367,24 @@ bool shim_record(struct ring_control *control, const struct shim_call *call,
 	    record_line(control, call, event, place, known, path))
 		return true;
 	return record_lines(control, call, event, place, known, path);
+}
+
+bool shim_record(struct ring_control *control, const struct shim_call *call,
+		 const struct shim_event *event)
+{
+	enum shim_path known = SHIM_PATH_NONE;
+	uint64_t path = 0;
+
+	if (may_be_known(control, event))
+		known = shim_path_find(control, call, &path);
+	return record_known(control, call, event, known, path);
+}
+
+void shim_record_audit(struct ring_control *control, const struct shim_call *call, uint64_t path)
+{
+	const struct shim_event event = { .kind = RING_ALLOC };
+
+	(void)record_known(control, call, &event, SHIM_PATH_AND_COPY, path);
 }
 
 static void fill_path(const struct shim_call *call, const struct shim_path_record *path,

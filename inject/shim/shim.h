@@ -18,6 +18,7 @@
  *	stack_copy.c	how much stack may be read, and reading it
  *	shadow.c	which call path is this? rules.c: how to leave a frame; paths.c: which
  *			paths the reader knows; recall.c: whole walks of before
+ *	counts.c	counters instead of records
  *	calls.c		every call with its arguments and times, where that is asked for
  *	record.c	room in a ring, and the record in it
  *	wait.c		the reader is asleep; a ring is full
@@ -58,6 +59,7 @@ enum shim_call_state {
 	SHIM_ANNOUNCED	= 1u << 3,	/* a record went out before the call: undo it on failure */
 	SHIM_UNMAPPING	= 1u << 4,	/* control.unmaps_begun was raised */
 	SHIM_TRACED	= 1u << 5,	/* the call itself is recorded when it has returned */
+	SHIM_COUNTED	= 1u << 6,	/* a success is to be counted */
 };
 
 /* Completes what shim_hooks.S left to C: entry, span, thread; state 0. */

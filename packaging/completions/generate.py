@@ -33,7 +33,8 @@ class Table:
 
 
 def kind_of(option):
-    return "recording" if option.name == "history" else option.kind
+    kinds = {"optional": "choice"}
+    return "recording" if option.name == "history" else kinds.get(option.kind, option.kind)
 
 
 # --- bash --------------------------------------------------------------------
@@ -55,7 +56,7 @@ def bash_options(table):
         words = []
         for option in table.of(command):
             words += [f"-{option.letter}"] if option.letter != "-" else []
-            words.append(f"--{option.name}{'' if option.kind == 'none' else '='}")
+            words.append(f"--{option.name}{'' if option.kind in ('none', 'optional') else '='}")
         rows, row = [], ""
         for word in words:
             if len(row) + len(word) > 70:
@@ -104,6 +105,8 @@ def zsh_option(option):
     if option.kind == "none":
         return f"'--{option.name}[{text}]'"
     value = f"[{text}]:{option.argument.replace(':', '')}:{zsh_action(option)}'"
+    if option.kind == "optional":
+        return f"'--{option.name}=-[{text}]::{option.argument}:{zsh_action(option)}'"
     if option.letter == "-":
         return f"'{repeated}--{option.name}={value}"
     return (f"'(-{option.letter} --{option.name})'"
@@ -141,6 +144,8 @@ def quoted(text):
 def fish_value(option):
     if option.kind == "none":
         return ""
+    if option.kind == "optional":
+        return f" -f -a '{option.choices}'"
     return {"pid": " -x -a '(__fish_complete_pids)'", "file": " -r -F", "text": " -x",
             "recording": " -x -a '(__memattach_recordings)'",
             "folder": " -x -a '(__fish_complete_directories)'",

@@ -17,7 +17,7 @@
 
 static const struct export_format table[] = {
 	{ "folded", "a line a stack, outermost function first: flamegraph.pl, inferno",
-	  .write = export_folded },
+	  .write = export_folded, .of = EXPORT_OF_FIGURE },
 	{ "pprof", "gzipped protobuf: pprof, Parca, Pyroscope", .binary = true, PPROF },
 	{ "speedscope", "JSON: speedscope.app", .write = export_speedscope },
 	{ "gperftools", "heap profile with addresses: google-pprof, jeprof",
@@ -27,11 +27,12 @@ static const struct export_format table[] = {
 	{ "callgrind", "call graph: callgrind_annotate, KCachegrind", .write = export_callgrind },
 	{ "heaptrack", "events over time: heaptrack_gui, heaptrack_print (-o NAME.zst or .gz)",
 	  .write = export_heaptrack },
-	{ "json", "the snapshot document, as report --json", .write = export_json },
+	{ "json", "the snapshot document, as report --json", .write = export_json,
+	  .of = EXPORT_OF_ANY },
 	{ "csv", "a row a site: spreadsheets, data frames", .write = export_csv },
 	{ "html", "a page for browsers, in one file: charts, flame graph, tables",
 	  .write = export_html },
-	{ "svg", "a picture: flame graph", .write = export_flame_svg },
+	{ "svg", "a picture: flame graph", .write = export_flame_svg, .of = EXPORT_OF_FIGURE },
 	{ "svg-timeline", "a picture: live bytes and RSS over time",
 	  .write = export_timeline_svg, .nameless = "it shows no functions" },
 	{ .name = NULL },

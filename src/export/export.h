@@ -21,6 +21,11 @@ struct export_format {
 	int (*write)(FILE *out, const struct export_input *input);
 	const char *missing;		/* what this build lacks for it; NULL: nothing */
 	const char *nameless;		/* why it has no names, for people; NULL: it has */
+	enum {
+		EXPORT_OF_BLOCKS = 0,	/* it needs to know which blocks live */
+		EXPORT_OF_FIGURE,	/* of one figure, which may be a count */
+		EXPORT_OF_ANY,		/* it says what is not known */
+	} of;
 };
 /* By name, or NULL. */
 const struct export_format *export_find(const char *name);

@@ -91,6 +91,7 @@ void snapshot_free(struct snapshot *snapshot)
 	free(snapshot->histogram);
 	free(snapshot->site);
 	free(snapshot->leak);
+	free(snapshot->step);
 	free(snapshot->wrong_free);
 	free(snapshot);
 }
@@ -336,6 +337,43 @@ static int by_live_bytes(const void *a, const void *b)
 	return (x->id > y->id) - (x->id < y->id);
 }
 
+static int by_alloc_bytes(const void *a, const void *b)
+{
+	const struct snapshot_site *x = a, *y = b;
+
+	if (x->alloc_bytes != y->alloc_bytes)
+		return x->alloc_bytes < y->alloc_bytes ? 1 : -1;
+	return (x->id > y->id) - (x->id < y->id);
+}
+
+void snapshot_order_sites(struct snapshot *snapshot)
+{
+	bool counted = snapshot->session.mode == SNAPSHOT_COUNTS;
+
+	qsort(snapshot->site, snapshot->site_count, sizeof(*snapshot->site),
+	      counted ? by_alloc_bytes : by_live_bytes);
+}
+
+size_t snapshot_steps_of(const struct snapshot *snapshot, uint32_t site)
+{
+	size_t low = 0, high = snapshot->step_count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (snapshot->step[middle].site < site)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+bool snapshot_knows_live(const struct snapshot *snapshot, const struct snapshot_site *site)
+{
+	return snapshot->session.mode != SNAPSHOT_COUNTS || (site && site->kind == SITE_MMAP);
+}
+
 static bool has_allocated(const struct site *site)
 {
 	return site->alloc.count + site->alloc.samples > 0;
@@ -365,7 +403,7 @@ static int take_sites(const struct snapshot_input *input, struct snapshot *to)
 		if (!from->allocator && has_allocated(from))
 			take_site(input, from, &to->site[to->site_count++]);
 	}
-	qsort(to->site, to->site_count, sizeof(*to->site), by_live_bytes);
+	snapshot_order_sites(to);
 	take_tried(input, to);
 	return 0;
 }

@@ -9,6 +9,7 @@
 #include "src/live/live.h"
 #include "src/reader.h"
 #include "src/live/sites.h"
+#include "src/live/snapshot_counts.h"
 #include "src/live/snapshot_wrong.h"
 #include "src/session/snapshot_on.h"
 #include "src/session/ticks.h"
@@ -158,17 +159,21 @@ struct snapshot {
 	struct snapshot_session session;
 	struct snapshot_totals totals;
 	struct snapshot_map_totals map_totals;
+	struct snapshot_counts counts;	/* where blocks are counted, and not known */
 	size_t timeline_count, histogram_count, site_count, leak_count, wrong_free_count;
+	size_t step_count;
 	uint64_t wrong_free_left_out;	/* kinds of them beyond WRONG_FREES_MAX: how many frees */
 	struct timeline_point *timeline;
 	struct snapshot_bar *histogram;	/* ascending */
 	/*
-	 * By live_bytes, descending; then alloc_bytes, id. Behind them tried_count sites at which
-	 * reallocs failed, or freed, and nothing was ever allocated: for .resizes only.
+	 * By live_bytes (not if only counted), descending; then alloc_bytes, id. Behind them
+	 * tried_count sites at which reallocs failed, or freed, and nothing was ever allocated: for
+	 * .resizes only.
 	 */
 	struct snapshot_site *site;
 	size_t tried_count;
 	struct snapshot_leak *leak;	/* by bytes, descending */
+	struct snapshot_step *step;	/* counted: by site, low */
 	struct snapshot_wrong_free *wrong_free;	/* as first seen; exact only */
 };
 
@@ -185,6 +190,12 @@ struct snapshot_input {
 };
 /* 0 or -ENOMEM. */
 int snapshot_take(const struct snapshot_input *input, struct snapshot **ret) _must_check_;
+/* Puts the sites into their order. */
+void snapshot_order_sites(struct snapshot *snapshot);
+/* Index of the first step of that site, or of none. */
+size_t snapshot_steps_of(const struct snapshot *snapshot, uint32_t site);
+/* Is it known what lives of the site's blocks (of all; site NULL)? */
+bool snapshot_knows_live(const struct snapshot *snapshot, const struct snapshot_site *site);
 /* An empty one for recording_read to fill; its strings and arrays come from malloc. */
 int snapshot_new(struct snapshot **ret) _must_check_;
 void snapshot_free(struct snapshot *snapshot);

@@ -3,6 +3,7 @@
 #ifndef MEMATTACH_TIMELINE_H
 #define MEMATTACH_TIMELINE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -15,6 +16,8 @@ struct timeline_point {
 	uint64_t alloc_count, free_count, alloc_bytes;	/* within the interval */
 	uint64_t live_bytes;		/* at its end, malloc family */
 	uint64_t rss_bytes, vsz_bytes;	/* at its end, of the process; 0 unknown */
+	int64_t trend_bytes;		/* at its end, of a session that only counts, */
+	bool trend_known;		/* if it is (snapshot_counts.h) */
 };
 struct timeline {
 	size_t count;

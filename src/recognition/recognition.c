@@ -175,6 +175,11 @@ void recognition_say(const struct recognition *r, const char *when)
 		  (unsigned long long)copied[RING_COPIED_UNASKED]);
 }
 
+uint32_t recognition_stack(const struct recognition *r, uint64_t path)
+{
+	return paths_find(r->paths, path);
+}
+
 /* A copy that is not whole says nothing of what lies beyond its end. */
 static bool agree(const struct stack *known, const struct frame *frame, uint32_t count,
 		  enum unwind_end end, bool whole)

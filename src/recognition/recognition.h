@@ -55,6 +55,8 @@ uint32_t recognition_find(struct recognition *r, const struct event *event);
 void recognition_copied(struct recognition *r, const struct event *event);
 /* Says, where MEMATTACH_DEBUG is set, how many were recognised and copied up to now, and why. */
 void recognition_say(const struct recognition *r, const char *when);
+/* The stack of that path, for those who only ask; 0: not known. */
+uint32_t recognition_stack(const struct recognition *r, uint64_t path);
 /*
  * The same event came with its copy: input. Walks it, without any memory of earlier walks, and
  * compares. A difference is counted and told, and recognition ends for good.

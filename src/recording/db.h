@@ -19,6 +19,9 @@ struct cell {
 	} as;
 };
 #define CELL_I(value) { CELL_INTEGER, { .integer = (uint64_t)(value) } }
+/* The number, or NULL. */
+#define CELL_I_IF(value, known) \
+	((known) ? (struct cell)CELL_I(value) : (struct cell)CELL_T(NULL))
 #define CELL_R(value) { CELL_REAL, { .real = (value) } }
 #define CELL_T(value) { CELL_TEXT, { .text = (value) } }
 

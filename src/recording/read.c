@@ -20,6 +20,7 @@
 
 #include "src/recording/blocks.h"
 #include "src/recording/bounds.h"
+#include "src/recording/counted.h"
 #include "src/recording/damage.h"
 #include "src/recording/db.h"
 #include "src/recording/extent.h"
@@ -210,6 +211,10 @@ static int read_point(void *context, struct row *row)
 	point->live_bytes = row_uint(row);
 	point->rss_bytes = row_uint(row);
 	point->vsz_bytes = row_uint(row);
+	/* A column that older recordings do not have. */
+	point->trend_known = sqlite3_column_count(row->statement) > row->next &&
+			     sqlite3_column_type(row->statement, row->next) != SQLITE_NULL;
+	point->trend_bytes = point->trend_known ? (int64_t)row_uint(row) : 0;
 	return 0;
 }
 
@@ -437,6 +442,8 @@ static int read_moment(const struct source *source, const struct recording_momen
 	if (err == 0)
 		err = at.is_end ? read_end(db, &content) :
 				  recording_moment_apply(db, &at, content.snapshot);
+	if (err == 0)
+		err = recording_counted_read(db, at.snapshot, at.is_end, content.snapshot);
 	if (err == 0)
 		err = recording_extent_check(&content);
 	if (err == 0 && recording_bounds_exceeded())

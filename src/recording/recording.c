@@ -21,6 +21,7 @@
 #include <uthash.h>
 
 #include "src/recording/blocks.h"
+#include "src/recording/counted.h"
 #include "src/recording/db.h"
 #include "src/recording/heaps.h"
 #include "src/recording/leaks.h"
@@ -221,9 +222,8 @@ static int put_session(struct recording *recording, const struct snapshot *snaps
 	const struct snapshot_memory *m = &session->memory;
 	int err = recording_db_run(recording->db, "DELETE FROM session");
 
-	if (err < 0)
-		return err;
-	return PUT(recording, TABLE_SESSION, CELL_T(session->version), CELL_I(session->mode),
+	return err < 0 ? err :
+	       PUT(recording, TABLE_SESSION, CELL_T(session->version), CELL_I(session->mode),
 		   CELL_I(session->loader), CELL_R(session->begin_time), CELL_R(session->duration),
 		   CELL_I(session->sample_interval_bytes), CELL_R(session->overhead_percent),
 		   CELL_I(session->attach_stop_us_max), CELL_I(session->detach_stop_us_max),
@@ -283,7 +283,8 @@ static int put_timeline(struct recording *recording, const struct snapshot *snap
 		err = PUT(recording, TABLE_TIMELINE, CELL_I(i), CELL_R(point->time),
 			  CELL_I(point->alloc_count), CELL_I(point->free_count),
 			  CELL_I(point->alloc_bytes), CELL_I(point->live_bytes),
-			  CELL_I(point->rss_bytes), CELL_I(point->vsz_bytes));
+			  CELL_I(point->rss_bytes), CELL_I(point->vsz_bytes),
+			  CELL_I_IF(point->trend_bytes, point->trend_known));
 	}
 	return err;
 }
@@ -403,9 +404,8 @@ static double sites_since(const struct recording *recording, const struct snapsh
 	return all ? -INFINITY : recording->until - 1.0;
 }
 
-static int put_sites(struct recording *recording, const struct snapshot *snapshot)
+static int put_sites(struct recording *recording, const struct snapshot *snapshot, double since)
 {
-	double since = sites_since(recording, snapshot);
 	int err = 0;
 
 	for (size_t i = 0; err == 0 && i < snapshot->site_count; i++)
@@ -479,6 +479,7 @@ int recording_add(struct recording *recording, const struct snapshot *snapshot,
 		  const struct stacks *stacks, const struct modules *modules)
 {
 	uint32_t stack_count = stacks_count(stacks), module_count = 0;
+	double since = sites_since(recording, snapshot);
 	int err = recording->error;
 
 	if (err < 0)
@@ -500,16 +501,18 @@ int recording_add(struct recording *recording, const struct snapshot *snapshot,
 	if (err == 0)
 		err = put_stacks(recording, stacks, stack_count);
 	if (err == 0)
-		err = put_sites(recording, snapshot);
+		err = put_sites(recording, snapshot, since);
 	if (err == 0)
-		err = recording_reallocs_put(recording->db, snapshot, sites_since(recording,
-										  snapshot));
+		err = recording_reallocs_put(recording->db, snapshot, since);
 	if (err == 0)
 		err = recording_series_add(recording->series, recording->snapshot_count, snapshot);
 	if (err == 0 && snapshot->has_leaks)
 		err = put_leaks(recording, snapshot);
 	if (err == 0)
 		err = recording_wrong_frees_put(recording->db, snapshot);
+	if (err == 0)
+		err = recording_counted_put(recording->db, recording->snapshot_count,
+					    recording->limit.bytes, snapshot);
 	if (err == 0)
 		err = recording_limit_keep(&recording->limit, recording->db, recording->series,
 					   recording->snapshot_count, COURSE_PART);

@@ -8,7 +8,9 @@
  */
 #include "src/report/json.h"
 
-#include "src/report/emit.h"
+#include <math.h>
+
+#include "src/report/counts_report.h"
 #include "src/report/frame_json.h"
 #include "src/report/leaks_json.h"
 #include "src/report/wrong_frees_json.h"
@@ -160,6 +162,7 @@ static void put_totals(struct emit *emit, const struct snapshot *snapshot)
 {
 	const struct snapshot_totals *totals = &snapshot->totals;
 	double allocs = (double)totals->alloc_count;
+	bool live = snapshot_knows_live(snapshot, NULL);
 
 	emit_begin(emit, "totals", '{');
 	emit_uint(emit, "alloc_count", totals->alloc_count);
@@ -167,18 +170,18 @@ static void put_totals(struct emit *emit, const struct snapshot *snapshot)
 	emit_real(emit, "alloc_bytes_avg",
 		  totals->alloc_count ? (double)totals->alloc_bytes / allocs : 0);
 	emit_uint(emit, "free_count", totals->free_count);
-	emit_uint(emit, "free_bytes", totals->free_bytes);
+	emit_uint_if(emit, "free_bytes", totals->free_bytes, !snapshot->counts.free_unsized);
 	emit_uint_if(emit, "double_free_count", totals->double_free_count, snapshot->complete);
 	emit_uint_if(emit, "illegal_free_count", totals->illegal_free_count, snapshot->complete);
-	emit_uint(emit, "overhead_bytes", totals->overhead_bytes);
-	emit_uint(emit, "live_count", totals->live_count);
-	emit_uint(emit, "live_bytes", totals->live_bytes);
-	emit_uint(emit, "live_bytes_low", totals->live_bytes_low);
-	emit_uint(emit, "live_bytes_high", totals->live_bytes_high);
-	emit_uint(emit, "peak_live_bytes", totals->peak_live_bytes);
+	emit_uint_if(emit, "overhead_bytes", totals->overhead_bytes, live);
+	emit_uint_if(emit, "live_count", totals->live_count, live);
+	emit_uint_if(emit, "live_bytes", totals->live_bytes, live);
+	emit_uint_if(emit, "live_bytes_low", totals->live_bytes_low, live);
+	emit_uint_if(emit, "live_bytes_high", totals->live_bytes_high, live);
+	emit_uint_if(emit, "peak_live_bytes", totals->peak_live_bytes, live);
 	emit_uint_if(emit, "temporary_count", totals->temporary_count, snapshot->every_alloc);
 	emit_uint_if(emit, "free_unknown_count", totals->free_unknown_count, snapshot->exact);
-	emit_uint(emit, "missed_free_count", totals->missed_free_count);
+	emit_uint_if(emit, "missed_free_count", totals->missed_free_count, live);
 	emit_end(emit, '}');
 }
 
@@ -208,7 +211,10 @@ static void put_timeline(struct emit *emit, const struct snapshot *snapshot)
 		emit_uint(emit, "alloc_count", point->alloc_count);
 		emit_uint(emit, "free_count", point->free_count);
 		emit_uint(emit, "alloc_bytes", point->alloc_bytes);
-		emit_uint(emit, "live_bytes", point->live_bytes);
+		emit_uint_if(emit, "live_bytes", point->live_bytes,
+			     snapshot_knows_live(snapshot, NULL));
+		if (snapshot->session.mode == SNAPSHOT_COUNTS)
+			counts_json_trend(emit, point->trend_bytes, point->trend_known);
 		emit_uint(emit, "rss_bytes", point->rss_bytes);
 		emit_uint(emit, "vsz_bytes", point->vsz_bytes);
 		emit_end(emit, '}');
@@ -240,32 +246,39 @@ static void put_frames(struct emit *emit, const struct report_input *input,
 	emit_end(emit, ']');
 }
 
+static void put_lifetimes(struct emit *emit, const struct snapshot_site *site, bool known)
+{
+	emit_begin(emit, "lifetime_seconds", '{');
+	emit_real_if(emit, "p50", known ? site->lifetime_p50 : NAN);
+	emit_real_if(emit, "p90", known ? site->lifetime_p90 : NAN);
+	emit_real_if(emit, "max", known ? site->lifetime_max : NAN);
+	emit_end(emit, '}');
+}
+
 static void put_site(struct emit *emit, const struct report_input *input,
 		     const struct snapshot_site *site)
 {
 	struct stack stack = stacks_get(input->stacks, site->stack);
+	bool live = snapshot_knows_live(input->snapshot, site);
 
 	emit_begin(emit, NULL, '{');
 	emit_uint(emit, "id", site->id);
 	emit_text(emit, "kind", snapshot_kind_name(site->kind));
-	emit_uint(emit, "live_count", site->live_count);
-	emit_uint(emit, "live_bytes", site->live_bytes);
-	emit_uint(emit, "live_bytes_low", site->live_bytes_low);
-	emit_uint(emit, "live_bytes_high", site->live_bytes_high);
+	emit_uint_if(emit, "live_count", site->live_count, live);
+	emit_uint_if(emit, "live_bytes", site->live_bytes, live);
+	emit_uint_if(emit, "live_bytes_low", site->live_bytes_low, live);
+	emit_uint_if(emit, "live_bytes_high", site->live_bytes_high, live);
 	emit_uint(emit, "alloc_count", site->alloc_count);
 	emit_uint(emit, "alloc_bytes", site->alloc_bytes);
-	emit_uint(emit, "free_count", site->free_count);
-	emit_uint(emit, "peak_live_bytes", site->peak_live_bytes);
+	emit_uint_if(emit, "free_count", site->free_count, live);
+	emit_uint_if(emit, "peak_live_bytes", site->peak_live_bytes, live);
 	emit_uint_if(emit, "temporary_count", site->temporary_count, input->snapshot->every_alloc);
-	emit_uint(emit, "samples", site->samples);
-	emit_begin(emit, "lifetime_seconds", '{');
-	emit_real(emit, "p50", site->lifetime_p50);
-	emit_real(emit, "p90", site->lifetime_p90);
-	emit_real(emit, "max", site->lifetime_max);
-	emit_end(emit, '}');
-	emit_uint(emit, "threads", site->threads);
-	emit_real(emit, "growth_bytes_per_second", site->growth);
-	emit_text(emit, "verdict", snapshot_verdict_name(site->verdict));
+	emit_uint(emit, "samples", live ? site->samples : site->alloc_count);
+	put_lifetimes(emit, site, live);
+	emit_uint_if(emit, "threads", site->threads, live);
+	emit_real_if(emit, "growth_bytes_per_second", live ? site->growth : NAN);
+	emit_text(emit, "verdict", live ? snapshot_verdict_name(site->verdict) : NULL);
+	counts_json_sizes(emit, input->snapshot, site->id);
 	emit_bool(emit, "truncated", stack.flags & STACK_TRUNCATED);
 	if (stack.flags & STACK_OTHER)
 		emit_bool(emit, "other", true);
@@ -293,6 +306,7 @@ void json_put_overview(struct emit *emit, const struct snapshot *snapshot)
 	put_session(emit, snapshot);
 	put_totals(emit, snapshot);
 	put_map_totals(emit, &snapshot->map_totals);
+	counts_json_put(emit, snapshot);
 }
 
 int json_write(FILE *out, const struct report_input *input)

@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "src/report/counts_report.h"
 #include "src/report/human.h"
 #include "src/report/leaks_text.h"
 #include "src/report/printable.h"
@@ -70,6 +71,9 @@ static void put_precision(FILE *out, const struct report_input *input)
 	if (session->mode == SNAPSHOT_EXACT)
 		fprintf(out, "exact: every event, %s allocations",
 			human_exact(snapshot->totals.samples).text);
+	else if (session->mode == SNAPSHOT_COUNTS)
+		fprintf(out, "counts (%s): every call was counted, none recorded",
+			counts_kind_name(snapshot->counts.kind));
 	else if (all)
 		fprintf(out, "%s: every allocation so far, %s of them",
 			snapshot_mode_name(session->mode),
@@ -80,7 +84,7 @@ static void put_precision(FILE *out, const struct report_input *input)
 			human_bytes((double)session->sample_interval_bytes).text,
 			human_exact(snapshot->totals.samples).text);
 	fputc('\n', out);
-	if (!all && snapshot->totals.samples < THIN_SAMPLES)
+	if (!all && session->mode != SNAPSHOT_COUNTS && snapshot->totals.samples < THIN_SAMPLES)
 		fprintf(out, "  %s%-10s%sfew samples: watch for longer, use a smaller "
 			"--sample=BYTES, or --exact to see every event\n", style->warn, "thin",
 			style->plain);
@@ -243,9 +247,8 @@ static void put_odd(FILE *out, const char *name, uint64_t count, const char *rem
 		fprintf(out, "  %-12s %12s %s\n", name, human_count((double)count).text, remark);
 }
 
-static void put_totals(FILE *out, const struct report_input *input)
+static void put_block_totals(FILE *out, const struct snapshot *snapshot)
 {
-	const struct snapshot *snapshot = input->snapshot;
 	const struct snapshot_totals *totals = &snapshot->totals;
 	char remark[100] = "";
 
@@ -253,7 +256,6 @@ static void put_totals(FILE *out, const struct report_input *input)
 		snprintf(remark, sizeof(remark), "%s on average",
 			 human_bytes((double)totals->alloc_bytes /
 				     (double)totals->alloc_count).text);
-	fputc('\n', out);
 	put_total(out, "allocated", totals->alloc_count, totals->alloc_bytes, remark);
 	put_total(out, "freed", totals->free_count, totals->free_bytes, "");
 	put_live_total(out, totals);
@@ -270,6 +272,17 @@ static void put_totals(FILE *out, const struct report_input *input)
 		put_odd(out, "illegal frees", totals->illegal_free_count,
 			"of addresses where no block begins");
 	}
+}
+
+static void put_totals(FILE *out, const struct report_input *input)
+{
+	const struct snapshot *snapshot = input->snapshot;
+
+	fputc('\n', out);
+	if (snapshot->session.mode == SNAPSHOT_COUNTS)
+		counts_text_totals(out, snapshot);
+	else
+		put_block_totals(out, snapshot);
 	if (snapshot->map_totals.map_count)
 		fprintf(out, "  %-12s %12s maps   %12s\n", "mapped",
 			human_count((double)snapshot->map_totals.live_count).text,
@@ -299,6 +312,12 @@ static void put_site(FILE *out, const struct report_input *input, size_t rank)
 	const struct snapshot_site *site = &input->snapshot->site[rank];
 	const struct style *style = style_for(&input->options);
 
+	if (!snapshot_knows_live(input->snapshot, site)) {
+		fprintf(out, "\n%s#%zu%s  ", style->bold, rank + 1, style->plain);
+		counts_text_site(out, input->snapshot, site);
+		text_put_stack(out, input, site);
+		return;
+	}
 	fprintf(out, "\n%s#%zu  %s live%s in %s %s%s", style->bold, rank + 1,
 		human_bytes((double)site->live_bytes).text, style->plain,
 		human_count((double)site->live_count).text,
@@ -328,8 +347,8 @@ static void put_sites(FILE *out, const struct report_input *input)
 
 	if (count == 0)
 		return;
-	fprintf(out, "\n%sTop %zu of %zu sites by live bytes%s\n", style->bold, top, count,
-		style->plain);
+	fprintf(out, "\n%sTop %zu of %zu sites by %s bytes%s\n", style->bold, top, count,
+		snapshot_knows_live(input->snapshot, NULL) ? "live" : "allocated", style->plain);
 	for (size_t i = 0; i < top; i++)
 		put_site(out, input, i);
 }
@@ -448,9 +467,13 @@ static void put_live_site(FILE *out, const struct report_input *input,
 	}
 	if (title)
 		printable_cut(title, width > LIVE_COLUMNS ? width - LIVE_COLUMNS : 8);
-	fprintf(out, "  %10s %12s/s %9s %9s  %s%s%s", human_bytes((double)site->live_bytes).text,
-		human_bytes_signed(site->growth).text, human_count((double)site->live_count).text,
-		human_count((double)site->alloc_count).text, style->name,
+	if (snapshot_knows_live(input->snapshot, NULL))
+		fprintf(out, "  %10s %12s/s %9s", human_bytes((double)site->live_bytes).text,
+			human_bytes_signed(site->growth).text,
+			human_count((double)site->live_count).text);
+	else
+		fprintf(out, "  %10s %24s", human_bytes((double)site->alloc_bytes).text, "");
+	fprintf(out, " %9s  %s%s%s", human_count((double)site->alloc_count).text, style->name,
 		title ? title : stack.flags & STACK_OTHER ? "other" : "unknown",
 		style->plain);
 	/* The location only where it surely fits. */
@@ -463,25 +486,40 @@ static void put_live_site(FILE *out, const struct report_input *input,
 	fputc('\n', out);
 }
 
+static void put_live_totals(FILE *out, const struct report_input *input)
+{
+	const struct snapshot *snapshot = input->snapshot;
+	const struct style *style = style_for(&input->options);
+
+	fprintf(out, "%s%s%s  ", style->bold, human_seconds(snapshot->session.duration).text,
+		style->plain);
+	if (snapshot->session.mode == SNAPSHOT_COUNTS) {
+		counts_text_trend(out, &snapshot->counts);
+		return;
+	}
+	fprintf(out, "live %s in %s blocks, peak %s",
+		human_bytes((double)snapshot->totals.live_bytes).text,
+		human_count((double)snapshot->totals.live_count).text,
+		human_bytes((double)snapshot->totals.peak_live_bytes).text);
+}
+
 int text_write_live(FILE *out, const struct report_input *input)
 {
 	const struct snapshot *snapshot = input->snapshot;
 	const struct style *style = style_for(&input->options);
 	size_t top = text_shown(&input->options, snapshot->site_count);
 	uint64_t lost = snapshot->session.lost.alloc + snapshot->session.lost.free;
+	bool counted = !snapshot_knows_live(snapshot, NULL);
 
 	errno = 0;
-	fprintf(out, "%s%s%s  live %s in %s blocks, peak %s", style->bold,
-		human_seconds(snapshot->session.duration).text, style->plain,
-		human_bytes((double)snapshot->totals.live_bytes).text,
-		human_count((double)snapshot->totals.live_count).text,
-		human_bytes((double)snapshot->totals.peak_live_bytes).text);
+	put_live_totals(out, input);
 	put_rates(out, snapshot);
 	if (lost)
 		fprintf(out, "; %slost %s%s", style->warn, human_count((double)lost).text,
 			style->plain);
-	fprintf(out, "\n  %s%10s %14s %9s %9s  %s%s\n", style->dim, "live", "growth", "blocks",
-		"allocs", "allocated by", style->plain);
+	fprintf(out, "\n  %s%10s %14s %9s %9s  %s%s\n", style->dim, counted ? "bytes" : "live",
+		counted ? "" : "growth", counted ? "" : "blocks", "allocs", "allocated by",
+		style->plain);
 	for (size_t i = 0; i < top; i++)
 		put_live_site(out, input, &snapshot->site[i]);
 	if (fflush(out) != 0)

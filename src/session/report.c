@@ -288,7 +288,7 @@ static void record(struct session_report *r, const struct snapshot *snapshot,
 	if (!r->recording || r->recording_failed)
 		return;
 	error = recording_add(r->recording, snapshot, watch->stacks, r->view->modules);
-	if (!error && (seconds >= r->next_lives || r->end > 0)) {
+	if (!error && !r->options->counts && (seconds >= r->next_lives || r->end > 0)) {
 		r->next_lives = seconds * LIVES_STEP;
 		error = record_lives(r, watch);
 	}
@@ -305,13 +305,15 @@ static void record(struct session_report *r, const struct snapshot *snapshot,
 /* One line on a terminal's stderr, overwritten each interval. */
 static void show_progress(struct session_report *r, const struct snapshot *snapshot)
 {
+	bool known = snapshot_knows_live(snapshot, NULL);
 	struct human live = human_bytes((double)snapshot->totals.live_bytes);
 	struct human count = human_count((double)snapshot->totals.alloc_count);
 
 	if (r->options->plain || r->options->screen || !isatty(STDERR_FILENO))
 		return;
-	fprintf(stderr, "\rmemattach: %.0f s, %s allocations, %s live \033[K",
-		snapshot->session.duration, count.text, live.text);
+	fprintf(stderr, "\rmemattach: %.0f s, %s allocations%s%s%s \033[K",
+		snapshot->session.duration, count.text, known ? ", " : "",
+		known ? live.text : "", known ? " live" : "");
 	r->progress = true;
 }
 
@@ -467,7 +469,7 @@ static int write_view(struct session_report *r, const struct watch *watch,
 {
 	struct view_input input = { .report = *report, .options = r->options->view_options };
 	const char *missing;
-	int error = lives_at_end(r, watch);
+	int error = r->options->counts ? 0 : lives_at_end(r, watch);
 
 	if (error)
 		return error;

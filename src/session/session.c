@@ -123,7 +123,8 @@ static bool recognises(const struct session *s)
 {
 	struct link_map_auxv auxv = { 0 };
 
-	if (s->options->mode != SNAPSHOT_EXACT || s->options->copy_stacks || s->options->trace)
+	if ((s->options->mode != SNAPSHOT_EXACT && s->options->counts != COUNTS_SITES) ||
+	    s->options->copy_stacks || s->options->trace)
 		return false;
 	link_map_parse_auxv(s->view.hello.auxv, s->view.hello.auxv_bytes, &auxv);
 	return plan_hooks(&s->plan, RING_SHAPE_MMAP) && plan_hooks(&s->plan, RING_SHAPE_MUNMAP) &&
@@ -137,8 +138,8 @@ static int try_load(struct session *s, enum attachment_loader loader)
 	int error;
 
 	load = (struct proto_load){
-		.loader = loader, .sampled = s->options->mode != SNAPSHOT_EXACT,
-		.recognise = recognises(s),
+		.loader = loader, .recognise = recognises(s), .counts = s->options->counts,
+		.sampled = s->options->mode != SNAPSHOT_EXACT && !s->options->counts,
 		.ring_total_bytes = s->options->ring_bytes, .seed = s->options->seed,
 		.plan = s->plan,
 	};

@@ -36,6 +36,7 @@ struct session_options {
 	enum session_task task;
 	enum snapshot_mode mode;
 	uint64_t sample_bytes;
+	uint32_t counts;		/* enum counts_kind; with SNAPSHOT_COUNTS */
 	double interval;		/* seconds between snapshots */
 	double duration;		/* seconds to watch; negative: until told to stop */
 	uint32_t top;			/* sites in the report; 0: the report's own choice */

@@ -7,7 +7,7 @@
  * is looked at. When the dynamic loader announces a change, the maps are read
  * before any later event is booked, so that its frames find their modules.
  */
-#include "src/session/watch.h"
+#include "src/session/watch_counts.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -27,6 +27,7 @@
 #define FIRST_INTERVAL 512u	/* bytes; what the adaptive mode begins to sample with */
 #define BACKLOG_LIMIT 0.5
 #define CALLS_END_NS 300000000ull /* calls from before the attach have returned: free_places */
+#define COUNTS_NS 5000000ull
 enum { HOLD_DRAINS = 200 };
 #define HOLD_PAUSE_NS 5000000ull
 #define WIDEN_NS 5000000ull
@@ -163,6 +164,8 @@ int watch_open(struct watch *w, struct target_view *view, const struct hook_plan
 		error = make_books(w);
 	if (!error && options->mode == SNAPSHOT_EXACT)
 		reader_foresee(w->reader, foresee, w);
+	if (!error && w->options.mode == SNAPSHOT_COUNTS)
+		error = watch_counts_open(w);
 	if (!error)
 		error = make_recognition(w);
 	if (!error)
@@ -191,6 +194,7 @@ void watch_close(struct watch *w)
 	free_places_free(w->places);
 	sites_free(w->sites);
 	recognition_free(w->recognition);
+	counts_free(w->counts);
 	stacks_free(w->stacks);
 	reader_free(w->reader);
 	timeline_done(&w->timeline);
@@ -243,6 +247,13 @@ static void publish(struct watch *w)
 	say_begun(w);
 }
 
+static enum ring_mode ring_mode(const struct watch *w)
+{
+	if (w->counts)
+		return RING_MODE_COUNT;
+	return w->options.mode == SNAPSHOT_EXACT ? RING_MODE_ALL : RING_MODE_SAMPLE;
+}
+
 void watch_begin(struct watch *w)
 {
 	struct ring_control *c = w->control;
@@ -264,9 +275,7 @@ void watch_begin(struct watch *w)
 	w->epoch = __atomic_load_n(&c->epoch, __ATOMIC_RELAXED);
 	ticks_restart(&w->ticks);
 	w->begin_ns = now_ns();
-	__atomic_store_n(&c->mode,
-			 w->options.mode == SNAPSHOT_EXACT ? RING_MODE_ALL : RING_MODE_SAMPLE,
-			 __ATOMIC_RELEASE);
+	__atomic_store_n(&c->mode, (uint32_t)ring_mode(w), __ATOMIC_RELEASE);
 	if (live_tells_frees(w->live) && target_view_refresh(w->view) >= 0)
 		free_places_note(w->places);
 }
@@ -283,7 +292,7 @@ void watch_end(struct watch *w)
 }
 
 /* A stack of which only the innermost return address is known. */
-static int caller_stack(struct watch *w, uint64_t caller, uint32_t *ret_stack)
+int watch_caller_stack(struct watch *w, uint64_t caller, uint32_t *ret_stack)
 {
 	const struct module *m = modules_find(w->view->modules, caller);
 	struct frame frame = { .module = m ? m->id : 0, .flags = FRAME_RETURN,
@@ -306,7 +315,7 @@ static bool take_copy(struct watch *w, const struct event *event, struct unwind_
 }
 
 /* The stack of an event that bears a path's name; 0: nobody knows it. */
-static uint32_t named_stack(struct watch *w, const struct event *event)
+uint32_t watch_named_stack(struct watch *w, const struct event *event)
 {
 	uint32_t stack = w->recognition ? recognition_find(w->recognition, event) : 0;
 	struct unwind_input input;
@@ -323,14 +332,14 @@ static int stack_of(struct watch *w, const struct event *event, uint32_t *ret_st
 	int error = -EINVAL;
 
 	if (event->path) {
-		*ret_stack = named_stack(w, event);
+		*ret_stack = watch_named_stack(w, event);
 		if (*ret_stack)
 			return 0;
 	}
 	if (take_copy(w, event, &input))
 		error = unwinder_stack(w->unwinder, w->stacks, &input, ret_stack);
 	if (error == -EINVAL)
-		error = caller_stack(w, event->caller, ret_stack);
+		error = watch_caller_stack(w, event->caller, ret_stack);
 	if (w->recognition && !event->path)
 		recognition_copied(w->recognition, event);
 	w->events.unwound++;
@@ -351,7 +360,7 @@ static int free_stack_of(struct watch *w, const struct event *event, uint32_t *r
 	if (live_wants_free_stack(w->live, event))
 		return stack_of(w, event, ret_stack);
 	if (!memo->stack || memo->caller != event->caller || memo->generation != generation) {
-		error = caller_stack(w, event->caller, &memo->stack);
+		error = watch_caller_stack(w, event->caller, &memo->stack);
 		if (error)
 			return error;
 		memo->caller = event->caller;
@@ -422,6 +431,10 @@ static void book(void *context, const struct event *event)
 	}
 	if (event->kind == RING_PATH) {
 		tell(w, event);
+		return;
+	}
+	if (w->counts && event->kind == RING_ALLOC) {
+		watch_counts_event(w, event);
 		return;
 	}
 	if (live_wants_stack(event))
@@ -504,17 +517,38 @@ void watch_finish(struct watch *w)
 	if (w->recognition)
 		recognition_say(w->recognition, "in all");
 	ticks_refine(&w->ticks);
+	if (w->counts && !w->error)
+		w->error = watch_counts_read(w, true);
+	w->finished = true;
+	w->counts_ns = 0;
+}
+
+/* What was read a moment ago will do. */
+static int read_counts(struct watch *w)
+{
+	uint64_t now = now_ns();
+
+	if (w->counts_ns && now - w->counts_ns < COUNTS_NS)
+		return 0;
+	w->counts_ns = now;
+	return watch_counts_read(w, w->finished);
 }
 
 int watch_tick(struct watch *w)
 {
 	struct timeline_point point;
 	uint64_t rss, vsz;
+	int error;
 
 	target_view_sizes(w->view, &rss, &vsz);
 	sites_tick(w->sites, w->reader ? reader_time(w->reader) : ticks_now());
+	error = w->counts ? read_counts(w) : 0;
+	if (error)
+		return error;
 	point = snapshot_point(w->sites, &w->timeline, (double)(now_ns() - w->begin_ns) / 1e9, rss,
 			       vsz);
+	if (w->counts)
+		watch_counts_point(w, &point);
 	return timeline_add(&w->timeline, &point);
 }
 
@@ -581,7 +615,11 @@ int watch_snapshot(struct watch *w, struct snapshot_target *target,
 	session->stacks.truncated = w->events.truncated;
 	note_recognition(w, session);
 	evict_note(w, session);
-	error = snapshot_take(&input, ret);
+	error = w->counts ? read_counts(w) : 0;
+	if (!error)
+		error = snapshot_take(&input, ret);
+	if (!error && w->counts)
+		error = watch_counts_snapshot(w, *ret);
 	if (!error)
 		name_calls(w, *ret);
 	return error;

@@ -7,6 +7,7 @@
 #define MEMATTACH_WATCH_H
 
 #include "inject/hook_plan.h"
+#include "src/counts/counts.h"
 #include "src/live/free_places.h"
 #include "src/live/live.h"
 #include "src/reader.h"
@@ -22,12 +23,12 @@
 #define WATCH_CALLERS 1024u
 
 struct watch_options {
-	enum snapshot_mode mode;	/* adaptive, sampled or exact */
+	enum snapshot_mode mode;
 	uint64_t sample_bytes;		/* sampled: mean interval */
 	bool block;			/* a full ring makes the target wait */
 	bool leaks;
 	bool free_stacks;		/* exact: each free with its stack */
-	bool recognise;			/* exact: known stacks go by name */
+	bool recognise;			/* exact, counts: known stacks go by name */
 	uint64_t verify_stacks;		/* every so many of them are audited; 0: none */
 	uint64_t max_memory;		/* bytes, see evict.h; 0: no limit */
 	/*
@@ -64,6 +65,9 @@ struct watch {
 	struct sites *sites;
 	struct live *live;
 	struct free_places *places;
+	struct counts *counts;		/* SNAPSHOT_COUNTS; else NULL */
+	struct counts_totals counted;	/* at the last point of the timeline */
+	uint64_t counts_ns;		/* CLOCK_MONOTONIC: they were read then */
 	struct ticks ticks;
 	struct timeline timeline;
 	struct { uint64_t alloc, free, map, unmap, unwound, truncated; } events;
@@ -79,6 +83,7 @@ struct watch {
 	bool held;			/* see watch_hold_at: nothing makes room */
 	uint64_t next_widen_ns;		/* CLOCK_MONOTONIC */
 	int error;			/* first failure while booking: -ENOMEM */
+	bool finished;			/* nothing comes any more */
 	struct thread_ids threads;
 	struct watch_memory memory;
 	struct watch_caller caller[WATCH_CALLERS];
@@ -117,5 +122,10 @@ int watch_tick(struct watch *watch) _must_check_;
 /* The picture now; session is completed with what the watch knows. 0 or -ENOMEM. */
 int watch_snapshot(struct watch *watch, struct snapshot_target *target,
 		   struct snapshot_session *session, struct snapshot **ret) _must_check_;
+
+/* For watch_counts.c: a stack that consists of one caller alone. 0 or -ENOMEM. */
+int watch_caller_stack(struct watch *watch, uint64_t caller, uint32_t *ret_stack) _must_check_;
+/* The stack of an event that bears a path's name, audited if it has its copy; 0: not known. */
+uint32_t watch_named_stack(struct watch *watch, const struct event *event);
 
 #endif

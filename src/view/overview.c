@@ -72,7 +72,8 @@ int overview_text(FILE *out, const struct view_input *input)
 	const struct snapshot *snapshot = input->report.snapshot;
 
 	text_put_overview(out, &input->report);
-	put_overhead(out, &snapshot->totals);
+	if (snapshot_knows_live(snapshot, NULL))
+		put_overhead(out, &snapshot->totals);
 	put_maps(out, &snapshot->map_totals);
 	fputc('\n', out);
 	return put_tops(out, input);

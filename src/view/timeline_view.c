@@ -10,6 +10,7 @@
 
 #include <errno.h>
 
+#include "src/report/counts_report.h"
 #include "src/report/text.h"
 #include "src/report/text_put.h"
 #include "src/view/view_put.h"
@@ -47,6 +48,11 @@ static struct interval *make_intervals(const struct snapshot *snapshot, uint32_t
 	return to;
 }
 
+static bool is_counted(const struct view_input *input)
+{
+	return !snapshot_knows_live(input->report.snapshot, NULL);
+}
+
 static uint64_t most_live(const struct interval *in, size_t count)
 {
 	uint64_t most = 0;
@@ -63,6 +69,15 @@ static const char *size_or_dash(uint64_t bytes, struct human *room)
 	return bytes ? room->text : "-";
 }
 
+/* What lives, or by how much that has changed. */
+static struct human level_text(const struct view_input *input, const struct timeline_point *p)
+{
+	if (!is_counted(input))
+		return human_bytes((double)p->live_bytes);
+	return p->trend_known ? human_bytes_signed((double)p->trend_bytes) :
+				(struct human){ "-" };
+}
+
 static void put_interval(FILE *out, const struct view_input *input, const struct interval *in,
 			 uint64_t most)
 {
@@ -76,7 +91,7 @@ static void put_interval(FILE *out, const struct view_input *input, const struct
 	fprintf(out, " %9s %9s %11s %11s", human_count((double)p->alloc_count).text,
 		human_count((double)p->free_count).text,
 		human_bytes((double)p->alloc_bytes).text, when.text);
-	fprintf(out, " %11s %11s %11s", human_bytes((double)p->live_bytes).text,
+	fprintf(out, " %11s %11s %11s", level_text(input, p).text,
 		size_or_dash(p->rss_bytes, &rss), size_or_dash(p->vsz_bytes, &vsz));
 	view_put_bar(out, p->live_bytes, most, BAR_COLUMNS);
 }
@@ -99,7 +114,7 @@ int timeline_text(FILE *out, const struct view_input *input)
 		       text_plural(count));
 	fprintf(out, "  %11s %9s %9s %11s %11s %11s %11s %11s\n",
 		input->options.time_in_bytes ? "allocated" : "until", "allocs", "frees",
-		"allocated", "all so far", "live", "RSS", "VSZ");
+		"allocated", "all so far", is_counted(input) ? "trend" : "live", "RSS", "VSZ");
 	for (size_t i = 0; i < count; i++)
 		put_interval(out, input, &in[i], most);
 	return 0;
@@ -127,7 +142,9 @@ int timeline_json(struct emit *emit, const struct view_input *input)
 		emit_uint(emit, "free_count", p->free_count);
 		emit_uint(emit, "alloc_bytes", p->alloc_bytes);
 		emit_uint(emit, "alloc_bytes_so_far", in[i].allocated);
-		emit_uint(emit, "live_bytes", p->live_bytes);
+		emit_uint_if(emit, "live_bytes", p->live_bytes, !is_counted(input));
+		if (is_counted(input))
+			counts_json_trend(emit, p->trend_bytes, p->trend_known);
 		emit_uint_if(emit, "rss_bytes", p->rss_bytes, p->rss_bytes);
 		emit_uint_if(emit, "vsz_bytes", p->vsz_bytes, p->vsz_bytes);
 		emit_end(emit, '}');

@@ -25,38 +25,40 @@
 
 static const struct view table[] = {
 	{ "overview", "the program, totals, peak, unfreed blocks, overhead", false, NULL,
-	  overview_text, overview_json, false },
+	  overview_text, overview_json, false, COUNTS_TOTALS },
 	{ "hotspots", "top sites by live, bytes, calls, peak", true, NULL, hotspots_text,
-	  hotspots_json, false },
-	{ "tree", "call tree, from main or --reverse", true, NULL, tree_text, tree_json, false },
-	{ "flame", "folded stacks for flame graphs", true, NULL, flame_text, flame_json, false },
+	  hotspots_json, false, 0 },
+	{ "tree", "call tree, from main or --reverse", true, NULL, tree_text, tree_json,
+	  false, COUNTS_SITES },
+	{ "flame", "folded stacks for flame graphs", true, NULL, flame_text, flame_json,
+	  false, COUNTS_SITES },
 	{ "histogram", "calls by requested size", false, view_missing_of_moment, histogram_text,
-	  histogram_json, false },
+	  histogram_json, false, COUNTS_HISTOGRAM },
 	{ "timeline", "allocations, frees, live bytes, RSS over time", false, NULL, timeline_text,
-	  timeline_json, false },
+	  timeline_json, false, COUNTS_TOTALS },
 	{ "temporary", "sites of blocks that were freed at once", true, temporary_missing,
-	  temporary_text, temporary_json, false },
+	  temporary_text, temporary_json, false, 0 },
 	{ "peak", "what each site held at the peak", true, peak_missing, peak_text, peak_json,
-	  true },
+	  true, 0 },
 	{ "lifetimes", "how long blocks lived, by site", true, lifetimes_missing, lifetimes_text,
-	  lifetimes_json, true },
+	  lifetimes_json, true, 0 },
 	{ "blocks", "each unfreed block: address, size, age, thread, caller", true,
-	  blocks_missing, blocks_text, blocks_json, false },
+	  blocks_missing, blocks_text, blocks_json, false, 0 },
 	{ "filter", "sites by --size, --site, --module, --track", true, NULL, filter_text,
-	  filter_json, false },
+	  filter_json, false, 0 },
 	{ "source", "source lines with what they allocated", true, NULL, source_text,
-	  source_json, false },
+	  source_json, false, 0 },
 	{ "realloc", "reallocs: moved, in place, failed, by site", true, realloc_missing,
-	  realloc_text, realloc_json, true },
+	  realloc_text, realloc_json, true, 0 },
 	{ "threads", "who allocates, who frees what others allocated", false, threads_missing,
-	  threads_text, threads_json, false },
+	  threads_text, threads_json, false, 0 },
 	{ "regions", "every mapping by kind and file, with size and RSS", false,
-	  regions_missing, regions_text, regions_json, false },
+	  regions_missing, regions_text, regions_json, false, 0 },
 	{ "arenas", "each arena: used, free by bin, top, attached threads", false,
-	  heaps_missing, arenas_text, arenas_json, false },
+	  heaps_missing, arenas_text, arenas_json, false, 0 },
 	{ "fragmentation", "from live bytes to RSS: where the difference went", false,
-	  heaps_missing, fragmentation_text, fragmentation_json, false },
-	{ NULL, NULL, false, NULL, NULL, NULL, false },
+	  heaps_missing, fragmentation_text, fragmentation_json, false, 0 },
+	{ NULL, NULL, false, NULL, NULL, NULL, false, 0 },
 };
 
 const struct view *view_table(void)
@@ -96,13 +98,27 @@ static const char *thread_missing(const struct view *view, const struct view_inp
 				     "and names" : NULL;
 }
 
+/* Of a session that only counts: what it did not count. */
+static const char *counts_missing(const struct view *view, const struct snapshot *snapshot)
+{
+	if (snapshot->session.mode != SNAPSHOT_COUNTS)
+		return NULL;
+	if (!view->counted)
+		return "calls were only counted: which blocks live is known with --exact";
+	if (view->counted <= snapshot->counts.kind)
+		return NULL;
+	return view->counted == COUNTS_SITES ? "sites were not counted: --counts=sites" :
+					       "sizes were not counted: --counts=histogram";
+}
+
 const char *view_missing(const struct view *view, const struct view_input *input)
 {
 	const struct view_filter *f = &input->options.filter;
-	const char *thread = f->thread ? thread_missing(view, input) : NULL;
+	const char *counts = counts_missing(view, input->report.snapshot);
+	const char *thread = f->thread && !counts ? thread_missing(view, input) : NULL;
 
-	if (thread)
-		return thread;
+	if (counts || thread)
+		return counts ? counts : thread;
 	if (!view->filtered && input->report.names.shape)
 		return "it shows no functions: no --inline, --just-function-name, "
 		       "--shorten-templates";

@@ -49,6 +49,7 @@ struct view {
 	/* The members of the document that come behind its head. 0 or -errno. */
 	int (*write_json)(struct emit *emit, const struct view_input *input);
 	bool no_threads;		/* its figures are known of sites as a whole: no --thread */
+	uint32_t counted;		/* enum counts_kind that is enough for it; 0: none is */
 };
 /* By name, or NULL. */
 const struct view *view_find(const char *name);

@@ -29,6 +29,9 @@ static const struct {
 
 const char *view_metric_missing(const struct snapshot *snapshot, enum view_metric metric)
 {
+	if (snapshot->session.mode == SNAPSHOT_COUNTS && metric != VIEW_ALLOC_BYTES &&
+	    metric != VIEW_ALLOC_COUNT)
+		return "calls were only counted: sites have --by=bytes and --by=calls";
 	if (metric == VIEW_TEMPORARY && !snapshot->every_alloc)
 		return "which blocks were temporary is known only where every allocation was "
 		       "seen: use --exact";

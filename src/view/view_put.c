@@ -124,7 +124,10 @@ void view_put_bar(FILE *out, uint64_t part, uint64_t whole, uint32_t columns)
 
 enum view_metric view_metric_or(const struct view_input *input, enum view_metric otherwise)
 {
-	return input->options.metric_given ? input->options.metric : otherwise;
+	if (input->options.metric_given)
+		return input->options.metric;
+	return input->report.snapshot->session.mode != SNAPSHOT_COUNTS ||
+	       view_knows(input, otherwise) ? otherwise : VIEW_ALLOC_BYTES;
 }
 
 int view_take(const struct view_input *input, bool cut, struct view_sites **ret)

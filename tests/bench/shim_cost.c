@@ -3,7 +3,7 @@
  * shim_cost.c - nanoseconds that a hook adds to one call, path by path.
  *
  * The originals do nothing, the reader only gives room back: what is measured is
- * the shim alone, hot, on one thread. Best of several rounds.
+ * the shim alone, hot, on one thread, in processor time. Best of several rounds.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,7 +18,12 @@
 #define CALLS 200000u
 #define ROUNDS 15u
 
-static char block[64];
+/* With the word that glibc has before a block, for its usable size. */
+static struct {
+	uint64_t before, header;
+	char block[64];
+} chunk __attribute__((aligned(16))) = { .header = 0x50 | 1 };
+#define block chunk.block
 static void *fake_malloc(size_t size)
 {
 	(void)size;
@@ -39,7 +44,7 @@ static double now(void)
 {
 	struct timespec t;
 
-	clock_gettime(CLOCK_MONOTONIC, &t);
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
 	return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
 }
 
@@ -137,10 +142,27 @@ static void measure_all(struct bench *b)
 	row("free, recorded, suspect, 512 bytes of stack", time_free(b, 16, release));
 }
 
+/* A pair of malloc and free by how much is counted. */
+static void measure_counts(struct bench *b)
+{
+	static const char *const name[COUNTS_KINDS] = { "", "totals", "histogram", "sites" };
+	struct counts_head *head =
+		(void *)((uint8_t *)b->host.control + b->host.control->counts_offset);
+	char what[64];
+
+	b->host.control->mode = RING_MODE_COUNT;
+	for (uint64_t kind = COUNTS_TOTALS; kind < COUNTS_KINDS; kind++) {
+		head->kind = kind;
+		snprintf(what, sizeof(what), "malloc and free, counted (%s%s)", name[kind],
+			 kind == COUNTS_SITES ? ", no stacks" : "");
+		row(what, time_pair(b, no_release));
+	}
+}
+
 static void measure(void **state)
 {
 	const struct shim_host_options options = {
-		.ring_bytes = 1u << 20, .table_slots = 1u << 16,
+		.ring_bytes = 1u << 20, .table_slots = 1u << 16, .counts = COUNTS_SITES,
 	};
 	volatile char deep[10000];	/* stack to copy */
 	struct bench b;
@@ -160,8 +182,10 @@ static void measure(void **state)
 	shim_host_arm(&b.host);
 	b.host.control->mode = RING_MODE_OFF;
 	row("malloc, mode off", time_malloc(&b, no_release));
+	row("malloc and free, mode off", time_pair(&b, no_release));
 	measure_sampled(&b);
 	measure_all(&b);
+	measure_counts(&b);
 	shim_host_close(&b.host);
 }
 

@@ -29,7 +29,7 @@ locked=$LAST
 is_locked() { is_gone "$locked" || grep -q locked "$WORK/locked.out"; }
 await 30 is_locked || fail "it does not begin"
 is_gone "$locked" && skip "memory can't be locked here"
-for mode in --exact --sample=4096; do
+for mode in --exact --sample=4096 --counts; do
 	pristine_take "$locked"
 	attach -p "$locked" $mode -d 0.3 --json
 	expect "$STATUS" 0 "exit status"

@@ -14,6 +14,7 @@
 
 #include <cmocka.h>
 
+#include "inject/counts_setup.h"
 #include "inject/ring_publish.h"
 #include "inject/rules_abi.h"
 
@@ -24,6 +25,7 @@
 #define RECOGNITION_ARENA (64u * 1024u)
 #define RECOGNITION_SEEN 4096u
 #define RECOGNITION_SHADOWS 16u
+#define COUNTS_SLOTS 64u
 #define RECOGNITION_BYTES (RULES_ARENA_AT + RECOGNITION_ARENA + RECOGNITION_SEEN * 8u + \
 			   RECOGNITION_SHADOWS * RING_SHADOW_BYTES)
 
@@ -75,6 +77,25 @@ static void add_recognition(struct ring_control *c, uint64_t at)
 	c->recognise = 1;
 }
 
+/* At the end, on a line of its own; the usable sizes are glibc's. */
+static void add_counts(struct ring_control *c, uint64_t at, const struct shim_host_options *o)
+{
+	struct counts_head *head = (void *)((uint8_t *)c + at);
+
+	c->counts_offset = at;
+	c->counts_slots = o->counts_slots ? o->counts_slots : COUNTS_SLOTS;
+	c->counts_block = counts_block_bytes(o->counts);
+	head->kind = o->counts;
+	head->usable[0].kind = COUNTS_USABLE_CHUNK;
+}
+
+static uint64_t counts_bytes(const struct shim_host_options *o)
+{
+	uint64_t slots = o->counts_slots ? o->counts_slots : COUNTS_SLOTS;
+
+	return o->counts ? counts_setup_bytes(o->counts, slots) : 0;
+}
+
 static void make_ring(struct shim_host *host, const struct shim_host_options *o)
 {
 	uint64_t ring_bytes = o->ring_bytes ? o->ring_bytes : 256u * 1024u;
@@ -84,7 +105,8 @@ static void make_ring(struct shim_host *host, const struct shim_host_options *o)
 	struct ring_control *c;
 
 	host->bytes = RING_CONTROL_BYTES + slots * RING_THREAD_SLOT_BYTES + o->table_slots * 8 +
-		      rings * ring_bytes + (o->recognise ? RECOGNITION_BYTES : 0);
+		      rings * ring_bytes + (o->recognise ? RECOGNITION_BYTES : 0) +
+		      counts_bytes(o);
 	assert_true(fd >= 0);
 	assert_int_equal(ftruncate(fd, (off_t)host->bytes), 0);
 	c = mmap(NULL, host->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
@@ -106,6 +128,8 @@ static void make_ring(struct shim_host *host, const struct shim_host_options *o)
 	c->ring_count = rings;
 	if (o->recognise)
 		add_recognition(c, c->rings_offset + rings * ring_bytes);
+	if (o->counts)
+		add_counts(c, host->bytes - counts_bytes(o), o);
 	c->epoch = 1;
 	c->mode = o->mode ? o->mode : RING_MODE_ALL;
 	c->interval = o->interval;

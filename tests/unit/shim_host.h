@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "inject/ring_abi.h"
+#include "inject/counts_abi.h"
 
 struct shim_host_options {
 	uint32_t ring_count;		/* 0: 1 */
@@ -21,6 +21,8 @@ struct shim_host_options {
 	uint64_t interval, seed;
 	uint32_t stack_limit;
 	bool recognise;			/* with room for rules, paths and shadows */
+	uint32_t counts;		/* enum counts_kind: with counters, */
+	uint64_t counts_slots;		/* for so many threads; 0: 64 */
 };
 
 struct shim_host {

@@ -87,6 +87,15 @@ static inline void arch_fetch_to_write(const void *address)
 	__asm__ volatile("prefetchw %0" : : "m"(*(const char *)address));
 }
 
+/*
+ * *p += v in one instruction, without a lock: for words that one thread alone adds to. A signal
+ * handler of that thread comes before or after it, never in between.
+ */
+static inline void arch_add(uint64_t *p, uint64_t v)
+{
+	__asm__ volatile("addq %1, %0" : "+m"(*p) : "er"(v) : "cc");
+}
+
 static inline void arch_pause(void)
 {
 	__asm__ volatile("pause" : : : "memory");

@@ -146,6 +146,15 @@
 .Lslow\@:
 .endm
 
+/* Only counted, and no jump to another entry (RING_ISLAND_SPAN)? Then to where. r10 = control. */
+.macro IF_COUNTED where
+	cmpl	$MODE_COUNT, CONTROL_MODE(%r10)
+	jne	.Lrecord\@
+	cmpl	$0, ISLAND_INDEX(%r11)
+	jns	\where
+.Lrecord\@:
+.endm
+
 	.text
 
 /*
@@ -153,7 +162,7 @@
  * functions of shim.h. The call frame information is right at every instruction:
  * exceptions and unwinders pass through.
  */
-.macro HOOK name, shape, begin, end, quick, argument
+.macro HOOK name, shape, begin, end, quick, argument, count
 	.globl	shim_hook_\name
 	.type	shim_hook_\name, @function
 	.balign	16
@@ -163,6 +172,9 @@ shim_hook_\name:
 	test	%r10, %r10
 	jz	.Lpass_\name
 	\quick	\argument
+	.ifnb	\count
+	IF_COUNTED .Lcount_\name
+	.endif
 	sub	$CALL_FRAME_BYTES, %rsp		/* struct shim_call; rsp is now 16-aligned */
 	.cfi_adjust_cfa_offset CALL_FRAME_BYTES
 	mov	%rdi, CALL_ARGUMENT+0(%rsp)
@@ -210,12 +222,74 @@ shim_hook_\name:
 	.cfi_adjust_cfa_offset -CALL_FRAME_BYTES
 .Lpass_\name:
 	jmp	*%r11
+	.ifnb	\count
+.Lcount_\name:
+	\count	\shape
+	.endif
 	.cfi_endproc
 	.size	shim_hook_\name, . - shim_hook_\name
 .endm
 
+/*
+ * RING_MODE_COUNT: an allocation is counted when it is made, in one call of C: nothing has to be
+ * known before but what was asked for. Registers that the original keeps are taken after it.
+ */
+.macro COUNT_ALLOC shape
+	sub	$CALL_FRAME_BYTES, %rsp
+	.cfi_adjust_cfa_offset CALL_FRAME_BYTES
+	mov	%rdi, CALL_ARGUMENT+0(%rsp)
+	mov	%rsi, CALL_ARGUMENT+8(%rsp)
+	mov	%rdx, CALL_ARGUMENT+16(%rsp)
+	mov	%r11, CALL_ORIGINAL(%rsp)
+	call	*%r11				/* result = original(...) */
+	mov	%rax, CALL_RESULT(%rsp)
+	mov	%rdx, CALL_RESULT_HIGH(%rsp)
+	mov	%rbp, CALL_RBP(%rsp)
+	mov	%rbx, CALL_RBX(%rsp)
+	mov	%r12, CALL_R12(%rsp)
+	mov	%r13, CALL_R13(%rsp)
+	mov	%r14, CALL_R14(%rsp)
+	mov	%r15, CALL_R15(%rsp)
+	mov	%rsp, %rdi
+	mov	$\shape, %esi
+	call	shim_count_made			/* shim_count_made(call, shape) */
+	mov	CALL_RESULT(%rsp), %rax
+	mov	CALL_RESULT_HIGH(%rsp), %rdx
+	add	$CALL_FRAME_BYTES, %rsp
+	.cfi_adjust_cfa_offset -CALL_FRAME_BYTES
+	ret
+.endm
+
+/* The same for a free, which is counted before it; no frame is left around the original. */
+.macro COUNT_FREE shape
+	sub	$CALL_FRAME_BYTES, %rsp
+	.cfi_adjust_cfa_offset CALL_FRAME_BYTES
+	mov	%rdi, CALL_ARGUMENT+0(%rsp)
+	mov	%rsi, CALL_ARGUMENT+8(%rsp)
+	mov	%rdx, CALL_ARGUMENT+16(%rsp)
+	mov	%rcx, CALL_ARGUMENT+24(%rsp)
+	mov	%r8, CALL_ARGUMENT+32(%rsp)
+	mov	%r9, CALL_ARGUMENT+40(%rsp)
+	mov	%rax, CALL_RAX(%rsp)
+	mov	%r11, CALL_ORIGINAL(%rsp)
+	mov	%rsp, %rdi
+	mov	$\shape, %esi
+	call	shim_count_goes			/* shim_count_goes(call, shape) */
+	mov	CALL_ARGUMENT+0(%rsp), %rdi
+	mov	CALL_ARGUMENT+8(%rsp), %rsi
+	mov	CALL_ARGUMENT+16(%rsp), %rdx
+	mov	CALL_ARGUMENT+24(%rsp), %rcx
+	mov	CALL_ARGUMENT+32(%rsp), %r8
+	mov	CALL_ARGUMENT+40(%rsp), %r9
+	mov	CALL_RAX(%rsp), %rax
+	mov	CALL_ORIGINAL(%rsp), %r11
+	add	$CALL_FRAME_BYTES, %rsp
+	.cfi_adjust_cfa_offset -CALL_FRAME_BYTES
+	jmp	*%r11
+.endm
+
 .macro ALLOC_HOOK name, shape, size
-	HOOK \name, \shape, shim_alloc_begin, shim_alloc_end, QUICK_ALLOC, \size
+	HOOK \name, \shape, shim_alloc_begin, shim_alloc_end, QUICK_ALLOC, \size, COUNT_ALLOC
 .endm
 	ALLOC_HOOK malloc, SHAPE_MALLOC, rdi
 	ALLOC_HOOK calloc, SHAPE_CALLOC, product
@@ -224,7 +298,7 @@ shim_hook_\name:
 	ALLOC_HOOK posix_memalign, SHAPE_POSIX_MEMALIGN, rdx
 	HOOK realloc, SHAPE_REALLOC, shim_realloc_begin, shim_realloc_end
 	HOOK reallocarray, SHAPE_REALLOCARRAY, shim_realloc_begin, shim_realloc_end
-	HOOK free, SHAPE_FREE, shim_free_begin, shim_free_end, QUICK_FREE, rdi
+	HOOK free, SHAPE_FREE, shim_free_begin, shim_free_end, QUICK_FREE, rdi, COUNT_FREE
 	HOOK dl_state, SHAPE_DL_STATE, shim_module_begin, shim_module_end
 
 /* A return address from here on belongs to a call of the mapping class. */

@@ -40,6 +40,7 @@
 #define CALL_FRAME_BYTES	168
 
 #define MODE_SAMPLE		2	/* RING_MODE_SAMPLE */
+#define MODE_COUNT		3	/* RING_MODE_COUNT */
 #define ISLAND_INDEX		(-8)	/* of the index, from the original */
 
 /* enum ring_shape */
