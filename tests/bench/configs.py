@@ -110,13 +110,14 @@ class Memattach(Nothing):
             report = json.loads(text)
         except ValueError:
             return {}
-        session, totals = report["session"], report["totals"]
-        return {"seen": session["events"]["alloc"], "seen_frees": session["events"]["free"],
-                "seen_bytes": totals["alloc_bytes"], "lost": session["lost"]["alloc"],
-                "lost_frees": session["lost"]["free"],
-                "blocked_s": session.get("blocked_seconds", 0),
-                "interval": session["sample_interval_bytes"],
-                "own_percent": session["overhead_percent"]}
+        session, totals = report.get("session", {}), report.get("totals", {})
+        events, lost = session.get("events", {}), session.get("lost", {})
+        known = {"seen": events.get("alloc"), "seen_frees": events.get("free"),
+                 "seen_bytes": totals.get("alloc_bytes"), "lost": lost.get("alloc"),
+                 "lost_frees": lost.get("free"), "blocked_s": session.get("blocked_seconds"),
+                 "interval": session.get("sample_interval_bytes"),
+                 "own_percent": session.get("overhead_percent")}
+        return {key: value for key, value in known.items() if value is not None}
 
 
 class Heaptrack(Nothing):
