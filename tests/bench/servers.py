@@ -183,8 +183,14 @@ def main():
     parser.add_argument("--pairs", type=int, default=16)
     parser.add_argument("--seconds", type=float, default=4.0, help="a window without memattach")
     options = parser.parse_args()
+    runner.adopt_orphans()
+    for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: sys.exit(1))
     run = opened(options.into)
-    run["servers"][options.name] = measured(options)
+    try:
+        run["servers"][options.name] = measured(options)
+    finally:
+        runner.end_all()
     run |= {"repetitions": options.pairs, "load_end": os.getloadavg()[0],
             "took_s": time.time() - run["began"]}
     with open(options.into, "w", encoding="utf-8") as file:
