@@ -28,12 +28,13 @@ class Config:
     ways: tuple = (RUN,)
     part: float = 1.0           # of the work; its times are divided by it
     slow: bool = False          # in the first repetition only
-    exact: bool = False         # records every call: its counts must be the program's own
+    exact: bool = False         # sees every call: its counts must be the program's own
 
 
 CONFIGS = (
     Config("nothing", "nothing", ways=BOTH),
-    Config("memattach --counts", "memattach", ("--counts",), ways=BOTH),
+    Config("memattach --counts=totals", "memattach", ("--counts=totals",), ways=BOTH, exact=True),
+    Config("memattach --counts", "memattach", ("--counts",), ways=BOTH, exact=True),
     Config("memattach (default)", "memattach", ways=BOTH),
     Config("memattach --sample=512K", "memattach", ("--sample=512K",), ways=BOTH),
     Config("memattach --sample=4096", "memattach", ("--sample=4096",), ways=BOTH),
@@ -112,6 +113,8 @@ class Memattach(Nothing):
             return {}
         session, totals = report.get("session", {}), report.get("totals", {})
         events, lost = session.get("events", {}), session.get("lost", {})
+        if session.get("mode") == "counts":     # there are no events
+            events = {"alloc": totals.get("alloc_count"), "free": totals.get("free_count")}
         known = {"seen": events.get("alloc"), "seen_frees": events.get("free"),
                  "seen_bytes": totals.get("alloc_bytes"), "lost": lost.get("alloc"),
                  "lost_frees": lost.get("free"), "blocked_s": session.get("blocked_seconds"),
