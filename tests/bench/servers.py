@@ -101,8 +101,9 @@ class Server:
     def watched(self):
         tool = Command([self.tools["memattach"], "-p", str(self.pid), "--json"])
         if not await_armed(self.tools, self.pid):
-            tool.kill()
-            return {"outcome": "never armed: " + tool.complaint()}
+            tool.process.send_signal(signal.SIGINT)
+            said = f"never armed, {tool.wait(PATIENCE)[0]}"
+            return {"outcome": said, "complaint": tool.complaint()}
         self.settle()
         figures = self.window(runner.descendants(tool.pid))
         tool.process.send_signal(signal.SIGINT)
@@ -149,7 +150,7 @@ def measured(options):
         measure.note(f"  {options.name}, pair {number + 1}: bare {bare:.2f} us, watched "
                      f"{watched.get('cpu_ns', 0) / server.requests / 1e3:.2f} us + "
                      f"{watched.get('tool_ns', 0) / server.requests / 1e3:.2f} us a request, "
-                     f"{watched['outcome']}")
+                     f"{watched['outcome']} {watched.get('complaint', '')}")
     load.end()
     return {"connections": options.connections, "requests": server.requests,
             "version": options.version, "text": options.text, "pairs": pairs}
