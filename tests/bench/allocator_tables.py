@@ -13,6 +13,7 @@ from tables import good
 BEGIN = "<!-- allocators: allocator_tables.py writes from here -->"
 END = "<!-- allocators: to here -->"
 PICTURE = "allocators.svg"
+CHARTED = ("memattach (default)", "memattach --exact", "memattach --sample=512K")
 
 
 class Run:
@@ -81,8 +82,10 @@ def picture(run):
     panels = [(allocator, {config: [run.median(allocator, config, rounds)
                                     for rounds in run.rounds] for config in run.configs})
               for allocator in run.allocators]
+    # In the colours that they have in the charts of programs.
+    names = sorted(run.configs, key=lambda name: (name not in CHARTED, name))
     return chart.draw("CPU time of the program for a round, in ns, by the number of rounds",
-                      panels, [count_word(count) for count in run.rounds], run.configs)
+                      panels, [count_word(count) for count in run.rounds], names)
 
 
 def text_of(run):

@@ -6,7 +6,8 @@ bench_flags="-D_GNU_SOURCE -g -O2 -pthread -I$SRCDIR"
 
 # Those with a number of threads, whose counts are compared with what tools saw. That which
 # is not there is left out.
-bench_threaded='threadtest linux_scalability shbench binary_trees hash_table parse_json queue'
+bench_threaded='threadtest linux_scalability shbench binary_trees hash_table parse_json queue
+	deep_slots'
 
 # build_common FOLDER: what all of them are linked with.
 build_common() {

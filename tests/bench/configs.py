@@ -28,12 +28,13 @@ class Config:
     ways: tuple = (RUN,)
     part: float = 1.0           # of the work; its times are divided by it
     slow: bool = False          # in the first repetition only
-    exact: bool = False         # records every call: its counts must be the program's own
+    exact: bool = False         # sees every call: its counts must be the program's own
 
 
 CONFIGS = (
     Config("nothing", "nothing", ways=BOTH),
-    Config("memattach --counts", "memattach", ("--counts",), ways=BOTH),
+    Config("memattach --counts=totals", "memattach", ("--counts=totals",), ways=BOTH, exact=True),
+    Config("memattach --counts", "memattach", ("--counts",), ways=BOTH, exact=True),
     Config("memattach (default)", "memattach", ways=BOTH),
     Config("memattach --sample=512K", "memattach", ("--sample=512K",), ways=BOTH),
     Config("memattach --sample=4096", "memattach", ("--sample=4096",), ways=BOTH),
@@ -112,13 +113,16 @@ class Memattach(Nothing):
             report = json.loads(text)
         except ValueError:
             return {}
-        session, totals = report["session"], report["totals"]
-        return {"seen": session["events"]["alloc"], "seen_frees": session["events"]["free"],
-                "seen_bytes": totals["alloc_bytes"], "lost": session["lost"]["alloc"],
-                "lost_frees": session["lost"]["free"],
-                "blocked_s": session.get("blocked_seconds", 0),
-                "interval": session["sample_interval_bytes"],
-                "own_percent": session["overhead_percent"]}
+        session, totals = report.get("session", {}), report.get("totals", {})
+        events, lost = session.get("events", {}), session.get("lost", {})
+        if session.get("mode") == "counts":     # there are no events
+            events = {"alloc": totals.get("alloc_count"), "free": totals.get("free_count")}
+        known = {"seen": events.get("alloc"), "seen_frees": events.get("free"),
+                 "seen_bytes": totals.get("alloc_bytes"), "lost": lost.get("alloc"),
+                 "lost_frees": lost.get("free"), "blocked_s": session.get("blocked_seconds"),
+                 "interval": session.get("sample_interval_bytes"),
+                 "own_percent": session.get("overhead_percent")}
+        return {key: value for key, value in known.items() if value is not None}
 
 
 class Heaptrack(Nothing):

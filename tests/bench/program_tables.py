@@ -134,7 +134,7 @@ def program_line(run, program, kind):
               for threads in run.threads),
             spread(run.means(program, kind, wall), ratio),
             spread(run.means(program, kind, all_cpu), ratio),
-            "–" if alone else median_text(pair_ns(run, program, kind), whole),
+            "–" if alone else median_text(pair_ns(run, program, kind), nanoseconds),
             median_text([row["rss_kib"] for row in figures], tables.mebibytes),
             median_text([row["tool_kib"] or None for row in figures], tables.mebibytes),
             tables.failures(rows) or "none"]
@@ -175,6 +175,36 @@ def summary_table(run, figure):
                       *(ratio(mean) if mean else "–" for mean in means),
                       ratio(every) if every else "–"])
     return tables.table(["under", *run.programs, "geometric mean"], lines)
+
+
+def pair_table(run):
+    """CPU time added to each allocation and its free, in the program, with the fewest threads."""
+    lines = [[name_of(run, kind), *(spread(pair_ns(run, program, kind), nanoseconds)
+                                    for program in run.programs)]
+             for kind in run.kinds() if kind[0] != run.base[kind[0]]
+             and kind[0] not in run.base.values()]
+    return tables.table(["under", *run.programs], lines)
+
+
+def nanoseconds(value):
+    return f"{value:.1f}" if abs(value) < 10 else f"{value:.0f}"
+
+
+def added_ratios(run, program, threads, way):
+    """What heaptrack adds to the wall time by what memattach --exact adds, of each repetition."""
+    peer, own = (run.ratios(program, threads, (name, way), wall)
+                 for name in ("heaptrack", "memattach --exact"))
+    return [(peer[number] - 1) / (own[number] - 1) for number in peer
+            if own.get(number, 0) > 1]
+
+
+def added_table(run):
+    lines = [[program, *(spread(added_ratios(run, program, threads, way), ratio)
+                         for way in (RUN, ATTACH) for threads in run.threads)]
+             for program in run.programs]
+    head = [f"P = {threads}{', attached' if way == ATTACH else ''}"
+            for way in (RUN, ATTACH) for threads in run.threads]
+    return tables.table(["program", *head], lines)
 
 
 def output_table(run):
@@ -268,6 +298,9 @@ def text_of(run, pictures):
         machine_text(run), shown,
         "### Wall time, mean over P", summary_table(run, wall),
         "### CPU time of program and tool, mean over P", summary_table(run, all_cpu),
+        "### CPU time added to an allocation and its free, in ns, P = "
+        f"{run.threads[0]}", pair_table(run),
+        "### Wall time that heaptrack adds, by what `memattach --exact` adds", added_table(run),
         "### Counts against the truth", count_table(run),
         "### Size of the output", output_table(run), "### Each program",
         *(program_table(run, program) for program in run.programs)]) + "\n"

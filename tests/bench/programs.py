@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""programs.py --programs DIR --results DIR: seven programs that allocate, with 1 to 8 threads,
+"""programs.py --programs DIR --results DIR: programs that allocate, with 1 to 8 threads,
 under every configuration of configs.py; into a JSON file, whose name it prints.
 
 Repetition by repetition, program by program, every configuration in an order that shifts: a
@@ -22,7 +22,8 @@ import watched
 from configs import ATTACH, RUN
 
 SCHEMA = 1
-LEAST_DEPTH = 4     # that binary_trees takes
+LEAST_DEPTH = 4         # that binary_trees takes
+FULL_PATIENCE = 1800.0  # seconds for a run of the full form
 
 # units: the full form. usual: the part of it that takes half a second to a second with no tool.
 PROGRAMS = {
@@ -42,6 +43,8 @@ PROGRAMS = {
                    "text": "jansson parses a generated file and frees the result"},
     "queue": {"units": 30000000, "usual": 0.05,
               "text": "random pushes and pops of objects of 16 to 256 bytes"},
+    "deep_slots": {"units": 20000000, "usual": 0.2,
+                   "text": "20,000 live blocks a thread, 13 frames deep on 64 call paths"},
 }
 
 
@@ -80,6 +83,8 @@ class Measurement:
         self.rows.append(row)
         measure.note(f"  {name} {threads}, {way}, {config.name}: {row['outcome']}, "
                      f"{row.get('wall', 0):.3f} s")
+        if row["outcome"] != "ok" and row.get("complaint"):
+            measure.note("    " + row["complaint"].strip().splitlines()[-1])
 
     def offset(self, config, name, threads):
         """(allocations, frees) that the tool counts beside the work, in a run without any."""
@@ -135,8 +140,10 @@ def parse():
     parser.add_argument("--scale", type=float, default=1.0, help="part of the usual work")
     parser.add_argument("--full", action="store_true", help="the full form of each program")
     parser.add_argument("--quick", action="store_true", help="only what is fast")
+    parser.add_argument("--patience", type=float, help="seconds that one run may take")
     parser.add_argument("--only", nargs="*", help="these programs")
     options = parser.parse_args()
+    watched.patience = options.patience or (FULL_PATIENCE if options.full else watched.patience)
     options.threads = [int(number) for number in options.threads.split(",")]
     options.only = [name for name in built(options.programs)
                     if not options.only or name in options.only]

@@ -99,11 +99,22 @@ def latency_line(name, server, side):
             spread([row["requests"] / row["wall"] for row in rows], tables.whole)]
 
 
+def compared_line(name, server):
+    """Watched by bare, pair by pair."""
+    pairs = good_pairs(server)
+    return [name, "watched by bare",
+            *(spread([pair["watched"][key] / pair["bare"][key] for pair in pairs], tables.ratio)
+              for key in PERCENTILES),
+            spread([pair["bare"]["wall"] / pair["watched"]["wall"] for pair in pairs],
+                   tables.ratio)]
+
+
 def latency_table(run):
     head = ["server", "", "50 %", "90 %", "99 %", "99.9 %", "requests a second"]
-    return tables.table(head, [latency_line(name, server, side)
-                               for name, server in run["servers"].items()
-                               for side in ("bare", "watched")])
+    return tables.table(head, [line for name, server in run["servers"].items()
+                               for line in (latency_line(name, server, "bare"),
+                                            latency_line(name, server, "watched"),
+                                            compared_line(name, server))])
 
 
 def text_of(run):

@@ -101,8 +101,9 @@ class Server:
     def watched(self):
         tool = Command([self.tools["memattach"], "-p", str(self.pid), "--json"])
         if not await_armed(self.tools, self.pid):
-            tool.kill()
-            return {"outcome": "never armed: " + tool.complaint()}
+            tool.process.send_signal(signal.SIGINT)
+            said = f"never armed, {tool.wait(PATIENCE)[0]}"
+            return {"outcome": said, "complaint": tool.complaint()}
         self.settle()
         figures = self.window(runner.descendants(tool.pid))
         tool.process.send_signal(signal.SIGINT)
@@ -149,7 +150,7 @@ def measured(options):
         measure.note(f"  {options.name}, pair {number + 1}: bare {bare:.2f} us, watched "
                      f"{watched.get('cpu_ns', 0) / server.requests / 1e3:.2f} us + "
                      f"{watched.get('tool_ns', 0) / server.requests / 1e3:.2f} us a request, "
-                     f"{watched['outcome']}")
+                     f"{watched['outcome']} {watched.get('complaint', '')}")
     load.end()
     return {"connections": options.connections, "requests": server.requests,
             "version": options.version, "text": options.text, "pairs": pairs}
@@ -183,8 +184,14 @@ def main():
     parser.add_argument("--pairs", type=int, default=16)
     parser.add_argument("--seconds", type=float, default=4.0, help="a window without memattach")
     options = parser.parse_args()
+    runner.adopt_orphans()
+    for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: sys.exit(1))
     run = opened(options.into)
-    run["servers"][options.name] = measured(options)
+    try:
+        run["servers"][options.name] = measured(options)
+    finally:
+        runner.end_all()
     run |= {"repetitions": options.pairs, "load_end": os.getloadavg()[0],
             "took_s": time.time() - run["began"]}
     with open(options.into, "w", encoding="utf-8") as file:

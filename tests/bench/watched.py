@@ -14,7 +14,7 @@ import configs
 from attach import await_armed
 from runner import Command
 
-PATIENCE = 120.0        # seconds until something counts as hanging
+patience = 120.0        # seconds until something counts as hanging
 
 
 def read_json(path):
@@ -59,7 +59,7 @@ def run(tools, config, program, units, threads=()):
     tool = configs.tool_of(tools, config)
     target = [tools[program], str(units), place.result, *map(str, threads)]
     command = Command(tool.command(target, place.out), program=tools[program], mixed=tool.mixed)
-    outcome, text = command.wait(PATIENCE)
+    outcome, text = command.wait(patience)
     cpu, peak = command.cost()
     row = {"outcome": outcome, "tool_cpu": cpu, "tool_kib": peak if tool.own_memory else 0,
            "complaint": command.complaint()}
@@ -73,16 +73,16 @@ class Waiting:
         self.command = Command([*before, program, str(units), result, *map(str, threads), "wait"],
                                stdin=subprocess.PIPE)
         self.pid, self.program = self.command.pid, program
-        self.command.read_line("ready", PATIENCE)
+        self.command.read_line("ready", patience)
 
     def work(self):
         """Returns whether it came to the end of its work."""
         self.command.write("g")
-        return self.command.read_line("done", PATIENCE) is not None
+        return self.command.read_line("done", patience) is not None
 
     def end(self):
         self.command.write("q")
-        return self.command.wait(PATIENCE)[0]
+        return self.command.wait(patience)[0]
 
 
 def attached(tools, config, program, units, threads=(), before=()):
@@ -105,11 +105,11 @@ def session(tools, waiting, tool, place):
     command = Command(tool.attach_command(waiting.pid, place.out), program=waiting.program,
                       mixed=tool.mixed)
     heaptrack = isinstance(tool, configs.Heaptrack)
-    armed = (command.read_line("injection finished", PATIENCE) if heaptrack else
+    armed = (command.read_line("injection finished", patience) if heaptrack else
              await_armed(tools, waiting.pid))
     done = waiting.work()
     command.process.send_signal(signal.SIGINT)
-    outcome, text = command.wait(PATIENCE)
+    outcome, text = command.wait(patience)
     cpu, peak = command.cost(alive=[waiting.pid])
     if heaptrack and outcome == "killed by SIGINT":
         outcome = "ok"      # its shell ends by the signal that asked it to
