@@ -35,9 +35,14 @@ struct reader;
 /* Called for each event, in order. The event is valid until it returns. */
 typedef void (*reader_event_fn)(void *context, const struct event *event);
 
-/* Called some events ahead for a block's address: stage 0 first, READER_STAGES - 1 last. */
+/* An event to come: of the block at address; path: name of its call path, 0: none. */
+struct reader_hint {
+	uint64_t address, path;
+};
+/* Called for it some events ahead: stage 0 first, READER_STAGES - 1 last. */
 #define READER_STAGES	3u
-typedef void (*reader_foresee_fn)(void *context, unsigned int stage, uint64_t address);
+typedef void (*reader_foresee_fn)(void *context, unsigned int stage,
+				  const struct reader_hint *hint);
 
 /*
  * Checks the control block (once; it is copied) and starts at the rings' present

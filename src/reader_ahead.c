@@ -5,7 +5,7 @@
  * Most of the time of exact mode is waiting for memory: a record that another CPU wrote, the
  * place of its address in a large table, the block that it leads to. Each wait can be over
  * before its turn comes, as the addresses of the next records are known. Lines that are not a
- * record's first are not told from it with certainty; foresee() takes any address.
+ * record's first are not told from it with certainty; foresee() takes anything.
  */
 #include "src/reader_private.h"
 
@@ -26,7 +26,10 @@ static void foresee(const struct reader *reader, const struct reader_ring *ring,
 	    ring_commit_state(commit) != RING_DONE)
 		return;
 	if (record->kind == RING_ALLOC || record->kind == RING_FREE)
-		reader->foresee(reader->foresee_context, stage, ring_load(&record->address));
+		reader->foresee(reader->foresee_context, stage, &(struct reader_hint){
+			.address = ring_load(&record->address),
+			.path = record->flags & RING_F_PATH ? ring_load(&record->caller) : 0,
+		});
 }
 
 void reader_look_ahead(const struct reader *reader, const struct reader_ring *ring)

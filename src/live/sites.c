@@ -151,6 +151,22 @@ struct site *sites_get(struct sites *sites, uint32_t stack, enum site_kind kind)
 	return site;
 }
 
+void sites_foresee(const struct sites *sites, unsigned int stage, uint32_t stack)
+{
+	uint64_t key = site_key(stack, SITE_MALLOC), id;
+	const struct site *site;
+
+	if (stage < 2) {
+		hashmap_foresee(&sites->index, key);
+		return;
+	}
+	site = hashmap_glance(&sites->index, key, &id) ? sites_peek(sites, (uint32_t)id) : NULL;
+	if (!site)
+		return;
+	for (size_t at = 0; at < sizeof(*site); at += 64)
+		__builtin_prefetch((const char *)site + at, 1);
+}
+
 struct site *sites_find(struct sites *sites, uint32_t id)
 {
 	uint32_t place = id_places_get(&sites->places, id);

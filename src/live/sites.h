@@ -114,6 +114,8 @@ int sites_set_allocator_frames(struct sites *sites, const struct frame_range *ra
 uint16_t sites_skip_frames(const struct sites *sites, uint32_t stack);
 /* The site of (stack, kind), made if new. NULL: out of memory. Valid until the next call. */
 struct site *sites_get(struct sites *sites, uint32_t stack, enum site_kind kind);
+/* An allocation by that stack will come soon; stage as of recognition_foresee, 1 and 2. */
+void sites_foresee(const struct sites *sites, unsigned int stage, uint32_t stack);
 /* By id, NULL when there is none. Valid until the next sites_get. */
 struct site *sites_find(struct sites *sites, uint32_t id);
 const struct site *sites_peek(const struct sites *sites, uint32_t id);

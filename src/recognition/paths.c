@@ -73,6 +73,18 @@ uint32_t paths_find(const struct paths *paths, uint64_t name)
 	return 0;
 }
 
+void paths_foresee(const struct paths *paths, uint64_t name)
+{
+	hashmap_foresee(&paths->now, name);
+}
+
+uint32_t paths_glance(const struct paths *paths, uint64_t name)
+{
+	uint64_t stack;
+
+	return hashmap_glance(&paths->now, name, &stack) ? (uint32_t)stack : 0;
+}
+
 bool paths_are_many(const struct paths *paths, uint64_t most)
 {
 	return hashmap_count(&paths->now) > most;

@@ -20,6 +20,10 @@ void paths_free(struct paths *paths);
 int paths_add(struct paths *paths, const struct event *event) _must_check_;
 /* The stack of the path called name, 0: never told (or long forgotten). */
 uint32_t paths_find(const struct paths *paths, uint64_t name);
+/* name will be asked for soon. */
+void paths_foresee(const struct paths *paths, uint64_t name);
+/* As paths_find, but looks only where name most likely is. */
+uint32_t paths_glance(const struct paths *paths, uint64_t name);
 /*
  * True when there are so many names that the shim should begin with new ones: paths_renew() has
  * been called then, which keeps those of the time before for events that are still to come.

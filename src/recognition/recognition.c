@@ -152,6 +152,14 @@ uint32_t recognition_find(struct recognition *r, const struct event *event)
 	return stack;
 }
 
+uint32_t recognition_foresee(const struct recognition *r, unsigned int stage, uint64_t path)
+{
+	if (stage > 0)
+		return paths_glance(r->paths, path);
+	paths_foresee(r->paths, path);
+	return 0;
+}
+
 void recognition_copied(struct recognition *r, const struct event *event)
 {
 	uint32_t why = event->flags >> RING_COPIED_SHIFT;

@@ -51,6 +51,11 @@ int recognition_publish(struct recognition *r, uint64_t generation);
 int recognition_tell(struct recognition *r, const struct event *event) _must_check_;
 /* The stack of an event with RING_F_PATH; 0: not known, and counted as that. */
 uint32_t recognition_find(struct recognition *r, const struct event *event);
+/*
+ * An event with that path's name will come soon. stage: 0 first, then, some events later each,
+ * 1 and 2, which return its stack, 0: not known yet.
+ */
+uint32_t recognition_foresee(const struct recognition *r, unsigned int stage, uint64_t path);
 /* An event without a name, whose stack is a copy: counted by the reason that the shim gives. */
 void recognition_copied(struct recognition *r, const struct event *event);
 /* Says, where MEMATTACH_DEBUG is set, how many were recognised and copied up to now, and why. */

@@ -135,11 +135,16 @@ static int make_recognition(struct watch *w)
 	return error == -ENOTSUP ? 0 : error;
 }
 
-static void foresee(void *context, unsigned int stage, uint64_t address)
+static void foresee(void *context, unsigned int stage, const struct reader_hint *hint)
 {
 	const struct watch *w = context;
+	uint32_t stack = 0;
 
-	live_foresee(w->live, stage, address);
+	live_foresee(w->live, stage, hint->address);
+	if (hint->path && w->recognition)
+		stack = recognition_foresee(w->recognition, stage, hint->path);
+	if (stack)
+		sites_foresee(w->sites, stage, stack);
 }
 
 int watch_open(struct watch *w, struct target_view *view, const struct hook_plan *plan,
