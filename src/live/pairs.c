@@ -15,7 +15,8 @@
 #include "src/base/hashmap.h"
 
 #define FIRST_CAPACITY	64u
-#define RECENT		1024u	/* a power of two */
+#define RECENT		16384u	/* a power of two: sites that take turns are many */
+#define RECENT_HANDOVERS 1024u
 
 struct pairs {
 	struct pair *pair;
@@ -25,7 +26,7 @@ struct pairs {
 	struct hashmap at_site;		/* pairs of each site, by id */
 	struct handover *handover;
 	uint32_t handover_count, handover_capacity;
-	uint32_t recent_handover[RECENT];
+	uint32_t recent_handover[RECENT_HANDOVERS];
 	struct hashmap handover_index;	/* owner << 32 | freer -> index */
 	struct handover rest;
 };
@@ -112,7 +113,7 @@ static int find_slowly(struct pairs *pairs, uint32_t site, uint32_t thread, uint
 
 int pairs_find(struct pairs *pairs, uint32_t site, uint32_t thread, uint32_t *ret)
 {
-	uint32_t *recent = &pairs->recent[(site * 8u + thread) % RECENT];
+	uint32_t *recent = &pairs->recent[(site + thread * 1031u) % RECENT];
 	int err;
 
 	if (*recent < pairs->count && pairs->pair[*recent].site == site &&
@@ -161,7 +162,7 @@ static struct handover *find_handover(struct pairs *pairs, uint32_t owner, uint3
 void pairs_hand_over(struct pairs *pairs, uint32_t owner, uint32_t freer,
 		     const struct estimate_term *term)
 {
-	uint32_t *recent = &pairs->recent_handover[(owner * 32u + freer) % RECENT];
+	uint32_t *recent = &pairs->recent_handover[(owner * 32u + freer) % RECENT_HANDOVERS];
 	struct handover *h = *recent < pairs->handover_count ? &pairs->handover[*recent] : NULL;
 
 	if (!h || h->owner != owner || h->freer != freer) {
