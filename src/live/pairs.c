@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "src/base/hashmap.h"
 
@@ -18,10 +19,15 @@
 #define RECENT		16384u	/* a power of two: sites that take turns are many */
 #define RECENT_HANDOVERS 1024u
 
+/* Of a thread that has no pair of its own at site: that of PAIRS_OTHERS. */
+struct recent {
+	uint32_t site, thread, index;	/* site 0: none */
+};
+
 struct pairs {
 	struct pair *pair;
 	uint32_t count, capacity;
-	uint32_t recent[RECENT];	/* indices; any that is not the one is no harm */
+	struct recent recent[RECENT];	/* any that is not the one is no harm */
 	struct hashmap index;		/* site << 32 | thread -> index */
 	struct hashmap at_site;		/* pairs of each site, by id */
 	struct handover *handover;
@@ -113,17 +119,16 @@ static int find_slowly(struct pairs *pairs, uint32_t site, uint32_t thread, uint
 
 int pairs_find(struct pairs *pairs, uint32_t site, uint32_t thread, uint32_t *ret)
 {
-	uint32_t *recent = &pairs->recent[(site + thread * 1031u) % RECENT];
+	struct recent *recent = &pairs->recent[(site + thread * 1031u) % RECENT];
 	int err;
 
-	if (*recent < pairs->count && pairs->pair[*recent].site == site &&
-	    pairs->pair[*recent].thread == thread) {
-		*ret = *recent;
+	if (recent->site == site && recent->thread == thread && site) {
+		*ret = recent->index;
 		return 0;
 	}
 	err = find_slowly(pairs, site, thread, ret);
 	if (err == 0)
-		*recent = *ret;
+		*recent = (struct recent){ site, thread, *ret };
 	return err;
 }
 
@@ -204,6 +209,7 @@ void pairs_rename_sites(struct pairs *pairs,
 	/* What the tables hold now can't fail to be put into them again. */
 	hashmap_clear(&pairs->index);
 	hashmap_clear(&pairs->at_site);
+	memset(pairs->recent, 0, sizeof(pairs->recent));
 	pairs->count = 0;
 	for (uint32_t i = 0; i < count; i++) {
 		struct pair pair = pairs->pair[i];

@@ -25,7 +25,7 @@
 #define MAX_SIZES	16384u	/* other sizes told apart; later ones are rounded up */
 #define FIXED_POINT_MAX	4611686018427387904.0	/* 2^62 */
 
-int sites_new(const struct stacks *stacks, struct sites **ret)
+int sites_new(struct stacks *stacks, struct sites **ret)
 {
 	struct sites *sites = calloc(1, sizeof(*sites));
 
@@ -136,7 +136,8 @@ struct site *sites_add(struct sites *sites, uint32_t stack, enum site_kind kind)
 	return site;
 }
 
-struct site *sites_get(struct sites *sites, uint32_t stack, enum site_kind kind)
+/* By the index, made if new. */
+static struct site *sites_get_slowly(struct sites *sites, uint32_t stack, enum site_kind kind)
 {
 	uint64_t key = site_key(stack, kind), id;
 	struct site *site;
@@ -148,6 +149,20 @@ struct site *sites_get(struct sites *sites, uint32_t stack, enum site_kind kind)
 	site = sites_add(sites, stack, kind);
 	if (site && hashmap_put(&sites->index, key, site->id) < 0)
 		return NULL;	/* it stays, and nothing will ever be booked there */
+	return site;
+}
+
+struct site *sites_get(struct sites *sites, uint32_t stack, enum site_kind kind)
+{
+	struct site *site = NULL;
+
+	if (kind == SITE_MALLOC)
+		site = sites_find(sites, stacks_tag(sites->stacks, stack));
+	if (site && site->stack == stack && site->kind == kind)
+		return site;
+	site = sites_get_slowly(sites, stack, kind);
+	if (site && kind == SITE_MALLOC)
+		stacks_set_tag(sites->stacks, stack, site->id);
 	return site;
 }
 
