@@ -11,21 +11,28 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "src/base/hashmap.h"
 
 #define FIRST_CAPACITY	64u
-#define RECENT		1024u	/* a power of two */
+#define RECENT		16384u	/* a power of two: sites that take turns are many */
+#define RECENT_HANDOVERS 1024u
+
+/* Of a thread that has no pair of its own at site: that of PAIRS_OTHERS. */
+struct recent {
+	uint32_t site, thread, index;	/* site 0: none */
+};
 
 struct pairs {
 	struct pair *pair;
 	uint32_t count, capacity;
-	uint32_t recent[RECENT];	/* indices; any that is not the one is no harm */
+	struct recent recent[RECENT];	/* any that is not the one is no harm */
 	struct hashmap index;		/* site << 32 | thread -> index */
 	struct hashmap at_site;		/* pairs of each site, by id */
 	struct handover *handover;
 	uint32_t handover_count, handover_capacity;
-	uint32_t recent_handover[RECENT];
+	uint32_t recent_handover[RECENT_HANDOVERS];
 	struct hashmap handover_index;	/* owner << 32 | freer -> index */
 	struct handover rest;
 };
@@ -112,17 +119,16 @@ static int find_slowly(struct pairs *pairs, uint32_t site, uint32_t thread, uint
 
 int pairs_find(struct pairs *pairs, uint32_t site, uint32_t thread, uint32_t *ret)
 {
-	uint32_t *recent = &pairs->recent[(site * 8u + thread) % RECENT];
+	struct recent *recent = &pairs->recent[(site + thread * 1031u) % RECENT];
 	int err;
 
-	if (*recent < pairs->count && pairs->pair[*recent].site == site &&
-	    pairs->pair[*recent].thread == thread) {
-		*ret = *recent;
+	if (recent->site == site && recent->thread == thread && site) {
+		*ret = recent->index;
 		return 0;
 	}
 	err = find_slowly(pairs, site, thread, ret);
 	if (err == 0)
-		*recent = *ret;
+		*recent = (struct recent){ site, thread, *ret };
 	return err;
 }
 
@@ -161,7 +167,7 @@ static struct handover *find_handover(struct pairs *pairs, uint32_t owner, uint3
 void pairs_hand_over(struct pairs *pairs, uint32_t owner, uint32_t freer,
 		     const struct estimate_term *term)
 {
-	uint32_t *recent = &pairs->recent_handover[(owner * 32u + freer) % RECENT];
+	uint32_t *recent = &pairs->recent_handover[(owner * 32u + freer) % RECENT_HANDOVERS];
 	struct handover *h = *recent < pairs->handover_count ? &pairs->handover[*recent] : NULL;
 
 	if (!h || h->owner != owner || h->freer != freer) {
@@ -203,6 +209,7 @@ void pairs_rename_sites(struct pairs *pairs,
 	/* What the tables hold now can't fail to be put into them again. */
 	hashmap_clear(&pairs->index);
 	hashmap_clear(&pairs->at_site);
+	memset(pairs->recent, 0, sizeof(pairs->recent));
 	pairs->count = 0;
 	for (uint32_t i = 0; i < count; i++) {
 		struct pair pair = pairs->pair[i];

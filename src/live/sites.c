@@ -25,7 +25,7 @@
 #define MAX_SIZES	16384u	/* other sizes told apart; later ones are rounded up */
 #define FIXED_POINT_MAX	4611686018427387904.0	/* 2^62 */
 
-int sites_new(const struct stacks *stacks, struct sites **ret)
+int sites_new(struct stacks *stacks, struct sites **ret)
 {
 	struct sites *sites = calloc(1, sizeof(*sites));
 
@@ -136,7 +136,8 @@ struct site *sites_add(struct sites *sites, uint32_t stack, enum site_kind kind)
 	return site;
 }
 
-struct site *sites_get(struct sites *sites, uint32_t stack, enum site_kind kind)
+/* By the index, made if new. */
+static struct site *sites_get_slowly(struct sites *sites, uint32_t stack, enum site_kind kind)
 {
 	uint64_t key = site_key(stack, kind), id;
 	struct site *site;
@@ -153,18 +154,31 @@ struct site *sites_get(struct sites *sites, uint32_t stack, enum site_kind kind)
 
 void sites_foresee(const struct sites *sites, unsigned int stage, uint32_t stack)
 {
-	uint64_t key = site_key(stack, SITE_MALLOC), id;
 	const struct site *site;
 
 	if (stage < 2) {
-		hashmap_foresee(&sites->index, key);
+		stacks_foresee(sites->stacks, stack);
 		return;
 	}
-	site = hashmap_glance(&sites->index, key, &id) ? sites_peek(sites, (uint32_t)id) : NULL;
+	site = sites_peek(sites, stacks_tag(sites->stacks, stack));
 	if (!site)
 		return;
 	for (size_t at = 0; at < sizeof(*site); at += 64)
 		__builtin_prefetch((const char *)site + at, 1);
+}
+
+struct site *sites_get(struct sites *sites, uint32_t stack, enum site_kind kind)
+{
+	struct site *site = NULL;
+
+	if (kind == SITE_MALLOC)
+		site = sites_find(sites, stacks_tag(sites->stacks, stack));
+	if (site && site->stack == stack && site->kind == kind)
+		return site;
+	site = sites_get_slowly(sites, stack, kind);
+	if (site && kind == SITE_MALLOC)
+		stacks_set_tag(sites->stacks, stack, site->id);
+	return site;
 }
 
 struct site *sites_find(struct sites *sites, uint32_t id)

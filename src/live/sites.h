@@ -100,8 +100,8 @@ struct frame_range {
 };
 
 struct sites;
-/* stacks is borrowed and must outlive the sites. 0 or -ENOMEM. */
-int sites_new(const struct stacks *stacks, struct sites **ret) _must_check_;
+/* stacks is borrowed, with its tags, and must outlive the sites. 0 or -ENOMEM. */
+int sites_new(struct stacks *stacks, struct sites **ret) _must_check_;
 void sites_free(struct sites *sites);
 /*
  * Sets the allocators' own code (copied, replaces what was set before). Applies

@@ -13,7 +13,7 @@
 #define SITE_OTHERS	4u	/* one of each kind, and one of allocators' own mappings */
 
 struct sites {
-	const struct stacks *stacks;
+	struct stacks *stacks;		/* tags: ids of sites of SITE_MALLOC */
 	struct site *site;		/* by place */
 	uint32_t count, capacity;
 	struct id_places places;

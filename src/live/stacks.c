@@ -34,7 +34,8 @@ struct stack_entry {
 	uint32_t count;
 	uint32_t flags;
 	uint32_t id;
-	uint32_t kept;			/* stacks_keep was called for it */
+	uint32_t kept : 1;		/* stacks_keep was called for it */
+	uint32_t tag : 31;
 };
 struct stack_chunk {
 	struct frame *frame;		/* before those of a stack one with its id, their count */
@@ -260,6 +261,29 @@ struct stack stacks_get(const struct stacks *stacks, uint32_t id)
 	return (struct stack){
 		.frame_count = entry->count, .flags = entry->flags, .frame = entry->frame,
 	};
+}
+
+void stacks_foresee(const struct stacks *stacks, uint32_t id)
+{
+	const struct stack_entry *entry = find_entry(stacks, id);
+
+	if (entry)
+		__builtin_prefetch(entry);
+}
+
+uint32_t stacks_tag(const struct stacks *stacks, uint32_t id)
+{
+	const struct stack_entry *entry = find_entry(stacks, id);
+
+	return entry ? entry->tag : 0;
+}
+
+void stacks_set_tag(struct stacks *stacks, uint32_t id, uint32_t tag)
+{
+	struct stack_entry *entry = find_entry(stacks, id);
+
+	if (entry)
+		entry->tag = tag & 0x7fffffffu;
 }
 
 bool stacks_is_dropped(const struct stacks *stacks, uint32_t id)

@@ -53,6 +53,14 @@ int stacks_intern(struct stacks *stacks, const struct frame *frame, uint32_t cou
  * next stacks_sweep.
  */
 struct stack stacks_get(const struct stacks *stacks, uint32_t id);
+/* That stack will be looked at soon. */
+void stacks_foresee(const struct stacks *stacks, uint32_t id);
+/*
+ * A number below 2^31 that a user of the stacks keeps with one; 0 to begin with, and of one that is
+ * not there. It lies where looking at the stack has looked already.
+ */
+uint32_t stacks_tag(const struct stacks *stacks, uint32_t id);
+void stacks_set_tag(struct stacks *stacks, uint32_t id, uint32_t tag);
 /* True: there was one with this id, and it was dropped. */
 bool stacks_is_dropped(const struct stacks *stacks, uint32_t id);
 /* Ids that were given, and how many of them still have a stack. */

@@ -19,7 +19,7 @@ struct recognition {
 	uint64_t most;			/* names */
 	uint64_t renewed;		/* TSC: when they began anew last */
 	bool forget;			/* they are to */
-	uint32_t closed;		/* modules that had gone when rules were published last */
+	uint64_t closings;		/* of modules, when rules were published last */
 	struct frame frame[STACKS_MAX_FRAMES];
 };
 
@@ -85,13 +85,11 @@ bool recognition_wants_rules(const struct recognition *r)
  */
 static void leave_names_of_closed(struct recognition *r)
 {
-	uint32_t closed = 0;
+	uint64_t closings = modules_closings(r->in.modules);
 
-	for (uint32_t id = 1; id <= modules_count(r->in.modules); id++)
-		closed += modules_get(r->in.modules, id)->closed;
-	if (closed == r->closed)
+	if (closings == r->closings)
 		return;
-	r->closed = closed;
+	r->closings = closings;
 	(void)__atomic_add_fetch(&r->in.control->path_epoch, 1, __ATOMIC_SEQ_CST);
 }
 

@@ -23,6 +23,8 @@ void session_picture_take(struct session *s, struct watch *watch)
 	int error = target_view_refresh(&s->view);
 	bool refused;
 
+	if (watch)	/* blocks are told by ids of their sites from here on */
+		watch->memory.held = true;
 	if (error >= 0)
 		error = session_leaks_take(&s->leaks, watch);
 	refused = error == -ECANCELED || error == -EACCES || error == -EFBIG;

@@ -335,14 +335,22 @@ static void show(struct session_report *r, const struct snapshot *snapshot,
 	feed_show(r->feed, &figures);
 }
 
+/* Of many sites a snapshot is no small thing. */
+static bool wants_snapshots(const struct session_report *r)
+{
+	return !r->options->trace && (r->recording || r->feed || r->options->plain ||
+				      isatty(STDERR_FILENO));
+}
+
 int session_report_interval(struct session_report *r, struct watch *watch)
 {
+	bool wanted = wants_snapshots(r);
 	struct snapshot *snapshot;
 	struct report_input input;
-	int error = r->options->trace ? 0 : session_report_snapshot(r, watch, &snapshot);
+	int error = wanted ? session_report_snapshot(r, watch, &snapshot) : 0;
 
 	watch_look_at_threads(watch, false);
-	if (error || r->options->trace)
+	if (error || !wanted)
 		return error;
 	record(r, snapshot, watch);
 	show_progress(r, snapshot);

@@ -8,6 +8,9 @@
  * file lies where its bias says. While we hold the file open its inode number
  * can't be given to another file, so device and inode are enough; where there
  * is no descriptor, the first page in memory must still be the same.
+ * A file that is mapped again, wherever, is the module that it was, if every byte is: a
+ * server that loads and unloads a plugin all day has one module and one site of it, not
+ * thousands, each with a copy of the file.
  * Anonymous executable memory makes no modules: JIT compilers remap it all the
  * time, and its names come by address; its ranges are only remembered.
  * The dynamic loader's link map was rejected as the source: it is the target's
@@ -42,6 +45,7 @@ struct modules {
 	struct module *shim;		/* open, or NULL */
 	struct module_marks *marks;	/* in shared memory */
 	uint64_t generation;
+	uint64_t closings;		/* how often one was closed */
 };
 
 int modules_new(const struct module_source *source, struct modules **ret)
@@ -121,19 +125,24 @@ static struct module *module_new(enum module_kind kind, const char *path)
 	return module;
 }
 
-static void add(struct modules *modules, struct module *module)
+static void insert_open(struct modules *modules, struct module *module)
 {
 	uint32_t at = modules->open_count;
 
-	module->id = modules->count + 1;
-	module->marks = modules->marks;
-	modules->module[modules->count++] = module;
 	while (at > 0 && modules->open[at - 1]->low > module->low) {
 		modules->open[at] = modules->open[at - 1];
 		at--;
 	}
 	modules->open[at] = module;
 	modules->open_count++;
+}
+
+static void add(struct modules *modules, struct module *module)
+{
+	module->id = modules->count + 1;
+	module->marks = modules->marks;
+	modules->module[modules->count++] = module;
+	insert_open(modules, module);
 }
 
 int modules_add_file(struct modules *modules, const char *path, int fd, bool debug_only,
@@ -344,6 +353,36 @@ static int load(const struct modules *modules, struct module *module, const stru
 	return r == -ENOMEM ? r : 0;
 }
 
+/* Files alone: what memory holds changes. */
+static bool is_like(const struct module *closed, const struct module *module)
+{
+	return closed->closed && closed->kind == MODULE_FILE && closed->inode == module->inode &&
+	       closed->dev_major == module->dev_major && closed->dev_minor == module->dev_minor &&
+	       closed->fd >= 0 && !closed->from_memory && closed->file &&
+	       closed->file_bytes == module->file_bytes &&
+	       strcmp(closed->path, module->path) == 0 &&
+	       memcmp(closed->file, module->file, module->file_bytes) == 0;
+}
+
+/* Was module, which is not in the table, there before? Then it is again: true. */
+static bool reopen(struct modules *modules, const struct module *module)
+{
+	if (module->kind != MODULE_FILE || module->fd < 0 || module->from_memory || !module->file)
+		return false;
+	for (uint32_t i = modules->count; i > 0; i--) {
+		struct module *closed = modules->module[i - 1];
+
+		if (!is_like(closed, module))
+			continue;
+		closed->closed = false;
+		closed->seen = true;
+		place(closed, module->bias);
+		insert_open(modules, closed);
+		return true;
+	}
+	return false;
+}
+
 static int open_module(struct modules *modules, const struct procmaps *maps, size_t index,
 		       enum module_kind kind)
 {
@@ -360,9 +399,9 @@ static int open_module(struct modules *modules, const struct procmaps *maps, siz
 	module->dev_major = map->dev_major;
 	module->dev_minor = map->dev_minor;
 	r = load(modules, module, maps, index);
-	if (r < 0) {
+	if (r < 0 || reopen(modules, module)) {
 		module_free(module);
-		return r;
+		return r < 0 ? r : 1;
 	}
 	add(modules, module);
 	return 1;
@@ -397,6 +436,7 @@ static uint32_t close_unseen(struct modules *modules)
 		closed++;
 	}
 	modules->open_count = kept;
+	modules->closings += closed;
 	return closed;
 }
 
@@ -553,6 +593,11 @@ uint64_t modules_generation(const struct modules *modules)
 uint32_t modules_count(const struct modules *modules)
 {
 	return modules->count;
+}
+
+uint64_t modules_closings(const struct modules *modules)
+{
+	return modules->closings;
 }
 
 enum module_distrust module_read_names(const struct module *module)

@@ -2,8 +2,9 @@
 /*
  * modules.h - what is mapped in the target, now and before.
  *
- * A module is one ELF object mapped at one place for one span of time. Ids are
- * never used again; a closed module keeps its file open for its names.
+ * A module is one ELF object mapped at one place at a time. An id is never used for
+ * another one; a closed module keeps its file open for its names, and is opened again, with
+ * its id, when the same bytes are mapped again.
  */
 #ifndef MEMATTACH_MODULES_H
 #define MEMATTACH_MODULES_H
@@ -123,6 +124,8 @@ enum module_distrust module_read_names(const struct module *module);
 uint64_t modules_generation(const struct modules *modules);
 /* Ids run from 1 to this. */
 uint32_t modules_count(const struct modules *modules);
+/* How often a module was closed. One that is opened again (the same bytes) has its old id. */
+uint64_t modules_closings(const struct modules *modules);
 /*
  * The bytes that the file has for [address, address + bytes), virtual addresses
  * of the file: NULL unless all of them lie in one PT_LOAD's file part. *ret_flags

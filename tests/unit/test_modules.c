@@ -192,6 +192,39 @@ static void closes_and_keeps_the_names(void **state)
 	end(&source);
 }
 
+/* Loaded and unloaded all day, here and there: one module, one copy of the file. */
+static void comes_again(void **state)
+{
+	const struct module *module;
+	struct source source;
+	char text[512];
+
+	(void)state;
+	begin_mapped(&source, text, sizeof(text));
+	source.image_bytes = 0;		/* memory elsewhere can't be read: the file is trusted */
+	module = modules_get(source.modules, 1);
+	for (uint64_t i = 1; i <= 100; i++) {
+		uint64_t place = PLACE + (i % 3 << 32), generation;
+
+		assert_int_equal(update(source.modules, "1000-2000 rw-p 00000000 00:00 0 \n"), 1);
+		assert_true(module->closed);
+		assert_int_equal(modules_closings(source.modules), i);
+		generation = modules_generation(source.modules);
+		code_line(&source, text, sizeof(text), place, 11);
+		assert_int_equal(update(source.modules, text), 1);
+		assert_int_not_equal(modules_generation(source.modules), generation);
+		assert_ptr_equal(modules_find(source.modules, place + source.code.p_vaddr), module);
+		assert_false(module->closed);
+		assert_int_equal(module->bias, place);
+	}
+	assert_int_equal(modules_count(source.modules), 1);
+	/* Another file, if only by its inode, is another module. */
+	code_line(&source, text, sizeof(text), PLACE, 12);
+	assert_int_equal(update(source.modules, text), 1);
+	assert_int_equal(modules_count(source.modules), 2);
+	end(&source);
+}
+
 static void another_file_in_its_place(void **state)
 {
 	struct source source;
@@ -376,6 +409,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(opens_finds_and_keeps),
 		cmocka_unit_test(closes_and_keeps_the_names),
+		cmocka_unit_test(comes_again),
 		cmocka_unit_test(another_file_in_its_place),
 		cmocka_unit_test(moved_and_twice),
 		cmocka_unit_test(file_is_not_what_is_mapped),
