@@ -15,6 +15,7 @@
 
 #define IDLE_CYCLES (1ull << 36)	/* as in threads.c */
 #define PROBES 4u
+#define RBX_LOST 1u	/* no frame's address: who needs it can't go on */
 
 enum step { STEP_ON, STEP_END, STEP_CUT, STEP_FAILED };
 
@@ -177,6 +178,22 @@ static enum step step_out(struct walk *walk, const struct rules_rule *rule)
 	return ra == 0 ? STEP_END : STEP_ON;
 }
 
+/* Nothing is known of this code but that it may keep a frame pointer: as the analyst's walk. */
+static __attribute__((noinline)) enum step step_guess(struct walk *walk)
+{
+	uint64_t rbp = walk->rbp, outer, ra;
+
+	walk->why = RING_COPIED_NO_RULE;
+	if (rbp - (walk->slot + 8) >= RULES_GUESS_REACH || !read_word(walk, rbp, &outer) ||
+	    !read_word(walk, rbp + 8, &ra))
+		return STEP_FAILED;
+	walk->slot = rbp + 8;
+	walk->ra = ra;
+	walk->rbp = outer;
+	walk->rbx = RBX_LOST;
+	return ra == 0 ? STEP_END : STEP_ON;
+}
+
 /* The frame that the walk has come to is a new one; on to its caller. */
 static enum step take_frame(struct walk *walk)
 {
@@ -195,6 +212,8 @@ static enum step take_frame(struct walk *walk)
 	switch (frame->rule.kind) {
 	case RULES_STEP:
 		return step_out(walk, &frame->rule);
+	case RULES_GUESS:
+		return step_guess(walk);
 	case RULES_END:
 		return STEP_END;
 	case RULES_CUT:	/* where a thread starts, rbp is 0 */
@@ -268,6 +287,11 @@ static struct outer outer_of(struct walk *walk, enum step end)
 	return (struct outer){ state->name, state->live_rbp, state->live_rbx };
 }
 
+static bool goes_on(const struct shadow_new *frame)
+{
+	return frame->rule.kind == RULES_STEP || frame->rule.kind == RULES_GUESS;
+}
+
 /*
  * Puts the new frames behind those that hold; the name of them all. Words are stored one by one:
  * a structure built on the stack and copied would be read back before its bytes have arrived.
@@ -284,9 +308,9 @@ static uint64_t remember(struct walk *walk, enum step end)
 		struct shadow_state *state = &shadow->state[at];
 
 		/* A return address of 0 is no frame, but what ends the walk. */
-		if (at == 0 && frame->rule.kind == RULES_STEP)
+		if (at == 0 && goes_on(frame))
 			add_check(walk, slot, 0);
-		if (frame->rule.kind == RULES_STEP)
+		if (goes_on(frame))
 			depend(walk, frame, slot, rbp, rbx, &outer);
 		else
 			outer.live_rbp = frame->rule.kind == RULES_CUT;

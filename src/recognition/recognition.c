@@ -19,7 +19,9 @@ struct recognition {
 	uint64_t most;			/* names */
 	uint64_t renewed;		/* TSC: when they began anew last */
 	bool forget;			/* they are to */
-	uint32_t closed;		/* modules that had gone when rules were published last */
+	uint32_t closed;		/* modules that had gone when rules were published last, */
+	uint32_t opened;		/* and that had ever been */
+	bool had_jit;			/* rules for such code were published */
 	struct frame frame[STACKS_MAX_FRAMES];
 };
 
@@ -85,21 +87,31 @@ bool recognition_wants_rules(const struct recognition *r)
  */
 static void leave_names_of_closed(struct recognition *r)
 {
-	uint32_t closed = 0;
+	uint32_t closed = 0, opened = modules_count(r->in.modules);
+	bool same;
 
-	for (uint32_t id = 1; id <= modules_count(r->in.modules); id++)
+	for (uint32_t id = 1; id <= opened; id++)
 		closed += modules_get(r->in.modules, id)->closed;
-	if (closed == r->closed)
-		return;
+	/* What is new may lie where code had been made at run time. */
+	same = closed == r->closed && (opened == r->opened || !r->had_jit);
 	r->closed = closed;
+	r->opened = opened;
+	if (same)
+		return;
 	(void)__atomic_add_fetch(&r->in.control->path_epoch, 1, __ATOMIC_SEQ_CST);
 }
 
 int recognition_publish(struct recognition *r, uint64_t generation)
 {
+	struct rule_table_stats stats;
+	int error;
+
 	leave_names_of_closed(r);
-	return rule_table_publish(r->table, r->in.modules, generation, r->in.look_again,
-				  r->in.context);
+	error = rule_table_publish(r->table, r->in.modules, generation, r->in.look_again,
+				   r->in.context);
+	rule_table_stats(r->table, &stats);
+	r->had_jit |= stats.jit > 0;
+	return error;
 }
 
 /*

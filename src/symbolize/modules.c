@@ -540,6 +540,16 @@ bool modules_is_jit(const struct modules *modules, uint64_t address)
 	return low > 0 && address < modules->jit[low - 1].high;
 }
 
+bool modules_jit_range(const struct modules *modules, uint32_t number, uint64_t *ret_low,
+		       uint64_t *ret_high)
+{
+	if (number >= modules->jit_count)
+		return false;
+	*ret_low = modules->jit[number].low;
+	*ret_high = modules->jit[number].high;
+	return true;
+}
+
 const struct module *modules_get(const struct modules *modules, uint32_t id)
 {
 	return id == 0 || id > modules->count ? NULL : modules->module[id - 1];
