@@ -17,7 +17,8 @@
 #define PROBES 4u
 #define RBX_LOST 1u	/* no frame's address: who needs it can't go on */
 
-enum step { STEP_ON, STEP_END, STEP_CUT, STEP_FAILED };
+/* DEEP: it would go on, but no more frames are shown. */
+enum step { STEP_ON, STEP_END, STEP_CUT, STEP_DEEP, STEP_FAILED };
 
 struct walk {
 	const struct ring_control *control;
@@ -129,11 +130,16 @@ static bool joins(struct walk *walk)
 	const struct shadow *shadow = walk->shadow;
 	const struct shadow_state *state;
 	int32_t i = walk->cursor;
+	uint32_t frames;
 
 	while (i >= 0 && shadow->frame[i].slot < walk->slot)
 		i--;
 	walk->cursor = i;
 	if (i < 0 || shadow->frame[i].slot != walk->slot || shadow->frame[i].ra != walk->ra)
+		return false;
+	/* What ends where there is no more room ends elsewhere if it begins elsewhere. */
+	frames = walk->count + (uint32_t)i + 1;
+	if (frames > SHADOW_FRAMES || (shadow->deep && frames != SHADOW_FRAMES))
 		return false;
 	state = &shadow->state[i];
 	if ((state->live_rbp && state->rbp != walk->rbp) ||
@@ -199,10 +205,8 @@ static enum step take_frame(struct walk *walk)
 {
 	struct shadow_new *frame = &walk->work[walk->count];
 
-	if (walk->count == SHADOW_FRAMES) {
-		walk->why = RING_COPIED_TOO_DEEP;
-		return STEP_FAILED;
-	}
+	if (walk->count == SHADOW_FRAMES)
+		return STEP_DEEP;
 	frame->slot = walk->slot;
 	frame->ra = walk->ra;
 	frame->rbp = walk->rbp;
@@ -280,7 +284,7 @@ static struct outer outer_of(struct walk *walk, enum step end)
 
 	if (walk->joined == 0) {
 		shadow->checks = 0;
-		return (struct outer){ .name = mix(shadow->epoch << 1 | (end == STEP_CUT), 0) };
+		return (struct outer){ .name = mix(shadow->epoch << 1 | (end != STEP_END), 0) };
 	}
 	state = &shadow->state[walk->joined - 1];
 	shadow->checks = state->checks;
@@ -307,9 +311,9 @@ static uint64_t remember(struct walk *walk, enum step end)
 		const struct shadow_new *frame = &walk->work[i];
 		struct shadow_state *state = &shadow->state[at];
 
-		/* A return address of 0 is no frame, but what ends the walk. */
+		/* What ends the walk is no frame: a return address of 0, or one too many. */
 		if (at == 0 && goes_on(frame))
-			add_check(walk, slot, 0);
+			add_check(walk, slot, walk->ra);
 		if (goes_on(frame))
 			depend(walk, frame, slot, rbp, rbx, &outer);
 		else
@@ -352,10 +356,7 @@ static enum ring_copied why_none(const struct walk *walk, enum step step)
 {
 	if (shim_rules_generation(walk->control) != walk->generation)
 		return RING_COPIED_NO_RULES;
-	if (step == STEP_FAILED)
-		return walk->why;
-	return walk->count + walk->joined > SHADOW_FRAMES ? RING_COPIED_TOO_DEEP :
-							    RING_COPIED_UNASKED;
+	return step == STEP_FAILED ? walk->why : RING_COPIED_UNASKED;
 }
 
 /* The path's name; 0: it is not known. *ret_truncated: it ends before the thread's start. */
@@ -372,8 +373,10 @@ static uint64_t walk_run(struct walk *walk, const struct shim_call *call, bool *
 		walk->shadow->frames = 0;
 		return 0;
 	}
-	if (walk->joined == 0)
-		walk->shadow->truncated = step == STEP_CUT;
+	if (walk->joined == 0) {
+		walk->shadow->truncated = step != STEP_END;
+		walk->shadow->deep = step == STEP_DEEP;
+	}
 	*ret_truncated = walk->shadow->truncated;
 	return remember(walk, step);
 }

@@ -176,13 +176,12 @@ void recognition_say(const struct recognition *r, const char *when)
 	const uint64_t *copied = r->stats.copied;
 
 	log_debug("stacks %s: %llu recognised; copied for want of rules %llu, of a proven end "
-		  "%llu, of a shadow %llu, of a frame's rule %llu, too deep %llu, else %llu; "
+		  "%llu, of a shadow %llu, of a frame's rule %llu, else %llu; "
 		  "unasked %llu", when, (unsigned long long)r->stats.recognised,
 		  (unsigned long long)copied[RING_COPIED_NO_RULES],
 		  (unsigned long long)copied[RING_COPIED_NO_END],
 		  (unsigned long long)copied[RING_COPIED_NO_SHADOW],
 		  (unsigned long long)copied[RING_COPIED_NO_RULE],
-		  (unsigned long long)copied[RING_COPIED_TOO_DEEP],
 		  (unsigned long long)copied[RING_COPIED_OTHER],
 		  (unsigned long long)copied[RING_COPIED_UNASKED]);
 }
