@@ -31,7 +31,7 @@ enum rules_kind {
 	RULES_CUT,	/* nothing describes this code: the path ends, truncated unless rbp is 0 */
 	/*
 	 * JIT code: to what rbp points to, as the frame that STEP says, if that is less than
-	 * RULES_GUESS_REACH above rsp. rbx is not known after it.
+	 * RULES_GUESS_REACH above rsp, else the path is cut. rbx is not known after it.
 	 */
 	RULES_GUESS,
 };

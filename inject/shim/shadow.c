@@ -189,10 +189,9 @@ static __attribute__((noinline)) enum step step_guess(struct walk *walk)
 {
 	uint64_t rbp = walk->rbp, outer, ra;
 
-	walk->why = RING_COPIED_NO_RULE;
 	if (rbp - (walk->slot + 8) >= RULES_GUESS_REACH || !read_word(walk, rbp, &outer) ||
 	    !read_word(walk, rbp + 8, &ra))
-		return STEP_FAILED;
+		return STEP_CUT;
 	walk->slot = rbp + 8;
 	walk->ra = ra;
 	walk->rbp = outer;
@@ -291,9 +290,11 @@ static struct outer outer_of(struct walk *walk, enum step end)
 	return (struct outer){ state->name, state->live_rbp, state->live_rbx };
 }
 
-static bool goes_on(const struct shadow_new *frame)
+/* Was frame left, or is it where the walk has ended? last: the outermost one of all. */
+static bool goes_on(const struct shadow_new *frame, bool last, enum step end)
 {
-	return frame->rule.kind == RULES_STEP || frame->rule.kind == RULES_GUESS;
+	return frame->rule.kind == RULES_STEP ||
+	       (frame->rule.kind == RULES_GUESS && !(last && end == STEP_CUT));
 }
 
 /*
@@ -312,12 +313,13 @@ static uint64_t remember(struct walk *walk, enum step end)
 		struct shadow_state *state = &shadow->state[at];
 
 		/* What ends the walk is no frame: a return address of 0, or one too many. */
-		if (at == 0 && goes_on(frame))
-			add_check(walk, slot, walk->ra);
-		if (goes_on(frame))
+		if (!goes_on(frame, at == 0, end)) {
+			outer.live_rbp = frame->rule.kind != RULES_END;
+		} else {
+			if (at == 0)
+				add_check(walk, slot, walk->ra);
 			depend(walk, frame, slot, rbp, rbx, &outer);
-		else
-			outer.live_rbp = frame->rule.kind == RULES_CUT;
+		}
 		slot = frame->slot;
 		rbp = frame->rbp;
 		rbx = frame->rbx;

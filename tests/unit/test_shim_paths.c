@@ -235,13 +235,15 @@ static bool walk(const struct world *w, const uint64_t *top, uint64_t rbp, uint6
 			return false;
 		ret->ra[ret->count++] = ra;
 		if (rule.kind == RULES_GUESS) {
-			if (!rbp_known || rbp - (slot + 8) >= RULES_GUESS_REACH ||
-			    !word(w, low, frame_rbp, &rbp) || !word(w, low, frame_rbp + 8, &ra))
-				return false;
+			ret->truncated = rbp - (slot + 8) >= RULES_GUESS_REACH ||
+					 !word(w, low, frame_rbp, &rbp) ||
+					 !word(w, low, frame_rbp + 8, &ra);
+			if (ret->truncated)
+				return rbp_known;
 			slot = frame_rbp + 8;
 			rbx_known = false;
-			if (ra == 0)
-				return true;
+			if (ra == 0 || !rbp_known)
+				return rbp_known;
 			continue;
 		}
 		if (rule.kind != RULES_STEP)
@@ -483,10 +485,9 @@ static void test_guesses(void **state)
 	assert_int_not_equal(w.seen.name, name);
 	assert_true(check(&w, w.top, (uint64_t)&w.top[4], 7));	/* rbx is nobody's */
 	assert_int_equal(w.seen.name, name);
-	assert_false(check(&w, w.top, (uint64_t)&w.top[4] + 4, 0));
-	assert_false(check(&w, w.top, (uint64_t)&w.top[0], 0));
-	assert_false(check(&w, w.top, (uint64_t)&w.top[-1], 0));
-	assert_false(check(&w, w.top, (uint64_t)w.end + RULES_GUESS_REACH, 0));
+	assert_true(check(&w, w.top, (uint64_t)&w.top[4] + 4, 0));	/* cut */
+	assert_true(check(&w, w.top, (uint64_t)&w.top[-1], 0));
+	assert_true(check(&w, w.top, (uint64_t)w.end + RULES_GUESS_REACH, 0));
 	w.top[5] = PLACE(1);	/* what needs rbx can't be left any more */
 	assert_false(check(&w, w.top, (uint64_t)&w.top[4], (uint64_t)&w.top[10]));
 	end(&w);
