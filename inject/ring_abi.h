@@ -42,7 +42,7 @@
 #define RING_MAX_PATCHES	(3u * RING_MAX_ENTRIES)	/* entry word and up to two gap words */
 #define RING_MAX_ISLANDS	16u
 #define RING_THREAD_SLOT_BYTES	64u
-#define RING_SHADOW_BYTES	(192u * 1024u)
+#define RING_SHADOW_BYTES	(256u * 1024u)
 #define RING_OWN_LINE		__attribute__((aligned(64)))
 
 /* Calling shape of a hooked entry point: where its arguments are. */
@@ -104,7 +104,6 @@ enum ring_copied {
 	RING_COPIED_NO_END,	/* no end is proven: coroutines, alternate stacks */
 	RING_COPIED_NO_SHADOW,	/* none is free, or a handler came on top of a walk */
 	RING_COPIED_NO_RULE,	/* for one of its frames: signals, code without a file */
-	RING_COPIED_TOO_DEEP,
 	RING_COPIED_OTHER,	/* words are not where they should be; no room for its path */
 	RING_COPIED_COUNT
 };

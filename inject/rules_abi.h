@@ -29,7 +29,13 @@ enum rules_kind {
 	RULES_STEP,	/* go on to the caller's frame */
 	RULES_END,	/* the outermost frame: its return address is undefined */
 	RULES_CUT,	/* nothing describes this code: the path ends, truncated unless rbp is 0 */
+	/*
+	 * JIT code: to what rbp points to, as the frame that STEP says, if that is less than
+	 * RULES_GUESS_REACH above rsp, else the path is cut. rbx is not known after it.
+	 */
+	RULES_GUESS,
 };
+#define RULES_GUESS_REACH	65536u
 enum rules_base { RULES_BASE_RSP = 0, RULES_BASE_RBP, RULES_BASE_RBX };
 enum rules_flag {
 	RULES_DEREF	 = 1u << 0,	/* CFA = the word at base + cfa */
@@ -62,13 +68,13 @@ struct rules_row {
 struct rules_module {
 	uint64_t low, high;	/* addresses in the target; its rows count from low */
 	uint32_t row_at;	/* first row, in rows from the arena's begin */
-	uint32_t row_count;	/* > 0 */
+	uint32_t row_count;	/* > 0, unless there is rule */
 	/*
 	 * First word of its index, in words of 4 bytes from the arena's begin. Word i: the last
 	 * row (from row_at) with start <= i << RULES_PAGE_LOG2. One more word than pages.
 	 */
 	uint32_t index_at;
-	uint32_t reserved;
+	uint32_t rule;		/* not 0: that of all its code, and it has no rows */
 };
 
 struct rules_head {

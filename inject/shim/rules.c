@@ -69,7 +69,10 @@ static struct rules_module module_find(const struct rules_head *head, uint64_t g
 	return module;
 }
 
-/* Both directories: the one that is being written may be the next to hold. */
+/*
+ * Both directories: the one that is being written may be the next to hold. Code that was made at
+ * run time comes and goes all the time, and what comes to its place is its like, or is announced.
+ */
 void shim_rules_unmap(struct ring_control *control, uint64_t low, uint64_t high)
 {
 	const struct rules_head *head = rules_head(control);
@@ -82,7 +85,7 @@ void shim_rules_unmap(struct ring_control *control, uint64_t low, uint64_t high)
 
 		i = count > 0 ? module_search(module, count, low) : 0;
 		for (; i < count && module[i].low < high; i++) {
-			if (module[i].high <= low)
+			if (module[i].high <= low || shim_load(&module[i].rule))
 				continue;
 			shim_add(&control->module_generation, 1);
 			return;
@@ -128,7 +131,8 @@ static uint32_t index_find(const struct ring_control *control, uint64_t generati
 
 	if (module.low == module.high)
 		return 0;
-	index = row_find(control, head, &module, ra - 1 - module.low);
+	index = module.rule ? module.rule :
+			      row_find(control, head, &module, ra - 1 - module.low);
 	return index < RULES_MAX_RULES ? index : 0;
 }
 

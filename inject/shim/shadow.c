@@ -15,8 +15,10 @@
 
 #define IDLE_CYCLES (1ull << 36)	/* as in threads.c */
 #define PROBES 4u
+#define RBX_LOST 1u	/* no frame's address: who needs it can't go on */
 
-enum step { STEP_ON, STEP_END, STEP_CUT, STEP_FAILED };
+/* DEEP: it would go on, but no more frames are shown. */
+enum step { STEP_ON, STEP_END, STEP_CUT, STEP_DEEP, STEP_FAILED };
 
 struct walk {
 	const struct ring_control *control;
@@ -128,11 +130,16 @@ static bool joins(struct walk *walk)
 	const struct shadow *shadow = walk->shadow;
 	const struct shadow_state *state;
 	int32_t i = walk->cursor;
+	uint32_t frames;
 
 	while (i >= 0 && shadow->frame[i].slot < walk->slot)
 		i--;
 	walk->cursor = i;
 	if (i < 0 || shadow->frame[i].slot != walk->slot || shadow->frame[i].ra != walk->ra)
+		return false;
+	/* What ends where there is no more room ends elsewhere if it begins elsewhere. */
+	frames = walk->count + (uint32_t)i + 1;
+	if (frames > SHADOW_FRAMES || (shadow->deep && frames != SHADOW_FRAMES))
 		return false;
 	state = &shadow->state[i];
 	if ((state->live_rbp && state->rbp != walk->rbp) ||
@@ -177,15 +184,28 @@ static enum step step_out(struct walk *walk, const struct rules_rule *rule)
 	return ra == 0 ? STEP_END : STEP_ON;
 }
 
+/* Nothing is known of this code but that it may keep a frame pointer: as the analyst's walk. */
+static __attribute__((noinline)) enum step step_guess(struct walk *walk)
+{
+	uint64_t rbp = walk->rbp, outer, ra;
+
+	if (rbp - (walk->slot + 8) >= RULES_GUESS_REACH || !read_word(walk, rbp, &outer) ||
+	    !read_word(walk, rbp + 8, &ra))
+		return STEP_CUT;
+	walk->slot = rbp + 8;
+	walk->ra = ra;
+	walk->rbp = outer;
+	walk->rbx = RBX_LOST;
+	return ra == 0 ? STEP_END : STEP_ON;
+}
+
 /* The frame that the walk has come to is a new one; on to its caller. */
 static enum step take_frame(struct walk *walk)
 {
 	struct shadow_new *frame = &walk->work[walk->count];
 
-	if (walk->count == SHADOW_FRAMES) {
-		walk->why = RING_COPIED_TOO_DEEP;
-		return STEP_FAILED;
-	}
+	if (walk->count == SHADOW_FRAMES)
+		return STEP_DEEP;
 	frame->slot = walk->slot;
 	frame->ra = walk->ra;
 	frame->rbp = walk->rbp;
@@ -195,6 +215,8 @@ static enum step take_frame(struct walk *walk)
 	switch (frame->rule.kind) {
 	case RULES_STEP:
 		return step_out(walk, &frame->rule);
+	case RULES_GUESS:
+		return step_guess(walk);
 	case RULES_END:
 		return STEP_END;
 	case RULES_CUT:	/* where a thread starts, rbp is 0 */
@@ -261,11 +283,18 @@ static struct outer outer_of(struct walk *walk, enum step end)
 
 	if (walk->joined == 0) {
 		shadow->checks = 0;
-		return (struct outer){ .name = mix(shadow->epoch << 1 | (end == STEP_CUT), 0) };
+		return (struct outer){ .name = mix(shadow->epoch << 1 | (end != STEP_END), 0) };
 	}
 	state = &shadow->state[walk->joined - 1];
 	shadow->checks = state->checks;
 	return (struct outer){ state->name, state->live_rbp, state->live_rbx };
+}
+
+/* Was frame left, or is it where the walk has ended? last: the outermost one of all. */
+static bool goes_on(const struct shadow_new *frame, bool last, enum step end)
+{
+	return frame->rule.kind == RULES_STEP ||
+	       (frame->rule.kind == RULES_GUESS && !(last && end == STEP_CUT));
 }
 
 /*
@@ -283,13 +312,14 @@ static uint64_t remember(struct walk *walk, enum step end)
 		const struct shadow_new *frame = &walk->work[i];
 		struct shadow_state *state = &shadow->state[at];
 
-		/* A return address of 0 is no frame, but what ends the walk. */
-		if (at == 0 && frame->rule.kind == RULES_STEP)
-			add_check(walk, slot, 0);
-		if (frame->rule.kind == RULES_STEP)
+		/* What ends the walk is no frame: a return address of 0, or one too many. */
+		if (!goes_on(frame, at == 0, end)) {
+			outer.live_rbp = frame->rule.kind != RULES_END;
+		} else {
+			if (at == 0)
+				add_check(walk, slot, walk->ra);
 			depend(walk, frame, slot, rbp, rbx, &outer);
-		else
-			outer.live_rbp = frame->rule.kind == RULES_CUT;
+		}
 		slot = frame->slot;
 		rbp = frame->rbp;
 		rbx = frame->rbx;
@@ -328,10 +358,7 @@ static enum ring_copied why_none(const struct walk *walk, enum step step)
 {
 	if (shim_rules_generation(walk->control) != walk->generation)
 		return RING_COPIED_NO_RULES;
-	if (step == STEP_FAILED)
-		return walk->why;
-	return walk->count + walk->joined > SHADOW_FRAMES ? RING_COPIED_TOO_DEEP :
-							    RING_COPIED_UNASKED;
+	return step == STEP_FAILED ? walk->why : RING_COPIED_UNASKED;
 }
 
 /* The path's name; 0: it is not known. *ret_truncated: it ends before the thread's start. */
@@ -348,8 +375,10 @@ static uint64_t walk_run(struct walk *walk, const struct shim_call *call, bool *
 		walk->shadow->frames = 0;
 		return 0;
 	}
-	if (walk->joined == 0)
-		walk->shadow->truncated = step == STEP_CUT;
+	if (walk->joined == 0) {
+		walk->shadow->truncated = step != STEP_END;
+		walk->shadow->deep = step == STEP_DEEP;
+	}
 	*ret_truncated = walk->shadow->truncated;
 	return remember(walk, step);
 }

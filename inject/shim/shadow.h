@@ -11,7 +11,7 @@
 #include "inject/rules_abi.h"
 #include "inject/shim/paths.h"
 
-#define SHADOW_FRAMES	512u
+#define SHADOW_FRAMES	1024u	/* as many as the analyst's walk shows */
 #define SHADOW_CHECKS	192u
 #define SHADOW_RULES	1024u	/* places for rules found before, by return address */
 #define SHADOW_KNOWN	128u	/* places for paths known to be told */
@@ -66,7 +66,8 @@ struct shadow {
 	uint64_t epoch;		/* control.path_epoch, likewise */
 	uint64_t verify;	/* calls to the next one that goes with its copy */
 	uint32_t frames, checks;
-	bool truncated;		/* the outermost frame is not the thread's start */
+	bool truncated;		/* the outermost frame is not the thread's start, */
+	bool deep;		/* but only the last one that there is room for */
 	struct shadow_frame frame[SHADOW_FRAMES];
 	struct shadow_state state[SHADOW_FRAMES];
 	struct shadow_check check[SHADOW_CHECKS];

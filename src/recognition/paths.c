@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "src/base/hashmap.h"
+#include "src/unwind/unwind_walk.h"
 
 struct paths {
 	struct stacks *stacks;
@@ -47,20 +48,44 @@ static struct frame frame_of(const struct paths *paths, uint64_t address)
 	};
 }
 
-int paths_add(struct paths *paths, const struct event *event)
+/* Code that is left by its frame pointer; what no module holds has a rule as that only. */
+static bool is_jit(const struct paths *paths, const struct frame *frame)
 {
-	uint32_t count = event->stack_bytes / (uint32_t)sizeof(uint64_t), stack;
+	return frame->module == 0 ||
+	       modules_get(paths->modules, frame->module)->kind == MODULE_JIT;
+}
+
+/*
+ * The frames of event's return addresses, as the unwinder would find them: it goes on from JIT
+ * code only to where a call may return to. Returns how many.
+ */
+static uint32_t frames_of(struct paths *paths, const struct event *event)
+{
+	uint32_t count = event->stack_bytes / (uint32_t)sizeof(uint64_t);
 	uint64_t address;
-	int error;
 
 	if (count > STACKS_MAX_FRAMES)
 		count = STACKS_MAX_FRAMES;
 	for (uint32_t i = 0; i < count; i++) {
 		memcpy(&address, event->stack + i * sizeof(address), sizeof(address));
 		paths->frame[i] = frame_of(paths, address);
+		if (i == 0 || !is_jit(paths, &paths->frame[i - 1]))
+			continue;
+		if (!unwind_may_return_to(paths->modules, address))
+			return i;
+		paths->frame[i].flags |= FRAME_GUESSED;
 	}
-	error = stacks_intern(paths->stacks, paths->frame, count,
-			      event->flags & RING_F_TRUNCATED ? STACK_TRUNCATED : 0, &stack);
+	return count;
+}
+
+int paths_add(struct paths *paths, const struct event *event)
+{
+	uint32_t count = frames_of(paths, event), stack;
+	bool cut = event->flags & RING_F_TRUNCATED ||
+		   count * sizeof(uint64_t) < event->stack_bytes;
+	int error = stacks_intern(paths->stacks, paths->frame, count, cut ? STACK_TRUNCATED : 0,
+				  &stack);
+
 	return error ? error : hashmap_put(&paths->now, event->path, stack);
 }
 

@@ -19,7 +19,8 @@ struct recognition {
 	uint64_t most;			/* names */
 	uint64_t renewed;		/* TSC: when they began anew last */
 	bool forget;			/* they are to */
-	uint64_t closings;		/* of modules, when rules were published last */
+	uint64_t closings, openings;	/* of modules, when rules were published last */
+	bool had_jit;			/* rules for such code were published */
 	struct frame frame[STACKS_MAX_FRAMES];
 };
 
@@ -85,19 +86,22 @@ bool recognition_wants_rules(const struct recognition *r)
  */
 static void leave_names_of_closed(struct recognition *r)
 {
-	uint64_t closings = modules_closings(r->in.modules);
-
-	if (closings == r->closings)
-		return;
-	r->closings = closings;
+	uint64_t closings, openings;	/* of modules, when rules were published last */
+	bool had_jit;			/* rules for such code were published */
 	(void)__atomic_add_fetch(&r->in.control->path_epoch, 1, __ATOMIC_SEQ_CST);
 }
 
 int recognition_publish(struct recognition *r, uint64_t generation)
 {
+	struct rule_table_stats stats;
+	int error;
+
 	leave_names_of_closed(r);
-	return rule_table_publish(r->table, r->in.modules, generation, r->in.look_again,
-				  r->in.context);
+	error = rule_table_publish(r->table, r->in.modules, generation, r->in.look_again,
+				   r->in.context);
+	rule_table_stats(r->table, &stats);
+	r->had_jit |= stats.jit > 0;
+	return error;
 }
 
 /*
@@ -170,13 +174,12 @@ void recognition_say(const struct recognition *r, const char *when)
 	const uint64_t *copied = r->stats.copied;
 
 	log_debug("stacks %s: %llu recognised; copied for want of rules %llu, of a proven end "
-		  "%llu, of a shadow %llu, of a frame's rule %llu, too deep %llu, else %llu; "
+		  "%llu, of a shadow %llu, of a frame's rule %llu, else %llu; "
 		  "unasked %llu", when, (unsigned long long)r->stats.recognised,
 		  (unsigned long long)copied[RING_COPIED_NO_RULES],
 		  (unsigned long long)copied[RING_COPIED_NO_END],
 		  (unsigned long long)copied[RING_COPIED_NO_SHADOW],
 		  (unsigned long long)copied[RING_COPIED_NO_RULE],
-		  (unsigned long long)copied[RING_COPIED_TOO_DEEP],
 		  (unsigned long long)copied[RING_COPIED_OTHER],
 		  (unsigned long long)copied[RING_COPIED_UNASKED]);
 }

@@ -230,6 +230,36 @@ static uint32_t without_overlaps(struct rules_module *module, uint32_t count)
 	return kept;
 }
 
+/* One rule for all of it. Returns how many modules are listed then. */
+static uint32_t list_jit(struct rule_table *table, uint32_t count, uint64_t low, uint64_t high)
+{
+	if (count == RULES_MAX_MODULES)
+		return count;
+	table->module[count] = (struct rules_module){
+		.low = low, .high = high, .rule = RULE_SET_GUESS,
+	};
+	table->stats.jit++;
+	return count + 1;
+}
+
+/* Code without call frame information: behind all that has some, if there is room. */
+static uint32_t list_all_jit(struct rule_table *table, const struct modules *modules,
+			     uint32_t count)
+{
+	uint64_t low, high;
+
+	table->stats.jit = 0;
+	for (uint32_t id = 1; id <= modules_count(modules); id++) {
+		const struct module *module = modules_get(modules, id);
+
+		if (module && !module->closed && module->kind == MODULE_JIT)
+			count = list_jit(table, count, module->low, module->high);
+	}
+	for (uint32_t i = 0; modules_jit_range(modules, i, &low, &high); i++)
+		count = list_jit(table, count, low, high);
+	return count;
+}
+
 static uint32_t list(struct rule_table *table, const struct modules *modules)
 {
 	uint32_t count = 0;
@@ -247,6 +277,7 @@ static uint32_t list(struct rule_table *table, const struct modules *modules)
 			.index_at = placed->index_at,
 		};
 	}
+	count = list_all_jit(table, modules, count);
 	return without_overlaps(table->module, count);
 }
 

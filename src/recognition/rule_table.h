@@ -12,6 +12,7 @@
 struct rule_table_stats {
 	uint32_t modules, rules;	/* published; distinct rules of all modules */
 	uint64_t rows, bytes;		/* rows of all modules; their memory in the target */
+	uint32_t jit;			/* ranges of code that was made at run time, of modules */
 	uint32_t left_out;		/* modules with rules for which there is no room */
 };
 

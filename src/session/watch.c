@@ -277,6 +277,7 @@ void watch_begin(struct watch *w)
 		publish_rules(w);	/* what was mapped while the first were compiled */
 		recognition_begin(w->recognition);
 	}
+	w->audit_generation = modules_generation(w->view->modules);
 	w->epoch = __atomic_load_n(&c->epoch, __ATOMIC_RELAXED);
 	ticks_restart(&w->ticks);
 	w->begin_ns = now_ns();
@@ -319,13 +320,28 @@ static bool take_copy(struct watch *w, const struct event *event, struct unwind_
 	return true;
 }
 
+/*
+ * Only what is younger than the last change of the modules: what came before it is to be walked
+ * by modules that are not known any more.
+ */
+static bool may_audit(struct watch *w, const struct event *event)
+{
+	uint64_t generation = modules_generation(w->view->modules);
+
+	if (generation != w->audit_generation) {
+		w->audit_generation = generation;
+		w->audit_from = ticks_now();
+	}
+	return event->time >= w->audit_from;
+}
+
 /* The stack of an event that bears a path's name; 0: nobody knows it. */
 uint32_t watch_named_stack(struct watch *w, const struct event *event)
 {
 	uint32_t stack = w->recognition ? recognition_find(w->recognition, event) : 0;
 	struct unwind_input input;
 
-	if (stack && take_copy(w, event, &input))
+	if (stack && event->stack_bytes && may_audit(w, event) && take_copy(w, event, &input))
 		recognition_audit(w->recognition, &input, !(event->flags & RING_F_TRUNCATED),
 				  stack);
 	return stack;

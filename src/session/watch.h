@@ -79,6 +79,7 @@ struct watch {
 	uint64_t resumed;		/* TSC: what is older is not live any more; 0: done */
 	bool lapsed;			/* nothing was recorded any more when it was ended */
 	uint64_t open_gap;		/* TSC cycles: since when, in that case */
+	uint64_t audit_generation, audit_from;	/* of the modules; TSC, see watch.c */
 	bool begun;			/* the first second is over */
 	bool held;			/* see watch_hold_at: nothing makes room */
 	uint64_t next_widen_ns;		/* CLOCK_MONOTONIC */

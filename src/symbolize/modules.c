@@ -45,7 +45,7 @@ struct modules {
 	struct module *shim;		/* open, or NULL */
 	struct module_marks *marks;	/* in shared memory */
 	uint64_t generation;
-	uint64_t closings;		/* how often one was closed */
+	uint64_t closings, openings;	/* how often one was closed, opened */
 };
 
 int modules_new(const struct module_source *source, struct modules **ret)
@@ -135,6 +135,7 @@ static void insert_open(struct modules *modules, struct module *module)
 	}
 	modules->open[at] = module;
 	modules->open_count++;
+	modules->openings++;
 }
 
 static void add(struct modules *modules, struct module *module)
@@ -580,6 +581,16 @@ bool modules_is_jit(const struct modules *modules, uint64_t address)
 	return low > 0 && address < modules->jit[low - 1].high;
 }
 
+bool modules_jit_range(const struct modules *modules, uint32_t number, uint64_t *ret_low,
+		       uint64_t *ret_high)
+{
+	if (number >= modules->jit_count)
+		return false;
+	*ret_low = modules->jit[number].low;
+	*ret_high = modules->jit[number].high;
+	return true;
+}
+
 const struct module *modules_get(const struct modules *modules, uint32_t id)
 {
 	return id == 0 || id > modules->count ? NULL : modules->module[id - 1];
@@ -598,6 +609,11 @@ uint32_t modules_count(const struct modules *modules)
 uint64_t modules_closings(const struct modules *modules)
 {
 	return modules->closings;
+}
+
+uint64_t modules_openings(const struct modules *modules)
+{
+	return modules->openings;
 }
 
 enum module_distrust module_read_names(const struct module *module)

@@ -111,6 +111,9 @@ int modules_add_file(struct modules *modules, const char *path, int fd, bool deb
 const struct module *modules_find(const struct modules *modules, uint64_t address);
 /* True when address was in anonymous executable memory at the last update. */
 bool modules_is_jit(const struct modules *modules, uint64_t address);
+/* The number-th range of that, from 0, in order. False: there are not so many. */
+bool modules_jit_range(const struct modules *modules, uint32_t number, uint64_t *ret_low,
+		       uint64_t *ret_high);
 /* By id, closed ones too; NULL for 0 or unknown. */
 const struct module *modules_get(const struct modules *modules, uint32_t id);
 /*
@@ -126,6 +129,8 @@ uint64_t modules_generation(const struct modules *modules);
 uint32_t modules_count(const struct modules *modules);
 /* How often a module was closed. One that is opened again (the same bytes) has its old id. */
 uint64_t modules_closings(const struct modules *modules);
+/* How often one was opened. */
+uint64_t modules_openings(const struct modules *modules);
 /*
  * The bytes that the file has for [address, address + bytes), virtual addresses
  * of the file: NULL unless all of them lie in one PT_LOAD's file part. *ret_flags

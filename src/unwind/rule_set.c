@@ -21,9 +21,11 @@ _Static_assert(RULES_MAX_RULES < UINT16_MAX, "an index + 1 fits into a slot");
 
 int rule_set_init(struct rule_set *set)
 {
-	static const uint8_t kind[] = {
-		[RULE_SET_COPY] = RULES_COPY, [RULE_SET_END] = RULES_END,
-		[RULE_SET_CUT] = RULES_CUT,
+	static const struct rules_rule first[] = {
+		[RULE_SET_COPY] = { .kind = RULES_COPY }, [RULE_SET_END] = { .kind = RULES_END },
+		[RULE_SET_CUT] = { .kind = RULES_CUT },
+		[RULE_SET_GUESS] = { .kind = RULES_GUESS, .base = RULES_BASE_RBP, .cfa = 16,
+				     .flags = RULES_SAVES_RBP, .rbp = -16 },
 	};
 
 	*set = (struct rule_set){
@@ -34,8 +36,8 @@ int rule_set_init(struct rule_set *set)
 		rule_set_done(set);
 		return -ENOMEM;
 	}
-	for (size_t i = 0; i < ARRAY_SIZE(kind); i++)
-		rule_set_add(set, &(struct rules_rule){ .kind = kind[i] });
+	for (size_t i = 0; i < ARRAY_SIZE(first); i++)
+		rule_set_add(set, &first[i]);
 	return 0;
 }
 

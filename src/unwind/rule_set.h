@@ -12,6 +12,7 @@
 #define RULE_SET_COPY	0u
 #define RULE_SET_END	1u
 #define RULE_SET_CUT	2u
+#define RULE_SET_GUESS	3u
 
 struct rule_set {
 	struct rules_rule *rule;	/* room for RULES_MAX_RULES; what is there never changes */

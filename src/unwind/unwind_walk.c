@@ -445,13 +445,13 @@ static enum step step_trampoline(struct unwind_walker *walker)
 	return STEP_ON;
 }
 
-static bool can_return_to(const struct unwind_walker *walker, uint64_t address)
+bool unwind_may_return_to(const struct modules *modules, uint64_t address)
 {
-	const struct module *module = modules_find(walker->modules, address);
+	const struct module *module = modules_find(modules, address);
 	uint32_t flags = 0;
 
 	if (!module)
-		return modules_is_jit(walker->modules, address);
+		return modules_is_jit(modules, address);
 	if (module->kind == MODULE_JIT)
 		return true;
 	return module_bytes(module, address - module->bias, 1, &flags) && (flags & PF_X) &&
@@ -467,7 +467,7 @@ static enum step step_frame_pointer(struct unwind_walker *walker)
 	if (!read_place(walker, &walker->place[CFI_RBP], &rbp) || (rbp & 7) != 0 ||
 	    rbp - walker->sp >= FRAME_POINTER_REACH || !read_data(walker, rbp + 8, &ip))
 		return STEP_FAILED;
-	if (ip != 0 && !can_return_to(walker, ip))
+	if (ip != 0 && !unwind_may_return_to(walker->modules, ip))
 		return STEP_FAILED;
 	place[CFI_RBP] = (struct place){ PLACE_MEMORY, rbp };
 	memcpy(walker->place, place, sizeof(place));

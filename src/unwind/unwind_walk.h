@@ -25,6 +25,8 @@ void unwind_walker_free(struct unwind_walker *walker);
 int unwind_walker_run(struct unwind_walker *walker, const struct unwind_input *input,
 		      struct memo_trace *trace, struct frame *frame, uint32_t *ret_count,
 		      enum unwind_end *ret_end) _must_check_;
+/* Whether the caller of JIT code can be at this return address: what a guess is held against. */
+bool unwind_may_return_to(const struct modules *modules, uint64_t address);
 
 void unwind_walker_stats(const struct unwind_walker *walker, struct unwind_states_stats *ret);
 

@@ -2,13 +2,13 @@
 # SPDX-License-Identifier: MIT
 # Real programs at work, in exact mode, twice: with every recognised stack compared with what
 # libunwind finds in its copy, and without, to see which share of the stacks is still copied after
-# one second. Each is watched for SECONDS_WATCHED. Rows of all runs are kept in
+# one second (SECONDS_PLAIN). Each is watched for SECONDS_WATCHED. Rows of all runs are kept in
 # targets-recognition.tsv in the build folder, and add up in the table that this ends with; one
 # mismatch fails it. PROGRAMS: only those.
 . "$(dirname "$0")/../e2e/lib.sh"
 needs jq python3
 . "$E2E/servers.sh"
-: "${SECONDS_WATCHED:=20}"
+: "${SECONDS_WATCHED:=20}" "${SECONDS_PLAIN:=10}"
 : "${RECOGNITION_RESULTS:=$BUILDDIR/targets-recognition.tsv}"
 MEMATTACH_DEBUG=1
 export MEMATTACH_DEBUG
@@ -21,10 +21,9 @@ copied() {
 		tr -c '0-9\n' ' ' | awk '{ n = 0; for (i = 2; i <= NF; i++) n += $i; print $1, n }'
 }
 
-# watched PROGRAM VERIFY: a session with the process $VICTIM, and its row.
+# watched PROGRAM VERIFY SECONDS [OPTION]: a session with the process $VICTIM, and its row.
 watched() {
-	attach -p "$VICTIM" -d "$SECONDS_WATCHED" --exact --verify-stacks="$2" --json \
-		--view=overview $3
+	attach -p "$VICTIM" -d "$3" --exact --verify-stacks="$2" --json --view=overview ${4:-}
 	case $STATUS in
 	0 | 4)	;;
 	*)	fail "$1: exit status $STATUS" ;;
@@ -61,9 +60,9 @@ works() { [ "$(awk '{ print $14 + $15 }' "/proc/$1/stat")" -gt 30 ]; }
 
 # both NAME: a program that has ended was too short, and is said to be.
 both() {
-	watched "$1" 65536 ""
+	watched "$1" 65536 "$SECONDS_PLAIN"
 	is_gone "$VICTIM" && { note "$1 has ended: too little work"; return; }
-	watched "$1" 1 --on-overflow=block
+	watched "$1" 1 "$SECONDS_WATCHED" --on-overflow=block
 }
 
 # --- work for each -------------------------------------------------------------

@@ -115,6 +115,7 @@ static enum step step(const struct follower *follower, struct state *state,
 	case RULES_CUT:
 		return read_place(state, &state->rbp, &rbp) && rbp == 0 ? STEP_END : STEP_CUT;
 	case RULES_COPY:
+	case RULES_GUESS:	/* no module's */
 		break;
 	}
 	return STEP_COPY;

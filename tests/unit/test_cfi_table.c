@@ -632,10 +632,11 @@ static void rules_are_shared(void **state)
 	build(file);
 	assert_int_equal(cfi_table_find(&file->table, CODE_AT),
 			 cfi_table_find(&file->table, CODE_AT + 0x40));
-	assert_int_equal(file->set.count, 4);
+	assert_int_equal(file->set.count, 5);
 	assert_int_equal(file->set.rule[RULE_SET_COPY].kind, RULES_COPY);
 	assert_int_equal(file->set.rule[RULE_SET_END].kind, RULES_END);
 	assert_int_equal(file->set.rule[RULE_SET_CUT].kind, RULES_CUT);
+	assert_int_equal(file->set.rule[RULE_SET_GUESS].kind, RULES_GUESS);
 	/* A full set keeps what it has, and says that the rest is to be copied. */
 	for (rule.cfa = 0; file->set.count < RULES_MAX_RULES; rule.cfa += 8)
 		rule_set_add(&file->set, &rule);

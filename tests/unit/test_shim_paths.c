@@ -44,8 +44,10 @@ __asm__(".text\n"
 	"	ret\n"
 	".size call_on, . - call_on\n");
 
-enum { PLACES = 48, BELOW = 8192, ABOVE = 512, MAX_PATH = 600, NAMES = 20000 };
+enum { PLACES = 48, BELOW = 8192, ABOVE = 512, DEEP = 1400, MAX_PATH = 1024, NAMES = 20000 };
 #define CODE 0x10000000ull
+#define JIT 0x20000000ull
+#define JIT_BYTES 4096u
 #define PLACE(i) (CODE + 16u * (uint64_t)(i) + 8u)	/* a return address with rule i */
 
 /* What was told of one name. */
@@ -73,6 +75,10 @@ struct world {
 	uint64_t *end;		/* of the made-up stack */
 };
 
+static const struct rules_rule guess = {
+	.kind = RULES_GUESS, .base = RULES_BASE_RBP, .flags = RULES_SAVES_RBP, .cfa = 16,
+	.rbp = -16,
+};
 static char block[64];
 static void *fake_malloc(size_t size)
 {
@@ -106,7 +112,7 @@ static struct rules_module module_put(struct world *w, uint64_t low, uint64_t hi
 	return module;
 }
 
-/* Rule 0 copies, 1 ends, 2 cuts, 3 leaves call_on; from 4 on those of the places. */
+/* Rule 0 copies, 1 ends, 2 cuts, 3 leaves call_on; from 4 on the places; then JIT code. */
 static void publish(struct world *w)
 {
 	struct rules_rule *rule = (void *)((uint8_t *)head_of(w) + RULES_RULE_AT);
@@ -123,11 +129,14 @@ static void publish(struct world *w)
 		rule[4 + i] = w->rule[i];
 		row[i] = (struct rules_row){ 16 * i, 4 + i };
 	}
+	rule[4 + PLACES] = guess;
 	module[code_first ? 0 : 1] = module_put(w, CODE, CODE + 16 * PLACES, row, PLACES, &used);
-	module[code_first ? 1 : 0] = module_put(w, here - 16, here + 16, own, 1, &used);
+	module[code_first ? 1 : 2] = (struct rules_module){ .low = JIT, .high = JIT + JIT_BYTES,
+							    .rule = 4 + PLACES };
+	module[code_first ? 2 : 0] = module_put(w, here - 16, here + 16, own, 1, &used);
 	/* What is no return address lies on the stack: the walk ends there. */
-	module[2] = module_put(w, (uint64_t)w->top, (uint64_t)w->end, end, 1, &used);
-	head_of(w)->count[which] = 3;
+	module[3] = module_put(w, (uint64_t)w->top, (uint64_t)w->end, end, 1, &used);
+	head_of(w)->count[which] = 4;
 	head_of(w)->modules[which] = w->host.control->module_generation;
 	head_of(w)->generation = ++w->generation;
 }
@@ -188,6 +197,8 @@ static struct rules_rule rule_of(const struct world *w, uint64_t ra)
 		return (struct rules_rule){ .kind = RULES_STEP, .cfa = 8 };
 	if (ra > CODE && ra <= CODE + 16 * PLACES)
 		return w->rule[(ra - 1 - CODE) / 16];
+	if (ra > JIT && ra <= JIT + JIT_BYTES)
+		return guess;
 	if (ra > (uint64_t)w->top && ra <= (uint64_t)w->end)
 		return (struct rules_rule){ .kind = RULES_END };
 	return (struct rules_rule){ .kind = RULES_COPY };
@@ -216,10 +227,25 @@ static bool walk(const struct world *w, const uint64_t *top, uint64_t rbp, uint6
 		bool by_rbp_known = rbp_known;
 
 		ret->truncated = rule.kind == RULES_CUT && rbp != 0;
-		if (ret->count == 512 || rule.kind == RULES_COPY ||
-		    (rule.kind == RULES_CUT && !rbp_known))
+		if (ret->count == MAX_PATH) {
+			ret->truncated = true;
+			return true;
+		}
+		if (rule.kind == RULES_COPY || (rule.kind == RULES_CUT && !rbp_known))
 			return false;
 		ret->ra[ret->count++] = ra;
+		if (rule.kind == RULES_GUESS) {
+			ret->truncated = rbp - (slot + 8) >= RULES_GUESS_REACH ||
+					 !word(w, low, frame_rbp, &rbp) ||
+					 !word(w, low, frame_rbp + 8, &ra);
+			if (ret->truncated)
+				return rbp_known;
+			slot = frame_rbp + 8;
+			rbx_known = false;
+			if (ra == 0 || !rbp_known)
+				return rbp_known;
+			continue;
+		}
 		if (rule.kind != RULES_STEP)
 			return true;
 		if ((rule.base == RULES_BASE_RBP && !rbp_known) ||
@@ -437,6 +463,63 @@ static void test_stale_return_addresses(void **state)
 	end(&w);
 }
 
+/* Code that is left by its frame pointer, and only if that lies where one can. */
+static void test_guesses(void **state)
+{
+	uint64_t area[BELOW + ABOVE];
+	struct world w;
+	uint64_t name;
+
+	(void)state;
+	begin(&w, area);
+	w.rule[0].kind = RULES_END;
+	w.rule[1] = (struct rules_rule){ .kind = RULES_STEP, .base = RULES_BASE_RBX, .cfa = 0 };
+	publish(&w);
+	w.top[0] = JIT + 8;
+	w.top[5] = PLACE(0);
+	w.top[9] = PLACE(2);
+	w.top[11] = PLACE(0);
+	assert_true(check(&w, w.top, (uint64_t)&w.top[4], 0));
+	name = w.seen.name;
+	assert_true(check(&w, w.top, (uint64_t)&w.top[8], 0));
+	assert_int_not_equal(w.seen.name, name);
+	assert_true(check(&w, w.top, (uint64_t)&w.top[4], 7));	/* rbx is nobody's */
+	assert_int_equal(w.seen.name, name);
+	assert_true(check(&w, w.top, (uint64_t)&w.top[4] + 4, 0));	/* cut */
+	assert_true(check(&w, w.top, (uint64_t)&w.top[-1], 0));
+	assert_true(check(&w, w.top, (uint64_t)w.end + RULES_GUESS_REACH, 0));
+	w.top[5] = PLACE(1);	/* what needs rbx can't be left any more */
+	assert_false(check(&w, w.top, (uint64_t)&w.top[4], (uint64_t)&w.top[10]));
+	end(&w);
+}
+
+/* More frames than a path has: the inner ones, whichever those are. */
+static void test_deep(void **state)
+{
+	static const uint32_t depth[] = { 1100, 1101, 1099, 1023, 1022, 1024, 1025, 1400, 900 };
+	uint64_t area[BELOW + DEEP];
+	struct world w;
+
+	(void)state;
+	begin(&w, area + DEEP - ABOVE);
+	memset(area, 0, sizeof(area));
+	for (uint32_t i = 0; i < PLACES; i++)
+		w.rule[i] = (struct rules_rule){ .kind = RULES_STEP, .cfa = 8 };
+	publish(&w);
+	for (uint32_t i = 0; i < 200; i++) {
+		uint64_t *top = area + BELOW + DEEP - depth[i % 9] - 1;
+
+		for (uint64_t *at = top; at < area + BELOW + DEEP - 1; at++)
+			*at = PLACE((uint32_t)(area + BELOW + DEEP - at) % 7);
+		if (i % 5 == 0)
+			top[8 * i * i % 1000] = PLACE(40);
+		assert_true(check(&w, top, 0, 0));
+		top[1023] = i % 4 ? top[1023] : 0;	/* where the walk would go on */
+		assert_true(check(&w, top, 0, 0));
+	}
+	end(&w);
+}
+
 /* A frame beyond the end of the stack, a ring without room, a shadow that is at work. */
 static void test_copied_when_uncertain(void **state)
 {
@@ -553,6 +636,8 @@ static uint64_t random_word(const struct world *w, uint32_t at)
 
 	if (kind == 0)
 		return 0;
+	if (kind == 1)
+		return JIT + 8 + random_below(8);
 	if (kind < 14)
 		return PLACE(random_below(PLACES));
 	return (uint64_t)&w->top[at + random_below(ABOVE - at < 40 ? ABOVE - at : 40)];
@@ -604,6 +689,8 @@ int main(void)
 		cmocka_unit_test(test_saved_rbp_decides),
 		cmocka_unit_test(test_rules_must_hold),
 		cmocka_unit_test(test_stale_return_addresses),
+		cmocka_unit_test(test_guesses),
+		cmocka_unit_test(test_deep),
 		cmocka_unit_test(test_copied_when_uncertain),
 		cmocka_unit_test(test_recalled), cmocka_unit_test(test_random),
 	};

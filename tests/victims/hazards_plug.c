@@ -14,7 +14,7 @@ VICTIM_FRAME static int chosen(int n)
 	return n + 1;
 }
 
-static int (*hazard_resolver(void))(int)
+static int (*__attribute__((used)) hazard_resolver(void))(int)
 {
 	HAZARD_ALLOC(60);
 	resolved++;
