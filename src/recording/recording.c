@@ -31,6 +31,7 @@
 #include "src/recording/reallocs.h"
 #include "src/recording/regions.h"
 #include "src/recording/series.h"
+#include "src/recording/stack_rows.h"
 #include "src/recording/threads.h"
 #include "src/recording/wrong_frees.h"
 #include "src/recording/schema.h"
@@ -42,19 +43,12 @@
 
 enum table {
 	TABLE_TARGET, TABLE_ALLOCATORS, TABLE_ENTRY_POINTS, TABLE_SESSION, TABLE_SNAPSHOTS,
-	TABLE_TIMELINE, TABLE_HISTOGRAM, TABLE_MODULES, TABLE_FRAMES, TABLE_SYMBOLS, TABLE_STACKS,
-	TABLE_STACK_FRAMES, TABLE_SITES, TABLE_LEAKS, TABLE_LEAK_ADDRESSES, TABLE_COUNT
+	TABLE_TIMELINE, TABLE_HISTOGRAM, TABLE_MODULES, TABLE_SYMBOLS, TABLE_SITES,
+	TABLE_LEAKS, TABLE_LEAK_ADDRESSES, TABLE_COUNT
 };
 static const char *const table_name[TABLE_COUNT] = {
 	"target", "allocators", "entry_points", "session", "snapshots", "timeline", "histogram",
-	"modules", "frames", "symbols", "stacks", "stack_frames", "sites", "leaks",
-	"leak_addresses",
-};
-
-struct known_frame {
-	struct frame frame;
-	uint32_t id;
-	UT_hash_handle hh;
+	"modules", "symbols", "sites", "leaks", "leak_addresses",
 };
 
 struct recording {
@@ -67,8 +61,8 @@ struct recording {
 	bool ended;			/* the target was left */
 	char message[512];
 	double until;			/* seconds: everything to here is safe */
-	struct known_frame *frames;	/* written; a uthash */
-	uint32_t frame_count, stack_count, module_count;
+	struct stack_rows rows;
+	uint32_t stack_count, module_count;
 	uint64_t snapshot_count;
 	size_t timeline_count, hooked_count;
 };
@@ -96,12 +90,7 @@ static int prepare_all(struct recording *recording)
 
 static void recording_free(struct recording *recording)
 {
-	struct known_frame *frame, *next;
-
-	HASH_ITER(hh, recording->frames, frame, next) {
-		HASH_DEL(recording->frames, frame);
-		free(frame);
-	}
+	stack_rows_done(&recording->rows);
 	free(recording->path);
 	free(recording);
 }
@@ -109,6 +98,7 @@ static void recording_free(struct recording *recording)
 static void recording_end_statements(struct recording *recording)
 {
 	recording_series_free(recording->series);
+	stack_rows_end(&recording->rows);
 	for (unsigned int i = 0; i < TABLE_COUNT; i++)
 		recording_db_done(&recording->statement[i]);
 }
@@ -122,6 +112,8 @@ static int open_db(struct recording *recording, const char *place,
 
 	if (err == 0)
 		err = prepare_all(recording);
+	if (err == 0)
+		err = stack_rows_open(&recording->rows, recording->db);
 	return err ? err : recording_series_new(recording->db, &recording->series);
 }
 
@@ -329,52 +321,6 @@ static int put_modules(struct recording *recording, const struct modules *module
 	return err;
 }
 
-/* The id of frame, which is written when it is new. */
-static int put_frame(struct recording *recording, const struct frame *frame, uint32_t *ret_id)
-{
-	struct known_frame *known;
-	struct frame key = { .module = frame->module, .flags = frame->flags,
-			     .offset = frame->offset };
-
-	HASH_FIND(hh, recording->frames, &key, sizeof(key), known);
-	if (known) {
-		*ret_id = known->id;
-		return 0;
-	}
-	known = calloc(1, sizeof(*known));
-	if (!known)
-		return -ENOMEM;
-	known->frame = key;
-	known->id = *ret_id = ++recording->frame_count;
-	HASH_ADD(hh, recording->frames, frame, sizeof(key), known);
-	return PUT(recording, TABLE_FRAMES, CELL_I(known->id), CELL_I(frame->module),
-		   CELL_I(frame->offset), CELL_I(frame->flags));
-}
-
-static int put_stack(struct recording *recording, uint32_t id, struct stack stack)
-{
-	int err = PUT(recording, TABLE_STACKS, CELL_I(id), CELL_I(stack.flags));
-
-	for (uint32_t depth = 0; err == 0 && depth < stack.frame_count; depth++) {
-		uint32_t frame = 0;
-
-		err = put_frame(recording, &stack.frame[depth], &frame);
-		if (err == 0)
-			err = PUT(recording, TABLE_STACK_FRAMES, CELL_I(id), CELL_I(depth),
-				  CELL_I(frame));
-	}
-	return err;
-}
-
-static int put_stacks(struct recording *recording, const struct stacks *stacks, uint32_t count)
-{
-	int err = 0;
-
-	for (uint32_t id = recording->stack_count + 1; err == 0 && id <= count; id++)
-		err = put_stack(recording, id, stacks_get(stacks, id));
-	return err;
-}
-
 static int put_site(struct recording *recording, const struct snapshot_site *s)
 {
 	return PUT(recording, TABLE_SITES, CELL_I(s->id), CELL_I(s->stack), CELL_I(s->kind),
@@ -471,6 +417,12 @@ static int begin(struct recording *recording)
 	return err == -EBUSY && !recording->ended ? 1 : err;
 }
 
+void recording_set_pulse(struct recording *recording, void (*pulse)(void *context), void *context)
+{
+	recording->rows.pulse = pulse;
+	recording->rows.context = context;
+}
+
 int recording_add(struct recording *recording, const struct snapshot *snapshot,
 		  const struct stacks *stacks, const struct modules *modules)
 {
@@ -494,7 +446,8 @@ int recording_add(struct recording *recording, const struct snapshot *snapshot,
 	if (err == 0)
 		err = put_modules(recording, modules, &module_count);
 	if (err == 0)
-		err = put_stacks(recording, stacks, stack_count);
+		err = stack_rows_put(&recording->rows, stacks, recording->stack_count + 1,
+				     stack_count);
 	if (err == 0)
 		err = put_sites(recording, snapshot);
 	if (err == 0)
@@ -544,7 +497,7 @@ static int try_symbols(struct recording *recording, const struct report_names *n
 	struct known_frame *known, *next;
 	int err = recording_db_run(recording->db, "BEGIN IMMEDIATE");
 
-	HASH_ITER(hh, recording->frames, known, next) {
+	HASH_ITER(hh, recording->rows.frames, known, next) {
 		if (err == 0)
 			err = put_symbols(recording, known, names);
 	}
