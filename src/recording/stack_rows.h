@@ -26,8 +26,8 @@ struct stack_rows {
 	sqlite3_stmt *frame, *stack, *one, *many;
 	struct known_frame *frames;	/* a uthash */
 	uint32_t frame_count;
-	struct cell cell[STACK_ROWS_AT_ONCE * STACK_ROWS_COLUMNS];	/* of rows yet to be written */
-	unsigned int waiting;		/* rows */
+	struct cell cell[STACK_ROWS_AT_ONCE * STACK_ROWS_COLUMNS];
+	unsigned int waiting;		/* rows of cell, yet to be written */
 	/* Called now and then, as there may be a million rows. NULL: nobody wants to know. */
 	void (*pulse)(void *context);
 	void *context;
