@@ -86,8 +86,15 @@ bool recognition_wants_rules(const struct recognition *r)
  */
 static void leave_names_of_closed(struct recognition *r)
 {
-	uint64_t closings, openings;	/* of modules, when rules were published last */
-	bool had_jit;			/* rules for such code were published */
+	uint64_t closings = modules_closings(r->in.modules);
+	uint64_t openings = modules_openings(r->in.modules);
+	/* What is new may lie where code had been made at run time. */
+	bool same = closings == r->closings && (openings == r->openings || !r->had_jit);
+
+	r->closings = closings;
+	r->openings = openings;
+	if (same)
+		return;
 	(void)__atomic_add_fetch(&r->in.control->path_epoch, 1, __ATOMIC_SEQ_CST);
 }
 

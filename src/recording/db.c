@@ -165,7 +165,8 @@ static uint64_t bytes_with_log(const char *path)
 
 static int open_any(const char *path, int flags, const char *vfs, sqlite3 **ret)
 {
-	int err = recording_db_errno(NULL, sqlite3_open_v2(path, ret, flags, vfs));
+	int err = recording_db_errno(NULL, sqlite3_open_v2(path, ret, flags |
+						     SQLITE_OPEN_NOMUTEX, vfs));
 
 	recording_damage_forget();
 	if (*ret)

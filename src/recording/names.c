@@ -162,39 +162,47 @@ static int end_stack(struct reading *reading, uint32_t in_file, uint32_t flags)
 	return err < 0 ? err : hashmap_put(&reading->names->stacks, in_file, id);
 }
 
-static int read_stack_frame(struct reading *reading, struct row *row)
+/*
+ * The frames of stack id, which come in the order of stacks: what belongs to none before it is
+ * passed over. *step: what the last sqlite3_step() said; the row of a later stack stays for it.
+ */
+static void read_stack_frames(struct reading *reading, sqlite3_stmt *frames, uint64_t id, int *step)
 {
-	const struct named_frame *named = frame_by_id(reading->names, row_uint(row));
+	for (; *step == SQLITE_ROW; *step = sqlite3_step(frames)) {
+		struct row row = { .statement = frames };
+		int64_t stack = (int64_t)row_uint(&row);
+		const struct named_frame *named;
 
-	if (named && reading->frame_count < STACKS_MAX_FRAMES)
-		reading->frame[reading->frame_count++] = named->frame;
-	return 0;
+		if (stack > (int64_t)id)
+			return;
+		named = frame_by_id(reading->names, row_uint(&row));
+		if (stack == (int64_t)id && named && reading->frame_count < STACKS_MAX_FRAMES)
+			reading->frame[reading->frame_count++] = named->frame;
+	}
 }
 
 static int read_stacks(struct reading *reading)
 {
 	_cleanup_(recording_db_done) sqlite3_stmt *stacks = NULL, *frames = NULL;
-	int err = 0, result = recording_db_select(reading->db,
+	int err = 0, step = SQLITE_DONE, result = recording_db_select(reading->db,
 		"SELECT id, flags FROM stacks ORDER BY id", &stacks);
 
 	if (result == SQLITE_OK)
-		result = recording_db_select(reading->db, "SELECT frame FROM stack_frames "
-					    "WHERE stack = ? ORDER BY depth", &frames);
+		result = recording_db_select(reading->db, "SELECT stack, frame FROM stack_frames "
+					    "ORDER BY stack, depth", &frames);
+	if (result == SQLITE_OK)
+		step = sqlite3_step(frames);
 	while (err == 0 && result == SQLITE_OK && sqlite3_step(stacks) == SQLITE_ROW) {
 		struct row row = { .statement = stacks };
 		uint32_t id = row_uint32(&row, MAX_STACK);
-		int frame = SQLITE_DONE;
 
 		/* Some may be missing: dropped before the recording had them (--max-memory). */
 		if (id == 0 || id == MAX_STACK)
 			return recording_damage("stacks", "column id: none of a stack");
 		reading->frame_count = 0;
-		sqlite3_bind_int64(frames, 1, id);
-		while (err == 0 && (frame = sqlite3_step(frames)) == SQLITE_ROW)
-			err = read_stack_frame(reading, &(struct row){ .statement = frames });
-		if (err == 0)
-			err = recording_db_errno(reading->db, frame);
-		sqlite3_reset(frames);
+		read_stack_frames(reading, frames, id, &step);
+		if (step != SQLITE_ROW)
+			err = recording_db_errno(reading->db, step);
 		if (err == 0)
 			err = end_stack(reading, id, row_uint32(&row, UINT32_MAX));
 	}

@@ -37,7 +37,10 @@ static int make_tables(sqlite3 *db)
  */
 static int open_tables(sqlite3 **db, const char *place, bool alone)
 {
-	int err = recording_db_errno(NULL, sqlite3_open(place, db));
+	/* One thread has it: no locks around each call. */
+	int err = recording_db_errno(NULL, sqlite3_open_v2(place, db, SQLITE_OPEN_READWRITE |
+						    SQLITE_OPEN_CREATE |
+						    SQLITE_OPEN_NOMUTEX, NULL));
 
 	if (err < 0 && *db)
 		err = recording_db_errno(*db, sqlite3_errcode(*db));

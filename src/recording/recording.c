@@ -32,6 +32,7 @@
 #include "src/recording/reallocs.h"
 #include "src/recording/regions.h"
 #include "src/recording/series.h"
+#include "src/recording/stack_rows.h"
 #include "src/recording/threads.h"
 #include "src/recording/wrong_frees.h"
 #include "src/recording/schema.h"
@@ -43,8 +44,7 @@
 
 static const char *const table_name[TABLE_COUNT] = {
 	"target", "allocators", "entry_points", "session", "snapshots", "timeline", "histogram",
-	"modules", "frames", "symbols", "stacks", "stack_frames", "sites", "leaks",
-	"leak_addresses",
+	"modules", "symbols", "sites", "leaks", "leak_addresses",
 };
 
 /* Places of each table's row, from the table itself. */
@@ -70,12 +70,7 @@ static int prepare_all(struct recording *recording)
 
 static void recording_free(struct recording *recording)
 {
-	struct known_frame *frame, *next;
-
-	HASH_ITER(hh, recording->frames, frame, next) {
-		HASH_DEL(recording->frames, frame);
-		free(frame);
-	}
+	stack_rows_done(&recording->rows);
 	free(recording->path);
 	free(recording);
 }
@@ -83,6 +78,7 @@ static void recording_free(struct recording *recording)
 static void recording_end_statements(struct recording *recording)
 {
 	recording_series_free(recording->series);
+	stack_rows_end(&recording->rows);
 	for (unsigned int i = 0; i < TABLE_COUNT; i++)
 		recording_db_done(&recording->statement[i]);
 }
@@ -96,6 +92,8 @@ static int open_db(struct recording *recording, const char *place,
 
 	if (err == 0)
 		err = prepare_all(recording);
+	if (err == 0)
+		err = stack_rows_open(&recording->rows, recording->db);
 	return err ? err : recording_series_new(recording->db, &recording->series);
 }
 
@@ -363,6 +361,12 @@ static int begin(struct recording *recording)
 	return err == -EBUSY && !recording->ended ? 1 : err;
 }
 
+void recording_set_pulse(struct recording *recording, void (*pulse)(void *context), void *context)
+{
+	recording->rows.pulse = pulse;
+	recording->rows.context = context;
+}
+
 int recording_add(struct recording *recording, const struct snapshot *snapshot,
 		  const struct stacks *stacks, const struct modules *modules)
 {
@@ -387,7 +391,8 @@ int recording_add(struct recording *recording, const struct snapshot *snapshot,
 	if (err == 0)
 		err = recording_put_modules(recording, modules, &module_count);
 	if (err == 0)
-		err = recording_put_stacks(recording, stacks, stack_count);
+		err = stack_rows_put(&recording->rows, stacks, recording->stack_count + 1,
+				     stack_count);
 	if (err == 0)
 		err = put_sites(recording, snapshot, since);
 	if (err == 0)
@@ -439,7 +444,7 @@ static int try_symbols(struct recording *recording, const struct report_names *n
 	struct known_frame *known, *next;
 	int err = recording_db_run(recording->db, "BEGIN IMMEDIATE");
 
-	HASH_ITER(hh, recording->frames, known, next)
+	HASH_ITER(hh, recording->rows.frames, known, next)
 		if (err == 0)
 			err = put_symbols(recording, known, names);
 	return end_transaction(recording, err);

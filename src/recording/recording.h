@@ -32,6 +32,11 @@ int recording_open(const char *path, struct recording **ret) _must_check_;
  */
 int recording_set_limit(struct recording *recording, uint64_t bytes) _must_check_;
 /*
+ * pulse is called now and then while much is written, which may take longer than anybody waits. It
+ * may add stacks, and modules. NULL: no more.
+ */
+void recording_set_pulse(struct recording *recording, void (*pulse)(void *context), void *context);
+/*
  * Writes the interval that snapshot ends: its figures, sites that changed, stacks
  * and frames not yet known. modules gives their files' names. 0; -ENOSPC the disk
  * is full; -errno. After an error the file keeps the intervals before, later calls

@@ -154,6 +154,19 @@ static int receive_all(int socket, void *bytes, size_t count)
 	return 0;
 }
 
+/* At once where there is not much of it: who waits for it wakes up once. */
+static int send_message(int socket, const struct header *header, const void *bytes, size_t count)
+{
+	char together[4096];
+
+	if (count > sizeof(together) - sizeof(*header))
+		return send_all(socket, header, sizeof(*header)) ?: send_all(socket, bytes, count);
+	memcpy(together, header, sizeof(*header));
+	if (count)
+		memcpy(together + sizeof(*header), bytes, count);
+	return send_all(socket, together, sizeof(*header) + count);
+}
+
 /* A header, and into *ret what it announces. */
 static int receive(int socket, struct header *header, struct apart_answer *ret)
 {
@@ -270,8 +283,7 @@ static _Noreturn void answer_all(const struct apart *apart, int socket)
 		end_with_socket(socket, false);
 		header.bytes = (uint32_t)answer.count;
 		header.cpu_us = cpu_us() - begin;
-		if (send_all(socket, &header, sizeof(header)) ||
-		    send_all(socket, answer.bytes, answer.count))
+		if (send_message(socket, &header, answer.bytes, answer.count))
 			break;
 	}
 	_exit(0);
@@ -416,8 +428,7 @@ static int exchange(struct apart *apart, const void *question, size_t bytes, int
 	int error = apart->late ? drop_late(apart) : 0;
 
 	if (!error)
-		error = send_all(apart->socket, &header, sizeof(header)) ?:
-			send_all(apart->socket, question, bytes);
+		error = send_message(apart->socket, &header, question, bytes);
 	if (!error && apart->until > 0) {
 		error = await_answer(apart);
 		apart->late = error == -EAGAIN;
@@ -482,8 +493,7 @@ int apart_begin(struct apart *apart, const void *question, size_t bytes)
 	if (bytes > APART_MAX_BYTES)
 		return -E2BIG;
 	apart_renew(apart);
-	if (begin_child(apart) || send_all(apart->socket, &header, sizeof(header)) ||
-	    send_all(apart->socket, question, bytes))
+	if (begin_child(apart) || send_message(apart->socket, &header, question, bytes))
 		return -ECHILD;
 	return 0;
 }

@@ -88,9 +88,18 @@ static void begin_screen(struct session_report *r)
 	feed_begin(r->feed, &target, VERSION_TEXT);
 }
 
-void session_report_begin(struct session_report *r, const struct watch *watch)
+/* Writing stacks may take seconds: the rings are emptied meanwhile, the keeper sees us alive. */
+static void keep_up(void *context)
 {
-	(void)watch;
+	struct watch *watch = context;
+
+	(void)watch_drain(watch);
+}
+
+void session_report_begin(struct session_report *r, struct watch *watch)
+{
+	if (r->recording)
+		recording_set_pulse(r->recording, keep_up, watch);
 	if (r->feed)
 		begin_screen(r);
 	r->begin_time = clock_seconds(CLOCK_REALTIME);
@@ -100,6 +109,8 @@ void session_report_begin(struct session_report *r, const struct watch *watch)
 void session_report_watched(struct session_report *r)
 {
 	r->end = clock_seconds(CLOCK_MONOTONIC);
+	if (r->recording)
+		recording_set_pulse(r->recording, NULL, NULL);
 	if (r->feed)
 		feed_end(r->feed);
 }

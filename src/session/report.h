@@ -47,7 +47,7 @@ struct session_report {
  */
 int session_report_open(struct session_report *report, const struct session_options *options,
 			const struct target_view *view, const struct hook_plan *plan) _must_check_;
-void session_report_begin(struct session_report *report, const struct watch *watch);
+void session_report_begin(struct session_report *report, struct watch *watch);
 /* Watching is over: durations end here. */
 void session_report_watched(struct session_report *report);
 /* Every few milliseconds while watching: what the live screen asks for. */

@@ -127,15 +127,14 @@ static void read_row(struct unwind_states *states, struct reading *reading)
 
 /* ---- keeping ---- */
 
+/* Its memory is used again. */
 static void forget(struct unwind_states *states)
 {
-	free(states->slot);
-	free(states->state);
-	free(states->row);
 	hashmap_done(&states->row_by_hash);
-	*states = (struct unwind_states){
-		.find = states->find, .space = states->space, .stats = states->stats,
-	};
+	states->row_by_hash = (struct hashmap){ 0 };
+	states->state_count = states->row_count = 0;
+	if (states->slot)
+		memset(states->slot, 0, ((size_t)states->slot_mask + 1) * sizeof(*states->slot));
 }
 
 static uint64_t hash_of(const uint8_t *row, size_t bytes)
@@ -315,7 +314,10 @@ void unwind_states_free(struct unwind_states *states)
 {
 	if (!states)
 		return;
-	forget(states);
+	hashmap_done(&states->row_by_hash);
+	free(states->slot);
+	free(states->state);
+	free(states->row);
 	unw_destroy_addr_space(states->space);
 	free(states);
 }

@@ -45,7 +45,7 @@ struct copy {
 	uint8_t bytes[MAX_STACK];
 };
 
-static void die(const char *what)
+static _Noreturn void die(const char *what)
 {
 	perror(what);
 	exit(1);

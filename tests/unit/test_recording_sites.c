@@ -352,6 +352,70 @@ static void tables_that_compute_are_refused(void **state)
 		      "time, '{}' AS freed, 0 AS longest, '{}' AS living, 0 AS oldest");
 }
 
+/* A session whose stacks are many: new ones come while others are written. */
+struct crowd {
+	struct sample sample;
+	uint32_t pulses;
+};
+
+static void intern_one(struct stacks *stacks, uint32_t number)
+{
+	struct frame frame[50];
+	uint32_t count = number % 50 + 1, id;
+
+	for (uint32_t i = 0; i < count; i++)
+		frame[i] = (struct frame){ .module = 1, .flags = FRAME_RETURN,
+					   .offset = 0x1000 + (number * 7 + i * i) % 5000 };
+	frame[count - 1].offset = 0x10000 + number;
+	assert_int_equal(stacks_intern(stacks, frame, count, 0, &id), 0);
+}
+
+static void come_meanwhile(void *context)
+{
+	struct crowd *crowd = context;
+
+	intern_one(crowd->sample.stacks, 100000 + crowd->pulses++);
+}
+
+static void many_stacks_come_back(void **state)
+{
+	struct recording_content content;
+	struct recording *recording;
+	struct crowd crowd = { .pulses = 0 };
+	uint32_t count;
+
+	(void)state;
+	recording = sample_recording(&crowd.sample, 3, SAMPLE_LEAK);
+	recording_set_pulse(recording, come_meanwhile, &crowd);
+	for (uint32_t part = 0; part < 4; part++) {
+		struct snapshot *snapshot;
+
+		for (uint32_t i = 0; i < 777 && part < 3; i++)
+			intern_one(crowd.sample.stacks, part * 777 + i);
+		if (part == 3)	/* all that came meanwhile is written, none comes any more */
+			recording_set_pulse(recording, NULL, NULL);
+		crowd.sample.now += 1000000000;
+		snapshot = sample_take(&crowd.sample, true, SNAPSHOT_ATTACHED);
+		assert_int_equal(recording_add(recording, snapshot, crowd.sample.stacks, NULL), 0);
+		snapshot_free(snapshot);
+	}
+	assert_true(crowd.pulses >= 6);
+	assert_int_equal(recording_close(recording), 0);
+	assert_int_equal(recording_read(sample_path, &content), 0);
+	count = stacks_count(crowd.sample.stacks);
+	assert_int_equal(stacks_count(content.stacks), count);
+	for (uint32_t id = 1; id <= count; id++) {
+		struct stack was = stacks_get(crowd.sample.stacks, id);
+		struct stack is = stacks_get(content.stacks, id);
+
+		assert_int_equal(is.frame_count, was.frame_count);
+		assert_int_equal(is.flags, was.flags);
+		assert_memory_equal(is.frame, was.frame, was.frame_count * sizeof(*was.frame));
+	}
+	recording_content_done(&content);
+	sample_done(&crowd.sample);
+}
+
 int main(void)
 {
 #define IN_FOLDER(test) \
@@ -368,6 +432,7 @@ int main(void)
 		IN_FOLDER(rows_that_lie_are_bounded),
 		IN_FOLDER(damaged_tables_are_left_out),
 		IN_FOLDER(tables_that_compute_are_refused),
+		IN_FOLDER(many_stacks_come_back),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
