@@ -197,6 +197,8 @@ static int take_steps(const struct watch *w, struct snapshot *to)
 		}
 		if (!row->mark)
 			continue;
+		if (!row->by_caller && sites_peek(w->sites, row->mark)->stack == 0)
+			to->session.lost.stack += row->count;	/* it was never told */
 		to->step[count++] = (struct snapshot_step){
 			.site = row->mark, .low = counts_step_low(row->step),
 			.high = counts_step_low(row->step + 1) - 1,
@@ -222,7 +224,8 @@ static void take_totals(const struct watch *w, struct snapshot *to)
 static void take_stacks(struct snapshot *to)
 {
 	uint64_t known = to->totals.alloc_count, unknown = to->counts.by_caller.count +
-							   to->counts.paths_left.count;
+							   to->counts.paths_left.count +
+							   to->session.lost.stack;
 
 	to->session.stacks.recognised = known > unknown ? known - unknown : 0;
 }
