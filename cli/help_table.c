@@ -85,6 +85,7 @@ const struct help_option help_option_table[] = {
 	{ "snapshot-on", 0, HELP_LIST, "LIST", "64M +10M peak SIGUSR1", WATCH,
 	  "snapshots in between" },
 	{ "max-recording", 0, HELP_TEXT, "BYTES", NULL, WATCH, "the recording's largest size" },
+	{ "max-memory", 0, HELP_TEXT, "BYTES", NULL, WATCH, "memattach's own largest memory" },
 	{ "name", 0, HELP_TEXT, "NAME", NULL, SEVERAL, "all processes that are called so" },
 	{ "unit", 0, HELP_TEXT, "UNIT", NULL, SEVERAL, "all processes of a unit of systemd" },
 	{ "follow", 0, HELP_NONE, NULL, NULL, SEVERAL, "what they fork, or become by exec, too" },

@@ -21,14 +21,15 @@
 #include "src/leak/suppressions.h"
 #include "src/recognition/recognition.h"
 #include "src/recording/limit.h"
+#include "src/session/evict.h"
 
 enum {
 	OPT_LEAKS = 256, OPT_JSON, OPT_TOP, OPT_EXACT, OPT_SAMPLE, OPT_INTERVAL, OPT_LOADER,
 	OPT_TRACK, OPT_PLAIN, OPT_OVERFLOW, OPT_SEED, OPT_RING, OPT_SNAPSHOT, OPT_ROOTS,
 	OPT_TRACE_TO, OPT_SUPPRESSIONS, OPT_SHOW_BYTES, OPT_FREES, OPT_ACCESS, OPT_HISTORY,
 	OPT_FUNCTION, OPT_TO, OPT_SEARCH, OPT_SNAPSHOT_ON, OPT_MAX_RECORDING,
-	OPT_HEAPS, OPT_STACKS, OPT_VERIFY_STACKS,
-	OPT_NAME, OPT_UNIT, OPT_FOLLOW, OPT_MAX_PROCESSES, OPT_COUNTS,
+	OPT_HEAPS, OPT_STACKS, OPT_VERIFY_STACKS, OPT_MAX_MEMORY, OPT_COUNTS,
+	OPT_NAME, OPT_UNIT, OPT_FOLLOW, OPT_MAX_PROCESSES,
 };
 #define SAMPLED_RING (8ull << 20)
 #define EXACT_RING (32ull << 20)
@@ -66,6 +67,7 @@ static const struct option long_options[] = {
 	{ "search", required_argument, NULL, OPT_SEARCH },
 	{ "snapshot-on", required_argument, NULL, OPT_SNAPSHOT_ON },
 	{ "max-recording", required_argument, NULL, OPT_MAX_RECORDING },
+	{ "max-memory", required_argument, NULL, OPT_MAX_MEMORY },
 	{ "heaps", no_argument, NULL, OPT_HEAPS },
 	{ "name", required_argument, NULL, OPT_NAME },
 	{ "unit", required_argument, NULL, OPT_UNIT },
@@ -236,6 +238,7 @@ static int set_overflow(struct cli_options *o, const char *value)
 	if (choice < 0)
 		return bad("--on-overflow", value, "drop or block");
 	o->session.block = choice == 1;
+	o->overflow_given = true;
 	return SESSION_OK;
 }
 
@@ -367,6 +370,16 @@ static int set_max_recording(struct cli_options *o, const char *value)
 	return SESSION_OK;
 }
 
+static int set_max_memory(struct cli_options *o, const char *value)
+{
+	uint64_t bytes;
+
+	if (read_size(value, &bytes) || bytes < EVICT_LEAST || bytes > 1ull << 50)
+		return bad("--max-memory", value, "a number of bytes from 16M");
+	o->session.max_memory = bytes;
+	return SESSION_OK;
+}
+
 static int add_search(struct cli_options *o, const char *folder)
 {
 	if (o->searches == CLI_MAX_SEARCH) {
@@ -432,6 +445,7 @@ static int set_value(struct cli_options *o, int option, const char *value)
 	case OPT_ACCESS: return set_access(o, value);
 	case OPT_SNAPSHOT_ON: return set_snapshot_on(o, value);
 	case OPT_MAX_RECORDING: return set_max_recording(o, value);
+	case OPT_MAX_MEMORY: return set_max_memory(o, value);
 	case OPT_SEARCH: return add_search(o, value);
 	case OPT_NAME: return add_target("--name", value, o->targets.name, &o->targets.names);
 	case OPT_UNIT: return add_target("--unit", value, o->targets.unit, &o->targets.units);
@@ -469,12 +483,9 @@ static int set_flag(struct cli_options *o, int option)
 static void complete(struct cli_options *o)
 {
 	struct session_options *s = &o->session;
-	bool exact = s->mode == SNAPSHOT_EXACT;
 
-	if (!o->overflow_given)
-		s->block = exact && !s->trace;
 	if (!s->ring_bytes)
-		s->ring_bytes = exact ? EXACT_RING : SAMPLED_RING;
+		s->ring_bytes = s->mode == SNAPSHOT_EXACT ? EXACT_RING : SAMPLED_RING;
 	if (s->duration < 0 && isatty(STDOUT_FILENO) && !s->json) {
 		o->may_have_screen = !s->plain && !s->counts;
 		s->plain = true;
@@ -557,7 +568,6 @@ static int take_options(int argc, char **argv, struct cli_options *ret)
 			status = refuse_option(argv[optind - 1], option);
 		if (status != SESSION_OK)
 			break;
-		ret->overflow_given |= option == OPT_OVERFLOW;
 		status = optarg ? set_value(ret, option, optarg) : set_flag(ret, option);
 	}
 	ret->operands = argv + optind;
@@ -573,6 +583,7 @@ static int parse(int argc, char **argv, struct cli_options *ret)
 	ret->session.track = ALLOCATOR_TRACK_ALL;
 	ret->session.roots = ROOT_ALL;
 	ret->session.verify_stacks = RECOGNITION_VERIFY;
+	ret->session.max_memory = EVICT_DEFAULT;
 	status = take_options(argc, argv, ret);
 	if (status == SESSION_OK && ret->session.free_stacks &&
 	    ret->session.mode != SNAPSHOT_EXACT) {

@@ -31,9 +31,9 @@ struct cli_options {
 	struct cli_targets targets;
 	pid_t pid;		/* the first -p, 0: not given */
 	bool may_have_screen;	/* a terminal's user did not ask for anything else */
-	bool overflow_given;	/* --on-overflow */
 	bool view_shaped;	/* options of a view were given */
 	bool track_given;	/* --track */
+	bool overflow_given;	/* --on-overflow */
 	const char *export_to;	/* --to, NULL: not given */
 	char **operands;	/* what is left: a command, a file, a view; NULL-terminated */
 };

@@ -267,7 +267,7 @@ static int add_islands(const struct attachment *a, struct procmaps *maps)
 static int choose_addresses(struct attachment *a)
 {
 	_cleanup_(procmaps_done) struct procmaps maps = { 0 };
-	uint64_t shim_bytes;
+	uint64_t shim_bytes, bytes;
 	uint64_t near = a->plan.gadget_syscall_ret;
 	int error = procmaps_read(a->target.maps, &maps);
 
@@ -276,9 +276,11 @@ static int choose_addresses(struct attachment *a)
 	if (error)
 		return error;
 	shim_bytes = a->loader == LOADER_MAP ? a->layout.total_bytes : 0;
-	a->ring_place = procmaps_find_hole(&maps, near, near + 1,
-					   a->geometry.total_bytes + 2 * PAGE + shim_bytes,
-					   64 * REACH);
+	bytes = a->geometry.total_bytes + 2 * PAGE + shim_bytes;
+	a->ring_place = procmaps_find_hole(&maps, near, near + 1, bytes, 64 * REACH);
+	/* below a heap that begins where a static program ends there is little, above it is far */
+	if (!a->ring_place)
+		a->ring_place = procmaps_find_hole(&maps, near, near + 1, bytes, UINT64_MAX);
 	if (!a->ring_place)
 		return -ENOMEM;
 	if (shim_bytes)

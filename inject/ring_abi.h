@@ -42,7 +42,7 @@
 #define RING_MAX_PATCHES	(3u * RING_MAX_ENTRIES)	/* entry word and up to two gap words */
 #define RING_MAX_ISLANDS	16u
 #define RING_THREAD_SLOT_BYTES	64u
-#define RING_SHADOW_BYTES	(72u * 1024u)
+#define RING_SHADOW_BYTES	(192u * 1024u)
 #define RING_OWN_LINE		__attribute__((aligned(64)))
 
 /* Calling shape of a hooked entry point: where its arguments are. */
@@ -91,6 +91,22 @@ enum ring_flag {
 	RING_F_ANONYMOUS	= 1u << 6,	/* mmap MAP_ANONYMOUS */
 	RING_F_ANNOUNCED	= 1u << 7,	/* RING_CALL: a record went out before the call */
 	RING_F_PATH		= 1u << 8,	/* caller is the name of a path told before */
+};
+
+/*
+ * Where known stacks go by name (control.recognise): why this one is a copy. Bits of
+ * ring_record.flags from RING_COPIED_SHIFT on.
+ */
+#define RING_COPIED_SHIFT 12
+enum ring_copied {
+	RING_COPIED_UNASKED = 0, /* of what has no name anyway */
+	RING_COPIED_NO_RULES,	/* none hold for the modules of now */
+	RING_COPIED_NO_END,	/* no end is proven: coroutines, alternate stacks */
+	RING_COPIED_NO_SHADOW,	/* none is free, or a handler came on top of a walk */
+	RING_COPIED_NO_RULE,	/* for one of its frames: signals, code without a file */
+	RING_COPIED_TOO_DEEP,
+	RING_COPIED_OTHER,	/* words are not where they should be; no room for its path */
+	RING_COPIED_COUNT
 };
 
 /* Commit word: position (48 bits) | lines (14 bits) | state (2 bits). */

@@ -291,3 +291,22 @@ void mappings_drop(struct mappings *mappings, uint32_t origin)
 	mappings->origin[origin].holds--;
 	origin_forget(mappings, origin);
 }
+
+void mappings_rename_sites(struct mappings *mappings,
+			   uint32_t (*heir)(const void *context, uint32_t site),
+			   const void *context)
+{
+	/* of those that are not used it is the next unused one */
+	for (uint32_t i = 0; i < mappings->origin_count; i++) {
+		struct mapping_origin *origin = &mappings->origin[i];
+
+		if (origin->bytes || origin->holds)
+			origin->site = heir(context, origin->site);
+	}
+}
+
+size_t mappings_bytes(const struct mappings *mappings)
+{
+	return mappings->node_count * sizeof(*mappings->node) +
+	       mappings->origin_count * sizeof(*mappings->origin);
+}

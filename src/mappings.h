@@ -9,6 +9,7 @@
 #define MEMATTACH_MAPPINGS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "src/base/cleanup.h"
@@ -45,6 +46,12 @@ int mappings_add_origin(struct mappings *mappings, uint64_t time, uint32_t site,
 int mappings_put(struct mappings *mappings, const struct mapping_piece *piece) _must_check_;
 /* Valid until the next mappings_add_origin. */
 const struct mapping_origin *mappings_origin(const struct mappings *mappings, uint32_t origin);
+/* Every origin's site becomes what heir() says of it. */
+void mappings_rename_sites(struct mappings *mappings,
+			   uint32_t (*heir)(const void *context, uint32_t site),
+			   const void *context);
+/* Memory that they take. */
+size_t mappings_bytes(const struct mappings *mappings);
 /* Keeps an origin without bytes from being forgotten; drop takes that back. */
 void mappings_hold(struct mappings *mappings, uint32_t origin);
 void mappings_drop(struct mappings *mappings, uint32_t origin);

@@ -28,9 +28,11 @@
  * is used. Positions advance by at least a line up to a head that is read once, so a
  * drain ends. A ring that makes no sense is emptied unread and counted.
  *
- * Released lines are wiped where a commit word or a kind could be taken for a new
- * one: stack bytes, which strangers may have chosen, would otherwise be parsed as a
- * header during the instant between reservation and commit.
+ * Released lines are wiped where a commit word could be taken for a new one: stack
+ * bytes, which strangers may have chosen, would otherwise be parsed as a header during
+ * the instant between reservation and commit. A record's own first line needs none: its
+ * commit word is good for its position alone. Not to write there leaves the line
+ * where it is, in the cache of the CPU that will write there again.
  */
 #include "src/reader.h"
 
@@ -41,68 +43,9 @@
 #include <sys/syscall.h>
 #include <time.h>
 
+#include "src/reader_private.h"
 #include "src/record.h"
 #include "src/session/ticks.h"
-
-#define HOLES_MAX	256u
-#define POSITION_MASK	((1ull << 48) - 1u)
-#define LINE_WORDS	(RING_LINE / 8u)
-#define KIND_WORD	(LINE_WORDS - 1u)
-
-RING_ASSERT(offsetof(struct ring_record, kind) == KIND_WORD * 8u, "kind lies in the last word");
-
-struct reader_hole {
-	uint64_t position;
-	uint32_t lines;
-};
-
-struct reader_ring {
-	struct ring_head *shared;
-	uint64_t *words;		/* the ring's lines, shared */
-	uint64_t tail, published;	/* released; as the target was told */
-	uint64_t parsed;		/* everything below was taken or is a hole */
-	uint64_t seen;			/* head at the last look */
-	uint64_t head;			/* head at this look; becomes seen when it is dealt with */
-	uint64_t limit;			/* of this drain: head, or the first unparsable slot */
-	uint64_t bound;			/* what can't be parsed was reserved after this TSC */
-	uint64_t prefix;		/* latest time handed over from this ring, in slot order */
-	uint32_t hole_count, hole_cursor;
-	struct reader_hole hole[HOLES_MAX];
-
-	/* The next record of the merge: a checked copy. */
-	struct ring_record record;
-	uint64_t position;
-	uint32_t lines;
-	bool from_hole;
-};
-
-struct reader {
-	struct ring_control *control;
-	uint64_t (*clock)(void);
-	uint64_t ring_lines;
-	uint32_t ring_count;
-	uint64_t not_after;	/* reader_hold; 0: none */
-	bool finishing;
-	uint64_t now, last;		/* T of this drain and of the one before */
-	uint64_t complete;		/* the T that records were really held against */
-	uint64_t corrupt, abandoned;
-	uint64_t unreachable;		/* at the end: rings not parsed to their heads */
-	struct reader_losses base;
-	uint32_t heap_count;
-	uint16_t heap[RING_MAX_RINGS];	/* rings with a next record, earliest first */
-	struct reader_ring ring[];
-};
-
-/* Pairs with the shim's release store of a commit word, and of head. */
-static uint64_t ring_load_acquire(const uint64_t *word)
-{
-	return __atomic_load_n(word, __ATOMIC_ACQUIRE);
-}
-
-static uint64_t ring_load(const uint64_t *word)
-{
-	return __atomic_load_n(word, __ATOMIC_RELAXED);
-}
 
 /* Pairs with the shim's acquire load of tail in its room check. */
 static void ring_store_release(uint64_t *word, uint64_t value)
@@ -110,30 +53,21 @@ static void ring_store_release(uint64_t *word, uint64_t value)
 	__atomic_store_n(word, value, __ATOMIC_RELEASE);
 }
 
-static uint64_t *ring_line(const struct reader *reader, const struct reader_ring *ring,
-			   uint64_t position)
-{
-	return ring->words + (position & (reader->ring_lines - 1u)) * LINE_WORDS;
-}
-
+/* Word by word: wider loads of what was just stored so would wait until it has arrived. */
 static void ring_copy_line(const uint64_t *line, void *copy)
 {
-	uint64_t words[LINE_WORDS];
+	for (size_t i = 0; i < LINE_WORDS; i++) {
+		uint64_t word = ring_load(line + i);
 
-	for (size_t i = 0; i < LINE_WORDS; i++)
-		words[i] = ring_load(line + i);
-	memcpy(copy, words, sizeof(words));
+		memcpy((uint64_t *)copy + i, &word, sizeof(word));
+	}
 }
 
 static void ring_wipe(const struct reader *reader, const struct reader_ring *ring,
 		      uint64_t position, uint64_t lines)
 {
-	for (uint64_t i = 0; i < lines; i++) {
-		uint64_t *line = ring_line(reader, ring, position + i);
-
-		__atomic_store_n(line, 0, __ATOMIC_RELAXED);
-		__atomic_store_n(line + KIND_WORD, 0, __ATOMIC_RELAXED);
-	}
+	for (uint64_t i = 0; i < lines; i++)
+		__atomic_store_n(ring_line(reader, ring, position + i), 0, __ATOMIC_RELAXED);
 }
 
 /* Tells the target of the room; a thread may wait for it on control->wake. */
@@ -349,7 +283,7 @@ static void ring_release(struct reader *reader, struct reader_ring *ring)
 /* The record that was handed over is done with. */
 static void ring_consume(struct reader *reader, struct reader_ring *ring)
 {
-	ring_wipe(reader, ring, ring->position, ring->lines);
+	ring_wipe(reader, ring, ring->position + 1u, ring->lines - 1u);
 	if (ring->from_hole)
 		ring_close_hole(ring, ring->hole_cursor);
 	else
@@ -385,9 +319,10 @@ static void ring_hand_over(const struct reader *reader, const struct reader_ring
 			   reader_event_fn fn, void *context)
 {
 	const struct ring_record *record = &ring->record;
-	struct event event = record_event(record);
 	struct ring_call call;
+	struct event event;
 
+	record_event(record, &event);
 	event.ring = (uint16_t)(ring - reader->ring);
 	if (record->kind == RING_PATH)
 		event_set_path(reader, ring, &event);
@@ -455,6 +390,8 @@ static int reader_merge(struct reader *reader, reader_event_fn fn, void *context
 		ring_hand_over(reader, ring, fn, context);
 		events++;
 		ring_consume(reader, ring);
+		if (reader->foresee)
+			reader_look_ahead(reader, ring);
 		if (!ring_next(reader, ring)) {
 			if (--reader->heap_count == 0)
 				break;
@@ -463,6 +400,12 @@ static int reader_merge(struct reader *reader, reader_event_fn fn, void *context
 		heap_sift_down(reader);
 	}
 	return events;
+}
+
+void reader_foresee(struct reader *reader, reader_foresee_fn fn, void *context)
+{
+	reader->foresee = fn;
+	reader->foresee_context = context;
 }
 
 void reader_hold(struct reader *reader, uint64_t not_after)

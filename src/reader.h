@@ -35,6 +35,10 @@ struct reader;
 /* Called for each event, in order. The event is valid until it returns. */
 typedef void (*reader_event_fn)(void *context, const struct event *event);
 
+/* Called some events ahead for a block's address: stage 0 first, READER_STAGES - 1 last. */
+#define READER_STAGES	3u
+typedef void (*reader_foresee_fn)(void *context, unsigned int stage, uint64_t address);
+
 /*
  * Checks the control block (once; it is copied) and starts at the rings' present
  * tails. 0, -EBADMSG the control block is not one or does not fit the mapping, -ENOMEM.
@@ -47,6 +51,11 @@ void reader_free(struct reader *reader);
  * the number of events. One call reads at the most what lay in the rings when it began.
  */
 int reader_drain(struct reader *reader, reader_event_fn fn, void *context);
+/*
+ * From now on fn is told of most allocations and frees before they are handed over, and of some
+ * that never will be: so that memory that they will need can be on its way.
+ */
+void reader_foresee(struct reader *reader, reader_foresee_fn fn, void *context);
 /*
  * From now on records of TSC not_after and later stay where they are; 0: no longer. So that
  * the books can be looked at as they were at that moment.

@@ -32,28 +32,30 @@ static uint32_t alignment_of(uint32_t log2)
 	return log2 > 0 && log2 < 32 ? 1u << log2 : 0;
 }
 
-struct event record_event(const struct ring_record *record)
+/*
+ * Field by field: a structure that is built and copied would be read back before it has
+ * arrived. ret does not lie in shared memory, record is a copy.
+ */
+void record_event(const struct ring_record *restrict record, struct event *restrict ret)
 {
-	struct event event = {
-		.kind = (enum ring_kind)record->kind,
-		.flags = record->flags,
-		.entry = record->entry,
-		.time = record->time,
-		.address = record->address,
-		.size = record->size,
-		.old_address = record->old_address,
-		.thread = record->thread,
-		.caller = record->caller,
-		.alignment = alignment_of(record->align_log2),
-	};
+	bool is_path = record->kind == RING_PATH, by_path = record->flags & RING_F_PATH;
 
-	if (record->kind == RING_PATH) {
-		event.path = event.address;
-		event.address = 0;
-	} else if (record->flags & RING_F_PATH) {
-		event.path = event.caller;
-		event.caller = 0;
-	}
-	event.registers.rip = event.caller;
-	return event;
+	ret->kind = (enum ring_kind)record->kind;
+	ret->flags = record->flags;
+	ret->entry = record->entry;
+	ret->time = record->time;
+	ret->address = is_path ? 0 : record->address;
+	ret->size = record->size;
+	ret->old_address = record->old_address;
+	ret->thread = record->thread;
+	ret->caller = by_path && !is_path ? 0 : record->caller;
+	ret->path = is_path ? record->address : by_path ? record->caller : 0;
+	ret->alignment = alignment_of(record->align_log2);
+	ret->interval = 0;
+	ret->registers = (struct unwind_registers){ .rip = ret->caller };
+	ret->stack_address = 0;
+	ret->stack_bytes = 0;
+	ret->stack = NULL;
+	ret->ring = 0;
+	ret->call = NULL;
 }

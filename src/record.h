@@ -8,6 +8,6 @@
 /* Is what the record, of so many lines, says possible? Only then may others see it. */
 bool record_valid(const struct ring_record *record, uint32_t lines);
 /* What its first line says; ring, stack and call are not set. pre: record_valid. */
-struct event record_event(const struct ring_record *record);
+void record_event(const struct ring_record *record, struct event *ret);
 
 #endif

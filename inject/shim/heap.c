@@ -113,10 +113,15 @@ static void record_block(struct ring_control *control, const struct shim_call *c
 	shim_record(control, call, event);
 }
 
-/* A free in exact mode, or the one that is part of a realloc. */
+/*
+ * A free in exact mode, or the one that is part of a realloc. The allocator will read what lies
+ * in front of the block and write into it: both come here while this is recorded.
+ */
 static bool record_free(struct ring_control *control, const struct shim_call *call,
 			struct shim_event *event)
 {
+	arch_fetch_to_write((const void *)(event->address - 1));
+	arch_fetch_to_write((const void *)event->address);
 	event->with_stack |= !shim_live_clear(control, event->address) ||
 			     shim_load(&control->free_stacks);
 	return shim_record(control, call, event);

@@ -41,23 +41,24 @@ static void remember(struct ring_control *control, uint64_t path)
 	}
 }
 
-bool shim_path_tell(struct ring_control *control, const struct shim_call *call,
-		    struct shadow *shadow, uint64_t path, bool truncated)
+enum shim_tell shim_path_tell(struct ring_control *control, const struct shim_call *call,
+			      struct shadow *shadow, uint64_t path, bool truncated)
 {
+	const struct shim_path_record record = {
+		.name = path, .frame = shadow->frame, .count = shadow->frames,
+		.truncated = truncated,
+	};
 	uint64_t *known = &shadow->known[(path >> 32) % SHADOW_KNOWN];
 
 	if (*known == path)
-		return true;
-	if (!is_told(control, path)) {
-		struct shim_path_record record = {
-			.name = path, .frame = shadow->frame, .count = shadow->frames,
-			.truncated = truncated,
-		};
-
-		if (!shim_record_path(control, call, &record) || shim_control() != control)
-			return false;
-		remember(control, path);
+		return SHIM_TOLD_BEFORE;
+	if (is_told(control, path)) {
+		*known = path;
+		return SHIM_TOLD_BEFORE;
 	}
+	if (!shim_record_path(control, call, &record) || shim_control() != control)
+		return SHIM_NOT_TOLD;
+	remember(control, path);
 	*known = path;
-	return true;
+	return SHIM_TOLD_NOW;
 }

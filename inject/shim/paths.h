@@ -14,6 +14,7 @@ enum shim_path {
 	SHIM_PATH,		/* the reader knows it by this name */
 	SHIM_PATH_AND_COPY,	/* it does, and shall see for itself (control.verify) */
 };
+/* *ret_path: its name; SHIM_PATH_NONE: enum ring_copied. */
 enum shim_path shim_path_find(struct ring_control *control, const struct shim_call *call,
 			      uint64_t *ret_path);
 

@@ -16,6 +16,7 @@
 #include "inject/shim/shadow.h"
 
 #define TRIES 3u
+#define FETCH_AHEAD 4u	/* lines: what two calls write */
 
 /* A try to reserve. */
 enum reserve_result { RESERVED, FULL, CONTENDED };
@@ -84,7 +85,7 @@ static void fill_end(const struct place *place, uint64_t position, uint32_t line
  * One try for lines in a row, after filler if they would wrap. Acquires tail:
  * its partner is the reader's release after it has read what lay here.
  */
-static enum reserve_result reserve_once(struct place *place, uint64_t kept)
+static inline enum reserve_result reserve_once(struct place *place, uint64_t kept)
 {
 	uint64_t head = shim_load(&place->head->head);
 	uint64_t tail = shim_load_acquire(&place->head->tail);
@@ -97,6 +98,8 @@ static enum reserve_result reserve_once(struct place *place, uint64_t kept)
 	if (!shim_exchange_if(&place->head->head, head, head + filler + place->lines))
 		return CONTENDED;
 	place->position = head + filler;
+	/* Whoever comes next would wait for them; the reader, on another CPU, had them last. */
+	arch_fetch_to_write(commit_word(place, place->position + place->lines - 1 + FETCH_AHEAD));
 	/* Release: the reader that sees BUSY for this lap reads nothing older behind it. */
 	shim_store_release(commit_word(place, place->position),
 			   ring_commit_word(place->position, place->lines, RING_BUSY));
@@ -231,23 +234,34 @@ static bool find_room(struct ring_control *control, struct place *place,
 	return true;
 }
 
-/* Everything but the commit word. */
-static void fill(const struct ring_control *control, const struct shim_call *call,
-		 const struct shim_event *event, struct shim_stack_plan *plan,
-		 const struct place *place)
+/* The first line, but for its commit word, flags and stack_bytes. */
+static inline struct ring_record *fill_line(const struct shim_call *call,
+					    const struct shim_event *event, uint64_t caller,
+					    const struct place *place)
 {
 	struct ring_record *record = (struct ring_record *)commit_word(place, place->position);
-	struct ring_stack *stack = (struct ring_stack *)(record + 1);
 
 	record->time = place->time;
 	record->address = event->address;
 	record->size = event->size;
 	record->old_address = event->old_address;
 	record->thread = call->thread;
-	record->caller = plan->flags & RING_F_PATH ? plan->path : call->caller;
+	record->caller = caller;
 	record->kind = (uint8_t)event->kind;
 	record->align_log2 = (uint8_t)event->align_log2;
 	record->entry = call->entry;
+	return record;
+}
+
+/* Everything but the commit word. */
+static void fill(const struct ring_control *control, const struct shim_call *call,
+		 const struct shim_event *event, struct shim_stack_plan *plan,
+		 const struct place *place)
+{
+	uint64_t caller = plan->flags & RING_F_PATH ? plan->path : call->caller;
+	struct ring_record *record = fill_line(call, event, caller, place);
+	struct ring_stack *stack = (struct ring_stack *)(record + 1);
+
 	if (plan->flags & RING_F_STACK) {
 		arch_stack_fill(stack, call);
 		stack->interval = event->interval;
@@ -286,12 +300,14 @@ static struct shim_stack_plan plan_stack(struct ring_control *control, const str
 	if (known != SHIM_PATH_NONE) {
 		plan.flags |= RING_F_PATH;
 		plan.path = path;
+	} else {
+		plan.flags |= (uint16_t)(path << RING_COPIED_SHIFT);
 	}
 	return plan;
 }
 
 /* Release: the reader acquires this word before it reads the record. */
-static void commit(struct ring_control *control, const struct place *place)
+static inline void commit(struct ring_control *control, const struct place *place)
 {
 	shim_store_release(commit_word(place, place->position),
 			   ring_commit_word(place->position, place->lines, RING_DONE));
@@ -299,20 +315,32 @@ static void commit(struct ring_control *control, const struct place *place)
 		shim_wake_reader(control);
 }
 
-/* The time comes after a path was told: what names it is later than that record. */
-static bool record_known(struct ring_control *control, const struct shim_call *call,
-			 const struct shim_event *event, enum shim_path known, uint64_t path)
+/* A record without a stack, where there is room at once: all that most calls need. */
+static bool record_line(struct ring_control *control, const struct shim_call *call,
+			const struct shim_event *event, struct place place, enum shim_path known,
+			uint64_t path)
 {
-	struct shim_stack_plan plan;
-	struct place place;
-	uint32_t cpu;
-	uint64_t now = arch_clock(&cpu);
+	struct ring_record *record;
 
-	if (!still_on(control, now))
+	if (reserve_once(&place, lines_kept(control, event)) != RESERVED)
 		return false;
-	plan = plan_stack(control, call, event, known, path);
-	place = place_for(control, cpu, lines_for(event, &plan));
-	place.time = now;
+	record = fill_line(call, event, known == SHIM_PATH ? path : call->caller, &place);
+	record->flags = event->flags | (known == SHIM_PATH ? RING_F_PATH : 0);
+	record->stack_bytes = 0;
+	commit(control, &place);
+	return true;
+}
+
+/* Any record: with its stack, if it is to have one; there may have to be waited for room. */
+static __attribute__((noinline)) bool record_lines(struct ring_control *control,
+						   const struct shim_call *call,
+						   const struct shim_event *event,
+						   struct place place, enum shim_path known,
+						   uint64_t path)
+{
+	struct shim_stack_plan plan = plan_stack(control, call, event, known, path);
+
+	place.lines = lines_for(event, &plan);
 	if (!find_room(control, &place, event, &plan)) {
 		if (still_on(control, place.time))
 			count_loss(place.head, event);
@@ -321,6 +349,24 @@ static bool record_known(struct ring_control *control, const struct shim_call *c
 	fill(control, call, event, &plan, &place);
 	commit(control, &place);
 	return true;
+}
+
+/* The time comes after a path was told: what names it is later than that record. */
+static bool record_known(struct ring_control *control, const struct shim_call *call,
+			 const struct shim_event *event, enum shim_path known, uint64_t path)
+{
+	struct place place;
+	uint32_t cpu;
+	uint64_t now = arch_clock(&cpu);
+
+	if (!still_on(control, now))
+		return false;
+	place = place_for(control, cpu, 1);
+	place.time = now;
+	if ((known == SHIM_PATH || (!wants_stack(event) && event->kind != RING_CALL)) &&
+	    record_line(control, call, event, place, known, path))
+		return true;
+	return record_lines(control, call, event, place, known, path);
 }
 
 bool shim_record(struct ring_control *control, const struct shim_call *call,

@@ -132,17 +132,13 @@ static uint32_t index_find(const struct ring_control *control, uint64_t generati
 	return index < RULES_MAX_RULES ? index : 0;
 }
 
-struct rules_rule shim_rule_find(const struct ring_control *control, struct shadow *shadow,
-				 uint64_t generation, uint64_t ra)
+void shim_rule_search(const struct ring_control *control, struct shadow_rule *place,
+		      uint64_t generation, uint64_t ra)
 {
 	const struct rules_rule *rule =
 		(const struct rules_rule *)((const uint8_t *)rules_head(control) + RULES_RULE_AT);
-	struct shadow_rule *place = &shadow->rule[(ra * SHIM_GOLDEN >> 40) % SHADOW_RULES];
-	uint64_t tag = generation << 32;
 
-	if (place->ra != ra || (place->rule & 0xffffffff00000000ull) != tag) {
-		place->rule = tag | index_find(control, generation, ra);
-		place->ra = ra;
-	}
-	return rule[place->rule & (RULES_MAX_RULES - 1)];
+	place->rule = rule[index_find(control, generation, ra)];
+	place->ra = ra;
+	place->generation = generation;
 }

@@ -29,6 +29,7 @@ struct walk {
 	uint32_t joined;		/* frames of the shadow that hold still */
 	int32_t cursor;			/* the shadow's innermost frame that may be met */
 	bool overflow;			/* more checks than there is room for */
+	enum ring_copied why;		/* there is no path */
 };
 
 static bool shadow_claim(const struct ring_control *control, struct shadow *shadow,
@@ -45,7 +46,22 @@ static bool shadow_claim(const struct ring_control *control, struct shadow *shad
 	return true;
 }
 
-/* One compare-exchange opens it: nobody can be in it twice, nor take over what is in use. */
+/*
+ * From "mine" to "mine, busy". Only this thread's own signal handlers may be in the way, and what
+ * one instruction does they see as a whole: no lock, unless the shadow was idle for so long that
+ * another thread may be about to take it over.
+ */
+static bool shadow_enter(const struct ring_control *control, struct shadow *shadow,
+			 uint64_t thread)
+{
+	uint64_t used = shim_load(&shadow->used), now = shim_load(&control->deadline);
+
+	if (now - used <= IDLE_CYCLES / 2)
+		return arch_exchange_if_own(&shadow->owner, thread, thread | SHADOW_BUSY);
+	return shim_exchange_if(&shadow->owner, thread, thread | SHADOW_BUSY);
+}
+
+/* Nobody can be in it twice, nor take over what is in use. */
 struct shadow_place *shadow_open(struct ring_control *control, uint64_t thread)
 {
 	uint8_t *places = (uint8_t *)control + control->shadows_offset;
@@ -58,8 +74,7 @@ struct shadow_place *shadow_open(struct ring_control *control, uint64_t thread)
 		place = (struct shadow_place *)(places + ((at + i) & mask) * RING_SHADOW_BYTES);
 		if ((shim_load(&place->shadow.owner) & ~SHADOW_BUSY) != thread)
 			continue;
-		return shim_exchange_if(&place->shadow.owner, thread, thread | SHADOW_BUSY) ?
-			       place : NULL;
+		return shadow_enter(control, &place->shadow, thread) ? place : NULL;
 	}
 	for (uint32_t i = 0; i < PROBES; i++) {
 		place = (struct shadow_place *)(places + ((at + i) & mask) * RING_SHADOW_BYTES);
@@ -167,13 +182,15 @@ static enum step take_frame(struct walk *walk)
 {
 	struct shadow_new *frame = &walk->work[walk->count];
 
-	if (walk->count == SHADOW_FRAMES)
+	if (walk->count == SHADOW_FRAMES) {
+		walk->why = RING_COPIED_TOO_DEEP;
 		return STEP_FAILED;
+	}
 	frame->slot = walk->slot;
 	frame->ra = walk->ra;
 	frame->rbp = walk->rbp;
 	frame->rbx = walk->rbx;
-	frame->rule = shim_rule_find(walk->control, walk->shadow, walk->generation, walk->ra);
+	frame->rule = *shim_rule_find(walk->control, walk->shadow, walk->generation, walk->ra);
 	walk->count++;
 	switch (frame->rule.kind) {
 	case RULES_STEP:
@@ -183,6 +200,7 @@ static enum step take_frame(struct walk *walk)
 	case RULES_CUT:	/* where a thread starts, rbp is 0 */
 		return walk->rbp ? STEP_CUT : STEP_END;
 	default:
+		walk->why = RING_COPIED_NO_RULE;
 		return STEP_FAILED;
 	}
 }
@@ -197,19 +215,25 @@ static void add_check(struct walk *walk, uint64_t address, uint64_t value)
 {
 	struct shadow *shadow = walk->shadow;
 
-	if (shadow->checks == SHADOW_CHECKS) {
+	if (shadow->checks >= SHADOW_CHECKS) {
 		walk->overflow = true;
 		return;
 	}
 	shadow->check[shadow->checks++] = (struct shadow_check){ address, value };
 }
 
+/* What the walk from a frame on is called, and depends on. */
+struct outer {
+	uint64_t name;
+	bool live_rbp, live_rbx;
+};
+
 /*
- * What the walk from frame on depends on, given what it depends on at its caller: outer, whose
- * slot, rbp and rbx are given. Words that it rests on become checks.
+ * From what the walk depends on at frame's caller, whose slot, rbp and rbx are given, to what it
+ * depends on at frame. Words that it rests on become checks.
  */
 static void depend(struct walk *walk, const struct shadow_new *frame, uint64_t slot, uint64_t rbp,
-		   uint64_t rbx, const struct shadow_state *outer, struct shadow_state *state)
+		   uint64_t rbx, struct outer *outer)
 {
 	const struct rules_rule *rule = &frame->rule;
 	bool saves_rbp = rule->flags & RULES_SAVES_RBP, saves_rbx = rule->flags & RULES_SAVES_RBX;
@@ -224,45 +248,60 @@ static void depend(struct walk *walk, const struct shadow_new *frame, uint64_t s
 		add_check(walk, saved_at(rbp_by_rbp ? frame->rbp : slot + 8, rule->rbp), rbp);
 	if (wants_rbx)
 		add_check(walk, saved_at(rbx_by_rbp ? frame->rbp : slot + 8, rule->rbx), rbx);
-	state->live_rbp = rule->base == RULES_BASE_RBP || (!saves_rbp && outer->live_rbp) ||
+	outer->live_rbp = rule->base == RULES_BASE_RBP || (!saves_rbp && outer->live_rbp) ||
 			  (wants_rbp && rbp_by_rbp) || (wants_rbx && rbx_by_rbp);
-	state->live_rbx = rule->base == RULES_BASE_RBX || (!saves_rbx && outer->live_rbx);
+	outer->live_rbx = rule->base == RULES_BASE_RBX || (!saves_rbx && outer->live_rbx);
 }
 
-/* Puts the new frames behind those that hold; the name of them all. */
+/* What the walk depends on where the frames that hold begin, or the outermost one. */
+static struct outer outer_of(struct walk *walk, enum step end)
+{
+	struct shadow *shadow = walk->shadow;
+	const struct shadow_state *state;
+
+	if (walk->joined == 0) {
+		shadow->checks = 0;
+		return (struct outer){ .name = mix(shadow->epoch << 1 | (end == STEP_CUT), 0) };
+	}
+	state = &shadow->state[walk->joined - 1];
+	shadow->checks = state->checks;
+	return (struct outer){ state->name, state->live_rbp, state->live_rbx };
+}
+
+/*
+ * Puts the new frames behind those that hold; the name of them all. Words are stored one by one:
+ * a structure built on the stack and copied would be read back before its bytes have arrived.
+ */
 static uint64_t remember(struct walk *walk, enum step end)
 {
 	struct shadow *shadow = walk->shadow;
 	uint64_t slot = walk->slot, rbp = walk->rbp, rbx = walk->rbx;
-	struct shadow_state outer = { .name = mix(shadow->epoch << 1 | (end == STEP_CUT), 0) };
+	struct outer outer = outer_of(walk, end);
 	uint32_t at = walk->joined;
 
-	shadow->checks = 0;
-	if (at > 0) {
-		outer = shadow->state[at - 1];
-		shadow->checks = outer.checks;
-	}
 	for (uint32_t i = walk->count; i-- > 0; at++) {
 		const struct shadow_new *frame = &walk->work[i];
-		struct shadow_state state = {
-			.rbp = frame->rbp, .rbx = frame->rbx,
-			.live_rbp = frame->rule.kind == RULES_CUT,
-		};
+		struct shadow_state *state = &shadow->state[at];
 
-		if (frame->rule.kind == RULES_STEP) {
-			/* A return address of 0 is no frame, but what ends the walk. */
-			if (at == 0)
-				add_check(walk, slot, 0);
-			depend(walk, frame, slot, rbp, rbx, &outer, &state);
-		}
-		state.name = mix(outer.name, frame->ra);
-		state.checks = (uint16_t)shadow->checks;
-		shadow->frame[at] = (struct shadow_frame){ frame->slot, frame->ra };
-		shadow->state[at] = state;
-		outer = state;
+		/* A return address of 0 is no frame, but what ends the walk. */
+		if (at == 0 && frame->rule.kind == RULES_STEP)
+			add_check(walk, slot, 0);
+		if (frame->rule.kind == RULES_STEP)
+			depend(walk, frame, slot, rbp, rbx, &outer);
+		else
+			outer.live_rbp = frame->rule.kind == RULES_CUT;
 		slot = frame->slot;
 		rbp = frame->rbp;
 		rbx = frame->rbx;
+		outer.name = mix(outer.name, frame->ra);
+		shadow->frame[at].slot = slot;
+		shadow->frame[at].ra = frame->ra;
+		state->rbp = rbp;
+		state->rbx = rbx;
+		state->name = outer.name;
+		state->checks = (uint16_t)shadow->checks;
+		state->live_rbp = outer.live_rbp;
+		state->live_rbx = outer.live_rbx;
 	}
 	shadow->frames = at;
 	return outer.name ? outer.name : 1;
@@ -284,6 +323,17 @@ static void begin(struct walk *walk, const struct shim_call *call)
 	walk->cursor = (int32_t)shadow->frames - 1;
 }
 
+/* Why there is no path, now that the walk has ended; RING_COPIED_UNASKED: there is one. */
+static enum ring_copied why_none(const struct walk *walk, enum step step)
+{
+	if (shim_rules_generation(walk->control) != walk->generation)
+		return RING_COPIED_NO_RULES;
+	if (step == STEP_FAILED)
+		return walk->why;
+	return walk->count + walk->joined > SHADOW_FRAMES ? RING_COPIED_TOO_DEEP :
+							    RING_COPIED_UNASKED;
+}
+
 /* The path's name; 0: it is not known. *ret_truncated: it ends before the thread's start. */
 static uint64_t walk_run(struct walk *walk, const struct shim_call *call, bool *ret_truncated)
 {
@@ -293,8 +343,8 @@ static uint64_t walk_run(struct walk *walk, const struct shim_call *call, bool *
 	while (step == STEP_ON && !joins(walk))
 		step = take_frame(walk);
 	shim_fence_acquire();
-	if (step == STEP_FAILED || walk->count + walk->joined > SHADOW_FRAMES ||
-	    shim_rules_generation(walk->control) != walk->generation) {
+	walk->why = why_none(walk, step);
+	if (walk->why) {
 		walk->shadow->frames = 0;
 		return 0;
 	}
@@ -314,29 +364,55 @@ static bool wants_copy(const struct ring_control *control, struct shadow *shadow
 	return true;
 }
 
+/* By a walk, which may then be recalled by key. 0: it has no name that the reader knows. */
+static uint64_t path_walked(struct ring_control *control, const struct shim_call *call,
+			    struct shadow_place *place, struct walk *walk, uint64_t key)
+{
+	bool truncated;
+	uint64_t path = walk_run(walk, call, &truncated);
+	enum shim_tell told;
+
+	if (path == 0)
+		return 0;
+	told = shim_path_tell(control, call, &place->shadow, path, truncated);
+	/* A wait for room may have ended in a fork child, where there is no such memory. */
+	if (shim_control() != control)
+		return 0;
+	if (walk->overflow)
+		place->shadow.frames = 0;
+	else if (told == SHIM_TOLD_BEFORE)
+		shim_recall_add(place, key, path);
+	return told == SHIM_NOT_TOLD ? 0 : path;
+}
+
 static enum shim_path path_of(struct ring_control *control, const struct shim_call *call,
 			      struct shadow_place *place, uint64_t bytes, uint64_t *ret_path)
 {
 	uint64_t sp = (uint64_t)&call->caller;
-	struct walk walk = {
-		.control = control, .shadow = &place->shadow, .work = place->work,
-		.generation = shim_rules_generation(control), .low = sp, .high = sp + bytes,
-	};
-	bool truncated, told;
+	struct shadow *shadow = &place->shadow;
+	uint64_t generation = shim_rules_generation(control), key, path;
 
-	if (walk.generation == 0)
+	*ret_path = RING_COPIED_NO_RULES;
+	if (generation == 0)
 		return SHIM_PATH_NONE;
-	shim_store(&place->shadow.used, shim_load(&control->deadline));
-	*ret_path = walk_run(&walk, call, &truncated);
-	told = *ret_path && shim_path_tell(control, call, walk.shadow, *ret_path, truncated);
-	/* A wait for room may have ended in a fork child, where there is no such memory. */
-	if (shim_control() != control)
+	shim_store(&shadow->used, shim_load(&control->deadline));
+	key = shim_recall_key(shadow, sp, call->caller);
+	path = shim_recall(control, place, call, sp + bytes, generation, key);
+	if (path == 0) {
+		struct walk walk = {
+			.control = control, .shadow = shadow, .work = place->work,
+			.generation = generation, .low = sp, .high = sp + bytes,
+			.why = RING_COPIED_OTHER,
+		};
+
+		path = path_walked(control, call, place, &walk, key);
+		*ret_path = walk.why ? walk.why : RING_COPIED_OTHER;
+	}
+	if (path == 0)
 		return SHIM_PATH_NONE;
-	if (walk.overflow)
-		walk.shadow->frames = 0;
-	if (!told)
-		return SHIM_PATH_NONE;
-	return wants_copy(control, walk.shadow) ? SHIM_PATH_AND_COPY : SHIM_PATH;
+	*ret_path = path;
+	shadow->last = path;
+	return wants_copy(control, shadow) ? SHIM_PATH_AND_COPY : SHIM_PATH;
 }
 
 enum shim_path shim_path_find(struct ring_control *control, const struct shim_call *call,
@@ -346,8 +422,10 @@ enum shim_path shim_path_find(struct ring_control *control, const struct shim_ca
 	struct shadow_place *place;
 	enum shim_path path;
 
+	*ret_path = RING_COPIED_NO_END;
 	if (bytes < 16 || bytes % 8 != 0)
 		return SHIM_PATH_NONE;
+	*ret_path = RING_COPIED_NO_SHADOW;
 	place = shadow_open(control, call->thread);
 	if (!place)
 		return SHIM_PATH_NONE;

@@ -15,6 +15,10 @@
 #define SHADOW_CHECKS	192u
 #define SHADOW_RULES	1024u	/* places for rules found before, by return address */
 #define SHADOW_KNOWN	128u	/* places for paths known to be told */
+#define SHADOW_MEMOS	128u	/* walks remembered as a whole (recall.c), */
+#define SHADOW_WAYS	4u	/* each in one of so many places */
+#define MEMO_FRAMES	40u
+#define MEMO_CHECKS	6u
 
 struct shadow_frame {
 	uint64_t slot;		/* address of the return address */
@@ -35,12 +39,24 @@ struct shadow_check {
 };
 struct shadow_rule {
 	uint64_t ra;
-	uint64_t rule;		/* generation (low 32 bits) << 32 | index */
+	uint64_t generation;
+	struct rules_rule rule;
 };
 /* A frame of the walk at work, innermost first. */
 struct shadow_new {
 	uint64_t slot, ra, rbp, rbx;
 	struct rules_rule rule;
+};
+
+/* A whole walk: what it found, and all that it depended on. */
+struct shadow_memo {
+	uint64_t generation, epoch;	/* as below */
+	uint64_t name;
+	uint64_t rbp, rbx;		/* at the call; they matter if live */
+	uint32_t frames, checks;
+	bool live_rbp, live_rbx;
+	struct shadow_frame frame[MEMO_FRAMES];	/* innermost first */
+	struct shadow_check check[MEMO_CHECKS];
 };
 
 struct shadow {
@@ -56,6 +72,9 @@ struct shadow {
 	struct shadow_check check[SHADOW_CHECKS];
 	struct shadow_rule rule[SHADOW_RULES];
 	uint64_t known[SHADOW_KNOWN];
+	uint64_t last;		/* name of the last path; 0: none */
+	uint64_t memo_key[SHADOW_MEMOS];
+	uint32_t memo_turn;
 };
 #define SHADOW_BUSY 1ull
 
@@ -63,6 +82,7 @@ struct shadow {
 struct shadow_place {
 	struct shadow shadow;
 	struct shadow_new work[SHADOW_FRAMES];
+	struct shadow_memo memo[SHADOW_MEMOS];
 };
 RING_ASSERT(sizeof(struct shadow_place) <= RING_SHADOW_BYTES, "a shadow fits its place");
 
@@ -73,20 +93,48 @@ RING_ASSERT(sizeof(struct shadow_place) <= RING_SHADOW_BYTES, "a shadow fits its
 struct shadow_place *shadow_open(struct ring_control *control, uint64_t thread);
 void shadow_close(struct shadow_place *place, uint64_t thread);
 
+/*
+ * The walk that a call at sp with return address ra most likely repeats: by what came after the
+ * thread's last path before.
+ */
+uint64_t shim_recall_key(const struct shadow *shadow, uint64_t sp, uint64_t ra);
+/*
+ * The name of a told path that is all of call's stack, which may be read up to high; 0: none is
+ * known to be.
+ */
+uint64_t shim_recall(const struct ring_control *control, const struct shadow_place *place,
+		     const struct shim_call *call, uint64_t high, uint64_t generation,
+		     uint64_t key);
+/* The walk that the shadow holds now, of a told path, may come again. */
+void shim_recall_add(struct shadow_place *place, uint64_t key, uint64_t name);
+
 /* The published generation that holds for the modules that are mapped now; 0: none. */
 uint64_t shim_rules_generation(const struct ring_control *control);
 /*
- * The rule for return address ra, RULES_COPY if there is none. Stays inside the published memory
- * whatever it holds.
+ * Puts the rule for return address ra, RULES_COPY if there is none, into its place. Stays inside
+ * the published memory whatever it holds.
  */
-struct rules_rule shim_rule_find(const struct ring_control *control, struct shadow *shadow,
-				 uint64_t generation, uint64_t ra);
+void shim_rule_search(const struct ring_control *control, struct shadow_rule *place,
+		      uint64_t generation, uint64_t ra);
+
+/* The rule for return address ra; it stays there until the next one is asked for. */
+static inline const struct rules_rule *shim_rule_find(const struct ring_control *control,
+						      struct shadow *shadow, uint64_t generation,
+						      uint64_t ra)
+{
+	struct shadow_rule *place = &shadow->rule[(ra * SHIM_GOLDEN >> 40) % SHADOW_RULES];
+
+	if (place->ra != ra || place->generation != generation)
+		shim_rule_search(control, place, generation, ra);
+	return &place->rule;
+}
 
 /*
- * Makes path, which shadow's frames are, known to the reader, if it is not yet. false: there was
- * no room for its record.
+ * Makes path, which shadow's frames are, known to the reader, if it is not yet. NOT_TOLD: there
+ * was no room for its record.
  */
-bool shim_path_tell(struct ring_control *control, const struct shim_call *call,
-		    struct shadow *shadow, uint64_t path, bool truncated);
+enum shim_tell { SHIM_NOT_TOLD, SHIM_TOLD_NOW, SHIM_TOLD_BEFORE };
+enum shim_tell shim_path_tell(struct ring_control *control, const struct shim_call *call,
+			      struct shadow *shadow, uint64_t path, bool truncated);
 
 #endif

@@ -17,7 +17,7 @@
  *	live_bits.c	exact mode: which frees are suspect
  *	stack_copy.c	how much stack may be read, and reading it
  *	shadow.c	which call path is this? rules.c: how to leave a frame; paths.c: which
- *			paths the reader knows
+ *			paths the reader knows; recall.c: whole walks of before
  *	counts.c	counters instead of records
  *	calls.c		every call with its arguments and times, where that is asked for
  *	record.c	room in a ring, and the record in it

@@ -14,6 +14,7 @@
 #include "src/base/hashmap.h"
 
 #include <errno.h>
+#include <string.h>
 
 #define HASHMAP_FIRST_CAPACITY 64
 
@@ -36,6 +37,19 @@ void hashmap_done(struct hashmap *map)
 {
 	free(map->slot);
 	*map = (struct hashmap){ 0 };
+}
+
+void hashmap_clear(struct hashmap *map)
+{
+	if (map->slot)
+		memset(map->slot, 0, map->capacity * sizeof(*map->slot));
+	map->count = 0;
+	map->has_zero = false;
+}
+
+size_t hashmap_bytes(const struct hashmap *map)
+{
+	return map->capacity * sizeof(*map->slot);
 }
 
 /* The slot that holds key, or the empty one where it belongs. pre: capacity > 0, key != 0 */
@@ -64,6 +78,23 @@ bool hashmap_get(const struct hashmap *map, uint64_t key, uint64_t *ret_value)
 		return false;
 	*ret_value = map->slot[i].value;
 	return true;
+}
+
+void hashmap_foresee(const struct hashmap *map, uint64_t key)
+{
+	if (map->capacity > 0)
+		__builtin_prefetch(&map->slot[hashmap_hash(key) & (map->capacity - 1)], 1);
+}
+
+bool hashmap_glance(const struct hashmap *map, uint64_t key, uint64_t *ret_value)
+{
+	const struct hashmap_slot *slot;
+
+	if (map->capacity == 0 || key == 0)
+		return false;
+	slot = &map->slot[hashmap_hash(key) & (map->capacity - 1)];
+	*ret_value = slot->value;
+	return slot->key == key;
 }
 
 static int hashmap_grow(struct hashmap *map)

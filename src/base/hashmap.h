@@ -30,6 +30,14 @@ bool hashmap_remove(struct hashmap *map, uint64_t key, uint64_t *ret_value);
 /* Calls each() for every pair in no particular order. The map must not change meanwhile. */
 void hashmap_each(const struct hashmap *map,
 		  void (*each)(void *context, uint64_t key, uint64_t value), void *context);
+/* key will be asked for soon. */
+void hashmap_foresee(const struct hashmap *map, uint64_t key);
+/* As hashmap_get, but looks only where key most likely is. */
+bool hashmap_glance(const struct hashmap *map, uint64_t key, uint64_t *ret_value);
+/* Removes all pairs, and keeps the room that they took: as many new ones can't fail. */
+void hashmap_clear(struct hashmap *map);
+/* Memory that it takes. */
+size_t hashmap_bytes(const struct hashmap *map);
 static inline size_t hashmap_count(const struct hashmap *map) { return map->count; }
 uint64_t hashmap_hash(uint64_t key);
 

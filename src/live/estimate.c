@@ -32,7 +32,7 @@ double estimate_weight(uint64_t size, uint64_t interval)
 	return fmin(1.0 / seen, WEIGHT_MAX);
 }
 
-struct estimate_term estimate_term(uint64_t size, uint64_t interval)
+struct estimate_term estimate_term_drawn(uint64_t size, uint64_t interval)
 {
 	double weight = estimate_weight(size, interval);
 	struct estimate_term term = { .size = size };
@@ -101,9 +101,26 @@ void estimate_merge(struct estimate *sum, const struct estimate *other)
 	sum->chance_bytes += other->chance_bytes;
 }
 
+/*
+ * The fixed-point part of a difference must not be less than nothing: whole ones make up for it.
+ * So it may be where sum was seen whole and part drawn. Less than nothing in all is nothing.
+ */
+static void borrow(uint64_t *whole, uint64_t *fraction, uint64_t one)
+{
+	uint64_t lacking = (0 - *fraction + one - 1) / one;
+
+	if ((int64_t)*fraction >= 0)
+		return;
+	*fraction += lacking * one;
+	if ((int64_t)*whole >= (int64_t)lacking)
+		*whole -= lacking;
+	else
+		*whole = *fraction = 0;
+}
+
 struct estimate estimate_without(const struct estimate *sum, const struct estimate *part)
 {
-	return (struct estimate){
+	struct estimate left = {
 		.count = sum->count - part->count,
 		.bytes = sum->bytes - part->bytes,
 		.samples = sum->samples - part->samples,
@@ -111,6 +128,10 @@ struct estimate estimate_without(const struct estimate *sum, const struct estima
 		.weighted_count = sum->weighted_count - part->weighted_count,
 		.weighted_bytes = sum->weighted_bytes - part->weighted_bytes,
 	};
+
+	borrow(&left.count, &left.weighted_count, (uint64_t)ESTIMATE_COUNT_ONE);
+	borrow(&left.bytes, &left.weighted_bytes, (uint64_t)ESTIMATE_BYTES_ONE);
+	return left;
 }
 
 uint64_t estimate_count(const struct estimate *sum)

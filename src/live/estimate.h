@@ -38,8 +38,14 @@ struct estimate_interval {
 
 /* The weight w of a block of size bytes drawn with mean interval; 1 for interval 0. */
 double estimate_weight(uint64_t size, uint64_t interval);
-/* The term of such a block. */
-struct estimate_term estimate_term(uint64_t size, uint64_t interval);
+/* The term of such a block; interval is not 0. */
+struct estimate_term estimate_term_drawn(uint64_t size, uint64_t interval);
+/* The same for any interval. */
+static inline struct estimate_term estimate_term(uint64_t size, uint64_t interval)
+{
+	return interval == 0 ? (struct estimate_term){ .size = size } :
+			       estimate_term_drawn(size, interval);
+}
 void estimate_add(struct estimate *sum, const struct estimate_term *term);
 /* pre: term was added before. */
 void estimate_remove(struct estimate *sum, const struct estimate_term *term);

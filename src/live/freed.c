@@ -25,7 +25,7 @@ struct entry {
 
 struct freed {
 	struct entry *entry;
-	uint32_t capacity, used;	/* used: entries ever taken */
+	uint32_t most, capacity, used;	/* used: entries ever taken */
 	uint32_t count;
 	uint32_t unused;		/* first of those that were given back */
 	uint32_t oldest, latest;
@@ -37,6 +37,7 @@ int freed_new(struct freed **ret)
 
 	if (!freed)
 		return -ENOMEM;
+	freed->most = FREED_MAX;
 	freed_clear(freed);
 	*ret = freed;
 	return 0;
@@ -104,7 +105,8 @@ static uint32_t entry_take(struct freed *freed, uint64_t *ret_evicted)
 		freed->unused = freed->entry[index].after;
 		return index;
 	}
-	if (freed->used < freed->capacity || (freed->capacity < FREED_MAX && grow(freed)))
+	if ((freed->used < freed->capacity && freed->used < freed->most) ||
+	    (freed->used < freed->most && grow(freed)))
 		return freed->used++;
 	index = freed->oldest;
 	if (index == FREED_NONE)
@@ -137,7 +139,44 @@ void freed_remove(struct freed *freed, uint32_t index)
 	freed->unused = index;
 }
 
+static void entry_fetch(const struct freed *freed, uint32_t index)
+{
+	if (index >= freed->used)
+		return;
+	__builtin_prefetch(&freed->entry[index], 1);
+	__builtin_prefetch(&freed->entry[index].after, 1);
+}
+
+void freed_foresee(const struct freed *freed, uint32_t index, bool links)
+{
+	if (index >= freed->used)
+		return;
+	if (!links) {
+		entry_fetch(freed, index);
+		return;
+	}
+	entry_fetch(freed, freed->entry[index].before);
+	entry_fetch(freed, freed->entry[index].after);
+}
+
 uint32_t freed_count(const struct freed *freed)
 {
 	return freed->count;
+}
+
+void freed_set_most(struct freed *freed, uint32_t most)
+{
+	freed->most = most < FREED_MAX ? most : FREED_MAX;
+}
+
+void freed_each(struct freed *freed, void (*each)(void *context, struct freed_block *block),
+		void *context)
+{
+	for (uint32_t i = freed->oldest; i != FREED_NONE; i = freed->entry[i].after)
+		each(context, &freed->entry[i].block);
+}
+
+size_t freed_bytes(const struct freed *freed)
+{
+	return freed->used * sizeof(*freed->entry);
 }

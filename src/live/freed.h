@@ -3,13 +3,14 @@
  * freed.h - the last blocks that were freed and whose addresses were not used again:
  * what a second free of one is compared with.
  *
- * Bounded: FREED_MAX blocks; the oldest makes room. It does not look addresses up:
+ * Bounded: FREED_MAX blocks, or fewer; the oldest makes room. It does not look addresses up:
  * live.c has their indexes in its own table.
  */
 #ifndef MEMATTACH_FREED_H
 #define MEMATTACH_FREED_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "src/base/cleanup.h"
@@ -44,8 +45,20 @@ uint32_t freed_add(struct freed *freed, const struct freed_block *block, uint64_
 const struct freed_block *freed_get(const struct freed *freed, uint32_t index);
 /* Its address is in use again. pre: it is there. */
 void freed_remove(struct freed *freed, uint32_t index);
+/*
+ * freed_remove(index) will come soon: first index itself is fetched, then, once it is there, what
+ * it is linked with. Any index.
+ */
+void freed_foresee(const struct freed *freed, uint32_t index, bool links);
 /* Forgets everything. */
 void freed_clear(struct freed *freed);
+/* At most so many from now on. pre: none is there. */
+void freed_set_most(struct freed *freed, uint32_t most);
+/* Calls each() for every one, in no particular order; it may change .site and .freed.stack. */
+void freed_each(struct freed *freed, void (*each)(void *context, struct freed_block *block),
+		void *context);
+/* Memory that they take. */
+size_t freed_bytes(const struct freed *freed);
 uint32_t freed_count(const struct freed *freed);
 
 #endif

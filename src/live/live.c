@@ -42,6 +42,7 @@ int live_new(const struct live_options *options, struct sites *sites, struct liv
 	live->complete = options->exact && options->complete;
 	live->credit = FIRST_CREDIT;
 	live->free_block = NO_BLOCK;
+	live->most_threads = MAX_THREADS;
 	if (mappings_new(&live->mappings) < 0 || pairs_new(&live->pairs) < 0 ||
 	    freed_new(&live->freed) < 0 || wrong_frees_new(&live->wrong) < 0) {
 		live_free(live);
@@ -94,8 +95,8 @@ struct live_thread *live_thread(struct live *live, uint64_t name, uint64_t now)
 		return &live->thread[live->last_thread];
 	}
 	if (!hashmap_get(&live->thread_index, name, &at)) {
-		if (live->thread_count == MAX_THREADS)
-			return &live->thread[MAX_THREADS - 1u];
+		if (live->thread_count >= live->most_threads)
+			return &live->thread[live->thread_count - 1u];
 		at = live->thread_count;
 		if (threads_reserve(live) < 0 || hashmap_put(&live->thread_index, name, at) < 0)
 			return NULL;
@@ -151,9 +152,9 @@ static uint64_t glibc_overhead(uint64_t size)
 	return (chunk < GLIBC_MIN_CHUNK ? GLIBC_MIN_CHUNK : chunk) - size;
 }
 
-struct site_change live_change(const struct block *block)
+void live_change(const struct block *restrict block, struct site_change *restrict ret)
 {
-	return (struct site_change){
+	*ret = (struct site_change){
 		.term = estimate_term(block->size, block->interval),
 		.born = block->time,
 		.overhead = block->glibc ? glibc_overhead(block->size) : 0,
@@ -175,11 +176,12 @@ static void hand_over(struct live *live, const struct block *block, struct live_
 static void block_end(struct live *live, uint32_t at, uint64_t time, struct live_thread *thread)
 {
 	struct block *block = &live->block[at];
-	struct site_change change = live_change(block);
+	struct site_change change;
 	struct live_thread *owner = &live->thread[block->thread];
 	struct pair *pair = pairs_at(live->pairs, block->pair);
 	bool own = thread == owner;
 
+	live_change(block, &change);
 	change.time = time;
 	change.temporary = live->every_alloc && own && thread->serial == block->serial;
 	if (own)
@@ -294,7 +296,7 @@ static int apply_alloc(struct live *live, struct live_thread *thread, const stru
 	struct site_change change;
 	uint64_t value;
 	uint32_t at, pair, number = (uint32_t)(thread - live->thread);
-	bool present;
+	bool present, kept = true;
 
 	if (!site || blocks_reserve(live) < 0 || live_resized(live, thread, event, site) < 0 ||
 	    pairs_find(live->pairs, site->id, number, &pair) < 0)
@@ -304,7 +306,12 @@ static int apply_alloc(struct live *live, struct live_thread *thread, const stru
 	pending_free(live, thread, event->time);
 	present = hashmap_get(&live->addresses, event->address, &value);
 	at = block_take(live);
-	if (!(event->flags & RING_F_UNTRACKED) &&
+	block_set(live, at, event, pair, thread);
+	live_change(&live->block[at], &change);
+	change.untracked = event->flags & RING_F_UNTRACKED;
+	if (live->thinning.interval > event->interval && !change.untracked)
+		kept = live_draw(live, at, &change);
+	if (!change.untracked && kept &&
 	    hashmap_put(&live->addresses, event->address, (uint64_t)at << 1) < 0) {
 		live_release(live, at);
 		return -ENOMEM;
@@ -313,28 +320,26 @@ static int apply_alloc(struct live *live, struct live_thread *thread, const stru
 		live_unmark(live, value);
 	else if (present)
 		block_missed(live, value, event->time);
-	thread->serial++;
+	live->block[at].serial = ++thread->serial;
 	if (event->interval > 0)
 		live->every_alloc = false;
-	block_set(live, at, event, pair, thread);
-	change = live_change(&live->block[at]);
 	change.time = event->time;
 	change.thread = number;
-	change.untracked = event->flags & RING_F_UNTRACKED;
 	sites_alloc(live->sites, site, &change);
 	estimate_add(&thread->alloc, &change.term);
 	pair_alloc(pairs_at(live->pairs, pair), &change.term);
 	live->events.alloc++;
+	live->live_count += !change.untracked && kept;
 	if (change.untracked) {
 		estimate_add(&thread->gone, &change.term);
 		pair_lose(pairs_at(live->pairs, pair), &change.term);
 		live->complete = false;	/* its free will look like that of no block */
-		live_release(live, at);
-		if (present)
-			hashmap_remove(&live->addresses, event->address, NULL);
-		return 0;
 	}
-	live->live_count++;
+	if (!change.untracked && kept)
+		return 0;
+	live_release(live, at);
+	if (present)
+		hashmap_remove(&live->addresses, event->address, NULL);
 	return 0;
 }
 

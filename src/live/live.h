@@ -65,6 +65,11 @@ int live_new(const struct live_options *options, struct sites *sites,
 	     struct live **ret) _must_check_;
 void live_free(struct live *live);
 /*
+ * An allocation or a free at address may come soon. stage: 0 first, then, some events later each,
+ * 1 and 2. Changes nothing; any address.
+ */
+void live_foresee(const struct live *live, unsigned int stage, uint64_t address);
+/*
  * Books one event. stack: id of its stack (where live_wants_stack; RING_FREE while
  * live_tells_frees, 0 unknown), else ignored. 0 or -ENOMEM (it is not booked, or not wholly).
  */

@@ -10,8 +10,9 @@
 static void lose_block(struct live *live, uint32_t at, uint64_t now)
 {
 	const struct block *block = &live->block[at];
-	struct site_change change = live_change(block);
+	struct site_change change;
 
+	live_change(block, &change);
 	change.time = now;
 	sites_lose(live->sites, live_site(live, block), &change);
 	pair_lose(pairs_at(live->pairs, block->pair), &change.term);

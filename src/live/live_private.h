@@ -7,6 +7,7 @@
 #include "src/live/freed.h"
 #include "src/leak/older.h"
 #include "src/live/live.h"
+#include "src/live/live_evict.h"
 #include "src/live/pairs.h"
 #include "src/mappings.h"
 
@@ -75,6 +76,9 @@ struct live {
 	struct pairs *pairs;
 	struct mappings *mappings;
 	struct live_events events;
+	uint32_t most_threads;
+	struct live_thinning thinning;
+	uint64_t random;		/* of live_thin.c */
 };
 
 /*
@@ -114,7 +118,7 @@ int live_resize_failed(struct live *live, const struct event *event, uint32_t st
 /* The same of realloc(p, 0), which ended without a block. pre: thread->announced.to_zero. */
 void live_resize_freed(struct live *live, const struct live_thread *thread);
 /* What the block is to the sites; .time is 0. */
-struct site_change live_change(const struct block *block);
+void live_change(const struct block *restrict block, struct site_change *restrict ret);
 /* Its site. */
 static inline struct site *live_site(const struct live *live, const struct block *block)
 {
@@ -125,6 +129,11 @@ void live_release(struct live *live, uint32_t at);
 /* RING_MAP, RING_UNMAP, RING_UNMAP_UNDO, RING_BRK; others are ignored. 0 or -ENOMEM. */
 int live_apply_map(struct live *live, struct live_thread *thread, const struct event *event,
 		   uint32_t stack) _must_check_;
+/*
+ * Is the block at, which came, kept? change says then what it is among those that live. pre:
+ * thinning.interval > its own.
+ */
+bool live_draw(struct live *live, uint32_t at, struct site_change *change);
 /* thread's last munmap did not fail. */
 void live_forget_cut(struct live *live, struct live_thread *thread);
 

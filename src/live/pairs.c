@@ -22,8 +22,7 @@ struct pairs {
 	uint32_t count, capacity;
 	uint32_t recent[RECENT];	/* indices; any that is not the one is no harm */
 	struct hashmap index;		/* site << 32 | thread -> index */
-	uint16_t *at_site;		/* pairs of each site, by id */
-	uint32_t site_capacity;
+	struct hashmap at_site;		/* pairs of each site, by id */
 	struct handover *handover;
 	uint32_t handover_count, handover_capacity;
 	uint32_t recent_handover[RECENT];
@@ -49,7 +48,7 @@ void pairs_free(struct pairs *pairs)
 	hashmap_done(&pairs->index);
 	hashmap_done(&pairs->handover_index);
 	free(pairs->pair);
-	free(pairs->at_site);
+	hashmap_done(&pairs->at_site);
 	free(pairs->handover);
 	free(pairs);
 }
@@ -70,25 +69,6 @@ static int reserve(void **array, size_t size, uint32_t count, uint32_t *capacity
 	return 0;
 }
 
-static int reserve_site(struct pairs *pairs, uint32_t site)
-{
-	uint32_t old = pairs->site_capacity, wanted = old ? old : FIRST_CAPACITY;
-	uint16_t *grown;
-
-	while (site >= wanted && wanted <= UINT32_MAX / 2u)
-		wanted *= 2u;
-	if (wanted == old)
-		return 0;
-	grown = reallocarray(pairs->at_site, wanted, sizeof(*grown));
-	if (!grown)
-		return -ENOMEM;
-	for (uint32_t i = old; i < wanted; i++)
-		grown[i] = 0;
-	pairs->at_site = grown;
-	pairs->site_capacity = wanted;
-	return 0;
-}
-
 static int add(struct pairs *pairs, uint32_t site, uint32_t thread, uint32_t *ret)
 {
 	uint64_t key = (uint64_t)site << 32 | thread;
@@ -103,23 +83,31 @@ static int add(struct pairs *pairs, uint32_t site, uint32_t thread, uint32_t *re
 	return 0;
 }
 
+/* Is there no more room for threads of their own at site? One more: it is counted. */
+static int is_full(struct pairs *pairs, uint32_t site)
+{
+	uint64_t count = 0;
+
+	(void)hashmap_get(&pairs->at_site, site, &count);
+	if (pairs->count >= PAIRS_MAX || count >= PAIRS_MAX_SITE)
+		return 1;
+	return hashmap_put(&pairs->at_site, site, count + 1u);
+}
+
 static int find_slowly(struct pairs *pairs, uint32_t site, uint32_t thread, uint32_t *ret)
 {
 	uint64_t at;
+	int full;
 
-	if (!hashmap_get(&pairs->index, (uint64_t)site << 32 | thread, &at)) {
-		if (reserve_site(pairs, site) < 0)
-			return -ENOMEM;
-		if (thread != PAIRS_OTHERS && (pairs->count >= PAIRS_MAX ||
-					       pairs->at_site[site] >= PAIRS_MAX_SITE))
-			return find_slowly(pairs, site, PAIRS_OTHERS, ret);
-		if (add(pairs, site, thread, ret) < 0)
-			return -ENOMEM;
-		pairs->at_site[site] = (uint16_t)(pairs->at_site[site] + (thread != PAIRS_OTHERS));
+	if (hashmap_get(&pairs->index, (uint64_t)site << 32 | thread, &at)) {
+		*ret = (uint32_t)at;
 		return 0;
 	}
-	*ret = (uint32_t)at;
-	return 0;
+	full = thread == PAIRS_OTHERS ? 0 : is_full(pairs, site);
+	if (full < 0)
+		return full;
+	return full ? find_slowly(pairs, site, PAIRS_OTHERS, ret) :
+		      add(pairs, site, thread, ret);
 }
 
 int pairs_find(struct pairs *pairs, uint32_t site, uint32_t thread, uint32_t *ret)
@@ -193,4 +181,42 @@ const struct handover *pairs_handovers(const struct pairs *pairs, size_t *ret_co
 	*ret_count = pairs->handover_count;
 	*ret_rest = pairs->rest;
 	return pairs->handover;
+}
+
+static void join_pair(struct pair *to, const struct pair *from)
+{
+	to->alloc_count += from->alloc_count;
+	to->alloc_bytes += from->alloc_bytes;
+	to->free_count += from->free_count;
+	to->free_bytes += from->free_bytes;
+	to->lost_count += from->lost_count;
+	to->lost_bytes += from->lost_bytes;
+	to->temporary_count += from->temporary_count;
+}
+
+void pairs_rename_sites(struct pairs *pairs,
+			uint32_t (*heir)(const void *context, uint32_t site),
+			const void *context, uint32_t *remap)
+{
+	uint32_t count = pairs->count;
+
+	/* What the tables hold now can't fail to be put into them again. */
+	hashmap_clear(&pairs->index);
+	hashmap_clear(&pairs->at_site);
+	pairs->count = 0;
+	for (uint32_t i = 0; i < count; i++) {
+		struct pair pair = pairs->pair[i];
+
+		pair.site = heir(context, pair.site);
+		if (find_slowly(pairs, pair.site, pair.thread, &remap[i]) < 0)
+			remap[i] = 0;
+		join_pair(&pairs->pair[remap[i]], &pair);
+	}
+}
+
+size_t pairs_bytes(const struct pairs *pairs)
+{
+	return sizeof(*pairs) + pairs->count * sizeof(*pairs->pair) +
+	       pairs->handover_count * sizeof(*pairs->handover) + hashmap_bytes(&pairs->index) +
+	       hashmap_bytes(&pairs->at_site) + hashmap_bytes(&pairs->handover_index);
 }

@@ -41,6 +41,15 @@ void pairs_free(struct pairs *pairs);
 int pairs_find(struct pairs *pairs, uint32_t site, uint32_t thread, uint32_t *ret) _must_check_;
 /* pre: index came from pairs_find. Valid until the next pairs_find. */
 struct pair *pairs_at(const struct pairs *pairs, uint32_t index);
+/*
+ * The site of each becomes what heir() says of it; those that become the same are one then. An
+ * index that was i is remap[i] from now on. pre: remap has room for all.
+ */
+void pairs_rename_sites(struct pairs *pairs,
+			uint32_t (*heir)(const void *context, uint32_t site),
+			const void *context, uint32_t *remap);
+/* Memory that they take. */
+size_t pairs_bytes(const struct pairs *pairs);
 /* All: [0, *ret_count). */
 const struct pair *pairs_all(const struct pairs *pairs, size_t *ret_count);
 /* A block with this term begins to live, ends, is lost sight of. */

@@ -18,13 +18,14 @@
 struct taking {
 	const struct ticks *ticks;
 	double seconds;
-	struct site_life **by_id;	/* NULL: not wanted; index: id - 1 */
+	const struct sites *sites;
+	struct site_life **by_place;	/* NULL: not wanted */
 };
 
 static void add_block(void *context, const struct live_block *block)
 {
 	const struct taking *t = context;
-	struct site_life *life = t->by_id[block->site - 1u];
+	struct site_life *life = t->by_place[sites_place(t->sites, block->site)];
 	double born = ticks_seconds(t->ticks, block->time);
 	double part = born / t->seconds * SITE_LIVES_PARTS;
 
@@ -46,17 +47,17 @@ static bool is_wanted(const struct site *site, uint64_t since)
 static void take_all(const struct sites *sites, const struct taking *t, uint64_t since,
 		     struct site_lives *lives)
 {
-	for (uint32_t id = 1; id <= sites_count(sites); id++) {
-		const struct site *site = sites_peek(sites, id);
+	for (uint32_t i = 0; i < sites_places(sites); i++) {
+		const struct site *site = sites_at(sites, i);
 		struct site_life *life = &lives->life[lives->count];
 
 		if (!is_wanted(site, since))
 			continue;
-		life->site = id;
+		life->site = site->id;
 		life->seconds = t->seconds;
 		life->oldest = NAN;
 		lifetimes_merge(&life->freed, &site->lifetimes, 1e9 / t->ticks->hz);
-		t->by_id[id - 1] = life;
+		t->by_place[i] = life;
 		lives->count++;
 	}
 }
@@ -64,22 +65,23 @@ static void take_all(const struct sites *sites, const struct taking *t, uint64_t
 int site_lives_take(const struct sites *sites, const struct live *live, const struct ticks *ticks,
 		    uint64_t since, uint64_t now, struct site_lives **ret)
 {
-	struct taking t = { .ticks = ticks, .seconds = ticks_seconds(ticks, now) };
-	_cleanup_free_ struct site_life **by_id = calloc((size_t)sites_count(sites) + 1,
-							  sizeof(*by_id));
+	struct taking t = { .ticks = ticks, .seconds = ticks_seconds(ticks, now),
+			    .sites = sites };
+	_cleanup_free_ struct site_life **by_place = calloc((size_t)sites_places(sites) + 1,
+							    sizeof(*by_place));
 	struct site_lives *lives = calloc(1, sizeof(*lives));
 	size_t wanted = 0;
 
-	for (uint32_t id = 1; id <= sites_count(sites); id++)
-		wanted += is_wanted(sites_peek(sites, id), since);
+	for (uint32_t i = 0; i < sites_places(sites); i++)
+		wanted += is_wanted(sites_at(sites, i), since);
 	if (lives)
 		lives->life = calloc(wanted + 1, sizeof(*lives->life));
-	if (!by_id || !lives || !lives->life) {
+	if (!by_place || !lives || !lives->life) {
 		free(lives);
 		return -ENOMEM;
 	}
 	t.seconds = t.seconds > 0 ? t.seconds : 0;
-	t.by_id = by_id;
+	t.by_place = by_place;
 	lives->seconds = t.seconds;
 	take_all(sites, &t, since, lives);
 	live_each(live, add_block, &t);

@@ -18,33 +18,12 @@
 #include <math.h>
 #include <string.h>
 
-#include "src/base/hashmap.h"
+#include "src/live/sites_private.h"
 
 #define FIRST_CAPACITY	256u
 #define FIRST_RENEWAL	4u	/* intervals before the first window ends */
-#define SMALL_SIZES	4096u	/* sizes below have a counter each */
 #define MAX_SIZES	16384u	/* other sizes told apart; later ones are rounded up */
-#define GROUPS		3u
 #define FIXED_POINT_MAX	4611686018427387904.0	/* 2^62 */
-
-struct sites {
-	const struct stacks *stacks;
-	struct site *site;		/* id - 1 is the index */
-	uint32_t count, capacity;
-	struct hashmap index;		/* stack and kind -> id */
-	struct hashmap threads;		/* id and thread, for threads from 64 on */
-	struct site_resizes *resizes;	/* of sites that have any */
-	uint32_t resizes_count;
-	struct frame_range *range;
-	size_t range_count;
-	struct site_totals group[GROUPS];
-	struct site_oddities oddities;
-	uint64_t small_size[SMALL_SIZES];	/* numbers in 1 / ESTIMATE_COUNT_ONE */
-	struct hashmap large_size;
-	uint64_t changes;		/* of what lives, counted */
-	uint64_t ticks, next_renewal;
-	uint64_t window_begin, previous_begin;	/* TSC; 0: the session's */
-};
 
 int sites_new(const struct stacks *stacks, struct sites **ret)
 {
@@ -65,6 +44,7 @@ void sites_free(struct sites *sites)
 	for (uint32_t i = 0; i < sites->count; i++)
 		lifetimes_done(&sites->site[i].lifetimes);
 	hashmap_done(&sites->index);
+	id_places_done(&sites->places);
 	hashmap_done(&sites->threads);
 	hashmap_done(&sites->large_size);
 	free(sites->resizes);
@@ -142,35 +122,67 @@ static int sites_reserve(struct sites *sites)
 	return 0;
 }
 
-struct site *sites_get(struct sites *sites, uint32_t stack, enum site_kind kind)
+struct site *sites_add(struct sites *sites, uint32_t stack, enum site_kind kind)
 {
-	uint64_t key = ((uint64_t)stack << 2) | (uint64_t)kind, id;
 	struct site *site;
+	uint32_t id;
 
-	if (hashmap_get(&sites->index, key, &id))
-		return &sites->site[id - 1];
-	if (sites_reserve(sites) < 0 || hashmap_put(&sites->index, key, sites->count + 1u) < 0)
+	if (sites_reserve(sites) < 0 || id_places_add(&sites->places, sites->count, &id) < 0)
 		return NULL;
 	site = &sites->site[sites->count++];
-	*site = (struct site){ .id = sites->count, .stack = stack, .kind = kind,
+	*site = (struct site){ .id = id, .stack = stack, .kind = kind,
 			       .last_thread = UINT32_MAX, .size_low = UINT64_MAX };
 	site_look_at_stack(sites, site);
 	return site;
 }
 
+struct site *sites_get(struct sites *sites, uint32_t stack, enum site_kind kind)
+{
+	uint64_t key = site_key(stack, kind), id;
+	struct site *site;
+
+	if (hashmap_get(&sites->index, key, &id))
+		return sites_find(sites, (uint32_t)id);
+	if (stacks_is_dropped(sites->stacks, stack))
+		return sites_other(sites, kind, false);
+	site = sites_add(sites, stack, kind);
+	if (site && hashmap_put(&sites->index, key, site->id) < 0)
+		return NULL;	/* it stays, and nothing will ever be booked there */
+	return site;
+}
+
 struct site *sites_find(struct sites *sites, uint32_t id)
 {
-	return id == 0 || id > sites->count ? NULL : &sites->site[id - 1u];
+	uint32_t place = id_places_get(&sites->places, id);
+
+	return place == ID_PLACES_NONE ? NULL : &sites->site[place];
 }
 
 const struct site *sites_peek(const struct sites *sites, uint32_t id)
 {
-	return id == 0 || id > sites->count ? NULL : &sites->site[id - 1u];
+	uint32_t place = id_places_get(&sites->places, id);
+
+	return place == ID_PLACES_NONE ? NULL : &sites->site[place];
 }
 
 uint32_t sites_count(const struct sites *sites)
 {
+	return sites->places.last;
+}
+
+uint32_t sites_places(const struct sites *sites)
+{
 	return sites->count;
+}
+
+const struct site *sites_at(const struct sites *sites, uint32_t place)
+{
+	return &sites->site[place];
+}
+
+uint32_t sites_place(const struct sites *sites, uint32_t id)
+{
+	return id_places_get(&sites->places, id);
 }
 
 static unsigned int site_group_number(const struct site *site)
@@ -211,7 +223,7 @@ static void histogram_add(struct sites *sites, const struct estimate_term *term)
 {
 	uint64_t size = term->size, number = 0;
 
-	if (size < SMALL_SIZES) {
+	if (size < SITE_SMALL_SIZES) {
 		sites->small_size[size] += estimate_term_count(term);
 		return;
 	}
@@ -251,7 +263,7 @@ static uint64_t site_count_level(const struct site *site)
  * that at the peak: kept now, as it goes. So a peak costs nothing when it comes, however many
  * sites there are.
  */
-static void site_changes(struct sites *sites, struct site *site)
+void site_changes(struct sites *sites, struct site *site)
 {
 	if (site->changed <= site_group(sites, site)->peak_change) {
 		site->left_level = estimate_level(&site->live);
@@ -260,14 +272,22 @@ static void site_changes(struct sites *sites, struct site *site)
 	site->changed = ++sites->changes;
 }
 
-struct site_level sites_at_peak(const struct sites *sites, const struct site *site)
+void site_peak_levels(const struct sites *sites, const struct site *site, uint64_t *ret_level,
+		      uint64_t *ret_count)
 {
 	bool still = site->changed <= sites->group[site_group_number(site)].peak_change;
-	uint64_t count = still ? site_count_level(site) : site->left_count;
 
+	*ret_level = still ? estimate_level(&site->live) : site->left_level;
+	*ret_count = still ? site_count_level(site) : site->left_count;
+}
+
+struct site_level sites_at_peak(const struct sites *sites, const struct site *site)
+{
+	uint64_t level, count;
+
+	site_peak_levels(sites, site, &level, &count);
 	return (struct site_level){
-		.bytes = estimate_level_bytes(still ? estimate_level(&site->live) :
-						      site->left_level),
+		.bytes = estimate_level_bytes(level),
 		.count = (count + (uint64_t)ESTIMATE_COUNT_ONE / 2) / (uint64_t)ESTIMATE_COUNT_ONE,
 	};
 }
@@ -283,16 +303,26 @@ static void totals_rose(struct site_totals *totals, const struct site *site)
 	totals->peak_change = site->changed;
 }
 
+/* What it adds to those that live. NULL: nothing. */
+static const struct estimate_term *change_lives(const struct site_change *change)
+{
+	if (!change->thinned)
+		return change->untracked ? NULL : &change->term;
+	return change->lives.weighted_count || change->lives.size ? &change->lives : NULL;
+}
+
 static void totals_come(struct site_totals *totals, const struct site *site,
 			const struct site_change *change)
 {
+	const struct estimate_term *lives = change_lives(change);
+
 	estimate_add(&totals->alloc, &change->term);
-	if (change->untracked) {
+	if (change->untracked)
 		estimate_add(&totals->untracked, &change->term);
+	if (!lives)
 		return;
-	}
-	estimate_add(&totals->live, &change->term);
-	totals->overhead_level += term_scale(&change->term, change->overhead);
+	estimate_add(&totals->live, lives);
+	totals->overhead_level += term_scale(lives, change->overhead);
 	totals_rose(totals, site);
 }
 
@@ -305,7 +335,9 @@ static void totals_go(struct site_totals *totals, const struct site_change *chan
 
 void sites_alloc(struct sites *sites, struct site *site, const struct site_change *change)
 {
-	if (!change->untracked)
+	const struct estimate_term *lives = change_lives(change);
+
+	if (lives)
 		site_changes(sites, site);
 	totals_come(site_group(sites, site), site, change);
 	if (site->kind != SITE_MMAP)
@@ -322,17 +354,26 @@ void sites_alloc(struct sites *sites, struct site *site, const struct site_chang
 	if (change->untracked) {
 		estimate_add(&site->untracked, &change->term);
 		sites->oddities.untracked++;
-		return;
 	}
-	estimate_add(&site->live, &change->term);
-	if (change->term.weighted_count)
-		estimate_add(&site->window.in, &change->term);
+	if (!lives)
+		return;
+	estimate_add(&site->live, lives);
+	if (lives->weighted_count)
+		estimate_add(&site->window.in, lives);
 	site->peak_level = later(site->peak_level, estimate_level(&site->live));
 }
 
 static uint64_t change_age(const struct site_change *change)
 {
 	return change->time > change->born ? change->time - change->born : 0;
+}
+
+static void site_lived(struct sites *sites, struct site *site, uint64_t ticks, double weight)
+{
+	size_t before = site_lifetimes_bytes(site);
+
+	lifetimes_add(&site->lifetimes, ticks, weight);
+	sites->lifetimes_bytes += site_lifetimes_bytes(site) - before;
 }
 
 void sites_release(struct sites *sites, struct site *site, const struct site_change *change)
@@ -346,7 +387,7 @@ void sites_release(struct sites *sites, struct site *site, const struct site_cha
 		estimate_add(&site->window.out, &change->term);
 	site->temporary_count += change->temporary;
 	site->last_time = change->time;
-	lifetimes_add(&site->lifetimes, change_age(change),
+	site_lived(sites, site, change_age(change),
 		      (double)estimate_term_count(&change->term) / ESTIMATE_COUNT_ONE);
 }
 
@@ -363,6 +404,27 @@ void sites_lose(struct sites *sites, struct site *site, const struct site_change
 		estimate_remove(&site->window.in, &change->term);
 	else if (change->term.weighted_count)
 		estimate_add(&site->window.out, &change->term);
+}
+
+void sites_thin(struct sites *sites, struct site *site, const struct site_change *before,
+		const struct site_change *after)
+{
+	struct site_totals *totals = site_group(sites, site);
+	bool recent = before->born >= sites->window_begin;
+
+	site_changes(sites, site);
+	estimate_remove(&totals->live, &before->term);
+	totals->overhead_level -= term_scale(&before->term, before->overhead);
+	estimate_remove(&site->live, &before->term);
+	if (recent && before->term.weighted_count)
+		estimate_remove(&site->window.in, &before->term);
+	if (!after)
+		return;
+	estimate_add(&totals->live, &after->term);
+	totals->overhead_level += term_scale(&after->term, after->overhead);
+	estimate_add(&site->live, &after->term);
+	if (recent && after->term.weighted_count)
+		estimate_add(&site->window.in, &after->term);
 }
 
 /* Weights are of records, which may be forged. Whole numbers below 2^53 stay what they are. */
@@ -430,7 +492,7 @@ void sites_shrink(struct sites *sites, struct site *site, const struct site_chan
 	site->live.count -= whole;
 	site->last_time = change->time;
 	if (whole)
-		lifetimes_add(&site->lifetimes, change_age(change), 1.0);
+		site_lived(sites, site, change_age(change), 1.0);
 }
 
 void sites_regrow(struct sites *sites, struct site *site, const struct site_change *change,
@@ -446,7 +508,7 @@ void sites_regrow(struct sites *sites, struct site *site, const struct site_chan
 	site->live.count += whole;
 	site->peak_level = later(site->peak_level, estimate_level(&site->live));
 	if (whole)
-		lifetimes_add(&site->lifetimes, change_age(change), -1.0);
+		site_lived(sites, site, change_age(change), -1.0);
 }
 
 struct estimate sites_freed(const struct site *site)
@@ -526,7 +588,7 @@ size_t sites_histogram(const struct sites *sites,
 {
 	size_t bars = 0;
 
-	for (uint64_t size = 0; size < SMALL_SIZES; size++) {
+	for (uint64_t size = 0; size < SITE_SMALL_SIZES; size++) {
 		if (sites->small_size[size] == 0)
 			continue;
 		bars++;

@@ -31,6 +31,7 @@ struct site {
 	enum site_kind kind;
 	uint16_t skip_frames;	/* innermost frames that are the allocator's own */
 	bool allocator;		/* a mapping made by an allocator for its own use */
+	bool evicted;		/* is to be merged into another: site_evict.c */
 	uint32_t last_thread;	/* the last that allocated here */
 	uint32_t thread_count;	/* distinct threads */
 	uint64_t thread_bits;	/* which of threads 0 .. 63 allocated here */
@@ -116,7 +117,13 @@ struct site *sites_get(struct sites *sites, uint32_t stack, enum site_kind kind)
 /* By id, NULL when there is none. Valid until the next sites_get. */
 struct site *sites_find(struct sites *sites, uint32_t id);
 const struct site *sites_peek(const struct sites *sites, uint32_t id);
+/* The last id; some of those before may be no more (site_evict.h). */
 uint32_t sites_count(const struct sites *sites);
+/* Those that there are: [0, sites_places()), in the order of their ids. */
+uint32_t sites_places(const struct sites *sites);
+const struct site *sites_at(const struct sites *sites, uint32_t place);
+/* Where it is among them; UINT32_MAX: it is no more. */
+uint32_t sites_place(const struct sites *sites, uint32_t id);
 
 /* One block or mapping comes or goes. */
 struct site_change {
@@ -126,6 +133,8 @@ struct site_change {
 	uint32_t thread;	/* small number, see live.c */
 	bool temporary;		/* freed by its own thread with no other allocation in between */
 	bool untracked;		/* its end will not be seen: counted as allocated, not as live */
+	bool thinned;		/* what it adds to those that live is lives, not term: */
+	struct estimate_term lives;	/* all 0: nothing, it was not drawn (live_thin.c) */
 };
 /* Books an allocation and what follows from it: totals, peaks, histogram, threads. */
 void sites_alloc(struct sites *sites, struct site *site, const struct site_change *change);
@@ -133,6 +142,9 @@ void sites_alloc(struct sites *sites, struct site *site, const struct site_chang
 void sites_release(struct sites *sites, struct site *site, const struct site_change *change);
 /* It is no longer known whether a block lives: it counts as untracked, as of now. pre: as above. */
 void sites_lose(struct sites *sites, struct site *site, const struct site_change *change);
+/* A block that lives counts as after from now on, not as before. NULL: not at all. */
+void sites_thin(struct sites *sites, struct site *site, const struct site_change *before,
+		const struct site_change *after);
 /* Books a call of realloc at the site; term: the block that it was drawn by. 0 or -ENOMEM. */
 int sites_resize(struct sites *sites, struct site *site, enum site_resize how,
 		 const struct site_change *change) _must_check_;

@@ -16,6 +16,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "src/live/live_evict.h"
+
 #define THIN_SAMPLES	5u
 #define GROWING_BLOCKS	3u
 #define GROWING_SHARE	20u
@@ -187,6 +189,8 @@ static int copy_histogram(const struct sites *sites, struct snapshot *to)
 /* Bytes that one sample stands for; 0 when everything is seen. */
 static double sample_unit(const struct snapshot_input *input)
 {
+	if (live_thinning(input->live).interval > input->session->sample_interval_bytes)
+		return (double)live_thinning(input->live).interval;
 	if (sites_totals(input->sites, SITE_MALLOC)->alloc.samples == 0)
 		return 0;
 	return (double)input->session->sample_interval_bytes;
@@ -377,8 +381,8 @@ static bool has_allocated(const struct site *site)
 
 static void take_tried(const struct snapshot_input *input, struct snapshot *to)
 {
-	for (uint32_t id = 1; id <= sites_count(input->sites); id++) {
-		const struct site *from = sites_peek(input->sites, id);
+	for (uint32_t i = 0; i < sites_places(input->sites); i++) {
+		const struct site *from = sites_at(input->sites, i);
 
 		if (from->resized && !has_allocated(from))
 			take_site(input, from, &to->site[to->site_count + to->tried_count++]);
@@ -388,13 +392,13 @@ static void take_tried(const struct snapshot_input *input, struct snapshot *to)
 /* All sites that something was allocated at, but the allocators' own mappings. */
 static int take_sites(const struct snapshot_input *input, struct snapshot *to)
 {
-	uint32_t count = sites_count(input->sites);
+	uint32_t count = sites_places(input->sites);
 
 	to->site = calloc((size_t)count + 1, sizeof(*to->site));
 	if (!to->site)
 		return -ENOMEM;
-	for (uint32_t id = 1; id <= count; id++) {
-		const struct site *from = sites_peek(input->sites, id);
+	for (uint32_t i = 0; i < count; i++) {
+		const struct site *from = sites_at(input->sites, i);
 
 		if (!from->allocator && has_allocated(from))
 			take_site(input, from, &to->site[to->site_count++]);
@@ -410,14 +414,14 @@ struct suspect {
 	uint64_t address[SNAPSHOT_MAX_ADDRESSES], time[SNAPSHOT_MAX_ADDRESSES];
 };
 struct suspects {
-	struct suspect *by_site;	/* index: id - 1 */
-	uint32_t count;
+	const struct sites *sites;
+	struct suspect *by_site;	/* by place */
 };
 
 static void suspect_add(void *context, const struct live_block *block)
 {
 	struct suspects *suspects = context;
-	struct suspect *suspect = &suspects->by_site[block->site - 1u];
+	struct suspect *suspect = &suspects->by_site[sites_place(suspects->sites, block->site)];
 	uint32_t at = suspect->count;
 
 	if (at == SNAPSHOT_MAX_ADDRESSES && block->time >= suspect->time[--at])
@@ -434,8 +438,8 @@ static void suspect_add(void *context, const struct live_block *block)
 /* Sites are sorted by live bytes already, so leaks are too. */
 static int take_leaks(const struct snapshot_input *input, struct snapshot *to)
 {
-	struct suspects suspects = { .count = sites_count(input->sites) };
-	_cleanup_free_ struct suspect *by_site = calloc((size_t)suspects.count + 1,
+	struct suspects suspects = { .sites = input->sites };
+	_cleanup_free_ struct suspect *by_site = calloc((size_t)sites_places(input->sites) + 1,
 							sizeof(*by_site));
 
 	to->leak = calloc(to->site_count + 1, sizeof(*to->leak));
@@ -445,7 +449,7 @@ static int take_leaks(const struct snapshot_input *input, struct snapshot *to)
 	live_each(input->live, suspect_add, &suspects);
 	for (size_t i = 0; i < to->site_count; i++) {
 		const struct snapshot_site *site = &to->site[i];
-		const struct suspect *suspect = &by_site[site->id - 1u];
+		const struct suspect *suspect = &by_site[sites_place(input->sites, site->id)];
 		struct snapshot_leak *leak = &to->leak[to->leak_count];
 
 		if (site->kind == SITE_MMAP || site->live_count == 0)

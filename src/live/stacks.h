@@ -30,6 +30,7 @@ struct frame {
 enum stack_flag {
 	STACK_TRUNCATED = 1u << 0,	/* did not reach the thread's start */
 	STACK_CALLER_ONLY = 1u << 1,	/* only the caller's address was known */
+	STACK_OTHER = 1u << 2,		/* none: of sites that were put together (site_evict.h) */
 };
 struct stack {
 	uint32_t frame_count;	/* innermost first, the hooked entry point itself not included */
@@ -47,8 +48,24 @@ void stacks_free(struct stacks *stacks);
  */
 int stacks_intern(struct stacks *stacks, const struct frame *frame, uint32_t count,
 		  uint32_t flags, uint32_t *ret_id) _must_check_;
-/* The stack of id; an empty one for an id that does not exist. Borrowed for the life of stacks. */
+/*
+ * The stack of id; an empty one for an id that does not exist, or no more. Borrowed until the
+ * next stacks_sweep.
+ */
 struct stack stacks_get(const struct stacks *stacks, uint32_t id);
+/* True: there was one with this id, and it was dropped. */
+bool stacks_is_dropped(const struct stacks *stacks, uint32_t id);
+/* Ids that were given, and how many of them still have a stack. */
 uint32_t stacks_count(const struct stacks *stacks);
+uint32_t stacks_kept_count(const struct stacks *stacks);
+/* Memory that they take. */
+size_t stacks_bytes(const struct stacks *stacks);
+/*
+ * Drops all stacks but those for which stacks_keep was called since the last time. Ids stay what
+ * they are, those of what was dropped are never given again. 0 and how many, or -ENOMEM
+ * (nothing changed).
+ */
+void stacks_keep(struct stacks *stacks, uint32_t id);
+int stacks_sweep(struct stacks *stacks, uint32_t *ret_dropped) _must_check_;
 
 #endif

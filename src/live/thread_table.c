@@ -76,6 +76,12 @@ static int by_site(const void *left, const void *right)
 	return a->thread < b->thread ? -1 : a->thread > b->thread;
 }
 
+/* Where blocks were drawn of all that were allocated, more may seem freed. */
+static uint64_t apart(uint64_t high, uint64_t low)
+{
+	return high > low ? high - low : 0;
+}
+
 static struct thread_part part_of(const struct pair *from)
 {
 	uint64_t seen = from->alloc_count - from->lost_count;
@@ -86,9 +92,9 @@ static struct thread_part part_of(const struct pair *from)
 		.alloc_count = estimate_level_count(from->alloc_count),
 		.alloc_bytes = estimate_level_bytes(from->alloc_bytes),
 		.free_count = estimate_level_count(from->free_count),
-		.live_count = estimate_level_count(seen - from->free_count),
-		.live_bytes = estimate_level_bytes(from->alloc_bytes - from->lost_bytes -
-						   from->free_bytes),
+		.live_count = estimate_level_count(apart(seen, from->free_count)),
+		.live_bytes = estimate_level_bytes(apart(from->alloc_bytes - from->lost_bytes,
+							 from->free_bytes)),
 		.temporary_count = from->temporary_count,
 	};
 }

@@ -78,6 +78,11 @@ bool paths_are_many(const struct paths *paths, uint64_t most)
 	return hashmap_count(&paths->now) > most;
 }
 
+size_t paths_bytes(const struct paths *paths)
+{
+	return hashmap_bytes(&paths->now) + hashmap_bytes(&paths->before);
+}
+
 void paths_renew(struct paths *paths)
 {
 	hashmap_done(&paths->before);

@@ -26,5 +26,7 @@ uint32_t paths_find(const struct paths *paths, uint64_t name);
  */
 bool paths_are_many(const struct paths *paths, uint64_t most);
 void paths_renew(struct paths *paths);
+/* Memory that they take. */
+size_t paths_bytes(const struct paths *paths);
 
 #endif

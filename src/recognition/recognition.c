@@ -7,6 +7,7 @@
 
 #include "src/base/log.h"
 #include "src/recognition/paths.h"
+#include "src/session/ticks.h"
 
 struct recognition {
 	struct recognition_input in;
@@ -15,6 +16,9 @@ struct recognition {
 	struct recognition_stats stats;
 	uint64_t *seen;			/* the table of names that were told, */
 	uint64_t seen_slots;		/* as it lay in the shared memory at first */
+	uint64_t most;			/* names */
+	uint64_t renewed;		/* TSC: when they began anew last */
+	bool forget;			/* they are to */
 	uint32_t closed;		/* modules that had gone when rules were published last */
 	struct frame frame[STACKS_MAX_FRAMES];
 };
@@ -29,6 +33,7 @@ static int take_seen(struct recognition *r)
 		return -EBADMSG;
 	r->seen = (void *)((uint8_t *)r->in.control + at);
 	r->seen_slots = slots;
+	r->most = slots / 2;
 	return 0;
 }
 
@@ -99,12 +104,15 @@ int recognition_publish(struct recognition *r, uint64_t generation)
 
 /*
  * The table of names fills up: they begin anew. What bears an old name may still come, and finds
- * it; a shim that puts an old one into the emptied table wastes a place, no more.
+ * it; a shim that puts an old one into the emptied table wastes a place, no more. Only the
+ * names of before are kept, so what was written before the last time must have come.
  */
-static void renew_names(struct recognition *r)
+static void renew_names(struct recognition *r, uint64_t now)
 {
-	if (!paths_are_many(r->paths, r->seen_slots / 2))
+	if (now <= r->renewed || (!r->forget && !paths_are_many(r->paths, r->most)))
 		return;
+	r->forget = false;
+	r->renewed = ticks_now();
 	paths_renew(r->paths);
 	(void)__atomic_add_fetch(&r->in.control->path_epoch, 1, __ATOMIC_SEQ_CST);
 	memset(r->seen, 0, r->seen_slots * sizeof(*r->seen));
@@ -114,8 +122,24 @@ int recognition_tell(struct recognition *r, const struct event *event)
 {
 	int error = paths_add(r->paths, event);
 
-	renew_names(r);
+	renew_names(r, event->time);
 	return error;
+}
+
+void recognition_set_most(struct recognition *r, uint64_t names)
+{
+	if (names < r->most)
+		r->most = names;
+}
+
+void recognition_forget(struct recognition *r)
+{
+	r->forget = true;
+}
+
+size_t recognition_bytes(const struct recognition *r)
+{
+	return sizeof(*r) + paths_bytes(r->paths);
 }
 
 uint32_t recognition_find(struct recognition *r, const struct event *event)
@@ -126,6 +150,29 @@ uint32_t recognition_find(struct recognition *r, const struct event *event)
 	r->stats.truncated += stack && (stacks_get(r->in.stacks, stack).flags & STACK_TRUNCATED);
 	r->stats.unknown += stack == 0 && event->stack_bytes == 0;
 	return stack;
+}
+
+void recognition_copied(struct recognition *r, const struct event *event)
+{
+	uint32_t why = event->flags >> RING_COPIED_SHIFT;
+
+	r->stats.copied[why < RING_COPIED_COUNT ? why : RING_COPIED_OTHER]++;
+}
+
+void recognition_say(const struct recognition *r, const char *when)
+{
+	const uint64_t *copied = r->stats.copied;
+
+	log_debug("stacks %s: %llu recognised; copied for want of rules %llu, of a proven end "
+		  "%llu, of a shadow %llu, of a frame's rule %llu, too deep %llu, else %llu; "
+		  "unasked %llu", when, (unsigned long long)r->stats.recognised,
+		  (unsigned long long)copied[RING_COPIED_NO_RULES],
+		  (unsigned long long)copied[RING_COPIED_NO_END],
+		  (unsigned long long)copied[RING_COPIED_NO_SHADOW],
+		  (unsigned long long)copied[RING_COPIED_NO_RULE],
+		  (unsigned long long)copied[RING_COPIED_TOO_DEEP],
+		  (unsigned long long)copied[RING_COPIED_OTHER],
+		  (unsigned long long)copied[RING_COPIED_UNASKED]);
 }
 
 uint32_t recognition_stack(const struct recognition *r, uint64_t path)
@@ -180,6 +227,8 @@ void recognition_audit(struct recognition *r, const struct unwind_input *input, 
 	enum unwind_end end;
 	uint32_t count;
 
+	if (stacks_is_dropped(r->in.stacks, stack))
+		return;		/* nobody knows what it was */
 	if (unwinder_walk(r->in.unwinder, input, r->frame, &count, &end) < 0)
 		return;
 	r->stats.audited++;

@@ -29,6 +29,7 @@ struct recognition_stats {
 	uint64_t truncated;	/* of these, paths that do not reach the thread's start */
 	uint64_t unknown;	/* whose name was never told: its stack is lost */
 	uint64_t audited, mismatched;
+	uint64_t copied[RING_COPIED_COUNT];	/* events whose stack came as a copy, and why */
 	struct rule_table_stats rules;
 };
 
@@ -50,6 +51,10 @@ int recognition_publish(struct recognition *r, uint64_t generation);
 int recognition_tell(struct recognition *r, const struct event *event) _must_check_;
 /* The stack of an event with RING_F_PATH; 0: not known, and counted as that. */
 uint32_t recognition_find(struct recognition *r, const struct event *event);
+/* An event without a name, whose stack is a copy: counted by the reason that the shim gives. */
+void recognition_copied(struct recognition *r, const struct event *event);
+/* Says, where MEMATTACH_DEBUG is set, how many were recognised and copied up to now, and why. */
+void recognition_say(const struct recognition *r, const char *when);
 /* The stack of that path, for those who only ask; 0: not known. */
 uint32_t recognition_stack(const struct recognition *r, uint64_t path);
 /*
@@ -58,6 +63,12 @@ uint32_t recognition_stack(const struct recognition *r, uint64_t path);
  */
 void recognition_audit(struct recognition *r, const struct unwind_input *input, bool whole,
 		       uint32_t stack);
+/* So many names at a time, and those that come before they could begin anew. */
+void recognition_set_most(struct recognition *r, uint64_t names);
+/* Names begin anew, soon: paths whose stacks were dropped are told again when they come. */
+void recognition_forget(struct recognition *r);
+/* Memory that the names take. */
+size_t recognition_bytes(const struct recognition *r);
 void recognition_stats(const struct recognition *r, struct recognition_stats *ret);
 
 #endif

@@ -247,7 +247,7 @@ static void keep_seen(struct applying *a)
 	for (size_t i = 0; i < snapshot->site_count; i++) {
 		struct snapshot_site *site = &snapshot->site[i];
 
-		if (!a->ending[i].seen)
+		if (!a->ending[i].seen || site->alloc_count == 0)
 			continue;
 		site->samples = in_proportion(a->ending[i].samples, site->alloc_count,
 					      a->ending[i].alloc_count);

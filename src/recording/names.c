@@ -14,6 +14,8 @@
 #include "src/recording/damage.h"
 #include "src/recording/recording.h"
 
+#define MAX_STACK (1u << 28)
+
 struct reading {
 	sqlite3 *db;
 	struct stacks *stacks;
@@ -152,17 +154,12 @@ static int name_the_rest(struct recording_names *names)
 }
 
 /* One row per frame of a stack; the stack's id changes where the next one begins. */
-static int end_stack(struct reading *reading, uint32_t flags)
+static int end_stack(struct reading *reading, uint32_t in_file, uint32_t flags)
 {
 	uint32_t id = 0;
 	int err = stacks_intern(reading->stacks, reading->frame, reading->frame_count, flags, &id);
 
-	if (err < 0)
-		return err;
-	if (!RECORDING_GROW(reading->names->stack_id, reading->names->stack_count))
-		return -ENOMEM;
-	reading->names->stack_id[reading->names->stack_count++] = id;
-	return 0;
+	return err < 0 ? err : hashmap_put(&reading->names->stacks, in_file, id);
 }
 
 static int read_stack_frame(struct reading *reading, struct row *row)
@@ -185,26 +182,30 @@ static int read_stacks(struct reading *reading)
 					    "WHERE stack = ? ORDER BY depth", &frames);
 	while (err == 0 && result == SQLITE_OK && sqlite3_step(stacks) == SQLITE_ROW) {
 		struct row row = { .statement = stacks };
+		uint32_t id = row_uint32(&row, MAX_STACK);
 		int frame = SQLITE_DONE;
 
-		if (row_uint(&row) != reading->names->stack_count + 1u)
-			return recording_damage("stacks", "column id: not 1, 2, 3");
+		/* Some may be missing: dropped before the recording had them (--max-memory). */
+		if (id == 0 || id == MAX_STACK)
+			return recording_damage("stacks", "column id: none of a stack");
 		reading->frame_count = 0;
-		sqlite3_bind_int64(frames, 1, (sqlite3_int64)reading->names->stack_count + 1);
+		sqlite3_bind_int64(frames, 1, id);
 		while (err == 0 && (frame = sqlite3_step(frames)) == SQLITE_ROW)
 			err = read_stack_frame(reading, &(struct row){ .statement = frames });
 		if (err == 0)
 			err = recording_db_errno(reading->db, frame);
 		sqlite3_reset(frames);
 		if (err == 0)
-			err = end_stack(reading, row_uint32(&row, UINT32_MAX));
+			err = end_stack(reading, id, row_uint32(&row, UINT32_MAX));
 	}
 	return err < 0 ? err : recording_db_errno(reading->db, sqlite3_errcode(reading->db));
 }
 
 uint32_t recording_names_stack(const struct recording_names *names, uint64_t id)
 {
-	return id == 0 || id > names->stack_count ? 0 : names->stack_id[id - 1];
+	uint64_t stack;
+
+	return hashmap_get(&names->stacks, id, &stack) ? (uint32_t)stack : 0;
 }
 
 int recording_names_read(sqlite3 *db, struct recording_names *names, struct stacks *stacks)
@@ -296,6 +297,6 @@ void recording_names_free(struct recording_names *names)
 		free(names->string[i]);
 	free(names->string);
 	free(names->by_id);
-	free(names->stack_id);
+	hashmap_done(&names->stacks);
 	free(names);
 }

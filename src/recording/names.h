@@ -8,6 +8,7 @@
 
 #include <uthash.h>
 
+#include "src/base/hashmap.h"
 #include "src/recording/db.h"
 #include "src/live/stacks.h"
 #include "src/symbolize/symbolize.h"
@@ -36,8 +37,7 @@ struct recording_names {
 	struct named_module *modules;	/* a uthash */
 	char **string;			/* all strings of symbols */
 	size_t string_count;
-	uint32_t *stack_id;		/* in the file - 1 -> in struct stacks */
-	uint32_t stack_count;
+	struct hashmap stacks;		/* id in the file -> in struct stacks */
 };
 
 /* Into names, which is zeroed, and stacks, which is empty. 0, -EBADMSG, -ENOMEM. */

@@ -94,6 +94,20 @@ static int read_entry_point(void *context, struct row *row)
 	return allocator->hooked[allocator->hooked_count++] ? 0 : -ENOMEM;
 }
 
+static void read_memory(struct snapshot_memory *memory, struct row *row)
+{
+	memory->limit_bytes = row_uint(row);
+	memory->used_bytes = row_uint(row);
+	memory->peak_bytes = row_uint(row);
+	memory->evicted_sites = row_uint(row);
+	memory->evicted_stacks = row_uint(row);
+	memory->evicted_alloc_count = row_uint(row);
+	memory->evicted_alloc_bytes = row_uint(row);
+	memory->thinned_blocks = row_uint(row);
+	memory->thinned_bytes = row_uint(row);
+	memory->thinned_interval_bytes = row_uint(row);
+}
+
 static int read_session(void *context, struct row *row)
 {
 	struct reading *reading = context;
@@ -139,6 +153,7 @@ static int read_session(void *context, struct row *row)
 	session->given_up = row_uint(row);
 	session->stacks.audited = row_uint(row);
 	session->stacks.mismatched = row_uint(row);
+	read_memory(&session->memory, row);
 	return session->version ? 0 : -ENOMEM;
 }
 
@@ -316,6 +331,17 @@ static const struct {
 	  read_leak_address },
 };
 
+/* Sites that were evicted before the end have nothing there (series.c). */
+static void leave_out_evicted(struct snapshot *snapshot)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < snapshot->site_count; i++)
+		if (snapshot->site[i].alloc_count)
+			snapshot->site[count++] = snapshot->site[i];
+	snapshot->site_count = count;
+}
+
 static int read_snapshot(sqlite3 *db, struct recording_content *content, uint64_t id)
 {
 	struct reading reading = { .snapshot = content->snapshot, .names = content->own };
@@ -344,8 +370,11 @@ static int spare(struct recording_content *content, int err, const char *what)
 /* What is known of the end alone. */
 static int read_end(sqlite3 *db, struct recording_content *content)
 {
-	int err = recording_wrong_frees_read(db, content->own->stack_id,
-					     content->own->stack_count, content->snapshot);
+	int err;
+
+	if (content->snapshot->session.memory.evicted_sites)
+		leave_out_evicted(content->snapshot);
+	err = recording_wrong_frees_read(db, content->own, content->snapshot);
 
 	if (err == 0)
 		err = recording_leaks_read(db, &content->leaks);

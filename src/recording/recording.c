@@ -14,7 +14,6 @@
  */
 #include "src/recording/recording.h"
 
-#include <elf.h>
 #include <errno.h>
 #include <math.h>
 #include <string.h>
@@ -29,6 +28,7 @@
 #include "src/recording/lives.h"
 #include "src/recording/open.h"
 #include "src/recording/place.h"
+#include "src/recording/recording_private.h"
 #include "src/recording/reallocs.h"
 #include "src/recording/regions.h"
 #include "src/recording/series.h"
@@ -41,37 +41,10 @@
 #define COURSE_PART	160u	/* of 256 of the limit: the rest is for what the end adds */
 #define ROOM_TRIES	64u
 
-enum table {
-	TABLE_TARGET, TABLE_ALLOCATORS, TABLE_ENTRY_POINTS, TABLE_SESSION, TABLE_SNAPSHOTS,
-	TABLE_TIMELINE, TABLE_HISTOGRAM, TABLE_MODULES, TABLE_FRAMES, TABLE_SYMBOLS, TABLE_STACKS,
-	TABLE_STACK_FRAMES, TABLE_SITES, TABLE_LEAKS, TABLE_LEAK_ADDRESSES, TABLE_COUNT
-};
 static const char *const table_name[TABLE_COUNT] = {
 	"target", "allocators", "entry_points", "session", "snapshots", "timeline", "histogram",
 	"modules", "frames", "symbols", "stacks", "stack_frames", "sites", "leaks",
 	"leak_addresses",
-};
-
-struct known_frame {
-	struct frame frame;
-	uint32_t id;
-	UT_hash_handle hh;
-};
-
-struct recording {
-	sqlite3 *db;
-	sqlite3_stmt *statement[TABLE_COUNT];
-	struct recording_series *series;
-	struct recording_limit limit;
-	char *path;
-	int error;
-	bool ended;			/* the target was left */
-	char message[512];
-	double until;			/* seconds: everything to here is safe */
-	struct known_frame *frames;	/* written; a uthash */
-	uint32_t frame_count, stack_count, module_count;
-	uint64_t snapshot_count;
-	size_t timeline_count, hooked_count;
 };
 
 /* Places of each table's row, from the table itself. */
@@ -166,14 +139,11 @@ int recording_set_limit(struct recording *recording, uint64_t bytes)
 	return recording_limit_begin(&recording->limit, recording->db);
 }
 
-static int put(struct recording *recording, enum table table, const struct cell *cell, size_t count)
+int recording_put(struct recording *recording, enum table table, const struct cell *cell,
+		  size_t count)
 {
 	return recording_db_put(recording->statement[table], cell, (unsigned int)count);
 }
-
-#define PUT(recording, table, ...) \
-	put(recording, table, (const struct cell[]){ __VA_ARGS__ }, \
-	    ARRAY_SIZE(((const struct cell[]){ __VA_ARGS__ })))
 
 /* Entry points are hooked once: written when their number changes, not each interval. */
 static int put_allocators(struct recording *recording, const struct snapshot_target *target)
@@ -219,6 +189,7 @@ static int put_target(struct recording *recording, const struct snapshot_target 
 static int put_session(struct recording *recording, const struct snapshot *snapshot)
 {
 	const struct snapshot_session *session = &snapshot->session;
+	const struct snapshot_memory *m = &session->memory;
 	int err = recording_db_run(recording->db, "DELETE FROM session");
 
 	return err < 0 ? err :
@@ -239,7 +210,11 @@ static int put_session(struct recording *recording, const struct snapshot *snaps
 		   CELL_I(snapshot->every_alloc), CELL_I(snapshot->complete),
 		   CELL_I(snapshot->has_leaks), CELL_I(recording->limit.bytes),
 		   CELL_I(recording->limit.given_up), CELL_I(session->stacks.audited),
-		   CELL_I(session->stacks.mismatched));
+		   CELL_I(session->stacks.mismatched), CELL_I(m->limit_bytes),
+		   CELL_I(m->used_bytes), CELL_I(m->peak_bytes), CELL_I(m->evicted_sites),
+		   CELL_I(m->evicted_stacks), CELL_I(m->evicted_alloc_count),
+		   CELL_I(m->evicted_alloc_bytes), CELL_I(m->thinned_blocks),
+		   CELL_I(m->thinned_bytes), CELL_I(m->thinned_interval_bytes));
 }
 
 static int put_totals(struct recording *recording, const struct snapshot *snapshot)
@@ -294,88 +269,6 @@ static int put_histogram(struct recording *recording, const struct snapshot *sna
 	return err;
 }
 
-/* Where its code begins: in the file's addresses, in the file. 0, 0: it has none. */
-static struct module_segment text_of(const struct module *module)
-{
-	for (uint32_t i = 0; i < module->segment_count; i++) {
-		if (module->segment[i].flags & PF_X)
-			return module->segment[i];
-	}
-	return (struct module_segment){ 0 };
-}
-
-static int put_module(struct recording *recording, const struct module *module)
-{
-	const struct module_segment text = text_of(module);
-
-	return PUT(recording, TABLE_MODULES, CELL_I(module->id), CELL_T(module->path),
-		   CELL_T(module->build_id), CELL_I(module->kind), CELL_I(module->low),
-		   CELL_I(module->high), CELL_I(module->bias), CELL_I(text.address),
-		   CELL_I(text.offset), CELL_I(text.memory_bytes));
-}
-
-static int put_modules(struct recording *recording, const struct modules *modules,
-		       uint32_t *ret_count)
-{
-	uint32_t count = modules ? modules_count(modules) : 0;
-	int err = 0;
-
-	for (uint32_t id = recording->module_count + 1; err == 0 && id <= count; id++) {
-		const struct module *module = modules_get(modules, id);
-
-		if (module)
-			err = put_module(recording, module);
-	}
-	*ret_count = count > recording->module_count ? count : recording->module_count;
-	return err;
-}
-
-/* The id of frame, which is written when it is new. */
-static int put_frame(struct recording *recording, const struct frame *frame, uint32_t *ret_id)
-{
-	struct known_frame *known;
-	struct frame key = { .module = frame->module, .flags = frame->flags,
-			     .offset = frame->offset };
-
-	HASH_FIND(hh, recording->frames, &key, sizeof(key), known);
-	if (known) {
-		*ret_id = known->id;
-		return 0;
-	}
-	known = calloc(1, sizeof(*known));
-	if (!known)
-		return -ENOMEM;
-	known->frame = key;
-	known->id = *ret_id = ++recording->frame_count;
-	HASH_ADD(hh, recording->frames, frame, sizeof(key), known);
-	return PUT(recording, TABLE_FRAMES, CELL_I(known->id), CELL_I(frame->module),
-		   CELL_I(frame->offset), CELL_I(frame->flags));
-}
-
-static int put_stack(struct recording *recording, uint32_t id, struct stack stack)
-{
-	int err = PUT(recording, TABLE_STACKS, CELL_I(id), CELL_I(stack.flags));
-
-	for (uint32_t depth = 0; err == 0 && depth < stack.frame_count; depth++) {
-		uint32_t frame = 0;
-
-		err = put_frame(recording, &stack.frame[depth], &frame);
-		if (err == 0)
-			err = PUT(recording, TABLE_STACK_FRAMES, CELL_I(id), CELL_I(depth),
-				  CELL_I(frame));
-	}
-	return err;
-}
-
-static int put_stacks(struct recording *recording, const struct stacks *stacks, uint32_t count)
-{
-	int err = 0;
-
-	for (uint32_t id = recording->stack_count + 1; err == 0 && id <= count; id++)
-		err = put_stack(recording, id, stacks_get(stacks, id));
-	return err;
-}
-
 static int put_site(struct recording *recording, const struct snapshot_site *s)
 {
 	return PUT(recording, TABLE_SITES, CELL_I(s->id), CELL_I(s->stack), CELL_I(s->kind),
@@ -403,10 +296,9 @@ static int put_sites(struct recording *recording, const struct snapshot *snapsho
 {
 	int err = 0;
 
-	for (size_t i = 0; err == 0 && i < snapshot->site_count; i++) {
+	for (size_t i = 0; err == 0 && i < snapshot->site_count; i++)
 		if (snapshot->site[i].last_time >= since)
 			err = put_site(recording, &snapshot->site[i]);
-	}
 	return err;
 }
 
@@ -493,9 +385,9 @@ int recording_add(struct recording *recording, const struct snapshot *snapshot,
 	if (err == 0)
 		err = put_histogram(recording, snapshot);
 	if (err == 0)
-		err = put_modules(recording, modules, &module_count);
+		err = recording_put_modules(recording, modules, &module_count);
 	if (err == 0)
-		err = put_stacks(recording, stacks, stack_count);
+		err = recording_put_stacks(recording, stacks, stack_count);
 	if (err == 0)
 		err = put_sites(recording, snapshot, since);
 	if (err == 0)
@@ -547,10 +439,9 @@ static int try_symbols(struct recording *recording, const struct report_names *n
 	struct known_frame *known, *next;
 	int err = recording_db_run(recording->db, "BEGIN IMMEDIATE");
 
-	HASH_ITER(hh, recording->frames, known, next) {
+	HASH_ITER(hh, recording->frames, known, next)
 		if (err == 0)
 			err = put_symbols(recording, known, names);
-	}
 	return end_transaction(recording, err);
 }
 

@@ -24,7 +24,10 @@
 	" blocked_seconds REAL, corrupt INTEGER, gaps INTEGER," \
 	" gap_seconds REAL, exact INTEGER, every_alloc INTEGER," \
 	" complete INTEGER, leaks INTEGER, max_bytes INTEGER, given_up INTEGER," \
-	" stacks_audited INTEGER, stacks_mismatched INTEGER);" \
+	" stacks_audited INTEGER, stacks_mismatched INTEGER, memory_limit INTEGER," \
+	" memory_used INTEGER, memory_peak INTEGER, evicted_sites INTEGER," \
+	" evicted_stacks INTEGER, evicted_alloc_count INTEGER, evicted_alloc_bytes INTEGER," \
+	" thinned_blocks INTEGER, thinned_bytes INTEGER, thinned_interval INTEGER);" \
 	"CREATE TABLE snapshots(id INTEGER PRIMARY KEY, time REAL, alloc_count INTEGER," \
 	" alloc_bytes INTEGER, free_count INTEGER, free_bytes INTEGER," \
 	" double_free_count INTEGER, illegal_free_count INTEGER, free_unknown_count INTEGER," \

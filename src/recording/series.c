@@ -9,6 +9,8 @@
  * between two looks at the rings. It is the one whose neighbours are nearest to each other
  * for its age, so that old ones get coarser first and the beginning stays.
  * What was given up are the rows here; the totals of all snapshots stay.
+ * A site that was evicted (docs/MEMORY.md) has a last row of zeros, and zeros for its end: from
+ * then on what it had is at "other", and before that its rows are what they were.
  */
 #include "src/recording/series.h"
 
@@ -24,6 +26,11 @@
 struct figures {
 	uint64_t value[FIGURES];
 };
+/* What was written last of a site, and when it was there last. */
+struct written {
+	struct figures figures;
+	uint32_t site, round;
+};
 struct kept {
 	uint64_t id;
 	double time;
@@ -32,9 +39,11 @@ struct kept {
 };
 struct recording_series {
 	sqlite3 *db;
-	sqlite3_stmt *put, *move, *drop, *drop_totals;
-	struct figures *last;		/* as written; index: site - 1 */
-	uint32_t last_count;
+	sqlite3_stmt *put, *move, *drop, *drop_totals, *zero;
+	struct written *written;
+	uint32_t written_count, written_capacity, round;
+	struct hashmap written_index;	/* site -> index */
+	uint64_t evicted;		/* sites, by the last snapshot */
 	struct kept kept[RECORDING_SERIES_MOST + 1];
 	size_t kept_count;
 	uint64_t rows;
@@ -64,6 +73,12 @@ int recording_series_new(sqlite3 *db, struct recording_series **ret)
 	if (err == 0)
 		err = prepare(db, "DELETE FROM snapshots WHERE id > ?1 AND id < ?2",
 			      &series->drop_totals);
+	if (err == 0)
+		err = prepare(db, "UPDATE sites SET live_count = 0, live_bytes = 0, "
+				  "live_bytes_low = 0, live_bytes_high = 0, alloc_count = 0, "
+				  "alloc_bytes = 0, free_count = 0, peak_live_bytes = 0, "
+				  "temporary_count = 0, samples = 0, at_peak_bytes = 0, "
+				  "at_peak_count = 0 WHERE id = ?1", &series->zero);
 	if (err < 0)
 		recording_series_free(series);
 	else
@@ -79,27 +94,45 @@ void recording_series_free(struct recording_series *series)
 	recording_db_done(&series->move);
 	recording_db_done(&series->drop);
 	recording_db_done(&series->drop_totals);
-	free(series->last);
+	recording_db_done(&series->zero);
+	hashmap_done(&series->written_index);
+	free(series->written);
 	free(series);
 }
 
-/* Room for what was written of site. */
-static int reach(struct recording_series *series, uint32_t site)
+/* What was written of site; a new one has zeros. NULL: out of memory. Valid until the next. */
+static struct written *written_of(struct recording_series *series, uint32_t site)
 {
-	uint32_t room = series->last_count ? series->last_count : 64;
-	struct figures *last;
+	uint32_t capacity = series->written_capacity ? series->written_capacity * 2u : 64u;
+	struct written *grown = series->written;
+	uint64_t at;
 
-	if (site <= series->last_count)
-		return 0;
-	while (room < site)
-		room *= 2;	/* ids end at 2^28 */
-	last = reallocarray(series->last, room, sizeof(*last));
-	if (!last)
-		return -ENOMEM;
-	memset(last + series->last_count, 0, (room - series->last_count) * sizeof(*last));
-	series->last = last;
-	series->last_count = room;
-	return 0;
+	if (hashmap_get(&series->written_index, site, &at))
+		return &series->written[at];
+	if (series->written_count == series->written_capacity) {
+		grown = reallocarray(grown, capacity, sizeof(*grown));
+		if (!grown)
+			return NULL;
+		series->written = grown;
+		series->written_capacity = capacity;
+	}
+	if (hashmap_put(&series->written_index, site, series->written_count) < 0)
+		return NULL;
+	series->written[series->written_count] = (struct written){ .site = site };
+	return &series->written[series->written_count++];
+}
+
+static void forget_written(struct recording_series *series, uint32_t at)
+{
+	const struct written *last = &series->written[--series->written_count];
+
+	hashmap_remove(&series->written_index, series->written[at].site, NULL);
+	if (at == series->written_count)
+		return;
+	series->written[at] = *last;
+	/* it was there: no room is needed for it */
+	if (hashmap_put(&series->written_index, last->site, at) < 0)
+		return;
 }
 
 static uint64_t apart(uint64_t high, uint64_t low)
@@ -118,11 +151,14 @@ static int put_site(struct recording_series *series, uint64_t id, const struct s
 		CELL_I(apart(s->live_bytes_high, s->live_bytes)),
 		CELL_I(s->peak_live_bytes), CELL_I(s->temporary_count),
 	};
-	int err = reach(series, s->id);
+	struct written *written = written_of(series, s->id);
 
-	if (err < 0 || memcmp(&series->last[s->id - 1], &now, sizeof(now)) == 0)
-		return err;
-	series->last[s->id - 1] = now;
+	if (!written)
+		return -ENOMEM;
+	written->round = series->round;
+	if (memcmp(&written->figures, &now, sizeof(now)) == 0)
+		return 0;
+	written->figures = now;
 	series->rows++;
 	return recording_db_put(series->put, cell, ARRAY_SIZE(cell));
 }
@@ -134,7 +170,7 @@ static int run_for(struct recording_series *series, sqlite3_stmt *statement, uin
 	int result = sqlite3_bind_int64(statement, 1, (sqlite3_int64)id), err;
 
 	errno = 0;
-	if (result == SQLITE_OK && statement != series->drop)
+	if (result == SQLITE_OK && statement != series->drop && statement != series->zero)
 		result = sqlite3_bind_int64(statement, 2, (sqlite3_int64)other);
 	if (result == SQLITE_OK)
 		result = sqlite3_step(statement);
@@ -212,14 +248,46 @@ int recording_series_give_up(struct recording_series *series, uint64_t *ret_coun
 	return count < 0 ? count : 1;
 }
 
+static int put_zeros(struct recording_series *series, uint64_t id, uint32_t site)
+{
+	const struct snapshot_site none = { .id = site };
+	int err = put_site(series, id, &none);
+
+	if (err == 0)
+		err = run_for(series, series->zero, site, 0);
+	return err < 0 ? err : 0;
+}
+
+/* Those that were written, and are in this snapshot no more. */
+static int put_evicted(struct recording_series *series, uint64_t id)
+{
+	int err = 0;
+
+	for (uint32_t i = 0; err == 0 && i < series->written_count;) {
+		if (series->written[i].round == series->round) {
+			i++;
+			continue;
+		}
+		err = put_zeros(series, id, series->written[i].site);
+		forget_written(series, i);
+	}
+	return err ? err : recording_db_run(series->db,
+		"DELETE FROM site_lives WHERE site IN (SELECT id FROM sites WHERE alloc_count = 0);"
+		"DELETE FROM reallocs WHERE site IN (SELECT id FROM sites WHERE alloc_count = 0);");
+}
+
 int recording_series_add(struct recording_series *series, uint64_t id,
 			 const struct snapshot *snapshot)
 {
 	uint64_t before = series->rows;
 	int err = 0;
 
+	series->round++;
 	for (size_t i = 0; err == 0 && i < snapshot->site_count; i++)
 		err = put_site(series, id, &snapshot->site[i]);
+	if (err == 0 && series->evicted != snapshot->session.memory.evicted_sites)
+		err = put_evicted(series, id);
+	series->evicted = snapshot->session.memory.evicted_sites;
 	if (series->rows == before)
 		return err;	/* nothing changed: no rows */
 	series->kept[series->kept_count++] = (struct kept){

@@ -73,17 +73,10 @@ int recording_wrong_frees_put(sqlite3 *db, const struct snapshot *snapshot)
 	return err ? err : put_older(db, &snapshot->session.older);
 }
 
-/* How the stacks' ids of the file are translated. */
-struct ids {
-	const uint32_t *stack_id;
-	uint32_t count;
-};
-
-static struct snapshot_call read_call(struct row *row, const struct ids *ids)
+static struct snapshot_call read_call(struct row *row, const struct recording_names *names)
 {
-	uint32_t id = row_uint32(row, UINT32_MAX);
 	struct snapshot_call call = {
-		.stack = id == 0 || id > ids->count ? 0 : ids->stack_id[id - 1],
+		.stack = recording_names_stack(names, row_uint32(row, UINT32_MAX)),
 	};
 
 	call.skip_frames = (uint16_t)row_uint32(row, UINT16_MAX);
@@ -92,7 +85,8 @@ static struct snapshot_call read_call(struct row *row, const struct ids *ids)
 	return call;
 }
 
-static void read_row(struct row *row, const struct ids *ids, struct snapshot *snapshot)
+static void read_row(struct row *row, const struct recording_names *names,
+		     struct snapshot *snapshot)
 {
 	struct snapshot_wrong_free *w = &snapshot->wrong_free[snapshot->wrong_free_count++];
 	_cleanup_free_ char *call = NULL;
@@ -107,9 +101,9 @@ static void read_row(struct row *row, const struct ids *ids, struct snapshot *sn
 	w->block_address = row_uint(row);
 	w->block_size = row_uint(row);
 	snapshot->wrong_free_left_out = row_uint(row);
-	w->freed = read_call(row, ids);
-	w->freed_first = read_call(row, ids);
-	w->allocated = read_call(row, ids);
+	w->freed = read_call(row, names);
+	w->freed_first = read_call(row, names);
+	w->allocated = read_call(row, names);
 }
 
 static int read_older(sqlite3 *db, struct snapshot_older *older)
@@ -140,11 +134,10 @@ static int read_older(sqlite3 *db, struct snapshot_older *older)
 	return 0;
 }
 
-int recording_wrong_frees_read(sqlite3 *db, const uint32_t *stack_id, uint32_t stack_count,
+int recording_wrong_frees_read(sqlite3 *db, const struct recording_names *names,
 			       struct snapshot *snapshot)
 {
 	_cleanup_(recording_db_done) sqlite3_stmt *statement = NULL;
-	const struct ids ids = { stack_id, stack_count };
 	int result = recording_db_has_table(db, "wrong_frees");
 
 	if (result > 0)
@@ -161,7 +154,7 @@ int recording_wrong_frees_read(sqlite3 *db, const uint32_t *stack_id, uint32_t s
 		result = sqlite3_step(statement);
 		if (result != SQLITE_ROW || snapshot->wrong_free_count == WRONG_FREES_MAX)
 			break;
-		read_row(&(struct row){ .statement = statement }, &ids, snapshot);
+		read_row(&(struct row){ .statement = statement }, names, snapshot);
 	}
 	return result == SQLITE_ROW ? 0 : recording_db_errno(db, result);
 }

@@ -21,8 +21,11 @@ static void put_key(struct emit *emit, const char *key)
 	if (emit->comma)
 		fputc(',', emit->out);
 	emit->comma = true;
-	if (key)
-		fprintf(emit->out, "\"%s\":", key);
+	if (!key)
+		return;
+	fputc('"', emit->out);
+	fputs(key, emit->out);
+	fputs("\":", emit->out);
 }
 
 void emit_begin(struct emit *emit, const char *key, char bracket)
@@ -40,8 +43,14 @@ void emit_end(struct emit *emit, char bracket)
 
 void emit_uint(struct emit *emit, const char *key, uint64_t value)
 {
+	char text[24], *at = text + sizeof(text);
+
+	*--at = '\0';
+	do
+		*--at = (char)('0' + value % 10);
+	while ((value /= 10) != 0);
 	put_key(emit, key);
-	fprintf(emit->out, "%llu", (unsigned long long)value);
+	fputs(at, emit->out);
 }
 
 void emit_int(struct emit *emit, const char *key, int64_t value)
@@ -124,6 +133,14 @@ void emit_text(struct emit *emit, const char *key, const char *text)
 	} else {
 		put_any_text(emit, key, text);
 	}
+}
+
+void emit_members(struct emit *emit, const char *text, size_t bytes)
+{
+	if (bytes == 0)
+		return;
+	put_key(emit, NULL);
+	fwrite(text, 1, bytes, emit->out);
 }
 
 int emit_finish(struct emit *emit)

@@ -17,6 +17,7 @@ struct emit {
 	FILE *out;
 	bool comma;	/* the next value or key needs one before it */
 	int error;
+	struct frame_texts *frames;	/* frame_json.h's: what was written of each; NULL: anew */
 };
 
 /* bracket: '{' or '['; key: NULL inside an array or at the top. */
@@ -33,6 +34,8 @@ void emit_bool(struct emit *emit, const char *key, bool value);
 void emit_null(struct emit *emit, const char *key);
 /* Any bytes; NULL becomes null. */
 void emit_text(struct emit *emit, const char *key, const char *text);
+/* Members of an array, as they were written elsewhere: bytes of text. */
+void emit_members(struct emit *emit, const char *text, size_t bytes);
 /* Ends the line and flushes. 0, -errno of the stream, -ENOMEM. */
 int emit_finish(struct emit *emit) _must_check_;
 

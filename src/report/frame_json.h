@@ -16,4 +16,12 @@ void frame_json_put(struct emit *emit, const struct report_names *names,
  */
 void frame_json_put_members(struct emit *emit, const struct symbol_frame *frame);
 
+/*
+ * From here on emit keeps what frame_json_put() writes of a machine frame, for the next time: of a
+ * document with many stacks. Without memory all is written anew. To be ended with
+ * frame_json_forget() before the names are.
+ */
+void frame_json_remember(struct emit *emit);
+void frame_json_forget(struct emit *emit);
+
 #endif

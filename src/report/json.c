@@ -106,6 +106,24 @@ static void put_older(struct emit *emit, const struct snapshot_older *older)
 	emit_end(emit, '}');
 }
 
+static void put_memory(struct emit *emit, const struct snapshot_memory *memory)
+{
+	if (!memory->limit_bytes)
+		return;
+	emit_begin(emit, "memory", '{');
+	emit_uint(emit, "limit_bytes", memory->limit_bytes);
+	emit_uint(emit, "used_bytes", memory->used_bytes);
+	emit_uint(emit, "peak_bytes", memory->peak_bytes);
+	emit_uint(emit, "evicted_sites", memory->evicted_sites);
+	emit_uint(emit, "evicted_stacks", memory->evicted_stacks);
+	emit_uint(emit, "evicted_alloc_count", memory->evicted_alloc_count);
+	emit_uint(emit, "evicted_alloc_bytes", memory->evicted_alloc_bytes);
+	emit_uint(emit, "thinned_blocks", memory->thinned_blocks);
+	emit_uint(emit, "thinned_bytes", memory->thinned_bytes);
+	emit_uint(emit, "thinned_interval_bytes", memory->thinned_interval_bytes);
+	emit_end(emit, '}');
+}
+
 static void put_session(struct emit *emit, const struct snapshot *snapshot)
 {
 	const struct snapshot_session *session = &snapshot->session;
@@ -133,6 +151,7 @@ static void put_session(struct emit *emit, const struct snapshot *snapshot)
 	emit_text(emit, "detached", snapshot_detached_name(session->detached));
 	put_children_left(emit, session);
 	put_older(emit, &session->older);
+	put_memory(emit, &session->memory);
 	emit_real(emit, "blocked_seconds", session->blocked_seconds);
 	emit_uint(emit, "samples", snapshot->totals.samples);
 	put_counts(emit, snapshot);
@@ -261,6 +280,8 @@ static void put_site(struct emit *emit, const struct report_input *input,
 	emit_text(emit, "verdict", live ? snapshot_verdict_name(site->verdict) : NULL);
 	counts_json_sizes(emit, input->snapshot, site->id);
 	emit_bool(emit, "truncated", stack.flags & STACK_TRUNCATED);
+	if (stack.flags & STACK_OTHER)
+		emit_bool(emit, "other", true);
 	put_frames(emit, input, site);
 	emit_end(emit, '}');
 }
@@ -271,10 +292,12 @@ static void put_sites(struct emit *emit, const struct report_input *input)
 
 	if (input->options.top && input->options.top < count)
 		count = input->options.top;
+	frame_json_remember(emit);
 	emit_begin(emit, "sites", '[');
 	for (size_t i = 0; i < count; i++)
 		put_site(emit, input, &input->snapshot->site[i]);
 	emit_end(emit, ']');
+	frame_json_forget(emit);
 }
 
 void json_put_overview(struct emit *emit, const struct snapshot *snapshot)

@@ -181,6 +181,27 @@ static void put_given_up(FILE *out, const struct report_input *input)
 			human_bytes((double)session->max_recording).text);
 }
 
+/* What --max-memory did not let us remember. */
+static void put_memory(FILE *out, const struct report_input *input)
+{
+	const struct snapshot_memory *memory = &input->snapshot->session.memory;
+	const struct style *style = style_for(&input->options);
+
+	if (memory->evicted_sites)
+		fprintf(out, "  %s%-10s%s%s sites that held little and %s stacks, to stay below "
+			"%s: %s allocations (%s) are under \"other\"\n", style->warn, "evicted",
+			style->plain, human_exact(memory->evicted_sites).text,
+			human_exact(memory->evicted_stacks).text,
+			human_bytes((double)memory->limit_bytes).text,
+			human_exact(memory->evicted_alloc_count).text,
+			human_bytes((double)memory->evicted_alloc_bytes).text);
+	if (memory->thinned_interval_bytes)
+		fprintf(out, "  %s%-10s%smore blocks lived than %s can remember: live and freed "
+			"are estimates since then, by one block in %s\n", style->warn, "thinned",
+			style->plain, human_bytes((double)memory->limit_bytes).text,
+			human_bytes((double)memory->thinned_interval_bytes).text);
+}
+
 static void put_header(FILE *out, const struct report_input *input)
 {
 	const struct snapshot *snapshot = input->snapshot;
@@ -197,6 +218,7 @@ static void put_header(FILE *out, const struct report_input *input)
 	put_given_up(out, input);
 	put_precision(out, input);
 	put_losses(out, input);
+	put_memory(out, input);
 	put_stack_quality(out, &snapshot->session);
 	put_stops(out, &snapshot->session);
 }
@@ -452,7 +474,8 @@ static void put_live_site(FILE *out, const struct report_input *input,
 	else
 		fprintf(out, "  %10s %24s", human_bytes((double)site->alloc_bytes).text, "");
 	fprintf(out, " %9s  %s%s%s", human_count((double)site->alloc_count).text, style->name,
-		title ? title : "unknown", style->plain);
+		title ? title : stack.flags & STACK_OTHER ? "other" : "unknown",
+		style->plain);
 	/* The location only where it surely fits. */
 	if (symbol && symbol->file && title &&
 	    LIVE_COLUMNS + printable_columns(title) + strlen(symbol->file) + 25 < width) {

@@ -147,7 +147,10 @@ void text_put_stack(FILE *out, const struct report_input *input, const struct sn
 		for (size_t inner = 0; inner < count; inner++)
 			text_put_frame(out, style, &symbol[inner], &stack.frame[i]);
 	}
-	if (stack.frame_count <= site->skip_frames)
+	if (stack.flags & STACK_OTHER)
+		fprintf(out, "      %sother%s  %s(sites put together for --max-memory)%s\n",
+			style->name, style->plain, style->dim, style->plain);
+	else if (stack.frame_count <= site->skip_frames)
 		fprintf(out, "      %sunknown%s\n", style->name, style->plain);
 	else if (stack.flags & STACK_CALLER_ONLY)
 		fprintf(out, "      %s(only the caller is known)%s\n", style->dim, style->plain);

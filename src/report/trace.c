@@ -6,6 +6,7 @@
 
 #include "src/report/emit.h"
 #include "src/report/human.h"
+#include "src/report/name_shape.h"
 #include "src/report/text_put.h"
 
 static const char *kind_name(enum block_kind kind)
@@ -20,8 +21,18 @@ static const char *kind_name(enum block_kind kind)
 	return names[kind];
 }
 
-static int write_text(FILE *out, const struct leak_report *leaks, uint64_t address)
+static void put_chain(FILE *out, const struct report_names *names, const char *chain)
 {
+	_cleanup_free_ char *shaped = report_names_text(names, chain);
+
+	fputs("  ", out);
+	text_put_printable(out, shaped ? shaped : chain);
+	fputc('\n', out);
+}
+
+static int write_text(FILE *out, const struct report_input *input, uint64_t address)
+{
+	const struct leak_report *leaks = input->leaks;
 	const struct block *block = &leaks->trace_block;
 
 	if (!block->bytes)
@@ -31,18 +42,23 @@ static int write_text(FILE *out, const struct leak_report *leaks, uint64_t addre
 		human_bytes((double)block->bytes).text, kind_name(leaks->trace_kind));
 	if (!leaks->trace_count)
 		fputs("  nothing holds it\n", out);
-	for (size_t i = 0; i < leaks->trace_count; i++) {
-		fputs("  ", out);
-		text_put_printable(out, leaks->trace[i]);
-		fputc('\n', out);
-	}
+	for (size_t i = 0; i < leaks->trace_count; i++)
+		put_chain(out, &input->names, leaks->trace[i]);
 	if (leaks->trace_cut)
 		fputs("  there may be more\n", out);
 	return ferror(out) ? -EIO : 0;
 }
 
-static int write_json(FILE *out, const struct leak_report *leaks, uint64_t address)
+static void emit_chain(struct emit *emit, const struct report_names *names, const char *chain)
 {
+	_cleanup_free_ char *shaped = report_names_text(names, chain);
+
+	emit_text(emit, NULL, shaped ? shaped : chain);
+}
+
+static int write_json(FILE *out, const struct report_input *input, uint64_t address)
+{
+	const struct leak_report *leaks = input->leaks;
 	struct emit emit = { .out = out };
 	char text[24];
 
@@ -56,14 +72,14 @@ static int write_json(FILE *out, const struct leak_report *leaks, uint64_t addre
 	emit_text(&emit, "kind", leaks->trace_block.bytes ? kind_name(leaks->trace_kind) : NULL);
 	emit_begin(&emit, "chains", '[');
 	for (size_t i = 0; i < leaks->trace_count; i++)
-		emit_text(&emit, NULL, leaks->trace[i]);
+		emit_chain(&emit, &input->names, leaks->trace[i]);
 	emit_end(&emit, ']');
 	emit_bool(&emit, "complete", !leaks->trace_cut);
 	emit_end(&emit, '}');
 	return emit_finish(&emit);
 }
 
-int trace_write(FILE *out, const struct leak_report *leaks, uint64_t address, bool json)
+int trace_write(FILE *out, const struct report_input *input, uint64_t address, bool json)
 {
-	return json ? write_json(out, leaks, address) : write_text(out, leaks, address);
+	return json ? write_json(out, input, address) : write_text(out, input, address);
 }

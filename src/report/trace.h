@@ -5,10 +5,10 @@
 
 #include <stdio.h>
 
-#include "src/leak/leak_report.h"
+#include "src/report/report.h"
 
-/* pre: leaks->traced. For people, or as one JSON document on one line. 0 or -errno. */
-int trace_write(FILE *out, const struct leak_report *leaks, uint64_t address, bool json)
+/* pre: input->leaks->traced. For people, or as one JSON document on one line. 0 or -errno. */
+int trace_write(FILE *out, const struct report_input *input, uint64_t address, bool json)
 	_must_check_;
 
 #endif

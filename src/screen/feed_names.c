@@ -82,7 +82,8 @@ static int put_site(struct feed *feed, const struct site *site, const struct sta
 
 	if (stack.frame_count <= site->skip_frames)
 		return apart_put(&feed->out.bytes, &site->id, sizeof(site->id)) ?:
-		       apart_put_text(&feed->out.bytes, "unknown") ?:
+		       apart_put_text(&feed->out.bytes, stack.flags & STACK_OTHER ?
+						"other" : "unknown") ?:
 		       apart_put_text(&feed->out.bytes, "");
 	frame = &stack.frame[site->skip_frames];
 	symbol = feed_frame(feed, frame, &count);

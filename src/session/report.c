@@ -499,7 +499,7 @@ void session_report_write(struct session_report *r, struct watch *watch, int *ex
 	snapshot->session.attach_stop_us_max = r->attach_stop_us;
 	snapshot->session.detach_stop_us_max = r->detach_stop_us;
 	if (r->options->trace_to && input.leaks)
-		error = trace_write(stdout, input.leaks, r->options->trace_to, r->options->json);
+		error = trace_write(stdout, &input, r->options->trace_to, r->options->json);
 	else if (r->options->view)
 		error = write_view(r, watch, &input, exit);
 	else

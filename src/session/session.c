@@ -215,6 +215,7 @@ static int hook(struct session *s)
 		.block = s->options->block, .leaks = s->options->leaks,
 		.free_stacks = s->options->free_stacks,
 		.recognise = recognises(s), .verify_stacks = s->options->verify_stacks,
+		.max_memory = s->options->max_memory,
 		.observe = s->trace ? trace_log_observe : NULL, .observer = s->trace,
 	};
 	uint64_t value[4] = { 0 };

@@ -18,10 +18,12 @@
 
 #include "inject/ring_publish.h"
 #include "src/base/hashmap.h"
+#include "src/session/evict.h"
 
 #define PUBLISH_NS 200000000ull
 #define RULES_NS 5000000ull	/* between tries to publish rules; more after failures */
-#define BEAT_EVENTS 64u
+#define BEGUN_NS 1000000000ull
+#define BEAT_EVENTS EVICT_EVENTS
 #define FIRST_INTERVAL 512u	/* bytes; what the adaptive mode begins to sample with */
 #define BACKLOG_LIMIT 0.5
 #define CALLS_END_NS 300000000ull /* calls from before the attach have returned: free_places */
@@ -133,6 +135,13 @@ static int make_recognition(struct watch *w)
 	return error == -ENOTSUP ? 0 : error;
 }
 
+static void foresee(void *context, unsigned int stage, uint64_t address)
+{
+	const struct watch *w = context;
+
+	live_foresee(w->live, stage, address);
+}
+
 int watch_open(struct watch *w, struct target_view *view, const struct hook_plan *plan,
 	       struct unwinder *unwinder, const struct watch_options *options, int ring_fd)
 {
@@ -153,9 +162,15 @@ int watch_open(struct watch *w, struct target_view *view, const struct hook_plan
 		error = reader_new(&source, &w->reader);
 	if (!error)
 		error = make_books(w);
+	if (!error && options->mode == SNAPSHOT_EXACT)
+		reader_foresee(w->reader, foresee, w);
 	if (!error && w->options.mode == SNAPSHOT_COUNTS)
 		error = watch_counts_open(w);
-	return error ? error : make_recognition(w);
+	if (!error)
+		error = make_recognition(w);
+	if (!error)
+		evict_begin(w);
+	return error;
 }
 
 int watch_open_empty(struct watch *w, struct target_view *view, const struct hook_plan *plan,
@@ -208,6 +223,15 @@ static void publish_rules(struct watch *w)
 	w->next_rules_ns = now_ns() + w->rules_pause_ns;
 }
 
+/* The beginning, when all paths are new, counts for itself. */
+static void say_begun(struct watch *w)
+{
+	if (!w->recognition || w->begun || !w->begin_ns || now_ns() - w->begin_ns < BEGUN_NS)
+		return;
+	w->begun = true;
+	recognition_say(w->recognition, "in the first second");
+}
+
 static void publish(struct watch *w)
 {
 	uint64_t generation = __atomic_load_n(&w->control->module_generation, __ATOMIC_ACQUIRE);
@@ -220,6 +244,7 @@ static void publish(struct watch *w)
 		free_places_note(w->places);
 	__atomic_store_n(&w->control->module_ack, generation, __ATOMIC_RELEASE);
 	publish_rules(w);
+	say_begun(w);
 }
 
 static enum ring_mode ring_mode(const struct watch *w)
@@ -317,6 +342,8 @@ int watch_stack(struct watch *w, const struct event *event, uint32_t *ret_stack)
 		error = unwinder_stack(w->unwinder, w->stacks, &input, ret_stack);
 	if (error == -EINVAL)
 		error = watch_caller_stack(w, event->caller, ret_stack);
+	if (w->recognition && !event->path)
+		recognition_copied(w->recognition, event);
 	w->events.unwound++;
 	if (!error && (stacks_get(w->stacks, *ret_stack).flags & STACK_TRUNCATED))
 		w->events.truncated++;
@@ -389,8 +416,10 @@ static void book(void *context, const struct event *event)
 	uint32_t stack = 0;
 	int error = 0;
 
-	if (++w->booked % BEAT_EVENTS == 0)	/* a full ring of copies can take seconds */
+	if (++w->booked % BEAT_EVENTS == 0) {	/* a full ring of copies can take seconds */
 		(void)__atomic_add_fetch(&w->control->beat, 1, __ATOMIC_RELAXED);
+		evict_if_needed(w);
+	}
 	look_for_gap(w);
 	pass_gap(w, event->time);
 	count(w, event->kind);
@@ -490,6 +519,8 @@ void watch_finish(struct watch *w)
 	if (w->lapsed)
 		live_lose_track(w->live, reader_time(w->reader));
 	live_finish(w->live);
+	if (w->recognition)
+		recognition_say(w->recognition, "in all");
 	ticks_refine(&w->ticks);
 	if (w->counts && !w->error)
 		w->error = watch_counts_read(w, true);
@@ -588,6 +619,7 @@ int watch_snapshot(struct watch *w, struct snapshot_target *target,
 	session->stacks.unwound = w->events.unwound;
 	session->stacks.truncated = w->events.truncated;
 	note_recognition(w, session);
+	evict_note(w, session);
 	error = w->counts ? read_counts(w) : 0;
 	if (!error)
 		error = snapshot_take(&input, ret);

@@ -30,6 +30,7 @@ struct watch_options {
 	bool free_stacks;		/* exact: each free with its stack */
 	bool recognise;			/* exact, counts: known stacks go by name */
 	uint64_t verify_stacks;		/* every so many of them are audited; 0: none */
+	uint64_t max_memory;		/* bytes, see evict.h; 0: no limit */
 	/*
 	 * Exact, if not NULL: each call is recorded as it was made, and stacks are their callers
 	 * alone. observe gets every event before it is booked, RING_CALL too.
@@ -42,6 +43,13 @@ struct watch_options {
 struct watch_caller {
 	uint64_t caller, generation;	/* modules_generation */
 	uint32_t stack;			/* 0: unused */
+};
+
+/* For evict.c. */
+struct watch_memory {
+	uint64_t peak;			/* bytes */
+	uint64_t stacks;		/* that were dropped */
+	bool held;			/* somebody remembers ids of sites: none are evicted */
 };
 
 struct watch {
@@ -72,11 +80,13 @@ struct watch {
 	uint64_t resumed;		/* TSC: what is older is not live any more; 0: done */
 	bool lapsed;			/* nothing was recorded any more when it was ended */
 	uint64_t open_gap;		/* TSC cycles: since when, in that case */
+	bool begun;			/* the first second is over */
 	bool held;			/* see watch_hold_at: nothing makes room */
 	uint64_t next_widen_ns;		/* CLOCK_MONOTONIC */
 	int error;			/* first failure while booking: -ENOMEM */
 	bool finished;			/* nothing comes any more */
 	struct thread_ids threads;
+	struct watch_memory memory;
 	struct watch_caller caller[WATCH_CALLERS];
 	uint8_t stack_copy[RING_MAX_STACK_BYTES];
 };

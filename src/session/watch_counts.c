@@ -46,7 +46,7 @@ static void clear_sites(struct watch *w)
 	for (uint32_t id = 1; id <= sites_count(w->sites); id++) {
 		struct site *site = sites_find(w->sites, id);
 
-		if (site->kind != SITE_MMAP)
+		if (site && site->kind != SITE_MMAP)
 			site->alloc.count = site->alloc.bytes = 0;
 	}
 }
@@ -84,12 +84,14 @@ static int book_rows(struct watch *w, bool last)
 
 	for (size_t i = 0; !error && i < counts_rows(w->counts); i++) {
 		struct counts_row *row = counts_row(w->counts, i);
+		struct site *site;
 
 		if (!row->mark)
 			error = find_site(w, row, last);
-		if (error || !row->mark)
+		site = row->mark ? sites_find(w->sites, row->mark) : NULL;
+		if (error || !site)
 			continue;
-		add_to_site(w, sites_find(w->sites, row->mark),
+		add_to_site(w, site,
 			    &(struct counts_rest){ row->count, row->bytes },
 			    row->count != row->booked);
 		row->booked = row->count;
@@ -215,11 +217,12 @@ static int take_steps(const struct watch *w, struct snapshot *to)
 		return -ENOMEM;
 	for (size_t i = 0; i < rows; i++) {
 		const struct counts_row *row = counts_row(w->counts, i);
+		const struct site *site = sites_peek(w->sites, row->mark);
 		uint32_t stack;
 
-		if (!row->mark)
+		if (!site)	/* 0: none yet */
 			continue;
-		stack = sites_peek(w->sites, row->mark)->stack;
+		stack = site->stack;
 		if (stacks_get(w->stacks, stack).flags & STACK_CALLER_ONLY) {
 			to->counts.by_caller.count += row->count;
 			to->counts.by_caller.bytes += row->bytes;

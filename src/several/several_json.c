@@ -219,10 +219,12 @@ int several_write_json(FILE *out, const struct several *several,
 	put_totals(&emit, several->snapshot);
 	emit_bool(&emit, "exact", several->snapshot->exact);
 	emit_uint(&emit, "site_count", several->snapshot->site_count);
+	frame_json_remember(&emit);
 	emit_begin(&emit, "sites", '[');
 	for (size_t i = 0; i < count; i++)
 		put_site(&emit, several, i);
 	emit_end(&emit, ']');
+	frame_json_forget(&emit);
 	put_groups(&emit, several);
 	emit_end(&emit, '}');
 	return emit_finish(&emit);

@@ -303,7 +303,8 @@ static void name_by_symbol(struct symbolizer *symbolizer, const struct symbol *s
 {
 	const char *shown = shown_name(symbolizer, symbol->name);
 
-	if (shown && shown[0] != '_' && symbol->name[0] == '_')
+	/* "_Z..." that became something, "__gnu_cxx::..." too */
+	if (shown && symbol->name[0] == '_' && strncmp(shown, symbol->name, 2) != 0)
 		outer->function = shown;
 }
 

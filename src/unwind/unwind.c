@@ -6,7 +6,8 @@
  * unwind_memo.c; this file joins them and keeps the memo honest: it is emptied
  * whenever the table of modules changed, because an address may then mean
  * something else, and walks whose trace can't be trusted never enter it.
- * unwinder_walk() goes past the memo on purpose: tests and the audit compare.
+ * unwinder_walk() goes past the memo, and past the rows that libunwind has read before, on
+ * purpose: tests and the audit compare.
  */
 #include "src/unwind/unwind.h"
 
@@ -132,8 +133,26 @@ int unwinder_stack(struct unwinder *unwinder, struct stacks *stacks,
 	return 0;
 }
 
+void unwinder_set_memory(struct unwinder *unwinder, size_t bytes)
+{
+	unwind_memo_set_most(unwinder->memo, bytes);
+}
+
+void unwinder_forget(struct unwinder *unwinder)
+{
+	if (unwind_memo_bytes(unwinder->memo) > 0)
+		unwinder->stats.memo_flushes++;
+	unwind_memo_flush(unwinder->memo);
+}
+
 void unwinder_stats(const struct unwinder *unwinder, struct unwind_stats *ret)
 {
+	struct unwind_states_stats rows;
+
 	*ret = unwinder->stats;
 	ret->memo_bytes = unwind_memo_bytes(unwinder->memo);
+	unwind_walker_stats(unwinder->walker, &rows);
+	ret->rows_read = rows.read;
+	ret->rows_kept = rows.kept;
+	ret->row_bytes = rows.bytes;
 }

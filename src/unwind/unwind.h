@@ -33,6 +33,9 @@ struct unwind_stats {
 	uint64_t memo_conflicts; /* same reads, another walk: a bug if it is not 0 */
 	uint64_t memo_flushes;
 	size_t memo_bytes;
+	uint64_t rows_read;	/* of call frame information, by libunwind */
+	uint64_t rows_kept;	/* that were known from an earlier walk */
+	size_t row_bytes;
 };
 
 struct unwinder;
@@ -52,6 +55,10 @@ int unwinder_walk(struct unwinder *unwinder, const struct unwind_input *input,
  */
 int unwinder_stack(struct unwinder *unwinder, struct stacks *stacks,
 		   const struct unwind_input *input, uint32_t *ret_stack) _must_check_;
+/* The memo takes at most so many bytes. */
+void unwinder_set_memory(struct unwinder *unwinder, size_t bytes);
+/* Stacks were dropped: the memo forgets all. */
+void unwinder_forget(struct unwinder *unwinder);
 void unwinder_stats(const struct unwinder *unwinder, struct unwind_stats *ret);
 
 #endif

@@ -2,7 +2,7 @@
 /*
  * unwind_find.h - the call frame information for a place in a module.
  *
- * Looks it up in the module's .eh_frame_hdr, checks it once (cfi_check.h) and
+ * Looks it up in the module's .eh_frame_hdr, checks it (cfi_check.h) and
  * hands it to libunwind.
  */
 #ifndef MEMATTACH_UNWIND_FIND_H
@@ -30,5 +30,11 @@ int unwind_find_fde(struct unwind_find *find, const struct module *module, uint6
  */
 int unwind_find_info(const struct unwind_find *find, unw_addr_space_t space, unw_word_t ip,
 		     unw_proc_info_t *ret, int need_unwind_info, void *argument);
+/*
+ * The word of module's file at address (in the target), as much of it as there is, the rest as 0;
+ * false: nothing.
+ */
+bool unwind_find_word(const struct unwind_find *find, const struct module *module,
+		      uint64_t address, uint64_t *ret);
 
 #endif

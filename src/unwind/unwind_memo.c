@@ -38,6 +38,7 @@ struct unwind_memo {
 	uint32_t edge_mask, edge_count;
 	int64_t *node;		/* where << KIND_BITS | enum memo_kind */
 	uint32_t node_count, node_capacity;
+	size_t most;		/* bytes */
 	uint64_t seed;		/* the target chooses the values, not their slots */
 };
 
@@ -45,7 +46,7 @@ static void drop(struct unwind_memo *memo)
 {
 	free(memo->edge);
 	free(memo->node);
-	*memo = (struct unwind_memo){ .seed = memo->seed };
+	*memo = (struct unwind_memo){ .seed = memo->seed, .most = memo->most };
 }
 
 /* Node 0 is never used; 1 to ROOTS are the roots. */
@@ -72,6 +73,7 @@ int unwind_memo_new(struct unwind_memo **ret)
 	/* Without entropy an unlucky order of slots is the worst that can happen. */
 	if (getrandom(&memo->seed, sizeof(memo->seed), GRND_NONBLOCK) < 0)
 		memo->seed = (uint64_t)(uintptr_t)memo;
+	memo->most = MEMO_MAX_BYTES;
 	*ret = memo;
 	return 0;
 }
@@ -87,6 +89,12 @@ void unwind_memo_free(struct unwind_memo *memo)
 void unwind_memo_flush(struct unwind_memo *memo)
 {
 	drop(memo);
+}
+
+void unwind_memo_set_most(struct unwind_memo *memo, size_t bytes)
+{
+	if (bytes < memo->most)
+		memo->most = bytes;
 }
 
 size_t unwind_memo_bytes(const struct unwind_memo *memo)
@@ -230,7 +238,7 @@ static bool is_full(const struct unwind_memo *memo, uint32_t reads)
 		more += ((size_t)memo->edge_mask + 1) * sizeof(*memo->edge);
 	if (lacks_nodes(memo, reads))
 		more += memo->node_capacity * sizeof(*memo->node);
-	return more > 0 && unwind_memo_bytes(memo) + more > MEMO_MAX_BYTES;
+	return more > 0 && unwind_memo_bytes(memo) + more > memo->most;
 }
 
 /* Room for one whole trace, so that adding it can't fail half-way. */

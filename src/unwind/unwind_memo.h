@@ -45,6 +45,8 @@ int unwind_memo_new(struct unwind_memo **ret) _must_check_;
 void unwind_memo_free(struct unwind_memo *memo);
 /* Forgets everything. */
 void unwind_memo_flush(struct unwind_memo *memo);
+/* At most so many bytes instead of MEMO_MAX_BYTES, if that is fewer. */
+void unwind_memo_set_most(struct unwind_memo *memo, size_t bytes);
 size_t unwind_memo_bytes(const struct unwind_memo *memo);
 /* The stack that a walk from input would give, or 0: not known. */
 uint32_t unwind_memo_find(const struct unwind_memo *memo, const struct unwind_input *input);

@@ -4,7 +4,7 @@
  *
  * Each frame is left in the first way that applies:
  *	1. libunwind, when the module's .eh_frame_hdr leads to an FDE that passed
- *	   cfi_check();
+ *	   cfi_check(); by a row that it has read before where there is one;
  *	2. libdw's rule (cfi_rule.c): no search table, or .debug_frame only;
  *	3. the kernel's signal frame, for a trampoline without any of these (musl);
  *	4. the frame pointer, for JIT code only, and only to a place that can be a
@@ -25,11 +25,13 @@
 
 #include "src/symbolize/call_site.h"
 #include "src/unwind/signal_return.h"
+#include "src/unwind/unwind_accessors.h"
 #include "src/unwind/unwind_find.h"
+#include "src/unwind/unwind_states.h"
 #include "src/unwind/unwind_trace.h"
 
 /* A row's instructions are read byte by byte: what the largest FDEs need, no more. */
-#define STEP_READS	65536u
+#define STEP_READS	UNWIND_STATE_READS
 #define WALK_READS	(4u << 20)
 #define FRAME_POINTER_REACH	65536u
 
@@ -51,6 +53,7 @@ enum way { WAY_NONE = 0, WAY_LIBUNWIND, WAY_RULE, WAY_TRAMPOLINE, WAY_FRAME_POIN
 struct unwind_walker {
 	const struct modules *modules;
 	struct unwind_find *find;
+	struct unwind_states *states;
 	struct cfi_rules *rules;
 	unw_addr_space_t space;
 
@@ -66,6 +69,7 @@ struct unwind_walker {
 	const struct module *module;
 	enum way way;
 	struct cfi_fde fde;
+	struct unwind_state state;	/* with a trace */
 	struct cfi_rule rule;
 	bool reading_tables;		/* in libunwind's search */
 
@@ -121,24 +125,6 @@ static bool read_place(struct unwind_walker *walker, const struct place *place, 
 	return true;
 }
 
-/* The bytes of the current module's file at address, as many as it has; the rest as 0. */
-static bool read_table(const struct unwind_walker *walker, uint64_t address, uint64_t *ret)
-{
-	uint64_t value = 0;
-
-	for (size_t bytes = sizeof(value); bytes > 0; bytes--) {
-		const uint8_t *at = module_bytes(walker->module, address - walker->module->bias,
-						 bytes, NULL);
-
-		if (!at)
-			continue;
-		memcpy(&value, at, bytes);
-		*ret = value;
-		return true;
-	}
-	return false;
-}
-
 /* Whether address is in the FDE or CIE that libunwind is interpreting, give or take a word. */
 static bool in_tables(const struct unwind_walker *walker, uint64_t address)
 {
@@ -174,9 +160,10 @@ static int access_mem(unw_addr_space_t space, unw_word_t address, unw_word_t *va
 		 * The personality routine behind DW.ref lies in a writable segment and may
 		 * not be in the file: nobody uses it here, and any answer will do.
 		 */
-		there = read_table(walker, address, &word) || true;
+		(void)unwind_find_word(walker->find, walker->module, address, &word);
+		there = true;
 	} else if (walker->module && in_tables(walker, address)) {
-		there = read_table(walker, address, &word);
+		there = unwind_find_word(walker->find, walker->module, address, &word);
 	} else {
 		there = read_data(walker, address, &word);
 	}
@@ -229,17 +216,6 @@ static int access_reg(unw_addr_space_t space, unw_regnum_t number, unw_word_t *v
 	return 0;
 }
 
-static int access_fpreg(unw_addr_space_t space, unw_regnum_t number, unw_fpreg_t *value, int write,
-			void *argument)
-{
-	(void)space;
-	(void)number;
-	(void)value;
-	(void)write;
-	(void)argument;
-	return -UNW_EBADREG;
-}
-
 /* Anything but -UNW_ENOINFO, which would make libunwind guess. */
 static int find_proc_info(unw_addr_space_t space, unw_word_t ip, unw_proc_info_t *info,
 			  int need_unwind_info, void *argument)
@@ -252,39 +228,6 @@ static int find_proc_info(unw_addr_space_t space, unw_word_t ip, unw_proc_info_t
 	walker->reading_tables = false;
 	return r == -UNW_ENOINFO ? -UNW_EINVAL : r;
 }
-
-static void put_unwind_info(unw_addr_space_t space, unw_proc_info_t *info, void *argument)
-{
-	(void)space;
-	(void)info;
-	(void)argument;
-}
-
-static int get_dyn_info_list_addr(unw_addr_space_t space, unw_word_t *address, void *argument)
-{
-	(void)space;
-	(void)address;
-	(void)argument;
-	return -UNW_ENOINFO;
-}
-
-static int resume(unw_addr_space_t space, unw_cursor_t *cursor, void *argument)
-{
-	(void)space;
-	(void)cursor;
-	(void)argument;
-	return -UNW_EINVAL;
-}
-
-static unw_accessors_t accessors = {
-	.find_proc_info = find_proc_info,
-	.put_unwind_info = put_unwind_info,
-	.get_dyn_info_list_addr = get_dyn_info_list_addr,
-	.access_mem = access_mem,
-	.access_reg = access_reg,
-	.access_fpreg = access_fpreg,
-	.resume = resume,
-};
 
 /* ---- the steps ---- */
 
@@ -342,6 +285,43 @@ static void cursor_stop(struct unwind_walker *walker)
 	walker->cursor_valid = false;
 }
 
+/* What unw_step() does once it has read the row; budgets are what they would be after that. */
+static int apply_row(struct unwind_walker *walker)
+{
+	uint32_t reads = walker->state.reads;
+	unw_save_loc_t rbp;
+	int r;
+
+	if (reads > walker->budget || reads > walker->step_budget)
+		return -UNW_EINVAL;
+	walker->budget -= reads;
+	walker->step_budget -= reads;
+	r = unw_apply_reg_state(&walker->cursor, walker->state.row);
+	/* The ABI's mark of the deepest frame: an rbp that is nowhere. */
+	if (r > 0 && (unw_get_save_loc(&walker->cursor, UNW_X86_64_RBP, &rbp) < 0 ||
+		      rbp.type == UNW_SLT_NONE))
+		return 0;
+	return r;
+}
+
+/*
+ * unw_step(), by the row that is known. A cursor that has had rows applied does not know whether it
+ * is at a return address: where there is no row libunwind starts anew.
+ */
+static int step_known(struct unwind_walker *walker)
+{
+	uint64_t lookup = walker->ip - (walker->is_return ? 1 : 0);
+	struct cfi_fde fde;
+
+	if (walker->state.row)
+		return apply_row(walker);
+	cursor_stop(walker);
+	if (unwind_find_fde(walker->find, walker->module, lookup - walker->module->bias,
+			    &fde) < 0 || !cursor_start(walker))
+		return -UNW_EINVAL;
+	return unw_step(&walker->cursor);
+}
+
 static enum step step_libunwind(struct unwind_walker *walker)
 {
 	unw_word_t ip, sp;
@@ -351,7 +331,7 @@ static enum step step_libunwind(struct unwind_walker *walker)
 		walker->trace->unfit = true;
 	if (!cursor_start(walker))
 		return STEP_FAILED;
-	r = unw_step(&walker->cursor);
+	r = walker->trace ? step_known(walker) : unw_step(&walker->cursor);
 	if (r < 0)
 		return STEP_FAILED;
 	if (r == 0)
@@ -515,6 +495,22 @@ static enum step step_none(struct unwind_walker *walker)
 
 /* ---- the walk ---- */
 
+/*
+ * Without a trace libunwind reads all anew, which is what the audit and the tests compare with.
+ * 0, else as unwind_find_fde.
+ */
+static int find_fde(struct unwind_walker *walker, uint64_t address)
+{
+	int r;
+
+	if (!walker->trace)
+		return unwind_find_fde(walker->find, walker->module, address, &walker->fde);
+	r = unwind_states_get(walker->states, walker->module, address, &walker->state);
+	if (r == 0)
+		walker->fde = walker->state.fde;
+	return r;
+}
+
 /* Decides how to leave the current frame. 0 or -ENOMEM. */
 static int find_way(struct unwind_walker *walker)
 {
@@ -529,7 +525,7 @@ static int find_way(struct unwind_walker *walker)
 		return 0;
 	}
 	address = lookup - walker->module->bias;
-	r = unwind_find_fde(walker->find, walker->module, address, &walker->fde);
+	r = find_fde(walker, address);
 	if (r == 0) {
 		walker->way = WAY_LIBUNWIND;
 		return 0;
@@ -653,6 +649,12 @@ int unwind_walker_run(struct unwind_walker *walker, const struct unwind_input *i
 	return 0;
 }
 
+static const unw_accessors_t accessors = {
+	.find_proc_info = find_proc_info,
+	.access_mem = access_mem,
+	.access_reg = access_reg,
+};
+
 int unwind_walker_new(const struct modules *modules, struct unwind_walker **ret)
 {
 	struct unwind_walker *walker = calloc(1, sizeof(*walker));
@@ -664,13 +666,13 @@ int unwind_walker_new(const struct modules *modules, struct unwind_walker **ret)
 	r = unwind_find_new(&walker->find);
 	if (r == 0)
 		r = cfi_rules_new(&walker->rules);
-	walker->space = unw_create_addr_space(&accessors, 0);
+	if (r == 0)
+		r = unwind_states_new(walker->find, &walker->states);
+	walker->space = unwind_accessors_space(&accessors);
 	if (r < 0 || !walker->space) {
 		unwind_walker_free(walker);
 		return -ENOMEM;
 	}
-	/* Its caches outlive a dlclose, and take two system calls a frame for their lock. */
-	unw_set_caching_policy(walker->space, UNW_CACHE_NONE);
 	*ret = walker;
 	return 0;
 }
@@ -682,6 +684,12 @@ void unwind_walker_free(struct unwind_walker *walker)
 	if (walker->space)
 		unw_destroy_addr_space(walker->space);
 	cfi_rules_free(walker->rules);
+	unwind_states_free(walker->states);
 	unwind_find_free(walker->find);
 	free(walker);
+}
+
+void unwind_walker_stats(const struct unwind_walker *walker, struct unwind_states_stats *ret)
+{
+	unwind_states_stats(walker->states, ret);
 }

@@ -11,6 +11,7 @@
 #include "src/symbolize/modules.h"
 #include "src/unwind/unwind.h"
 #include "src/unwind/unwind_memo.h"
+#include "src/unwind/unwind_states.h"
 
 struct unwind_walker;
 /* modules is borrowed. 0 or -ENOMEM. */
@@ -18,10 +19,13 @@ int unwind_walker_new(const struct modules *modules, struct unwind_walker **ret)
 void unwind_walker_free(struct unwind_walker *walker);
 /*
  * As unwinder_walk. trace (NULL: not wanted) gets everything that the walk read,
- * apart from rip, rsp's alignment and first_is_return, which every trace depends on.
+ * apart from rip, rsp's alignment and first_is_return, which every trace depends on; and libunwind
+ * then need not read again what it has read before (unwind_states.h).
  */
 int unwind_walker_run(struct unwind_walker *walker, const struct unwind_input *input,
 		      struct memo_trace *trace, struct frame *frame, uint32_t *ret_count,
 		      enum unwind_end *ret_end) _must_check_;
+
+void unwind_walker_stats(const struct unwind_walker *walker, struct unwind_states_stats *ret);
 
 #endif

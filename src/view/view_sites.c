@@ -16,6 +16,7 @@
 #define HASH_NONFATAL_OOM 1
 #include <uthash.h>
 
+#include "src/base/hashmap.h"
 #include "src/view/text_store.h"
 #include "src/view/threads_filter.h"
 
@@ -40,9 +41,11 @@ struct view_store {
 	struct named_frame *named;		/* a uthash */
 	struct view_frame **frame;
 	uint32_t frame_count, frame_capacity;
-	struct named_stack *stack;		/* by id */
-	uint32_t stack_count;
+	struct hashmap stack_index;		/* id -> index */
+	struct named_stack *stack;
+	uint32_t stack_count, stack_capacity;
 	const struct view_frame *unknown;	/* for sites without a stack */
+	const struct view_frame *other;		/* for what was put together of many */
 	struct threads_choice threads;		/* with filter->thread */
 	struct snapshot_site *part;		/* what they have of each site */
 };
@@ -198,13 +201,35 @@ static uint32_t skipped(struct view_store *store, struct stack stack, uint32_t s
 	return count;
 }
 
+/* A place for the stack of this id. NULL: out of memory. Valid until the next. */
+static struct named_stack *place_of(struct view_store *store, uint32_t id)
+{
+	uint32_t capacity = store->stack_capacity ? store->stack_capacity * 2u : 256u;
+	struct named_stack *grown = store->stack;
+	uint64_t at;
+
+	if (hashmap_get(&store->stack_index, id, &at))
+		return &store->stack[at];
+	if (store->stack_count == store->stack_capacity) {
+		grown = reallocarray(grown, capacity, sizeof(*grown));
+		if (!grown)
+			return NULL;
+		store->stack = grown;
+		store->stack_capacity = capacity;
+	}
+	if (hashmap_put(&store->stack_index, id, store->stack_count) < 0)
+		return NULL;
+	store->stack[store->stack_count] = (struct named_stack){ .frame = NULL };
+	return &store->stack[store->stack_count++];
+}
+
 static int set_stack(struct view_store *store, struct view_site *site)
 {
 	struct stack stack = stacks_get(store->input->stacks, site->figures->stack);
-	struct named_stack *named = &store->stack[stack.frame_count ? site->figures->stack : 0];
+	struct named_stack *named = place_of(store, stack.frame_count ? site->figures->stack : 0);
 	uint32_t skip, depth = store->filter->depth;
 
-	if (stack.frame_count && !named->frame && name_stack(store, stack, named) < 0)
+	if (!named || (stack.frame_count && !named->frame && name_stack(store, stack, named) < 0))
 		return -ENOMEM;
 	skip = skipped(store, stack, site->figures->skip_frames);
 	site->stack_flags = stack.flags;
@@ -213,7 +238,7 @@ static int set_stack(struct view_store *store, struct view_site *site)
 		site->frame = named->frame + skip;
 		site->frame_count = named->count - skip;
 	} else {	/* nothing is known */
-		site->frame = &store->unknown;
+		site->frame = stack.flags & STACK_OTHER ? &store->other : &store->unknown;
 		site->frame_count = 1;
 	}
 	if (depth && site->frame_count > depth) {
@@ -314,22 +339,38 @@ static int add_sites(struct view_store *store, struct view_sites *sites)
 	return 0;
 }
 
-static int store_init(struct view_store *store)
+/* A frame that there is not. */
+static int keep_title(struct view_store *store, const char *title, const struct view_frame **ret)
 {
 	static const struct symbol_frame nothing = { .module = "", .build_id = "" };
 	static const struct frame nowhere = { 0 };
-	int err;
+	int err = keep_symbol(store, &nothing, &nowhere);
+	struct view_frame *frame;
 
-	store->stack_count = stacks_count(store->input->stacks) + 1u;
-	store->stack = calloc(store->stack_count, sizeof(*store->stack));
-	if (!store->stack)
-		return -ENOMEM;
-	err = keep_symbol(store, &nothing, &nowhere);
 	if (err < 0)
 		return err;
-	store->frame[0]->title = text_store_keep(&store->texts, "unknown");
-	store->unknown = store->frame[0];
-	return store->unknown->title ? 0 : -ENOMEM;
+	frame = store->frame[store->frame_count - 1];
+	frame->title = text_store_keep(&store->texts, title);
+	*ret = frame;
+	return frame->title ? 0 : -ENOMEM;
+}
+
+/* Only where there is a site of that kind, as exports list all frames. */
+static bool has_other(const struct report_input *input)
+{
+	for (size_t i = 0; i < input->snapshot->site_count; i++)
+		if (stacks_get(input->stacks, input->snapshot->site[i].stack).flags & STACK_OTHER)
+			return true;
+	return false;
+}
+
+static int store_init(struct view_store *store)
+{
+	int err = keep_title(store, "unknown", &store->unknown);
+
+	if (err == 0 && has_other(store->input))
+		err = keep_title(store, "other", &store->other);
+	return err;
 }
 
 int view_sites_new(const struct report_input *input, const struct view_filter *filter,
@@ -377,7 +418,8 @@ static void store_free(struct view_store *store)
 	}
 	for (uint32_t i = 0; i < store->frame_count; i++)
 		free(store->frame[i]);
-	for (uint32_t i = 0; store->stack && i < store->stack_count; i++)
+	hashmap_done(&store->stack_index);
+	for (uint32_t i = 0; i < store->stack_count; i++)
 		free(store->stack[i].frame);
 	free(store->frame);
 	free(store->stack);

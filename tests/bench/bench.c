@@ -26,12 +26,20 @@ static double seconds(clockid_t clock)
 
 struct bench bench_begin(int argc, char **argv)
 {
-	struct bench b = { .wait = argc == 4 && strcmp(argv[3], "wait") == 0 };
+	struct bench b = { .threads = 1 };
 
-	if (argc < 3 || argc > 4 || (argc == 4 && !b.wait))
+	if (argc < 3 || argc > 5)
 		_exit(2);
 	b.units = strtoull(argv[1], NULL, 10);
 	b.result = argv[2];
+	for (int i = 3; i < argc; i++) {
+		if (strcmp(argv[i], "wait") == 0)
+			b.wait = true;
+		else
+			b.threads = (unsigned int)strtoul(argv[i], NULL, 10);
+	}
+	if (b.threads < 1 || b.threads > BENCH_THREADS)
+		_exit(2);
 	return b;
 }
 
@@ -77,22 +85,121 @@ static long peak_kib(void)
 	return line ? strtol(line + strlen("VmHWM:"), NULL, 10) : 0;
 }
 
-int bench_finish(const struct bench *b, uint64_t allocs, uint64_t frees)
+/*
+ * The kernel adds a tick's worth late for a thread that runs on another CPU (seen with 6.18,
+ * thread_group_cputime): what threads found for themselves is not.
+ */
+static double cpu_total(const struct bench *b)
+{
+	return b->threads_cpu > 0 ? b->cpu + b->threads_cpu :
+				    seconds(CLOCK_PROCESS_CPUTIME_ID);
+}
+
+static int finish(const struct bench *b, const struct bench_truth *t, const char *bytes)
 {
 	double wall = seconds(CLOCK_MONOTONIC) - b->wall;
-	double total = seconds(CLOCK_PROCESS_CPUTIME_ID);
-	char text[256];
+	double total = cpu_total(b);
+	char text[384];
 
 	snprintf(text, sizeof(text),
 		 "{\"wall\": %.9f, \"cpu\": %.9f, \"cpu_total\": %.9f, \"rss_kib\": %ld, "
-		 "\"allocs\": %llu, \"frees\": %llu}\n",
+		 "\"allocs\": %llu, \"frees\": %llu%s}\n",
 		 wall, total - b->cpu, total, peak_kib(),
-		 (unsigned long long)allocs, (unsigned long long)frees);
+		 (unsigned long long)t->allocs, (unsigned long long)t->frees, bytes);
 	if (write_result(b->result, text))
 		return 1;
 	if (b->wait)
 		say("done\n");
 	return 0;
+}
+
+int bench_finish(const struct bench *b, uint64_t allocs, uint64_t frees)
+{
+	const struct bench_truth truth = { .allocs = allocs, .frees = frees };
+
+	return finish(b, &truth, "");
+}
+
+int bench_finish_truth(const struct bench *b, const struct bench_truth *truth)
+{
+	char bytes[96];
+
+	snprintf(bytes, sizeof(bytes), ", \"alloc_bytes\": %llu, \"free_bytes\": %llu",
+		 (unsigned long long)truth->alloc_bytes, (unsigned long long)truth->free_bytes);
+	return finish(b, truth, bytes);
+}
+
+static struct bench_worker workers[BENCH_THREADS];
+static pthread_barrier_t begin, end;
+
+/* Reports tell the work by this frame. */
+__attribute__((noinline)) static void *bench_thread(void *argument)
+{
+	struct bench_worker *w = argument;
+
+	pthread_barrier_wait(&begin);
+	w->cpu = -seconds(CLOCK_THREAD_CPUTIME_ID);
+	w->work(w);
+	w->cpu += seconds(CLOCK_THREAD_CPUTIME_ID);
+	pthread_barrier_wait(&end);
+	return NULL;
+}
+
+static int start_workers(const struct bench *b, void (*work)(struct bench_worker *w))
+{
+	pthread_barrier_init(&begin, NULL, b->threads + 1);
+	pthread_barrier_init(&end, NULL, b->threads + 1);
+	for (unsigned int i = 0; i < b->threads; i++) {
+		struct bench_worker *w = &workers[i];
+
+		w->bench = b;
+		w->number = i;
+		w->state = i + 1;
+		w->work = work;
+		if (pthread_create(&w->thread, NULL, bench_thread, w))
+			return -1;
+	}
+	return 0;
+}
+
+static struct bench_truth sum_of_workers(struct bench *b)
+{
+	struct bench_truth sum = { .allocs = 0 };
+
+	for (unsigned int i = 0; i < b->threads; i++) {
+		const struct bench_truth *t = &workers[i].truth;
+
+		sum.allocs += t->allocs;
+		sum.frees += t->frees;
+		sum.alloc_bytes += t->alloc_bytes;
+		sum.free_bytes += t->free_bytes;
+		b->threads_cpu += workers[i].cpu;
+	}
+	return sum;
+}
+
+int bench_run(struct bench *b, void (*work)(struct bench_worker *w))
+{
+	struct bench_truth truth;
+	int status;
+
+	if (start_workers(b, work))
+		return 5;
+	bench_start(b);
+	pthread_barrier_wait(&begin);
+	pthread_barrier_wait(&end);
+	truth = sum_of_workers(b);
+	status = bench_finish_truth(b, &truth);
+	for (unsigned int i = 0; i < b->threads; i++)
+		pthread_join(workers[i].thread, NULL);
+	return status;
+}
+
+uint64_t bench_share(const struct bench_worker *w)
+{
+	const struct bench *b = w->bench;
+
+	return b->units / b->threads + (w->number < b->units % b->threads);
 }
 
 /* xorshift64* */

@@ -53,15 +53,16 @@ def versions(tools):
     asked = {"memattach": [tools["memattach"], "--version"],
              "heaptrack": [tools["heaptrack"], "--version"],
              "gdb": [tools["gdb"], "--version"], "valgrind": [tools["valgrind"], "--version"],
+             "bpftrace": [tools["bpftrace"], "--version"],
              "compiler": [os.environ.get("CC", "cc").split()[0], "--version"]}
     return {name: first_line(command) if command[0] else None
             for name, command in asked.items()}
 
 
-def find_tools(programs, work):
-    built = ("heartbeat", "ringwatch", *overhead.PROGRAMS)
+def find_tools(programs, work, built=("heartbeat", "ringwatch", *overhead.PROGRAMS)):
+    """Paths of the programs that were built and the tools that are installed (None: not)."""
     tools = {name: os.path.join(programs, name) for name in built}
-    tools |= {name: shutil.which(name) for name in ("heaptrack", "gdb", "valgrind")}
+    tools |= {name: shutil.which(name) for name in ("heaptrack", "gdb", "valgrind", "bpftrace")}
     return tools | {"memattach": os.environ["MEMATTACH"], "work": work}
 
 
@@ -84,10 +85,10 @@ def measure_attach(tools, repetition, rows):
 
 def measure_overhead(tools, repetition, scale, rows):
     for program in overhead.PROGRAMS:
-        for config in rotated(overhead.configs(tools), repetition):
+        for config in rotated(overhead.names(tools), repetition):
             row = overhead.run(tools, program, config, scale)
             keep(rows, row, program=program, config=config, way="run", repetition=repetition)
-    for config in rotated(overhead.attached_configs(tools), repetition):
+    for config in rotated(overhead.attached_names(tools), repetition):
         row = overhead.attached(tools, overhead.ATTACHED, config, scale)
         keep(rows, row, program=overhead.ATTACHED, config=config, way="attached",
              repetition=repetition)
@@ -140,4 +141,5 @@ def main():
         print(save(run, options.results))
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -248,12 +248,12 @@ def text_of(runs):
         "## Cost", overhead_tables(run), "## Runs so far", history(runs)]) + "\n"
 
 
-def replace_in(path, text):
+def replace_in(path, text, begin=BEGIN, end=END):
     with open(path, encoding="utf-8") as file:
-        before, rest = file.read().split(BEGIN)
-    after = rest.split(END)[1]
+        before, rest = file.read().split(begin)
+    after = rest.split(end)[1]
     with open(path, "w", encoding="utf-8") as file:
-        file.write(f"{before}{BEGIN}\n\n{text}\n{END}{after}")
+        file.write(f"{before}{begin}\n\n{text}\n{end}{after}")
 
 
 def load(folder):
@@ -278,4 +278,5 @@ def main():
         replace_in(options.document, text)
 
 
-main()
+if __name__ == "__main__":
+    main()

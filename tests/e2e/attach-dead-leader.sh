@@ -8,7 +8,7 @@ victim leader awkward --kind=leader
 grep -q '^State:.Z' "/proc/$VICTIM/status" || fail "the main thread is not dead"
 pristine_take "$VICTIM"
 for loader in map auto; do
-	attach -p "$VICTIM" -d 0.3 --exact --json --loader="$loader"
+	attach -p "$VICTIM" -d 0.3 $EXACT --json --loader="$loader"
 	case $STATUS in
 	0)	json_expect .session.detached pristine ;;
 	3)	said_one_line 'main thread|leader|zombie' ;;

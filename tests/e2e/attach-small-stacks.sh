@@ -8,7 +8,7 @@ needs jq
 victim small awkward --kind=smallstack
 pristine_take "$VICTIM"
 for loader in dlopen auto map; do
-	attach -p "$VICTIM" -d 0.3 --exact --json --loader="$loader"
+	attach -p "$VICTIM" -d 0.3 $EXACT --json --loader="$loader"
 	expect "$STATUS" 0 "exit status with $loader"
 	json_expect .session.detached pristine
 	pristine_check "$VICTIM"

@@ -22,7 +22,7 @@ at_library() {
 }
 
 held young
-attach_begin -p "$VICTIM" --exact --json
+attach_begin -p "$VICTIM" $EXACT --json
 sleep 0.3
 is_gone "$ATTACH" && fail "it is not waited for: $(cat "$ERRORS")"
 : >"$WORK/library.young"

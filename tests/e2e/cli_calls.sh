@@ -6,7 +6,7 @@
 # cli_recording: makes $WORK/recording, $WORK/half of one and $WORK/document (JSON), by the program
 # as it was built.
 cli_recording() {
-	"$BUILDDIR/cli/memattach" run --exact -o "$WORK/recording" -- sh -c 'echo "$(id)"' \
+	"$BUILDDIR/cli/memattach" run $EXACT -o "$WORK/recording" -- sh -c 'echo "$(id)"' \
 		>"$WORK/run.out" 2>"$WORK/run.err" </dev/null ||
 		fail "no recording: $(cat "$WORK/run.err")"
 	head -c 5000 "$WORK/recording" >"$WORK/half"

@@ -6,7 +6,7 @@ needs jq python3
 for signal in INT TERM HUP; do
 	victim truth truth_c
 	pristine_take "$VICTIM"
-	attach_begin -p "$VICTIM" --exact --json
+	attach_begin -p "$VICTIM" $EXACT --json
 	attach_await "$VICTIM"
 	truth truth
 	attach_end "$signal"
@@ -22,7 +22,7 @@ done
 is_memattach() { [ "$(cat "/proc/$ATTACH/comm")" = memattach ]; }
 victim truth truth_c
 pristine_take "$VICTIM"
-attach_begin -p "$VICTIM" --exact --json
+attach_begin -p "$VICTIM" $EXACT --json
 await 10 is_memattach || fail "memattach does not start"
 kill -INT "$ATTACH"
 attach_wait

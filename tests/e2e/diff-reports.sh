@@ -77,7 +77,7 @@ said 0 "$old" "$new"
 grep -q 'only one of them' "$REPORT" || fail "does not say that leaks are not compared"
 
 # What memattach itself prints.
-"$MEMATTACH" run --exact --json -o "$WORK/recording" -- sh -c 'exit 0' >"$new" 2>"$ERRORS" \
+"$MEMATTACH" run $EXACT --json -o "$WORK/recording" -- sh -c 'exit 0' >"$new" 2>"$ERRORS" \
 	</dev/null || fail "no document: $(cat "$ERRORS")"
 said 0 "$new" "$new" --json
 valid

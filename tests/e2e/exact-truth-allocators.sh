@@ -168,7 +168,7 @@ entries() {
 	note "$1, entries, $3"
 	started entries "$2" "$WORK/entries" ${4:+"$4"}
 	pristine_take "$VICTIM"
-	attach_begin -p "$VICTIM" --exact --json --loader="$loader"
+	attach_begin -p "$VICTIM" $EXACT --json --loader="$loader"
 	attach_await "$VICTIM"
 	tell entries g
 	await 60 grep -q '^called' "$WORK/entries.out" ||

@@ -10,7 +10,7 @@ snapshots_in() { [ "$(sqlite3 "$1" 'SELECT count(*) FROM snapshots')" -ge "$2" ]
 
 victim truth truth_c
 pristine_take "$VICTIM"
-attach_begin -p "$VICTIM" --exact --json --interval=0.05 -o "$WORK/recording"
+attach_begin -p "$VICTIM" $EXACT --json --interval=0.05 -o "$WORK/recording"
 attach_await "$VICTIM"
 truth truth
 pprof_built	# while the victim is watched

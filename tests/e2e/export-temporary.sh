@@ -11,7 +11,7 @@ RECORDING=$WORK/recording
 wrong=0
 for seed in 1 2 3; do
 	rm -f "$WORK/recording"
-	attach run --exact --interval=0.05 -o "$WORK/recording" --json -- \
+	attach run $EXACT --interval=0.05 -o "$WORK/recording" --json -- \
 		"$VICTIMS/temporaries" --milliseconds=800 --seed=$seed
 	expect "$STATUS" 0 "exit status"
 	exported heaptrack

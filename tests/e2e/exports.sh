@@ -18,7 +18,7 @@ target_recorded() {
 	*) fail "no such target: $TARGET" ;;
 	esac
 	pristine_take "$VICTIM"
-	attach -p "$VICTIM" -d "${SECONDS_WATCHED:-$1}" --exact --json --interval="${2:-0.2}" \
+	attach -p "$VICTIM" -d "${SECONDS_WATCHED:-$1}" $EXACT --json --interval="${2:-0.2}" \
 		-o "$WORK/recording"
 	report_good 200
 	pristine_check "$VICTIM"

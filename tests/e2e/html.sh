@@ -7,7 +7,7 @@
 html_record() {
 	victim leaky leaky
 	pristine_take "$VICTIM"
-	attach_begin -p "$VICTIM" --exact --leaks --json --interval=0.1 -o "$WORK/recording"
+	attach_begin -p "$VICTIM" $EXACT --leaks --json --interval=0.1 -o "$WORK/recording"
 	attach_await "$VICTIM"
 	tell leaky b
 	answer leaky built

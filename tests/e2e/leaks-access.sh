@@ -143,7 +143,7 @@ done
 
 # Growing, and in use; sampling after a watch.
 tell access s
-attach -p "$VICTIM" --leaks -d 4 --exact --access=12 --json
+attach -p "$VICTIM" --leaks -d 4 $EXACT --access=12 --json
 [ "$STATUS" -le 1 ] || fail "exit status $STATUS"
 json_valid
 json_expect .session.detached pristine

@@ -146,7 +146,7 @@ attach report "$WORK/recording"
 cmp "$REPORT" "$WORK/first.txt" || fail "the recording has other contents"
 pristine_check "$VICTIM" --quiet
 
-attach_begin -p "$VICTIM" --exact --leaks --json
+attach_begin -p "$VICTIM" $EXACT --leaks --json
 attach_await "$VICTIM"
 tell program l
 answer program lost

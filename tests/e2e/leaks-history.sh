@@ -25,7 +25,7 @@ record() {
 	shift
 	tell server g
 	requests_before=$(counts requests)
-	attach_begin -p "$VICTIM" -d "$SECONDS_RECORDED" --exact -o "$record_file" "$@"
+	attach_begin -p "$VICTIM" -d "$SECONDS_RECORDED" $EXACT -o "$record_file" "$@"
 	attach_await "$VICTIM"
 	await "$SECONDS_RECORDED" enough_requests $((requests_before + SECONDS_RECORDED * RATE / 3))
 	tell server s
@@ -62,13 +62,13 @@ grep -q 'Too early' "$REPORT" && fail "the whole report has no such part"
 # on top of a later watch: some sessions are put aside and ended by nobody
 tell server f
 record "$WORK/second"
-attach -p "$VICTIM" --leaks -d "$SECONDS_WATCHED" --exact --json
+attach -p "$VICTIM" --leaks -d "$SECONDS_WATCHED" $EXACT --json
 expect "$STATUS" 1 "exit status of a short watch"
 json_valid
 early session_open || fail "$SECONDS_WATCHED s tell about sessions of 2 s: $(json .leaks)"
 functions_of stuck | grep . && fail "stuck, after $SECONDS_WATCHED s"
 json_expect '.leaks.history' null
-attach -p "$VICTIM" --leaks -d "$SECONDS_WATCHED" --exact --json --history="$WORK/second" \
+attach -p "$VICTIM" --leaks -d "$SECONDS_WATCHED" $EXACT --json --history="$WORK/second" \
 	-o "$WORK/third"
 expect "$STATUS" 1 "exit status with a history"
 json_valid

@@ -27,7 +27,7 @@ first_is_the_leak() {
 # while the routes grow
 tell server g
 lost_before=$(counts refused)
-attach -p "$VICTIM" --leaks -d "$SECONDS_WATCHED" --exact --json
+attach -p "$VICTIM" --leaks -d "$SECONDS_WATCHED" $EXACT --json
 lost_after=$(counts refused)
 expect "$STATUS" 1 "exit status"
 json_valid
@@ -47,7 +47,7 @@ functions_of growing | grep -vx -e route_learn -e request_refuse &&
 
 # when they do no longer
 tell server s
-attach -p "$VICTIM" --leaks -d "$SECONDS_WATCHED" --exact --json
+attach -p "$VICTIM" --leaks -d "$SECONDS_WATCHED" $EXACT --json
 expect "$STATUS" 1 "exit status"
 first_is_the_leak
 functions_of growing | grep -vx request_refuse && fail "nothing else grows any more"

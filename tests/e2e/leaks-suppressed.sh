@@ -46,7 +46,7 @@ expect "$STATUS" 2 "exit status with a bad rule"
 said_one_line "wrong:2: "
 
 session() {
-	attach_begin -p "$VICTIM" --exact --json --leaks --suppressions="$WORK/rules"
+	attach_begin -p "$VICTIM" $EXACT --json --leaks --suppressions="$WORK/rules"
 	attach_await "$VICTIM"
 	tell program "$1"
 	answer program leaked

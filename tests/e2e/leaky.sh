@@ -47,7 +47,7 @@ leaky_look() {
 
 # leaky_watched OPTIONS: the blocks of the victim that runs are built while it is watched.
 leaky_watched() {
-	attach_begin -p "$VICTIM" --exact --leaks --json
+	attach_begin -p "$VICTIM" $EXACT --leaks --json
 	attach_await "$VICTIM"
 	leaky_build
 	attach_end INT

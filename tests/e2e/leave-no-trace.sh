@@ -6,7 +6,7 @@ needs jq
 for loader in map dlopen; do
 	victim idle processes --kind=idle
 	pristine_take "$VICTIM"
-	attach -p "$VICTIM" -d 0.3 --exact --json --loader="$loader"
+	attach -p "$VICTIM" -d 0.3 $EXACT --json --loader="$loader"
 	expect "$STATUS" 0 "exit status"
 	json_expect .session.detached pristine
 	json_expect .session.loader "$loader"

@@ -146,6 +146,9 @@ finished() {
 
 # --- memattach ---------------------------------------------------------------
 
+# For what compares with the truth: events that are dropped because this machine is busy can't be.
+EXACT="--exact --on-overflow=block"
+
 # attach ARGUMENTS: runs it to the end. Sets STATUS; output in $REPORT and $ERRORS.
 attach() {
 	timeout -k 10 "${ATTACH_LIMIT:-90}" "$MEMATTACH" "$@" >"$REPORT" 2>"$ERRORS" </dev/null
@@ -269,7 +272,7 @@ exact_session() {
 	session_name=$1 session_modules=$2
 	shift 2
 	pristine_take "$VICTIM"
-	attach_begin -p "$VICTIM" --exact --json "$@"
+	attach_begin -p "$VICTIM" $EXACT --json "$@"
 	attach_await "$VICTIM"
 	truth "$session_name"
 	attach_end INT

@@ -27,7 +27,7 @@ no_inlined() {
 }
 
 victim leaky leaky_cxx
-attach_begin -p "$VICTIM" --exact --leaks -o "$WORK/recording" --json $SHORT
+attach_begin -p "$VICTIM" $EXACT --leaks -o "$WORK/recording" --json $SHORT
 attach_await "$VICTIM"
 tell leaky b
 answer leaky built

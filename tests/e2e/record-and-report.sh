@@ -5,7 +5,7 @@
 needs jq python3
 victim truth truth_c
 pristine_take "$VICTIM"
-attach_begin -p "$VICTIM" --exact --json -o "$WORK/recording"
+attach_begin -p "$VICTIM" $EXACT --json -o "$WORK/recording"
 attach_await "$VICTIM"
 truth truth
 attach_end INT

@@ -9,7 +9,7 @@ has() { [ "$(rows "SELECT count(*) FROM snapshots WHERE reason = $1")" -ge "$2" 
 
 victim truth truth_c
 pristine_take "$VICTIM"
-attach_begin -p "$VICTIM" --exact --json --interval=1000 --snapshot-on=16K,SIGUSR1 \
+attach_begin -p "$VICTIM" $EXACT --json --interval=1000 --snapshot-on=16K,SIGUSR1 \
 	--snapshot-on=peak -o "$WORK/recording"
 attach_await "$VICTIM"
 for count in 1 2 3; do

@@ -29,7 +29,7 @@ value_of() {
 	*) VALUE=1 ;;
 	esac
 	case $1 in
-	max-recording) VALUE=1G ;;
+	max-memory | max-recording) VALUE=1G ;;
 	name | unit) VALUE=no-such-process ;;
 	esac
 }

@@ -5,7 +5,7 @@
 needs jq
 victim truth truth_c
 pristine_take "$VICTIM"
-attach_begin -p "$VICTIM" --exact --json
+attach_begin -p "$VICTIM" $EXACT --json
 attach_await "$VICTIM"
 timeout 30 "$MEMATTACH" -p "$VICTIM" -d 1 >"$WORK/second" 2>"$WORK/second.err"
 expect "$?" 3 "exit status of the second"

@@ -6,7 +6,7 @@
 needs jq sqlite3
 victim truth truth_c
 pristine_take "$VICTIM"
-attach_begin -p "$VICTIM" --exact --json --interval=0.05 -o "$WORK/recording"
+attach_begin -p "$VICTIM" $EXACT --json --interval=0.05 -o "$WORK/recording"
 attach_await "$VICTIM"
 rows() { sqlite3 "$WORK/recording" "$1" 2>/dev/null; }
 grown() { [ "$(rows 'SELECT count(*) FROM snapshots')" -gt "$1" ]; }

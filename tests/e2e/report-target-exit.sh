@@ -4,7 +4,7 @@
 . "$(dirname "$0")/lib.sh"
 needs jq python3
 victim truth truth_c
-attach_begin -p "$VICTIM" --exact --json
+attach_begin -p "$VICTIM" $EXACT --json
 attach_await "$VICTIM"
 truth truth
 tell truth q
@@ -16,7 +16,7 @@ truth_holds truth truth_c
 
 # ... also when it is killed,
 victim truth truth_c
-attach_begin -p "$VICTIM" --exact --json
+attach_begin -p "$VICTIM" $EXACT --json
 attach_await "$VICTIM"
 truth truth
 kill -KILL "$VICTIM_SELF"
@@ -27,7 +27,7 @@ truth_holds truth truth_c
 
 # ... and when it executes another program.
 victim exec processes --kind=exec
-attach_begin -p "$VICTIM" --exact --json
+attach_begin -p "$VICTIM" $EXACT --json
 attach_await "$VICTIM"
 tell exec e
 attach_wait

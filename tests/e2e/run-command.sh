@@ -33,7 +33,7 @@ site() {
 }
 
 # The command's own output comes first, then ours: -o and report keep them apart.
-timeout 60 "$MEMATTACH" run --exact -o "$WORK/recording" -- "$WORK/program" \
+timeout 60 "$MEMATTACH" run $EXACT -o "$WORK/recording" -- "$WORK/program" \
 	>"$WORK/out" 2>"$ERRORS" </dev/null
 expect "$?" 0 "exit status of run"
 grep -q '^hello$' "$WORK/out" || fail "the command's output is missing"
@@ -47,7 +47,7 @@ expect "$(site work)" 4444 "in main"
 # Ended by a signal: all that it did until then is there.
 for how in kill abort; do
 	rm -f "$WORK/recording"
-	timeout 60 "$MEMATTACH" run --exact -o "$WORK/recording" -- "$WORK/program" "$how" \
+	timeout 60 "$MEMATTACH" run $EXACT -o "$WORK/recording" -- "$WORK/program" "$how" \
 		>"$WORK/out" 2>"$ERRORS" </dev/null
 	note "$how: status $?"
 	attach report --json "$WORK/recording"

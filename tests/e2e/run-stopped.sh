@@ -42,7 +42,7 @@ stays_stopped() {
 turn=0 stopped=0
 while [ "$turn" -lt 12 ]; do
 	rm -f "$WORK/recording"
-	attach_begin run --exact -o "$WORK/recording" -- "$WORK/program"
+	attach_begin run $EXACT -o "$WORK/recording" -- "$WORK/program"
 	await 30 command_pid || fail "the command does not start"
 	sleep "0.0$((turn % 6))"
 	if kill -STOP "$COMMAND" 2>/dev/null; then
@@ -61,7 +61,7 @@ note "$stopped of $turn stopped"
 turn=0
 while [ "$turn" -lt 12 ]; do
 	rm -f "$WORK/recording"
-	attach_begin run --exact -o "$WORK/recording" -- "$WORK/program"
+	attach_begin run $EXACT -o "$WORK/recording" -- "$WORK/program"
 	await 30 command_pid || fail "the command does not start"
 	sleep "0.0$((turn % 6))"
 	kill -STOP "$COMMAND" 2>/dev/null && sleep "0.00$((turn % 4))" && kill -CONT "$COMMAND"

@@ -37,7 +37,7 @@ untraced() { ! grep -q '^TracerPid:.*[1-9]' "/proc/$VICTIM"/task/*/status; }
 
 # without a screen
 victim truth truth_threads --rounds=$ROUNDS
-attach_begin -p "$VICTIM" --exact --ring-size=1M --interval=0.01 --json \
+attach_begin -p "$VICTIM" $EXACT --ring-size=1M --interval=0.01 --json \
 	-o "$WORK/plain.rec"
 attach_await "$VICTIM"
 work
@@ -55,7 +55,7 @@ for way in stop:INT unread:TERM; do
 	victim truth truth_threads --rounds=$ROUNDS
 	pristine_take "$VICTIM"
 	background terminal env TERM=xterm python3 "$E2E/blocked_terminal.py" "$how" "$WORK/pty" \
-		"$MEMATTACH" -p "$VICTIM" --exact --ring-size=1M --interval=0.01 \
+		"$MEMATTACH" -p "$VICTIM" $EXACT --ring-size=1M --interval=0.01 \
 		-o "$WORK/$how.rec"
 	await 20 test -s "$WORK/pty/pid" || fail "no terminal: $(cat "$WORK/terminal.err")"
 	ATTACH=$(cat "$WORK/pty/pid")

@@ -10,7 +10,7 @@ begin() {
 	note "$1"
 	victim truth truth_c
 	pristine_take "$VICTIM"
-	screen_begin 80 24 -p "$VICTIM" --exact --interval=0.1
+	screen_begin 80 24 -p "$VICTIM" $EXACT --interval=0.1
 	attach_await "$VICTIM"
 	shown 'rate .*allocs in all'
 	expect "$(tmux_do display-message -p '#{alternate_on}')" 1 "alternate screen"
@@ -75,7 +75,7 @@ SCREEN_TERM=vt100
 note "vt100"
 victim truth truth_c
 pristine_take "$VICTIM"
-screen_begin 80 24 -p "$VICTIM" --exact --interval=0.1
+screen_begin 80 24 -p "$VICTIM" $EXACT --interval=0.1
 attach_await "$VICTIM"
 shown 'q detach'
 screen_children || fail "screen, keeper and analyst are not there"
@@ -88,7 +88,7 @@ note "the target begins another program"
 background sh sh -c 'echo ready; read line; exec sleep 2'
 VICTIM=$LAST
 await 20 grep -q '^ready' "$WORK/sh.out" || fail "no shell"
-screen_begin 80 24 -p "$VICTIM" --exact --interval=0.1
+screen_begin 80 24 -p "$VICTIM" $EXACT --interval=0.1
 attach_await "$VICTIM"
 shown 'rate .*allocs in all'
 screen_children || fail "screen, keeper and analyst are not there"

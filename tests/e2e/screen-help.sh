@@ -11,7 +11,7 @@ lines() { capture; sed -n '/^ Keys/,$p' "$SHOWN" | grep '^   [^ ]' | sed 's/ *$/
 
 victim truth truth_c
 pristine_take "$VICTIM"
-screen_begin 80 24 -p "$VICTIM" --exact --interval=0.2
+screen_begin 80 24 -p "$VICTIM" $EXACT --interval=0.2
 attach_await "$VICTIM"
 shown 'rate .*allocs in all'
 

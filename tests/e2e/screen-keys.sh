@@ -18,7 +18,7 @@ PLACE='(  [^ ]+)?$'
 begin() {
 	victim truth truth_c
 	pristine_take "$VICTIM"
-	screen_begin "$1" "$2" -p "$VICTIM" --exact --interval=0.2
+	screen_begin "$1" "$2" -p "$VICTIM" $EXACT --interval=0.2
 	attach_await "$VICTIM"
 	shown 'rate .*allocs in all'
 	shown ' 0 B in 0 blocks'

@@ -11,7 +11,7 @@ needs python3 jq
 note "a server: the leak, by variable and line, twice"
 slow_server_start 1000 60 2000
 pristine_take "$VICTIM"
-screen_begin 80 24 -p "$VICTIM" --exact --interval=0.2
+screen_begin 80 24 -p "$VICTIM" $EXACT --interval=0.2
 keys L	# as early as can be: the first figures are not there yet
 attach_await "$VICTIM"
 shown '^ leaks +at .* searched in'
@@ -85,7 +85,7 @@ slow() {
 	await 60 grep -q '^ready' "$WORK/heap.out" || fail "the program does not start"
 	VICTIM=$LAST
 	pristine_take "$VICTIM"
-	screen_begin 80 24 -p "$VICTIM" --exact --interval=0.2
+	screen_begin 80 24 -p "$VICTIM" $EXACT --interval=0.2
 	attach_await "$VICTIM"
 	shown 'rate .*allocs in all'
 	screen_children || fail "screen, keeper and analyst are not there"

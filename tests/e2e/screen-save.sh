@@ -19,7 +19,7 @@ begin() {
 	victim truth truth_c
 	pristine_take "$VICTIM"
 	SCREEN_FOLDER=$1
-	screen_begin 80 24 -p "$VICTIM" --exact --interval=0.2
+	screen_begin 80 24 -p "$VICTIM" $EXACT --interval=0.2
 	attach_await "$VICTIM"
 	shown 'rate .*allocs in all'
 	truth truth

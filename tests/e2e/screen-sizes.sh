@@ -70,7 +70,7 @@ resize() {
 
 # ASCII: not a byte beyond it, the names harmless
 odd_begin
-screen_begin 80 24 -p "$VICTIM" --exact --interval=0.2
+screen_begin 80 24 -p "$VICTIM" $EXACT --interval=0.2
 attach_await "$VICTIM"
 shown 'rate .*allocs in all'
 printf g >"$WORK/odd.in"
@@ -154,7 +154,7 @@ fi
 SCREEN_LOCALE=$LOCALE
 SCREEN_TMUX=-u
 odd_begin
-screen_begin 200 60 -p "$VICTIM" --exact --interval=0.2
+screen_begin 200 60 -p "$VICTIM" $EXACT --interval=0.2
 attach_await "$VICTIM"
 shown 'rate .*allocs in all'
 printf g >"$WORK/odd.in"

@@ -16,7 +16,7 @@ for mode in $MODES; do
 	note "daemons, $mode"
 	victim family family
 	pristine_take "$VICTIM"
-	attach_begin -p "$VICTIM" --follow --exact --json
+	attach_begin -p "$VICTIM" --follow $EXACT --json
 	attach_await "$VICTIM"
 	daemons=""
 	for _ in 1 2 3; do
@@ -53,7 +53,7 @@ for mode in $MODES; do
 	note "the only one that was named forks and ends, $mode"
 	victim family family
 	pristine_take "$VICTIM"
-	attach_begin -p "$VICTIM" --follow --exact --json
+	attach_begin -p "$VICTIM" --follow $EXACT --json
 	attach_await "$VICTIM"
 	child f		# once it is watched, marks of its parent are known
 	attach_await "$CHILD"
@@ -75,7 +75,7 @@ for mode in $MODES; do
 	note "a storm of short ones, $mode"
 	victim family family
 	pristine_take "$VICTIM"
-	attach_begin -p "$VICTIM" --follow --exact --json --max-processes=3
+	attach_begin -p "$VICTIM" --follow $EXACT --json --max-processes=3
 	attach_await "$VICTIM"
 	child f
 	stays=$CHILD

@@ -27,7 +27,7 @@ for loader in $LOADERS; do
 	note "children of all kinds, $loader"
 	victim family family
 	pristine_take "$VICTIM"
-	attach_begin -p "$VICTIM" --follow --exact --json --loader="$loader"
+	attach_begin -p "$VICTIM" --follow $EXACT --json --loader="$loader"
 	attach_await "$VICTIM"
 	tell family g
 	await 20 said "worked $VICTIM" || fail "the parent does not work"
@@ -63,7 +63,7 @@ done
 
 note "exec in place: a new column"
 victim family family
-attach_begin -p "$VICTIM" --follow --exact --json
+attach_begin -p "$VICTIM" --follow $EXACT --json
 attach_await "$VICTIM"
 tell family g
 await 20 said "worked $VICTIM" || fail "the parent does not work"
@@ -89,7 +89,7 @@ finished family
 note "the parent ends, its child is watched on"
 victim family family
 pristine_take "$VICTIM"
-attach_begin -p "$VICTIM" --follow --exact --json
+attach_begin -p "$VICTIM" --follow $EXACT --json
 attach_await "$VICTIM"
 child f; orphan=$CHILD
 attach_await "$orphan"
@@ -111,7 +111,7 @@ note "told to stop while a child is being entered"
 for delay in 0.05 0.15 0.25 0.35; do
 	victim family family
 	pristine_take "$VICTIM"
-	attach_begin -p "$VICTIM" --follow --exact --json
+	attach_begin -p "$VICTIM" --follow $EXACT --json
 	attach_await "$VICTIM"
 	child f
 	sleep "$delay"	# somewhere in its cleanup or its attach
@@ -127,7 +127,7 @@ done
 note "the front of all is killed: its members leave by themselves"
 victim family family
 pristine_take "$VICTIM"
-attach_begin -p "$VICTIM" --follow --exact --json
+attach_begin -p "$VICTIM" --follow $EXACT --json
 attach_await "$VICTIM"
 child f
 attach_await "$CHILD"

@@ -29,7 +29,7 @@ expect "$STATUS" 3 "exit status for more than 64"
 said_one_line "$MANY processes are more than 64.*--max-processes=$MANY"
 
 note "$MANY of them"
-attach_begin --name="$name" --exact --json --max-processes="$MANY" -o "$WORK/r"
+attach_begin --name="$name" $EXACT --json --max-processes="$MANY" -o "$WORK/r"
 for pid in $VICTIM $children; do
 	attach_await "$pid"
 done

@@ -40,7 +40,7 @@ await 10 grep -q '^State:.T' "/proc/$idle/status" || fail "the third does not st
 for pid in $one $two; do
 	pristine_take "$pid"
 done
-attach_begin -p "$one" -p "$two" -p "$idle" --exact --json -o "$WORK/r"
+attach_begin -p "$one" -p "$two" -p "$idle" $EXACT --json -o "$WORK/r"
 attach_await "$one"
 attach_await "$two"
 truth one
@@ -69,7 +69,7 @@ for format in --json --top=10; do
 	VICTIMS=$WORK victim four elsewhere; four=$VICTIM
 	pristine_take "$three"
 	pristine_take "$four"
-	attach_begin -p "$three" -p "$four" --exact -o "$WORK/s" "$format"
+	attach_begin -p "$three" -p "$four" $EXACT -o "$WORK/s" "$format"
 	attach_await "$three"
 	attach_await "$four"
 	truth three
@@ -114,7 +114,7 @@ victim second leaky --kind=tree; second=$VICTIM
 for pid in $first $second; do
 	pristine_take "$pid"
 done
-attach_begin -p "$first" -p "$second" --exact --leaks --json -o "$WORK/l"
+attach_begin -p "$first" -p "$second" $EXACT --leaks --json -o "$WORK/l"
 attach_await "$first"
 attach_await "$second"
 for name in first second; do
@@ -153,7 +153,7 @@ VICTIMS=$WORK victim a "$name" --kind=idle; a=$VICTIM
 VICTIMS=$WORK victim b "$name" --kind=idle; b=$VICTIM
 pristine_take "$a"
 pristine_take "$b"
-attach --name="$name" -p "$idle" -d 0.3 --exact --json
+attach --name="$name" -p "$idle" -d 0.3 $EXACT --json
 expect "$STATUS" 0 "exit status"
 several_valid
 found=$(printf '%s\n' "$a" "$b" "$idle" | sort -n | paste -sd,)

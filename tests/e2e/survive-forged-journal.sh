@@ -18,7 +18,7 @@ ended_well() {
 }
 
 for how in j 0 1 r w l; do
-	attach_begin -p "$VICTIM" --exact --json
+	attach_begin -p "$VICTIM" $EXACT --json
 	attach_await "$VICTIM"
 	tell forge "$how"
 	answer forge forge
@@ -31,7 +31,7 @@ done
 
 # A cleanup has nothing but the forged journal: it may be unable to, but harms nobody.
 for how in j r; do
-	attach_begin -p "$VICTIM" --exact --json
+	attach_begin -p "$VICTIM" $EXACT --json
 	attach_await "$VICTIM"
 	for pid in $(attach_processes); do
 		kill -KILL "$pid" 2>/dev/null

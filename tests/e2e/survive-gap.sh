@@ -39,7 +39,7 @@ with_gap() { # options
 	"$TOOLS/ringwatch" "$VICTIM" gone 0 || fail "something of ours is still mapped"
 }
 
-with_gap --exact
+with_gap $EXACT
 # events of before and after it
 json_expect '[.timeline[] | select(.alloc_count > 0) | .time] | (max - min) > 2.4' true
 # what is lost was allocated where things are lost, or before

@@ -9,7 +9,7 @@ for loader_kind in map:altstack dlopen:altstack map:localstack dlopen:localstack
 	note "$loader, $kind"
 	victim handler awkward --kind="$kind"
 	pristine_take "$VICTIM"
-	attach_begin -p "$VICTIM" --exact --json --loader="$loader"
+	attach_begin -p "$VICTIM" $EXACT --json --loader="$loader"
 	attach_await "$VICTIM"
 	tell handler f
 	answer handler fault

@@ -6,7 +6,7 @@
 
 victim check selfcheck --kind=malloc-loop --threads=4
 pristine_take "$VICTIM"
-attach_begin -p "$VICTIM" --exact --json
+attach_begin -p "$VICTIM" $EXACT --json
 attach_await "$VICTIM"
 analyst=""
 for pid in $(attach_processes); do

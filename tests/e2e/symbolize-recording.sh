@@ -7,7 +7,7 @@
 needs jq sqlite3 objcopy readelf python3
 victim truth truth_c
 pristine_take "$VICTIM"
-attach_begin -p "$VICTIM" --exact --json -o "$WORK/whole"
+attach_begin -p "$VICTIM" $EXACT --json -o "$WORK/whole"
 attach_await "$VICTIM"
 truth truth
 attach_end INT

@@ -26,7 +26,7 @@ no_high() {
 }
 
 pristine_take "$VICTIM"
-attach_begin -p "$VICTIM" --exact --leaks -o "$RECORDING"
+attach_begin -p "$VICTIM" $EXACT --leaks -o "$RECORDING"
 attach_await "$VICTIM"
 tell wide g
 answer wide work

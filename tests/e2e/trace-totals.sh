@@ -21,7 +21,7 @@ worked() {
 	cp "$REPORT" "$WORK/$worked_name.report"
 }
 
-worked exact --exact --json
+worked exact $EXACT --json
 worked json trace --json
 worked text trace
 

@@ -28,7 +28,7 @@ checked_by() {
 
 demo_server_start
 pristine_take "$VICTIM"
-kept snapshot-exact -p "$VICTIM" -d 1 --exact --leaks --json --interval=0.2 -o "$WORK/recording"
+kept snapshot-exact -p "$VICTIM" -d 1 $EXACT --leaks --json --interval=0.2 -o "$WORK/recording"
 kept snapshot-sampled -p "$VICTIM" -d 0.5 --sample=4096 --heaps --json -o "$WORK/sampled"
 kept snapshot-leaks leaks -p "$VICTIM" --json
 kept trace trace -p "$VICTIM" -d 0.3 --json

@@ -66,7 +66,7 @@ expect "$(jq '[.rows[] | select(.name == "used" or .name == "allocators") | .byt
 pristine_check "$VICTIM"
 
 # What was asked for since the attach, beside what was there before: exact, also as text.
-attach_begin -p "$VICTIM" --exact --view=fragmentation -o "$WORK/recording"
+attach_begin -p "$VICTIM" $EXACT --view=fragmentation -o "$WORK/recording"
 attach_await "$VICTIM"
 told k kept
 attach_end INT

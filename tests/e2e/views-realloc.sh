@@ -47,7 +47,7 @@ sampled() {
 	ended resizes
 }
 
-compared --exact
+compared $EXACT
 attach report "$WORK/recording" --json
 json_expect .totals.double_free_count 0
 json_expect .totals.illegal_free_count 0

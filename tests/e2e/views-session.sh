@@ -35,7 +35,7 @@ same --exact tree --reverse --by=calls --threshold=2 --depth=4
 same --exact hotspots --by=bytes --top=2 --inline=no --just-function-name
 
 # The view leaks, with what was found in memory.
-attach -p "$VICTIM" -d 0.3 --exact -o "$WORK/recording" --view=leaks
+attach -p "$VICTIM" -d 0.3 $EXACT -o "$WORK/recording" --view=leaks
 expect "$STATUS" 0 "exit status of --view=leaks"
 grep -q 'definitely lost' "$REPORT" || fail "no leak report: $(cat "$REPORT")"
 ! grep -q 'sites by live bytes' "$REPORT" || fail "more than the leaks"

@@ -7,7 +7,7 @@ needs jq python3
 
 victim handover handover
 pristine_take "$VICTIM"
-attach_begin -p "$VICTIM" --exact -o "$WORK/recording" --view=threads
+attach_begin -p "$VICTIM" $EXACT -o "$WORK/recording" --view=threads
 attach_await "$VICTIM"
 tell handover g
 answer handover handed

@@ -14,7 +14,7 @@ recorded() {
 	shift 2
 	victim "$name" "$program" "$@"
 	pristine_take "$VICTIM"
-	attach_begin -p "$VICTIM" --exact --track=malloc -o "$WORK/$name.db" --view=tree --json
+	attach_begin -p "$VICTIM" $EXACT --track=malloc -o "$WORK/$name.db" --view=tree --json
 	attach_await "$VICTIM"
 	truth "$name"
 	attach_end INT

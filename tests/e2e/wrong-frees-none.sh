@@ -28,7 +28,7 @@ for options in "" --frees=stacks --leaks; do
 	note "threads, ${options:---frees=callers}"
 	victim churn churn --threads=2
 	# shellcheck disable=SC2086
-	attach -p "$VICTIM" -d 2 --exact --json $options
+	attach -p "$VICTIM" -d 2 $EXACT --json $options
 	expect "$STATUS" 0 "exit status"
 	nothing_wrong 5000
 	[ "$options" != --leaks ] || older_known
@@ -41,7 +41,7 @@ done
 for program in truth_cxx truth_static truth_c; do
 	note "$program"
 	victim truth "$program"
-	attach_begin -p "$VICTIM" --exact --leaks --json
+	attach_begin -p "$VICTIM" $EXACT --leaks --json
 	attach_await "$VICTIM"
 	truth truth
 	attach_end INT
@@ -58,7 +58,7 @@ for library in libjemalloc.so.2 libtcmalloc_minimal.so.4 libtcmalloc.so.4; do
 	export LD_PRELOAD="$preload"
 	victim churn churn --threads=2
 	unset LD_PRELOAD
-	attach -p "$VICTIM" -d 2 --exact --leaks --json
+	attach -p "$VICTIM" -d 2 $EXACT --leaks --json
 	[ "$STATUS" -le 1 ] || fail "exit status $STATUS"
 	nothing_wrong 1000
 	json_expect '.totals.double_free_count == null' false
@@ -70,7 +70,7 @@ if command -v redis-server >/dev/null 2>&1 && command -v redis-benchmark >/dev/n
 	note "redis"
 	redis_start
 	redis_load
-	attach -p "$VICTIM" -d 5 --exact --json
+	attach -p "$VICTIM" -d 5 $EXACT --json
 	expect "$STATUS" 0 "exit status"
 	nothing_wrong 1000
 	redis_load_end

@@ -19,7 +19,7 @@ begin() {
 		victim wrong wrong_frees --plug="$VICTIMS/plug_a.so"
 	fi
 	unset LD_PRELOAD
-	attach_begin -p "$VICTIM" --exact --leaks --json "$@"
+	attach_begin -p "$VICTIM" $EXACT --leaks --json "$@"
 	attach_await "$VICTIM"
 	await 20 grep -q 'older blocks: ' "$ERRORS" || fail "nothing is said of older blocks"
 }
@@ -81,7 +81,7 @@ caught P realloc free-memory - \
 
 note "the report for people, and from a recording"
 victim wrong wrong_frees
-attach_begin -p "$VICTIM" --exact --leaks -o "$WORK/recording"
+attach_begin -p "$VICTIM" $EXACT --leaks -o "$WORK/recording"
 attach_await "$VICTIM"
 await 20 grep -q 'older blocks: ' "$ERRORS"
 tell wrong J
@@ -160,7 +160,7 @@ if command -v musl-gcc >/dev/null 2>&1; then
 	# its second thread waits for a lock in the program's data, where the allocator's is, too
 	believed "musl, static" 'in a call of an allocator from before the attach'
 	victim wrong "$PROGRAM"
-	attach -p "$VICTIM" -d 0.2 --exact --leaks
+	attach -p "$VICTIM" -d 0.2 $EXACT --leaks
 	grep -q 'frees of blocks from before the attach are not covered: a thread' "$REPORT" ||
 		fail "nothing is said of it: $(head -n 20 "$REPORT")"
 	ended wrong

@@ -13,7 +13,7 @@ said() { await 60 grep -q ready "$WORK/$1.out" || fail "$1: $(cat "$WORK/$1.err"
 
 # watch NAME PID SECONDS OLDER: so many older blocks it frees at the least.
 watch() {
-	attach -p "$2" --exact --leaks -d "$3" --json
+	attach -p "$2" $EXACT --leaks -d "$3" --json
 	case $STATUS in
 	0 | 1) ;;
 	3)	# as node, where this kernel or its own filter forbids what loading needs
@@ -93,7 +93,7 @@ if installed redis-server && installed redis-benchmark; then
 	redis_load
 	watch redis "$VICTIM" 4 1000
 	redis_load_end
-	attach_begin -p "$VICTIM" --exact --leaks --json
+	attach_begin -p "$VICTIM" $EXACT --leaks --json
 	attach_await "$VICTIM"
 	redis-cli -p "$REDIS_PORT" flushall >/dev/null
 	redis-cli -p "$REDIS_PORT" memory purge >/dev/null

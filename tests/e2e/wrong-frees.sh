@@ -8,7 +8,7 @@ needs jq python3
 
 begin() {
 	victim wrong wrong_frees --plug="$VICTIMS/plug_a.so"
-	attach_begin -p "$VICTIM" --exact --json "$@"
+	attach_begin -p "$VICTIM" $EXACT --json "$@"
 	attach_await "$VICTIM"
 }
 
@@ -82,7 +82,7 @@ of_mapping"
 
 note "the report for people, and from a recording"
 victim wrong wrong_frees
-attach_begin -p "$VICTIM" --exact -o "$WORK/recording"
+attach_begin -p "$VICTIM" $EXACT -o "$WORK/recording"
 attach_await "$VICTIM"
 tell wrong D
 attach_wait

@@ -43,6 +43,9 @@ targets_recognition() {
 	export VERIFY WORK_FACTOR
 	one "every recognised stack compared" exact-recognised.sh
 	unset VERIFY WORK_FACTOR
+	TEST_LIMIT=3600 one "recognition in real programs" ../targets/recognition.sh
+	TEST_LIMIT=900
+	cat "$BUILDDIR/targets-recognition.txt"
 }
 
 # What `make check` does, with pictures.

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * symbols.c - symbols FILE: names of addresses by src/symbolize, for what compares them.
+ * symbols.c - symbols [-a] FILE: names of addresses by src/symbolize, for what compares them.
  *
  * Reads hexadecimal addresses of the file, a line each, "r" before those that are return
  * addresses. Prints each address, then a line a frame, innermost first:
- * "<TAB>function<TAB>file<TAB>line<TAB>column", "?" and 0 for what is unknown.
+ * "<TAB>function<TAB>file<TAB>line<TAB>column", "?" and 0 for what is unknown. -a: a child reads
+ * the file, as a session has it.
  */
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "src/session/names.h"
 #include "src/symbolize/symbolize.h"
 
 static void print(struct symbolizer *symbolizer, uint32_t module, const char *line)
@@ -27,15 +29,18 @@ static void print(struct symbolizer *symbolizer, uint32_t module, const char *li
 		       found[i].file ? found[i].file : "?", found[i].line, found[i].column);
 }
 
-static int print_all(struct modules *modules, uint32_t module)
+static int print_all(struct modules *modules, uint32_t module, bool apart)
 {
+	struct session_names *names = NULL;
 	struct symbolizer *symbolizer;
 	char line[64];
 
-	if (symbolizer_new(modules, &symbolizer) < 0)
+	if (symbolizer_new(modules, &symbolizer) < 0 ||
+	    (apart && session_names_new(modules, symbolizer, &names) < 0))
 		return 1;
 	while (fgets(line, sizeof(line), stdin))
 		print(symbolizer, module, line);
+	session_names_free(names);
 	symbolizer_free(symbolizer);
 	return fflush(stdout) != 0;
 }
@@ -43,18 +48,20 @@ static int print_all(struct modules *modules, uint32_t module)
 int main(int argc, char **argv)
 {
 	struct module_source source = { .open_file = NULL };
-	int fd = argc == 2 ? open(argv[1], O_RDONLY | O_CLOEXEC) : -1, status = 1;
+	bool apart = argc == 3 && strcmp(argv[1], "-a") == 0;
+	const char *path = argv[argc - 1];
+	int fd = argc == 2 || apart ? open(path, O_RDONLY | O_CLOEXEC) : -1, status = 1;
 	struct modules *modules;
 	uint32_t module;
 
 	if (fd < 0 || modules_new(&source, &modules) < 0) {
-		fputs("usage: symbols FILE <ADDRESSES\n", stderr);
+		fputs("usage: symbols [-a] FILE <ADDRESSES\n", stderr);
 		return 2;
 	}
-	if (modules_add_file(modules, argv[1], fd, false, &module) == 0)
-		status = print_all(modules, module);
+	if (modules_add_file(modules, path, fd, false, &module) == 0)
+		status = print_all(modules, module, apart);
 	else
-		fprintf(stderr, "symbols: %s is no usable ELF file\n", argv[1]);
+		fprintf(stderr, "symbols: %s is no usable ELF file\n", path);
 	modules_free(modules);
 	return status;
 }

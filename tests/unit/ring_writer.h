@@ -63,9 +63,11 @@ static inline uint64_t ring_writer_reserve(struct ring_writer *writer, uint32_t 
 	if (at + pad + lines - head->tail > size)
 		return UINT64_MAX;
 	head->head = at + pad + lines;
-	if (pad)
+	if (pad) {
+		ring_writer_at(writer, ring, at)->kind = RING_PAD;
 		ring_writer_at(writer, ring, at)->commit =
 			ring_commit_word(at, (uint32_t)pad, RING_DONE);
+	}
 	return at + pad;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_cfi_truth.c - compiled rules say what libdw and the unwinder say.
+ * test_cfi_truth.c - compiled rules say what libdw and the unwinder say, and the unwinder says
+ * the same with what it has kept.
  *
  * Over the ELF files that processes of this machine have mapped, and some more, at random
  * addresses and from random stacks. MEMATTACH_SEED repeats a run (its seed is in the log),
@@ -23,6 +24,7 @@
 #include "src/unwind/cfi_rule.h"
 #include "src/unwind/cfi_rule_publish.h"
 #include "tests/unit/rules_follower.h"
+#include "tests/unit/stack_maker.h"
 #include "tests/unit/unwind_harness.h"
 
 #define MAX_FILES	48u
@@ -296,11 +298,71 @@ static void same_as_the_unwinder(void **state)
 	assert_true(bench->follower.steps > 0);
 }
 
+/* ---- what the unwinder keeps of what it has read ---- */
+
+static void compare_kept(struct unwinder *unwinder, struct stacks *stacks,
+			 const struct unwind_input *input, uint64_t *ret_frames)
+{
+	static struct frame frame[STACKS_MAX_FRAMES];
+	enum unwind_end end;
+	struct stack stack;
+	uint32_t count, id;
+
+	assert_int_equal(unwinder_walk(unwinder, input, frame, &count, &end), 0);
+	assert_int_equal(unwinder_stack(unwinder, stacks, input, &id), 0);
+	stack = stacks_get(stacks, id);
+	assert_int_equal(stack.frame_count, count);
+	assert_memory_equal(stack.frame, frame, count * sizeof(frame[0]));
+	assert_int_equal(stack.flags, end == UNWIND_COMPLETE ? 0 : STACK_TRUNCATED);
+	*ret_frames += count;
+}
+
+/*
+ * Stacks that are new, mostly through code that others led through before: the memo knows few of
+ * them, and most rows were read for another one.
+ */
+static void same_as_without_what_was_kept(void **state)
+{
+	static struct stack_maker maker;
+	struct bench *bench = *state;
+	struct unwind_stats stats;
+	struct unwinder *unwinder;
+	struct stacks *stacks;
+	uint64_t frames = 0, made = 0;
+
+	maker.random = bench->random;
+	assert_true(stack_maker_init(&maker, &bench->follower, 4));
+	assert_int_equal(unwinder_new(bench->modules, &unwinder), 0);
+	assert_int_equal(stacks_new(&stacks), 0);
+	for (; made < 4000 * bench->rounds; made++) {
+		size_t among = pick(bench, 2) ? 2000 : maker.count;
+		struct unwind_input input;
+
+		stack_maker_known(&maker, among < maker.count ? among : maker.count,
+				  1 + (uint32_t)pick(bench, 40), &input);
+		if (pick(bench, 4) == 0)
+			input.stack_bytes = pick(bench, input.stack_bytes);
+		if (pick(bench, 4) == 0)
+			maker.word[pick(bench, 256)] = pick_word(bench);
+		compare_kept(unwinder, stacks, &input, &frames);
+	}
+	unwinder_stats(unwinder, &stats);
+	print_message("%" PRIu64 " stacks, %" PRIu64 " frames, %" PRIu64 " from the memo, %" PRIu64
+		      " rows were kept, %" PRIu64 " read\n",
+		      made, frames, stats.memo_hits, stats.rows_kept, stats.rows_read);
+	assert_true(frames > made * 4 && stats.rows_kept > stats.rows_read / 2);
+	assert_int_equal(stats.memo_conflicts, 0);
+	stacks_free(stacks);
+	unwinder_free(unwinder);
+	stack_maker_done(&maker);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(same_as_libdw),
 		cmocka_unit_test(same_as_the_unwinder),
+		cmocka_unit_test(same_as_without_what_was_kept),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -7,7 +7,9 @@
 #include <cmocka.h>
 
 #include "src/report/name_shape.h"
+#include "src/report/trace.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -141,6 +143,57 @@ static void titles_of_leaks(void **state)
 	assert_text(only, "(stack of thread 7)", "(stack of thread 7)");
 }
 
+/* What --trace-to prints of a block that two chains hold. */
+static char *print_trace(struct name_shape wanted, bool json)
+{
+	char *chain[] = { (char *)(uintptr_t)"table->(map<int, node<int> >)+8 (main, thread 7)",
+			  (char *)(uintptr_t)"an old stack, next to a call from keep<int>(node*)" };
+	struct leak_report leaks = {
+		.traced = true, .trace_kind = BLOCK_REACHABLE, .trace = chain, .trace_count = 2,
+		.trace_block = { .address = 0x1000, .bytes = 24 },
+	};
+	struct report_input input = { .leaks = &leaks };
+	struct name_shaper *shaper = shape(&input.names, wanted);
+	char *text = NULL;
+	size_t bytes;
+	FILE *out = open_memstream(&text, &bytes);
+
+	assert_int_equal(trace_write(out, &input, 0x1000, json), 0);
+	assert_int_equal(fclose(out), 0);
+	name_shaper_free(shaper);
+	return text;
+}
+
+static void chains_to_a_block(void **state)
+{
+	static const struct name_shape shapes[] = {
+		{ .no_inlined = false },
+		{ .function_only = true },
+		{ .function_only = true, .shorten_templates = true },
+	};
+	static const char *const lines[][2] = {
+		{ "table->(map<int, node<int> >)+8 (main, thread 7)", "from keep<int>(node*)" },
+		{ "table->(map<int, node<int> >)+8 (main, thread 7)", "from keep<int>" },
+		{ "table->(map<>)+8 (main, thread 7)", "from keep<>" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(shapes); i++) {
+		for (int json = 0; json < 2; json++) {
+			char *text = print_trace(shapes[i], json);
+
+			for (int k = 0; k < 2; k++) {
+				const char *there = strstr(text, lines[i][k]);
+
+				assert_non_null(there);
+				there += strlen(lines[i][k]);
+				assert_true(*there == (json ? '"' : '\n'));
+			}
+			free(text);
+		}
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -149,6 +202,7 @@ int main(void)
 		cmocka_unit_test(inlined_frames_are_left_out),
 		cmocka_unit_test(later_names_are_taken),
 		cmocka_unit_test(titles_of_leaks),
+		cmocka_unit_test(chains_to_a_block),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

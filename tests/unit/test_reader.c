@@ -344,8 +344,8 @@ static void wipes_forged_headers(void **state)
 	assert_int_equal(fixture->writer.control->ring[0].tail, LINES + 2);
 }
 
-/* A pad is nothing but its commit word: what lay there before must not make it a record. */
-static void wipes_kinds_under_pads(void **state)
+/* A pad is its kind and its commit word: whatever else lay there before, it is no record. */
+static void passes_over_pads(void **state)
 {
 	struct fixture *fixture = *state;
 	struct ring_record record = { .time = 1, .kind = RING_ALLOC, .flags = RING_F_STACK };
@@ -602,7 +602,7 @@ int main(void)
 		WITH_RINGS(wraps_with_pads),
 		WITH_RINGS(hands_over_all_fields),
 		WITH_RINGS(wipes_forged_headers),
-		WITH_RINGS(wipes_kinds_under_pads),
+		WITH_RINGS(passes_over_pads),
 		WITH_RINGS(finish_gives_up_on_the_dead),
 		WITH_RINGS(counts_losses_since_the_start),
 		WITH_RINGS(wakes_those_who_wait),

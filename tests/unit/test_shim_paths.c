@@ -397,6 +397,46 @@ static void test_rules_must_hold(void **state)
 	end(&w);
 }
 
+/*
+ * The return addresses of the one stack all still lie where they lay, while the other one is
+ * what is there: who compares no more than those takes the one for the other.
+ */
+static void test_stale_return_addresses(void **state)
+{
+	uint64_t area[BELOW + ABOVE], accepted = 0, misled = 0;
+	const uint64_t *slot[3];
+	struct told known;
+	struct world w;
+
+	(void)state;
+	begin(&w, area);
+	w.rule[0] = (struct rules_rule){ .kind = RULES_STEP, .base = RULES_BASE_RBP, .cfa = 16 };
+	w.rule[1].kind = w.rule[2].kind = RULES_END;
+	publish(&w);
+	w.top[0] = PLACE(0);
+	w.top[21] = PLACE(1);
+	w.top[41] = PLACE(2);
+	slot[0] = &w.top[-1];
+	slot[1] = &w.top[0];
+	slot[2] = &w.top[21];
+	assert_true(walk(&w, w.top, (uint64_t)&w.top[20], 0, &known));
+	assert_int_equal(known.count, 3);
+	for (uint32_t i = 0; i < 100; i++) {
+		const struct told *told;
+		bool same = true;
+
+		assert_true(check(&w, w.top, (uint64_t)&w.top[i & 1 ? 40 : 20], 0));
+		for (uint32_t k = 0; k < known.count; k++)
+			same &= *slot[k] == known.ra[k];
+		told = told_find(&w, w.seen.name);
+		accepted += same;
+		misled += same && told->ra[2] != known.ra[2];
+	}
+	assert_int_equal(accepted, 100);
+	assert_int_equal(misled, 50);
+	end(&w);
+}
+
 /* A frame beyond the end of the stack, a ring without room, a shadow that is at work. */
 static void test_copied_when_uncertain(void **state)
 {
@@ -420,6 +460,56 @@ static void test_copied_when_uncertain(void **state)
 	for (uint64_t i = 0; i < w.host.control->shadow_slots; i++)
 		shadow[i * RING_SHADOW_BYTES / 8] |= 1;
 	assert_false(check(&w, w.top, 0, (uint64_t)&w.top[5]));
+	end(&w);
+}
+
+/* Often enough for the shim to remember it as a whole. */
+static void check_often(struct world *w)
+{
+	for (unsigned int i = 0; i < 6; i++)
+		assert_true(check(w, w->top, 0, 0));
+	assert_int_equal(w->seen.paths, 0);
+}
+
+/* A walk that came again and again, and then all but does. */
+static void test_recalled(void **state)
+{
+	uint64_t area[BELOW + ABOVE], high;
+	struct world w;
+
+	(void)state;
+	begin(&w, area);
+	w.rule[4].kind = RULES_END;
+	publish(&w);
+	high = w.host.control->main_stack_high;
+	w.top[0] = PLACE(0);
+	w.top[2] = PLACE(1);
+	w.top[4] = 0;
+	check_often(&w);
+	w.top[4] = PLACE(2);			/* it goes on further out */
+	assert_true(check(&w, w.top, 0, 0));
+	w.top[4] = 0;
+	check_often(&w);
+	w.host.control->main_stack_high = (uint64_t)&w.top[4];	/* the end can't be read */
+	assert_false(check(&w, w.top, 0, 0));
+	w.host.control->main_stack_high = high;
+	check_often(&w);
+	w.host.control->main_stack_high = high;
+	w.top[2] = PLACE(4);			/* which ends it */
+	check_often(&w);
+	w.host.control->main_stack_high = (uint64_t)&w.top[2];	/* nor can that be read */
+	assert_false(check(&w, w.top, 0, 0));
+	w.host.control->main_stack_high = high;
+	w.top[2] = PLACE(1);
+	check_often(&w);
+	w.rule[1].cfa = 24;			/* the same words, other rules */
+	w.top[5] = PLACE(3);
+	w.top[7] = 0;
+	publish(&w);
+	check_often(&w);
+	w.host.control->path_epoch++;
+	assert_true(check(&w, w.top, 0, 0));
+	assert_int_equal(w.seen.paths, 1);
 	end(&w);
 }
 
@@ -513,8 +603,9 @@ int main(void)
 		cmocka_unit_test(test_named_once),
 		cmocka_unit_test(test_saved_rbp_decides),
 		cmocka_unit_test(test_rules_must_hold),
+		cmocka_unit_test(test_stale_return_addresses),
 		cmocka_unit_test(test_copied_when_uncertain),
-		cmocka_unit_test(test_random),
+		cmocka_unit_test(test_recalled), cmocka_unit_test(test_random),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

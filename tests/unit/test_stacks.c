@@ -103,6 +103,52 @@ static void many(void **state)
 	stacks_free(stacks);
 }
 
+/* Every third is kept, twice over: what stays is what it was, what went never comes back. */
+static void sweeps(void **state)
+{
+	const uint32_t count = 30000;
+	uint32_t dropped = 0, expected = 0;
+	struct stacks *stacks;
+	struct frame frame[40];
+	size_t before;
+
+	(void)state;
+	assert_int_equal(stacks_new(&stacks), 0);
+	for (uint32_t i = 0; i < count; i++) {
+		for (uint32_t j = 0; j < 40; j++)
+			frame[j] = frame_at(i + j);
+		assert_int_equal(intern(stacks, frame, 1 + i % 40, 0), i + 1);
+	}
+	before = stacks_bytes(stacks);
+	for (uint32_t every = 3; every <= 9; every += 6) {
+		for (uint32_t id = every; id <= count; id += every)
+			stacks_keep(stacks, id);
+		assert_int_equal(stacks_sweep(stacks, &dropped), 0);
+		expected = every == 3 ? count - count / 3 : count / 3 - count / 9;
+		assert_int_equal(dropped, expected);
+		for (uint32_t id = 1; id <= count; id++) {
+			struct stack stack = stacks_get(stacks, id);
+
+			assert_int_equal(stacks_is_dropped(stacks, id), id % every != 0);
+			assert_int_equal(stack.frame_count, id % every ? 0 : 1 + (id - 1) % 40);
+			for (uint32_t j = 0; j < stack.frame_count; j++)
+				assert_int_equal(stack.frame[j].offset, id - 1 + j);
+		}
+	}
+	assert_int_equal(stacks_count(stacks), count);
+	assert_int_equal(stacks_kept_count(stacks), count / 9);
+	assert_true(stacks_bytes(stacks) < before / 4);
+	/* What was dropped comes as a new one, what was kept is found. */
+	for (uint32_t j = 0; j < 40; j++)
+		frame[j] = frame_at(j);
+	assert_int_equal(intern(stacks, frame, 1, 0), count + 1);
+	for (uint32_t j = 0; j < 40; j++)
+		frame[j] = frame_at(8 + j);
+	assert_int_equal(intern(stacks, frame, 9, 0), 9);
+	assert_false(stacks_is_dropped(stacks, count + 2));
+	stacks_free(stacks);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -110,6 +156,7 @@ int main(void)
 		cmocka_unit_test(empty_and_unknown),
 		cmocka_unit_test(too_long_is_cut),
 		cmocka_unit_test(many),
+		cmocka_unit_test(sweeps),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -66,6 +66,28 @@ static inline uint64_t arch_clock(uint32_t *ret_cpu)
 }
 
 /*
+ * *p == expected ? (*p = desired, true) : false, for a word that no other thread writes: one
+ * instruction, so that this thread's signal handlers see it done or not begun.
+ */
+static inline bool arch_exchange_if_own(uint64_t *p, uint64_t expected, uint64_t desired)
+{
+	bool done;
+
+	__asm__ volatile("cmpxchg %3, %1"
+			 : "=@ccz"(done), "+m"(*p), "+a"(expected) : "r"(desired) : "memory");
+	return done;
+}
+
+/*
+ * address will be written soon: its line, which is some other CPU's now, comes here meanwhile.
+ * Never faults. (Each processor with rdtscp knows it, if only as no operation.)
+ */
+static inline void arch_fetch_to_write(const void *address)
+{
+	__asm__ volatile("prefetchw %0" : : "m"(*(const char *)address));
+}
+
+/*
  * *p += v in one instruction, without a lock: for words that one thread alone adds to. A signal
  * handler of that thread comes before or after it, never in between.
  */

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * recall.c - a walk that was made before is not made again.
+ *
+ * A program that allocates in a loop comes by the same paths in the same order. So what came
+ * after the last path before, from the same call at the same depth, is tried first: if all
+ * return addresses lie where they lay, and all words that the walk depended on hold what they
+ * held, it would be the same walk (docs/RECOGNITION.md). One comparison does not wait for
+ * another, as the steps of a walk do.
+ *
+ * Only paths that came more than once are remembered: where each is another one, to copy them
+ * would be for nothing.
+ */
+#include "inject/shim/shadow.h"
+
+#define SETS (SHADOW_MEMOS / SHADOW_WAYS)
+#define PATIENCE 4u
+
+uint64_t shim_recall_key(const struct shadow *shadow, uint64_t sp, uint64_t ra)
+{
+	uint64_t key = (shadow->last ^ sp) * SHIM_GOLDEN;
+
+	return ((key ^ key >> 32 ^ ra) * SHIM_GOLDEN) | 1;
+}
+
+static uint32_t set_of(uint64_t key)
+{
+	return (uint32_t)(key >> 40) % SETS * SHADOW_WAYS;
+}
+
+/* pre: all words from call's return address up to high may be read. */
+static bool memo_holds(const struct shadow_memo *memo, const struct shim_call *call, uint64_t high)
+{
+	uint64_t sp = (uint64_t)&call->caller, differs = 0;
+
+	if (memo->frame[0].slot != sp || memo->frame[memo->frames - 1].slot > high - 8 ||
+	    (memo->live_rbp && memo->rbp != call->rbp) ||
+	    (memo->live_rbx && memo->rbx != call->rbx))
+		return false;
+	/* Slots ascend: they all lie between these two. */
+	for (uint32_t i = 0; i < memo->frames; i++)
+		differs |= *(const uint64_t *)memo->frame[i].slot ^ memo->frame[i].ra;
+	for (uint32_t i = 0; i < memo->checks; i++) {
+		uint64_t address = memo->check[i].address;
+
+		if (address < sp || address > high - 8)
+			return false;
+		differs |= *(const uint64_t *)address ^ memo->check[i].value;
+	}
+	return differs == 0;
+}
+
+uint64_t shim_recall(const struct ring_control *control, const struct shadow_place *place,
+		     const struct shim_call *call, uint64_t high, uint64_t generation,
+		     uint64_t key)
+{
+	const struct shadow *shadow = &place->shadow;
+	uint32_t first = set_of(key);
+
+	for (uint32_t i = first; i < first + SHADOW_WAYS; i++) {
+		const struct shadow_memo *memo = &place->memo[i];
+
+		if (shadow->memo_key[i] != key)
+			continue;
+		if (memo->generation != generation ||
+		    memo->epoch != shim_load(&control->path_epoch) ||
+		    !memo_holds(memo, call, high))
+			return 0;
+		return memo->name;
+	}
+	return 0;
+}
+
+/*
+ * The place that key has already, or a free one; SHADOW_MEMOS: it gets none. Who finds its
+ * set full takes another's place one time in PATIENCE only: more than have room there, one after
+ * the other, would else drive each other out each time.
+ */
+static uint32_t memo_place(struct shadow *shadow, uint64_t key)
+{
+	uint32_t first = set_of(key);
+
+	for (uint32_t i = first; i < first + SHADOW_WAYS; i++)
+		if (shadow->memo_key[i] == key || shadow->memo_key[i] == 0)
+			return i;
+	if (++shadow->memo_turn % PATIENCE != 0)
+		return SHADOW_MEMOS;
+	return first + shadow->memo_turn / PATIENCE % SHADOW_WAYS;
+}
+
+void shim_recall_add(struct shadow_place *place, uint64_t key, uint64_t name)
+{
+	struct shadow *shadow = &place->shadow;
+	const struct shadow_state *inner = &shadow->state[shadow->frames - 1];
+	struct shadow_memo *memo;
+	uint32_t at;
+
+	if (shadow->frames > MEMO_FRAMES || shadow->checks > MEMO_CHECKS)
+		return;
+	at = memo_place(shadow, key);
+	if (at == SHADOW_MEMOS)
+		return;
+	memo = &place->memo[at];
+	shadow->memo_key[at] = key;
+	memo->generation = shadow->generation;
+	memo->epoch = shadow->epoch;
+	memo->name = name;
+	memo->rbp = inner->rbp;
+	memo->rbx = inner->rbx;
+	memo->live_rbp = inner->live_rbp;
+	memo->live_rbx = inner->live_rbx;
+	memo->frames = shadow->frames;
+	memo->checks = shadow->checks;
+	for (uint32_t i = 0; i < shadow->frames; i++) {
+		memo->frame[i].slot = shadow->frame[shadow->frames - 1 - i].slot;
+		memo->frame[i].ra = shadow->frame[shadow->frames - 1 - i].ra;
+	}
+	for (uint32_t i = 0; i < shadow->checks; i++) {
+		memo->check[i].address = shadow->check[i].address;
+		memo->check[i].value = shadow->check[i].value;
+	}
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/* sites_private.h - what sites.c and site_evict.c share. */
+#ifndef MEMATTACH_SITES_PRIVATE_H
+#define MEMATTACH_SITES_PRIVATE_H
+
+#include "src/base/hashmap.h"
+#include "src/base/id_places.h"
+#include "src/live/site_evict.h"
+#include "src/live/sites.h"
+
+#define GROUPS		3u
+#define SITE_SMALL_SIZES 4096u	/* sizes below have a counter each */
+#define SITE_OTHERS	4u	/* one of each kind, and one of allocators' own mappings */
+
+struct sites {
+	const struct stacks *stacks;
+	struct site *site;		/* by place */
+	uint32_t count, capacity;
+	struct id_places places;
+	struct hashmap index;		/* stack and kind -> id */
+	struct hashmap threads;		/* id and thread, for threads from 64 on */
+	struct site_resizes *resizes;	/* of sites that have any */
+	uint32_t resizes_count;
+	struct frame_range *range;
+	size_t range_count;
+	struct site_totals group[GROUPS];
+	struct site_oddities oddities;
+	uint64_t small_size[SITE_SMALL_SIZES];	/* numbers in 1 / ESTIMATE_COUNT_ONE */
+	struct hashmap large_size;
+	size_t lifetimes_bytes;		/* of all sites */
+	uint64_t changes;		/* of what lives, counted */
+	uint64_t ticks, next_renewal;
+	uint64_t window_begin, previous_begin;	/* TSC; 0: the session's */
+	uint32_t other[SITE_OTHERS];	/* ids of what evicted sites were merged into; 0: none */
+	uint32_t other_stack;		/* of these */
+	uint64_t evicted_at;		/* TSC of the last event before sites were evicted last */
+	struct site_evictions evictions;
+};
+
+/* In the index. */
+static inline uint64_t site_key(uint32_t stack, enum site_kind kind)
+{
+	return ((uint64_t)stack << 2) | (uint64_t)kind;
+}
+/* A new site at the end. NULL: out of memory. Valid until the next. */
+struct site *sites_add(struct sites *sites, uint32_t stack, enum site_kind kind);
+/* Memory that its lifetimes take. */
+static inline size_t site_lifetimes_bytes(const struct site *site)
+{
+	return site->lifetimes.count * sizeof(*site->lifetimes.bucket);
+}
+/* Before what lives of site changes: see sites_at_peak. */
+void site_changes(struct sites *sites, struct site *site);
+/* What lived of it when its group was at its peak, as levels. */
+void site_peak_levels(const struct sites *sites, const struct site *site, uint64_t *ret_level,
+		      uint64_t *ret_count);
+
+#endif
