@@ -310,6 +310,7 @@ struct ring_control {
 	uint64_t recognise;	/* 1: known stacks go by name (analyst) */
 	uint64_t verify;	/* every so many with their copies, too; 0: none (analyst) */
 	uint64_t path_epoch;	/* part of each path's name: + 1 forgets them all (analyst) */
+	uint64_t copy_unknown;	/* RING_MODE_COUNT: 1: stacks without a name are copied (analyst) */
 
 	/* Set by the shim. */
 	uint64_t lapsed RING_OWN_LINE;	/* last epoch whose deadline passed: ended; 0: none */

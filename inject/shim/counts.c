@@ -312,18 +312,21 @@ void shim_count_alloc(struct ring_control *control, const struct shim_call *call
 {
 	uint64_t usable = shim_count_usable(control, call, address), path = 0;
 	uint64_t kind = head_of(control)->kind;
+	bool known = false, copied = false;
 	struct target target;
-	bool known = false;
 
 	if (kind == COUNTS_SITES)
 		known = find_path(control, call, &path);
+	if (kind == COUNTS_SITES && !known && shim_control() == control &&
+	    shim_load(&control->copy_unknown))
+		copied = shim_record_unknown(control, call, size);
 	if (shim_control() != control)
 		return;
 	target = target_of(control, call->thread);
 	totals_alloc(&target, size, usable);
 	if (kind >= COUNTS_HISTOGRAM)
 		count_size(&target, size);
-	if (kind >= COUNTS_SITES)
+	if (kind >= COUNTS_SITES && !copied)
 		count_path(&target, call, path, known, size);
 }
 

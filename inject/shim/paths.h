@@ -34,5 +34,11 @@ bool shim_record_path(struct ring_control *control, const struct shim_call *call
  * recorded, elsewhere. Without room it is left out.
  */
 void shim_record_audit(struct ring_control *control, const struct shim_call *call, uint64_t path);
+/*
+ * A call of size bytes that is not counted by its path goes with the copy of its stack. false: not
+ * recorded; that is no loss, it is to be counted.
+ */
+bool shim_record_unknown(struct ring_control *control, const struct shim_call *call,
+			 uint64_t size);
 
 #endif

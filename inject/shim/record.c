@@ -161,7 +161,7 @@ static void count_loss(struct ring_head *head, const struct shim_event *event)
 {
 	switch (event->kind) {
 	case RING_ALLOC:
-		if (event->address == 0)	/* shim_record_audit() */
+		if (event->address == 0)	/* counted elsewhere: shim_record_audit() */
 			break;
 		shim_add(&head->lost_alloc_bytes, event->size);
 		shim_add(&head->lost_alloc, 1);
@@ -385,6 +385,14 @@ void shim_record_audit(struct ring_control *control, const struct shim_call *cal
 	const struct shim_event event = { .kind = RING_ALLOC };
 
 	(void)record_known(control, call, &event, SHIM_PATH_AND_COPY, path);
+}
+
+bool shim_record_unknown(struct ring_control *control, const struct shim_call *call,
+			 uint64_t size)
+{
+	const struct shim_event event = { .kind = RING_ALLOC, .size = size };
+
+	return record_known(control, call, &event, SHIM_PATH_NONE, 0);
 }
 
 static void fill_path(const struct shim_call *call, const struct shim_path_record *path,

@@ -26,6 +26,7 @@ struct counts {
 	uint64_t slots, block_bytes;
 	const struct counts_shared *shared;
 	struct counts_sums sums;
+	struct counts_rest unplaced;	/* by counts_add */
 	uint64_t small[COUNTS_SMALL];
 	struct hashmap sizes;		/* of COUNTS_SMALL or more -> count */
 	struct hashmap rows;		/* counts_path.key -> index in row */
@@ -107,6 +108,8 @@ static void read_totals(struct counts *c)
 		.paths_left = { load(&c->shared->paths_left.count),
 				load(&c->shared->paths_left.bytes) },
 	};
+	c->sums.paths_left.count += c->unplaced.count;
+	c->sums.paths_left.bytes += c->unplaced.bytes;
 	for (uint32_t i = 0; i < COUNTS_LINES; i++)
 		add_totals(sum, &c->shared->totals[i]);
 	c->sums.shared_count = sum->alloc_count;
@@ -222,6 +225,27 @@ static int row_of(struct counts *c, uint64_t key, uint64_t detail, struct counts
 	return 0;
 }
 
+/* Its key is of no path that could be told from others. */
+int counts_add(struct counts *c, uint32_t mark, uint64_t size)
+{
+	uint64_t detail = counts_detail(size, false);
+	struct counts_row *row;
+	int error = row_of(c, counts_path_key(mark, detail), detail, &row);
+
+	if (error == -ENOSPC) {
+		c->unplaced.count++;
+		c->unplaced.bytes += size;
+		return 0;
+	}
+	if (error)
+		return error;
+	row->added = true;
+	row->mark = mark;
+	row->count++;
+	row->bytes += size;
+	return 0;
+}
+
 static int read_path_table(struct counts *c, const struct counts_path *path, uint64_t places,
 			   const uint64_t *map)
 {
@@ -252,7 +276,8 @@ static int read_paths(struct counts *c)
 	int error;
 
 	for (size_t i = 0; i < c->row_count; i++)
-		c->row[i].count = c->row[i].bytes = 0;
+		if (!c->row[i].added)
+			c->row[i].count = c->row[i].bytes = 0;
 	error = read_path_table(c, c->shared->path, COUNTS_SHARED_PATHS, c->shared->path_map);
 	for (uint64_t i = 0; !error && i < c->slots; i++) {
 		const struct counts_block *block = (const void *)(c->block + i * c->block_bytes);

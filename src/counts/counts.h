@@ -28,6 +28,7 @@ struct counts_row {
 	/* The caller's own: 0 at first, and kept from reading to reading. */
 	uint64_t booked;
 	uint32_t mark;
+	bool added;		/* by counts_add; no reading changes it */
 };
 
 struct counts;
@@ -47,6 +48,11 @@ const struct counts_sums *counts_sums(const struct counts *counts);
  */
 size_t counts_sizes(const struct counts *counts,
 		    void (*each)(void *context, uint64_t size, uint64_t count), void *context);
+/*
+ * One more allocation of size bytes that is in no counter but those of totals and sizes, in a row
+ * with that mark. 0 or -ENOMEM.
+ */
+int counts_add(struct counts *counts, uint32_t mark, uint64_t size) _must_check_;
 /* Rows never change their index; those of the last reading come to what counts_rows says. */
 size_t counts_rows(const struct counts *counts);
 struct counts_row *counts_row(struct counts *counts, size_t index);

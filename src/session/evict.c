@@ -118,7 +118,7 @@ void evict_if_needed(struct watch *w)
 	struct live_memory live;
 	int err = 0;
 
-	if (!limit)
+	if (!limit || w->counts)	/* counters keep referring to their sites */
 		return;
 	live_memory(w->live, EVICT_EVENTS, &live);
 	names = names_bytes(w, &live);

@@ -281,6 +281,8 @@ void watch_begin(struct watch *w)
 	w->epoch = __atomic_load_n(&c->epoch, __ATOMIC_RELAXED);
 	ticks_restart(&w->ticks);
 	w->begin_ns = now_ns();
+	if (w->counts)
+		watch_counts_allow(w, 0);
 	__atomic_store_n(&c->mode, (uint32_t)ring_mode(w), __ATOMIC_RELEASE);
 	if (live_tells_frees(w->live) && target_view_refresh(w->view) >= 0)
 		free_places_note(w->places);
@@ -347,7 +349,7 @@ uint32_t watch_named_stack(struct watch *w, const struct event *event)
 	return stack;
 }
 
-static int stack_of(struct watch *w, const struct event *event, uint32_t *ret_stack)
+int watch_stack(struct watch *w, const struct event *event, uint32_t *ret_stack)
 {
 	struct unwind_input input;
 	int error = -EINVAL;
@@ -379,7 +381,7 @@ static int free_stack_of(struct watch *w, const struct event *event, uint32_t *r
 	if (!live_tells_frees(w->live))
 		return 0;
 	if (live_wants_free_stack(w->live, event))
-		return stack_of(w, event, ret_stack);
+		return watch_stack(w, event, ret_stack);
 	if (!memo->stack || memo->caller != event->caller || memo->generation != generation) {
 		error = watch_caller_stack(w, event->caller, &memo->stack);
 		if (error)
@@ -455,11 +457,12 @@ static void book(void *context, const struct event *event)
 		return;
 	}
 	if (w->counts && event->kind == RING_ALLOC) {
-		watch_counts_event(w, event);
+		error = watch_counts_event(w, event);
+		w->error = w->error ? w->error : error;
 		return;
 	}
 	if (live_wants_stack(event))
-		error = stack_of(w, event, &stack);
+		error = watch_stack(w, event, &stack);
 	else if (event->kind == RING_FREE)
 		error = free_stack_of(w, event, &stack);
 	if (!error)
@@ -490,6 +493,8 @@ int watch_drain(struct watch *w)
 	int events;
 
 	widen_interval(w);
+	if (w->counts)
+		watch_counts_allow(w, (double)(now_ns() - w->begin_ns) / 1e9);
 	(void)__atomic_add_fetch(&w->control->beat, 1, __ATOMIC_RELAXED);
 	events = reader_drain(w->reader, book, w);
 	look_for_gap(w);

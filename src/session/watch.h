@@ -67,6 +67,7 @@ struct watch {
 	struct free_places *places;
 	struct counts *counts;		/* SNAPSHOT_COUNTS; else NULL */
 	struct counts_totals counted;	/* at the last point of the timeline */
+	uint64_t copied;		/* stacks that are counted by their copies */
 	uint64_t counts_ns;		/* CLOCK_MONOTONIC: they were read then */
 	struct ticks ticks;
 	struct timeline timeline;
@@ -126,6 +127,8 @@ int watch_snapshot(struct watch *watch, struct snapshot_target *target,
 
 /* For watch_counts.c: a stack that consists of one caller alone. 0 or -ENOMEM. */
 int watch_caller_stack(struct watch *watch, uint64_t caller, uint32_t *ret_stack) _must_check_;
+/* The stack of an event, by its name, its copy or its caller. 0 or -ENOMEM. */
+int watch_stack(struct watch *watch, const struct event *event, uint32_t *ret_stack) _must_check_;
 /* The stack of an event that bears a path's name, audited if it has its copy; 0: not known. */
 uint32_t watch_named_stack(struct watch *watch, const struct event *event);
 

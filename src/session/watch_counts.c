@@ -12,6 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define COPIES_AT_ONCE	20000.0
+#define COPIES_A_SECOND	500.0
+
 int watch_counts_open(struct watch *w)
 {
 	return counts_new(w->control, w->mapped_bytes, &w->counts);
@@ -43,7 +46,7 @@ static void clear_sites(struct watch *w)
 	for (uint32_t id = 1; id <= sites_count(w->sites); id++) {
 		struct site *site = sites_find(w->sites, id);
 
-		if (site->kind != SITE_MMAP)
+		if (site && site->kind != SITE_MMAP)
 			site->alloc.count = site->alloc.bytes = 0;
 	}
 }
@@ -81,12 +84,14 @@ static int book_rows(struct watch *w, bool last)
 
 	for (size_t i = 0; !error && i < counts_rows(w->counts); i++) {
 		struct counts_row *row = counts_row(w->counts, i);
+		struct site *site;
 
 		if (!row->mark)
 			error = find_site(w, row, last);
-		if (error || !row->mark)
+		site = row->mark ? sites_find(w->sites, row->mark) : NULL;
+		if (error || !site)
 			continue;
-		add_to_site(w, sites_find(w->sites, row->mark),
+		add_to_site(w, site,
 			    &(struct counts_rest){ row->count, row->bytes },
 			    row->count != row->booked);
 		row->booked = row->count;
@@ -104,10 +109,32 @@ int watch_counts_read(struct watch *w, bool last)
 	return book_rows(w, last);
 }
 
-void watch_counts_event(struct watch *w, const struct event *event)
+int watch_counts_event(struct watch *w, const struct event *event)
 {
-	if (event->path)
+	uint32_t stack;
+	struct site *site;
+	int error;
+
+	if (event->path) {
 		(void)watch_named_stack(w, event);
+		return 0;
+	}
+	error = watch_stack(w, event, &stack);
+	if (error)
+		return error;
+	site = sites_get(w->sites, stack, SITE_MALLOC);
+	if (!site)
+		return -ENOMEM;
+	w->copied++;
+	return counts_add(w->counts, site->id, event->size);
+}
+
+/* Where all stacks are such, copying them would cost what counting is to save. */
+void watch_counts_allow(struct watch *w, double seconds)
+{
+	bool allowed = (double)w->copied < COPIES_AT_ONCE + COPIES_A_SECOND * seconds;
+
+	__atomic_store_n(&w->control->copy_unknown, allowed, __ATOMIC_RELAXED);
 }
 
 static struct snapshot_counts figures(const struct watch *w)
@@ -190,13 +217,18 @@ static int take_steps(const struct watch *w, struct snapshot *to)
 		return -ENOMEM;
 	for (size_t i = 0; i < rows; i++) {
 		const struct counts_row *row = counts_row(w->counts, i);
+		const struct site *site = sites_peek(w->sites, row->mark);
+		uint32_t stack;
 
-		if (row->by_caller) {
+		if (!site)	/* 0: none yet */
+			continue;
+		stack = site->stack;
+		if (stacks_get(w->stacks, stack).flags & STACK_CALLER_ONLY) {
 			to->counts.by_caller.count += row->count;
 			to->counts.by_caller.bytes += row->bytes;
 		}
-		if (!row->mark)
-			continue;
+		if (stack == 0)
+			to->session.lost.stack += row->count;	/* it was never told */
 		to->step[count++] = (struct snapshot_step){
 			.site = row->mark, .low = counts_step_low(row->step),
 			.high = counts_step_low(row->step + 1) - 1,
@@ -218,11 +250,12 @@ static void take_totals(const struct watch *w, struct snapshot *to)
 	to->every_alloc = to->site_peaks = to->resizes = false;
 }
 
-/* Recognised are those of a site that has a whole path. */
-static void take_stacks(struct snapshot *to)
+/* Recognised are those of a site that has a whole path, and not from a copy. */
+static void take_stacks(const struct watch *w, struct snapshot *to)
 {
 	uint64_t known = to->totals.alloc_count, unknown = to->counts.by_caller.count +
-							   to->counts.paths_left.count;
+							   to->counts.paths_left.count +
+							   to->session.lost.stack + w->copied;
 
 	to->session.stacks.recognised = known > unknown ? known - unknown : 0;
 }
@@ -238,7 +271,7 @@ int watch_counts_snapshot(const struct watch *w, struct snapshot *to)
 		return error;
 	error = take_steps(w, to);
 	if (!error) {
-		take_stacks(to);
+		take_stacks(w, to);
 		snapshot_order_sites(to);
 	}
 	return error;

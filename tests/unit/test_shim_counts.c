@@ -454,6 +454,62 @@ static void know_callers(void **state)
 	end(&f);
 }
 
+/* A stack that no rule describes goes as a copy where that is allowed; it is counted once. */
+static void copy_what_has_no_name(void **state)
+{
+	uint64_t count, bytes, calls = 0;
+	struct shim_host_log log;
+	struct fixture f;
+
+	(void)state;
+	begin(&f, COUNTS_SITES, 0);
+	f.host.control->copy_unknown = 1;
+	f.host.control->stack_limit = 256;
+	f.fake_malloc(40);
+	shim_host_log(&f.host, &log);
+	assert_int_equal(log.count, 1);
+	assert_int_equal(log.record[0].kind, RING_ALLOC);
+	assert_int_equal(log.record[0].address, 0);
+	assert_int_equal(log.record[0].size, 40);
+	assert_true(log.record[0].flags & RING_F_STACK);
+	assert_int_equal(read_totals(&f)->alloc_count, 1);
+	assert_int_equal(asked(&f, 40).count, 1);
+	assert_int_equal(counts_rows(f.counts), 0);
+	/* what finds no room is counted by its caller, and is no loss */
+	for (; counts_rows(f.counts) == 0 && calls < 100000; calls++) {
+		f.fake_malloc(40);
+		assert_int_equal(counts_read(f.counts), 0);
+	}
+	sum_rows(&f, &count, &bytes);
+	assert_int_equal(count, 1);
+	assert_int_equal(read_totals(&f)->alloc_count, calls + 1);
+	assert_int_equal(f.host.control->ring[0].lost_alloc, 0);
+	counts_free(f.counts);
+	shim_host_close(&f.host);
+}
+
+/* The reader's own rows stay what they are, whatever is read. */
+static void keep_what_is_added(void **state)
+{
+	uint64_t count, bytes;
+	struct fixture f;
+
+	(void)state;
+	begin(&f, COUNTS_SITES, 0);
+	f.fake_malloc(10);
+	assert_int_equal(counts_add(f.counts, 7, 100), 0);
+	assert_int_equal(counts_add(f.counts, 7, 101), 0);
+	assert_int_equal(counts_add(f.counts, 8, 5000), 0);
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(counts_read(f.counts), 0);
+	sum_rows(&f, &count, &bytes);
+	assert_int_equal(count, 4);
+	assert_int_equal(bytes, 10 + 100 + 101 + 5000);
+	assert_int_equal(counts_row(f.counts, 0)->mark, 7);
+	assert_int_equal(counts_row(f.counts, 0)->count, 2);
+	end(&f);
+}
+
 enum { CALLERS = 90000, STUB = 16 };
 
 /* So many places in code that each call what is in rsi, and return. */
@@ -558,6 +614,8 @@ int main(void)
 		cmocka_unit_test(lose_nothing_to_handlers),
 		cmocka_unit_test(count_nothing_in_fork_children),
 		cmocka_unit_test(know_callers),
+		cmocka_unit_test(copy_what_has_no_name),
+		cmocka_unit_test(keep_what_is_added),
 		cmocka_unit_test(count_what_finds_no_room),
 		cmocka_unit_test(step_through_sizes),
 		cmocka_unit_test(refuse_what_does_not_fit),
