@@ -7,7 +7,7 @@
  * Each thread allocates and frees blocks of 24 to 1,500 bytes, some of which stay for a while;
  * between two allocations it computes for --work turns (200). Commands: 'r' all threads run, 'i'
  * all wait in one of three ways (futex, poll, read), "check ok" when they do; 'c' waits until each
- * has gone round 10 times more; 'q' ends and prints "verdict ok|failed".
+ * has gone round 10 times more; 'n' says how many rounds there were, "rounds ok N"; 'q' ends and prints "verdict ok|failed".
  */
 #include "tests/victims/victim.h"
 
@@ -144,8 +144,19 @@ static void await_rounds(void)
 	victim_say("check %s\n", atomic_load(&failures) ? "failed" : "ok");
 }
 
+static void say_rounds(void)
+{
+	unsigned long sum = 0;
+
+	for (long i = 0; i < threads; i++)
+		sum += atomic_load(&workers[i].rounds);
+	victim_say("rounds ok %lu\n", sum);
+}
+
 static void command(char what)
 {
+	if (what == 'n')
+		say_rounds();
 	if (what == 'r')
 		set_running(1);
 	if (what == 'i') {
