@@ -7,7 +7,8 @@
  * Each thread allocates and frees blocks of 24 to 1,500 bytes, some of which stay for a while;
  * between two allocations it computes for --work turns (200). Commands: 'r' all threads run, 'i'
  * all wait in one of three ways (futex, poll, read), "check ok" when they do; 'c' waits until each
- * has gone round 10 times more; 'n' says how many rounds there were, "rounds ok N"; 'q' ends and prints "verdict ok|failed".
+ * has gone round 10 times more; 'n' says how many rounds there were, "rounds ok N"; 'q' ends and
+ * prints "verdict ok|failed".
  */
 #include "tests/victims/victim.h"
 
