@@ -54,6 +54,7 @@ const struct help_option help_option_table[] = {
 	{ "sample", 0, HELP_TEXT, "BYTES", NULL, WATCH, "record one allocation in so many bytes" },
 	{ "counts", 0, HELP_MAY_CHOOSE, "WHAT", "totals histogram sites", HELP_ATTACH | HELP_RUN,
 	  "count calls, and record none" },
+	{ "overhead", 0, HELP_TEXT, "PCT", NULL, WATCH, "what it may cost, of the process's time" },
 	{ "interval", 0, HELP_TEXT, "SECONDS", NULL, WATCH, "from snapshot to snapshot" },
 	{ "loader", 0, HELP_CHOICE, "WAY", "auto dlopen map",
 	  HELP_ATTACH | HELP_TRACE | HELP_LEAKS | HELP_CHECK, "how hooks get into the process" },

@@ -28,12 +28,13 @@ enum {
 	OPT_TRACK, OPT_PLAIN, OPT_OVERFLOW, OPT_SEED, OPT_RING, OPT_SNAPSHOT, OPT_ROOTS,
 	OPT_TRACE_TO, OPT_SUPPRESSIONS, OPT_SHOW_BYTES, OPT_FREES, OPT_ACCESS, OPT_HISTORY,
 	OPT_FUNCTION, OPT_TO, OPT_SEARCH, OPT_SNAPSHOT_ON, OPT_MAX_RECORDING,
-	OPT_HEAPS, OPT_STACKS, OPT_VERIFY_STACKS, OPT_MAX_MEMORY, OPT_COUNTS,
+	OPT_HEAPS, OPT_STACKS, OPT_VERIFY_STACKS, OPT_MAX_MEMORY, OPT_COUNTS, OPT_OVERHEAD,
 	OPT_NAME, OPT_UNIT, OPT_FOLLOW, OPT_MAX_PROCESSES,
 };
 #define SAMPLED_RING (8ull << 20)
 #define EXACT_RING (32ull << 20)
 #define ACCESS_MAX_SECONDS 3600
+#define OVERHEAD_PERCENT 1.0	/* unless --overhead says something else */
 
 static const struct option long_options[] = {
 	{ "pid", required_argument, NULL, 'p' },
@@ -45,6 +46,7 @@ static const struct option long_options[] = {
 	{ "exact", no_argument, NULL, OPT_EXACT },
 	{ "sample", required_argument, NULL, OPT_SAMPLE },
 	{ "counts", optional_argument, NULL, OPT_COUNTS },
+	{ "overhead", required_argument, NULL, OPT_OVERHEAD },
 	{ "interval", required_argument, NULL, OPT_INTERVAL },
 	{ "loader", required_argument, NULL, OPT_LOADER },
 	{ "track", required_argument, NULL, OPT_TRACK },
@@ -205,6 +207,19 @@ static int set_counts(struct cli_options *o, const char *value)
 		return bad("--counts", value, "totals, histogram or sites");
 	o->session.counts = (uint32_t)choice + COUNTS_TOTALS;
 	return set_mode(o, SNAPSHOT_COUNTS);
+}
+
+static int set_overhead(struct cli_options *o, const char *value)
+{
+	char *end;
+	double percent = strtod(value, &end);
+
+	if (end > value && *end == '%')
+		end++;
+	if (end == value || *end || !(percent >= 0.01 && percent <= 100))
+		return bad("--overhead", value, "a percentage from 0.01 to 100");
+	o->session.overhead_percent = percent;
+	return SESSION_OK;
 }
 
 static int set_loader(struct cli_options *o, const char *value)
@@ -428,6 +443,7 @@ static int set_value(struct cli_options *o, int option, const char *value)
 	case OPT_TOP: return set_top(o, value);
 	case OPT_SAMPLE: return set_sample(o, value);
 	case OPT_COUNTS: return set_counts(o, value);
+	case OPT_OVERHEAD: return set_overhead(o, value);
 	case OPT_INTERVAL: return read_seconds(value, &s->interval) || s->interval < 0.01 ?
 			bad("--interval", value, "a number of seconds from 0.01") : SESSION_OK;
 	case OPT_LOADER: return set_loader(o, value);
@@ -533,6 +549,19 @@ static int check_recording(const struct session_options *s)
 	return SESSION_USAGE;
 }
 
+/* A budget is kept by moving the interval: it excludes what fixes that. */
+static int check_overhead(struct session_options *s)
+{
+	if (s->overhead_percent > 0 && s->mode != SNAPSHOT_ADAPTIVE) {
+		log_error("--overhead chooses how finely is sampled: it goes without --exact, "
+			  "--sample and --counts");
+		return SESSION_USAGE;
+	}
+	if (s->overhead_percent <= 0)
+		s->overhead_percent = OVERHEAD_PERCENT;
+	return SESSION_OK;
+}
+
 static const char *long_name(int option)
 {
 	for (const struct option *o = long_options; o->name; o++)
@@ -592,6 +621,8 @@ static int parse(int argc, char **argv, struct cli_options *ret)
 	}
 	if (status == SESSION_OK)
 		status = options_check_counts(ret);
+	if (status == SESSION_OK)
+		status = check_overhead(&ret->session);
 	if (status == SESSION_OK)
 		status = check_recording(&ret->session);
 	if (status == SESSION_OK && ret->session.trace)

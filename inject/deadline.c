@@ -24,9 +24,9 @@
 
 #include "inject/ring_setup.h"
 
-#define DEADLINE_MS	700u	/* a keeper that is late by more than this is taken for dead */
-#define TURN_NS		100000000l
-#define HANG_TURNS	450u	/* three quarters of a minute */
+#define DEADLINE_MS	800u	/* a keeper that is late by more than this is taken for dead */
+#define TURN_NS		200000000l	/* each awakening costs: a target may be idle for days */
+#define HANG_TURNS	225u	/* three quarters of a minute */
 #define STACK_BYTES	(128u * 1024)
 
 struct deadline {

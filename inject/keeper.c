@@ -9,11 +9,13 @@
 #include "inject/keeper_private.h"
 
 #include <errno.h>
+#include <linux/futex.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/signalfd.h>
+#include <sys/syscall.h>
 #include <sys/timerfd.h>
 
 #include "inject/abandon.h"
@@ -27,7 +29,7 @@
 #include "inject/tracee.h"
 #include "src/base/log.h"
 
-enum { TICK_MS = 200, HANG_TICKS = 25 };
+enum { TICK_MS = 400, HANG_TICKS = 13 };
 #define LOAD_LIMIT_NS 3000000000ull
 #define SPARE_BYTES (16ull << 20)	/* of address space, that are left to the target */
 #define CHILD_LIMIT_NS 10000000000ull	/* for one forked process; the target waits for none */
@@ -305,11 +307,24 @@ static int serve(struct keeper *k)
 	return error ? (error == -EPIPE ? 0 : error) : 1;
 }
 
+/* While nothing happens in the target the analyst sleeps longer than people like to wait. */
+static void wake_analyst(struct keeper *k)
+{
+	struct ring_control *control = k->in.at.control;
+
+	if (!control)
+		return;
+	__atomic_store_n(&control->reader_asleep, 0, __ATOMIC_SEQ_CST);
+	(void)syscall(SYS_futex, &control->reader_asleep, FUTEX_WAKE, 1, NULL, NULL, 0);
+}
+
 static int note(struct keeper *k, enum proto_type type, uint64_t value)
 {
 	struct proto_message message = { .type = type, .value = { value } };
+	int error = proto_send(k->socket, &message, NULL, NULL);
 
-	return proto_send(k->socket, &message, NULL, NULL);
+	wake_analyst(k);
+	return error;
 }
 
 static void read_signals(struct keeper *k)

@@ -196,7 +196,8 @@ struct ring_thread {
 /* One ring's own words, each in a line of its own so that they do not share. */
 struct ring_head {
 	uint64_t head;		/* next position to reserve; target compare-exchanges */
-	uint64_t pad0[7];
+	uint64_t spent_cycles;	/* TSC cycles that records took; target adds */
+	uint64_t pad0[6];
 	uint64_t tail;		/* everything below is released; only the reader stores */
 	uint64_t pad1[7];
 	uint64_t lost_alloc, lost_free, lost_stack, lost_map;	/* target adds */
@@ -272,6 +273,12 @@ static inline enum ring_class ring_shape_class(uint32_t shape)
 								    : RING_CLASS_HEAP;
 }
 
+/* What a hash is masked with for the offset of one of count lines; count: a power of two. */
+static inline uint64_t ring_line_mask(uint64_t count)
+{
+	return count ? (count - 1) * RING_LINE : 0;
+}
+
 struct ring_control {
 	uint64_t magic;
 	uint32_t version, control_bytes;
@@ -279,6 +286,7 @@ struct ring_control {
 	uint64_t rings_offset, ring_bytes, ring_lines;
 	uint64_t threads_offset, thread_slots;	/* slots: powers of two */
 	uint64_t table_offset, table_slots;
+	uint64_t thread_mask, table_mask;	/* ring_line_mask() of slots, of buckets of eight */
 	uint32_t ring_count;
 	uint32_t entry_count;
 	uint64_t rules_offset, rules_bytes;	/* 0: no recognition of stacks */

@@ -86,6 +86,8 @@ void ring_setup_control(struct ring_control *c, const struct ring_geometry *g)
 	c->thread_slots = g->thread_slots;
 	c->table_offset = c->threads_offset + g->thread_slots * RING_THREAD_SLOT_BYTES;
 	c->table_slots = g->table_slots;
+	c->thread_mask = ring_line_mask(g->thread_slots);
+	c->table_mask = ring_line_mask(g->table_slots / 8);
 	c->rings_offset = c->table_offset + g->table_slots * sizeof(uint64_t);
 	c->ring_bytes = g->ring_bytes;
 	c->ring_lines = g->ring_bytes / RING_LINE;

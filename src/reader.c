@@ -500,6 +500,7 @@ static void losses_sum(const struct reader *reader, struct reader_losses *sum)
 		sum->blocked += ring_load(&head->blocked);
 		sum->blocked_ticks += ring_load(&head->blocked_cycles);
 		sum->call += ring_load(&head->lost_call);
+		sum->spent_ticks += ring_load(&head->spent_cycles);
 	}
 }
 
@@ -516,6 +517,7 @@ void reader_losses(const struct reader *reader, struct reader_losses *ret)
 	ret->blocked -= base->blocked;
 	ret->blocked_ticks -= base->blocked_ticks;
 	ret->call -= base->call;
+	ret->spent_ticks -= base->spent_ticks;
 	ret->table -= base->table;
 	ret->threads -= base->threads;
 	ret->corrupt = reader->corrupt;

@@ -27,6 +27,7 @@ struct reader_losses {
 	uint64_t table;			/* sampled blocks with no room in the address table */
 	uint64_t threads;		/* calls with no slot in the thread table: still recorded */
 	uint64_t call;			/* RING_CALL records dropped: nothing depends on them */
+	uint64_t spent_ticks;		/* TSC, in which threads of the target made records */
 	uint64_t corrupt;		/* times a ring made no sense and was emptied unread */
 	uint64_t abandoned;		/* records reserved and never committed (reader_finish) */
 };

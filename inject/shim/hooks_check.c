@@ -7,9 +7,9 @@
 	_Static_assert((number) == (truth), #number " does not match " #truth)
 
 SAME(CONTROL_THREADS_OFFSET, offsetof(struct ring_control, threads_offset));
-SAME(CONTROL_THREAD_SLOTS, offsetof(struct ring_control, thread_slots));
+SAME(CONTROL_THREAD_MASK, offsetof(struct ring_control, thread_mask));
 SAME(CONTROL_TABLE_OFFSET, offsetof(struct ring_control, table_offset));
-SAME(CONTROL_TABLE_SLOTS, offsetof(struct ring_control, table_slots));
+SAME(CONTROL_TABLE_MASK, offsetof(struct ring_control, table_mask));
 SAME(CONTROL_DEADLINE, offsetof(struct ring_control, deadline));
 SAME(CONTROL_MODE, offsetof(struct ring_control, mode));
 SAME(CONTROL_INTERVAL, offsetof(struct ring_control, interval));
@@ -49,7 +49,7 @@ SAME(SHAPE_MREMAP, RING_SHAPE_MREMAP);
 SAME(SHAPE_BRK, RING_SHAPE_BRK);
 SAME(SHAPE_SBRK, RING_SHAPE_SBRK);
 SAME(SHAPE_DL_STATE, RING_SHAPE_DL_STATE);
-/* THREAD and BUCKET lines are addressed by a shift of 6. */
+/* Lines of threads and buckets are addressed by a hash that is shifted by 6 less, and masked. */
 SAME(RING_THREAD_SLOT_BYTES, 64);
 SAME(HASH_FACTOR, SHIM_GOLDEN);
-SAME(HASH_SHIFT, SHIM_HASH_SHIFT);
+SAME(HASH_LINE_SHIFT, SHIM_HASH_SHIFT - 6);

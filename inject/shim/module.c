@@ -46,8 +46,10 @@ bool shim_module_begin(struct shim_call *call, enum ring_shape shape)
 	event.address = shim_add(&control->module_generation, 1);
 	if (shim_load(&control->mode) == RING_MODE_OFF)
 		return false;
-	if (shim_record(control, call, &event) &&
-	    shim_load(&control->overflow) == RING_OVERFLOW_BLOCK)
+	if (!shim_record(control, call, &event))
+		return call->span;
+	shim_wake_reader(control);	/* it looks rarely while little happens */
+	if (shim_load(&control->overflow) == RING_OVERFLOW_BLOCK)
 		wait_acknowledged(control, event.address);
 	return call->span;
 }

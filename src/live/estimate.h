@@ -82,8 +82,8 @@ uint64_t estimate_count(const struct estimate *sum);
 uint64_t estimate_bytes(const struct estimate *sum);
 /*
  * The 95 % interval of the bytes: Garwood's for the effective number of samples.
- * unit: bytes that one sample would stand for (the sampling interval), used where
- * there is no sample; 0 in exact mode.
+ * unit: bytes that a sample which was not drawn could have stood for at the most (the coarsest
+ * sampling interval); 0 in exact mode.
  */
 struct estimate_interval estimate_bytes_interval(const struct estimate *sum, double unit);
 /* Quantile p (0 < p < 1) of the gamma distribution with this shape (> 0) and scale 1. */

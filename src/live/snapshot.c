@@ -186,7 +186,7 @@ static int copy_histogram(const struct sites *sites, struct snapshot *to)
 	return 0;
 }
 
-/* Bytes that one sample stands for; 0 when everything is seen. */
+/* Bytes that one sample stands for now; 0 when everything is seen. */
 static double sample_unit(const struct snapshot_input *input)
 {
 	if (live_thinning(input->live).interval > input->session->sample_interval_bytes)
@@ -196,11 +196,19 @@ static double sample_unit(const struct snapshot_input *input)
 	return (double)input->session->sample_interval_bytes;
 }
 
+/* And at any time. */
+static double coarsest_unit(const struct snapshot_input *input)
+{
+	double unit = sample_unit(input);
+
+	return unit > 0 && input->coarsest > unit ? input->coarsest : unit;
+}
+
 static void take_totals(const struct snapshot_input *input, struct snapshot_totals *to)
 {
 	const struct site_totals *from = sites_totals(input->sites, SITE_MALLOC);
 	const struct site_oddities *oddities = sites_oddities_peek(input->sites);
-	struct estimate_interval live = estimate_bytes_interval(&from->live, sample_unit(input));
+	struct estimate_interval live = estimate_bytes_interval(&from->live, coarsest_unit(input));
 	struct estimate freed = sites_totals_freed(from);
 
 	*to = (struct snapshot_totals){
@@ -296,7 +304,7 @@ static void take_site(const struct snapshot_input *input, const struct site *fro
 		      struct snapshot_site *to)
 {
 	struct estimate_interval live = estimate_bytes_interval(
-		&from->live, from->kind == SITE_MMAP ? 0 : sample_unit(input));
+		&from->live, from->kind == SITE_MMAP ? 0 : coarsest_unit(input));
 	struct estimate freed = sites_freed(from);
 	struct site_level at_peak = sites_at_peak(input->sites, from);
 

@@ -112,6 +112,7 @@ struct snapshot_input {
 	const struct timeline *timeline;	/* NULL: none */
 	const struct ticks *ticks;
 	uint64_t now;			/* TSC of the picture: reader_time() */
+	double coarsest;		/* interval that was in force for long: budget_coarsest() */
 	bool leaks;
 };
 /* 0 or -ENOMEM. */

@@ -18,6 +18,7 @@ struct timeline_point {
 	uint64_t rss_bytes, vsz_bytes;	/* at its end, of the process; 0 unknown */
 	int64_t trend_bytes;		/* at its end, of a session that only counts, */
 	bool trend_known;		/* if it is (snapshot_counts.h) */
+	uint64_t sample_interval;	/* bytes, the mean at its end; 0: every allocation */
 };
 struct timeline {
 	size_t count;

@@ -211,10 +211,13 @@ static int read_point(void *context, struct row *row)
 	point->live_bytes = row_uint(row);
 	point->rss_bytes = row_uint(row);
 	point->vsz_bytes = row_uint(row);
-	/* A column that older recordings do not have. */
+	/* Columns that older recordings do not have. */
 	point->trend_known = sqlite3_column_count(row->statement) > row->next &&
 			     sqlite3_column_type(row->statement, row->next) != SQLITE_NULL;
-	point->trend_bytes = point->trend_known ? (int64_t)row_uint(row) : 0;
+	point->trend_bytes = (int64_t)row_uint(row);
+	if (!point->trend_known)
+		point->trend_bytes = 0;
+	point->sample_interval = row_uint(row);
 	return 0;
 }
 

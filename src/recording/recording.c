@@ -252,7 +252,8 @@ static int put_timeline(struct recording *recording, const struct snapshot *snap
 			  CELL_I(point->alloc_count), CELL_I(point->free_count),
 			  CELL_I(point->alloc_bytes), CELL_I(point->live_bytes),
 			  CELL_I(point->rss_bytes), CELL_I(point->vsz_bytes),
-			  CELL_I_IF(point->trend_bytes, point->trend_known));
+			  CELL_I_IF(point->trend_bytes, point->trend_known),
+			  CELL_I(point->sample_interval));
 	}
 	return err;
 }

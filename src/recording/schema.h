@@ -40,7 +40,7 @@
 	" unmap_unknown_bytes INTEGER, reason INTEGER);" \
 	"CREATE TABLE timeline(id INTEGER PRIMARY KEY, time REAL, alloc_count INTEGER," \
 	" free_count INTEGER, alloc_bytes INTEGER, live_bytes INTEGER, rss_bytes INTEGER," \
-	" vsz_bytes INTEGER, trend_bytes INTEGER);" \
+	" vsz_bytes INTEGER, trend_bytes INTEGER, sample_interval_bytes INTEGER);" \
 	"CREATE TABLE histogram(size INTEGER PRIMARY KEY, count INTEGER);" \
 	"CREATE TABLE modules(id INTEGER PRIMARY KEY, path TEXT, build_id TEXT, kind INTEGER," \
 	" low INTEGER, high INTEGER, bias INTEGER, text_address INTEGER," \

@@ -217,6 +217,7 @@ static void put_timeline(struct emit *emit, const struct snapshot *snapshot)
 			counts_json_trend(emit, point->trend_bytes, point->trend_known);
 		emit_uint(emit, "rss_bytes", point->rss_bytes);
 		emit_uint(emit, "vsz_bytes", point->vsz_bytes);
+		emit_uint(emit, "sample_interval_bytes", point->sample_interval);
 		emit_end(emit, '}');
 	}
 	emit_end(emit, ']');

@@ -60,6 +60,33 @@ static void put_allocator(FILE *out, const struct snapshot_allocator *allocator)
 	fputc('\n', out);
 }
 
+/* Of an interval that was moved: where it has been. */
+static void put_interval(FILE *out, const struct snapshot *snapshot)
+{
+	uint64_t least = UINT64_MAX, most = 0;
+	double all_until = 0;
+
+	for (size_t i = 0; i < snapshot->timeline_count; i++) {
+		const struct timeline_point *point = &snapshot->timeline[i];
+		uint64_t interval = point->sample_interval;
+
+		if (most == 0 && interval <= 1)
+			all_until = point->time;
+		else if (interval < least)
+			least = interval;
+		most = interval > most ? interval : most;
+	}
+	if (snapshot->session.mode != SNAPSHOT_ADAPTIVE || most <= 1)
+		return;
+	text_put_label(out, "interval");
+	if (all_until > 0)
+		fprintf(out, "every allocation for %s, then ", human_seconds(all_until).text);
+	fprintf(out, "%s", human_bytes((double)least).text);
+	if (most > least)
+		fprintf(out, " to %s", human_bytes((double)most).text);
+	fputs(" on average between samples, moved to keep to the budget\n", out);
+}
+
 static void put_precision(FILE *out, const struct report_input *input)
 {
 	const struct snapshot *snapshot = input->snapshot;
@@ -84,6 +111,7 @@ static void put_precision(FILE *out, const struct report_input *input)
 			human_bytes((double)session->sample_interval_bytes).text,
 			human_exact(snapshot->totals.samples).text);
 	fputc('\n', out);
+	put_interval(out, snapshot);
 	if (!all && session->mode != SNAPSHOT_COUNTS && snapshot->totals.samples < THIN_SAMPLES)
 		fprintf(out, "  %s%-10s%sfew samples: watch for longer, use a smaller "
 			"--sample=BYTES, or --exact to see every event\n", style->warn, "thin",

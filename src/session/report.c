@@ -346,22 +346,26 @@ static void show(struct session_report *r, const struct snapshot *snapshot,
 	feed_show(r->feed, &figures);
 }
 
-/* Of many sites a snapshot is no small thing. */
-static bool wants_snapshots(const struct session_report *r)
+/* A picture of thousands of sites is work: none for nobody. */
+static bool wants_picture(const struct session_report *r)
 {
-	return !r->options->trace && (r->recording || r->feed || r->options->plain ||
-				      isatty(STDERR_FILENO));
+	bool progress = !r->options->plain && !r->options->screen && isatty(STDERR_FILENO);
+
+	return !r->options->trace && ((r->recording && !r->recording_failed) || r->feed ||
+				      (r->options->plain && !r->options->json) || progress);
 }
 
 int session_report_interval(struct session_report *r, struct watch *watch)
 {
-	bool wanted = wants_snapshots(r);
 	struct snapshot *snapshot;
 	struct report_input input;
-	int error = wanted ? session_report_snapshot(r, watch, &snapshot) : 0;
+	int error;
 
 	watch_look_at_threads(watch, false);
-	if (error || !wanted)
+	if (!wants_picture(r))
+		return 0;
+	error = session_report_snapshot(r, watch, &snapshot);
+	if (error)
 		return error;
 	record(r, snapshot, watch);
 	show_progress(r, snapshot);

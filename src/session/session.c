@@ -10,6 +10,7 @@
 #include "src/session/session.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,8 +35,13 @@ enum { LOAD_TRIES = 40, PROOF_PAUSE_MS = 20 };
 
 #define MAX_EXE_BYTES (1ll << 29)
 #define EXTRA_SECONDS 0.01	/* at least, from one snapshot between intervals to the next */
-#define PAUSE_STEP_NS 1000000ull /* between drains of an idle target; a half-full ring ends it */
+/* Between drains; a half-full ring, or a note, ends it. The last: nothing happens at all. */
+#define PAUSE_STEP_NS 1000000ull
 #define PAUSE_MAX_NS 20000000ull
+#define PAUSE_SAMPLED_NS 100000000ull
+#define PAUSE_IDLE_NS 500000000ull
+#define BUSY_RING 0.25		/* filled so far within a pause: none any more */
+#define FILLING_RING 0.0625	/* shorter ones */
 
 /* ---- OPENED -> PLANNED ---- */
 
@@ -212,6 +218,7 @@ static int hook(struct session *s)
 {
 	struct watch_options options = {
 		.mode = s->options->mode, .sample_bytes = s->options->sample_bytes,
+		.percent = s->options->overhead_percent,
 		.block = s->options->block, .leaks = s->options->leaks,
 		.free_stacks = s->options->free_stacks,
 		.recognise = recognises(s), .verify_stacks = s->options->verify_stacks,
@@ -287,26 +294,58 @@ static int take_extra(struct session *s, double *last)
 	return error;
 }
 
+/*
+ * How long to wait until the next drain, after one of so many events at which a ring was so full.
+ * Each awakening costs as much as many records: as few as rings and people allow.
+ */
+static uint64_t next_pause(const struct session *s, uint64_t pause, int events, double filled)
+{
+	bool sampled = s->options->mode != SNAPSHOT_EXACT;
+	uint64_t most = !events ? PAUSE_IDLE_NS : sampled ? PAUSE_SAMPLED_NS : PAUSE_MAX_NS;
+
+	if (s->options->screen || s->trace)	/* somebody waits for what we say */
+		most = PAUSE_MAX_NS;
+	if (filled > BUSY_RING)
+		return 0;
+	if (filled > FILLING_RING)
+		return pause / 2;
+	pause += pause / 4 + PAUSE_STEP_NS;
+	return pause < most ? pause : most;
+}
+
+/* Not beyond the moment at which something is due. */
+static void wait_for_events(struct session *s, uint64_t pause, double due)
+{
+	double left = due - session_now();
+
+	if (left * 1e9 < (double)pause)
+		pause = left > 0 ? (uint64_t)(left * 1e9) + 1 : 0;
+	if (pause)
+		reader_wait(s->watch.reader, pause);
+}
+
 static int keep_watching(struct session *s)
 {
 	double begin = session_now(), next = begin + s->options->interval, extra = 0;
+	double end = s->options->duration >= 0 ? begin + s->options->duration : INFINITY;
 	uint64_t pause = 0;
 	int error = 0;
 
 	session_report_begin(&s->report, &s->watch);
 	while (!error && !s->link.stop_wanted && !s->link.target_gone && !s->trace_ended) {
+		double filled = reader_backlog(s->watch.reader);
 		int events = watch_drain(&s->watch);
 
 		session_trace_pump(s);
-		pause = events > 0 ? 0 : pause < PAUSE_MAX_NS ? pause + PAUSE_STEP_NS : pause;
+		pause = next_pause(s, pause, events, filled);
 		error = s->watch.error;
 		if (!error)
 			error = keeper_link_poll(&s->link, 0);
-		if (!error && pause)
-			reader_wait(s->watch.reader, pause);
+		if (!error)
+			wait_for_events(s, pause, fmin(next, end));
 		session_report_turn(&s->report, &s->watch);
 		session_check_turn(s);
-		if (s->options->duration >= 0 && session_now() - begin >= s->options->duration)
+		if (session_now() >= end)
 			break;
 		if (!error && session_now() >= next) {
 			error = end_interval(s);

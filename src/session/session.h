@@ -37,6 +37,7 @@ struct session_options {
 	enum snapshot_mode mode;
 	uint64_t sample_bytes;
 	uint32_t counts;		/* enum counts_kind; with SNAPSHOT_COUNTS */
+	double overhead_percent;	/* adaptive: of the target's own time may be spent */
 	double interval;		/* seconds between snapshots */
 	double duration;		/* seconds to watch; negative: until told to stop */
 	uint32_t top;			/* sites in the report; 0: the report's own choice */

@@ -21,16 +21,15 @@
 #include "src/session/evict.h"
 
 #define PUBLISH_NS 200000000ull
+#define PUBLISH_MAX_NS 5000000000ull
+#define PUBLISH_SHARE 1000u	/* of our time it may take: reading the maps of thousands is work */
 #define RULES_NS 5000000ull	/* between tries to publish rules; more after failures */
 #define BEGUN_NS 1000000000ull
 #define BEAT_EVENTS EVICT_EVENTS
-#define FIRST_INTERVAL 512u	/* bytes; what the adaptive mode begins to sample with */
-#define BACKLOG_LIMIT 0.5
 #define CALLS_END_NS 300000000ull /* calls from before the attach have returned: free_places */
 #define COUNTS_NS 5000000ull
 enum { HOLD_DRAINS = 200 };
 #define HOLD_PAUSE_NS 5000000ull
-#define WIDEN_NS 5000000ull
 
 static uint64_t now_ns(void)
 {
@@ -237,14 +236,37 @@ static void say_begun(struct watch *w)
 	recognition_say(w->recognition, "in the first second");
 }
 
+/* Of nothing that was recorded since the last time can the stack have been in a new place. */
+static bool wants_publishing(const struct watch *w)
+{
+	uint64_t now = now_ns();
+
+	return now >= w->next_publish_ns &&
+	       (w->booked != w->published || now >= w->last_publish_ns + PUBLISH_MAX_NS);
+}
+
+/* At once and not again for a while, which is longer where there are many mappings. */
+static void publish_stacks(struct watch *w)
+{
+	uint64_t begin = now_ns(), pause;
+
+	/* while a request to the keeper is pending, files can't be had: soon again */
+	w->next_publish_ns = 0;
+	if (w->view->link->busy)
+		return;
+	(void)target_view_publish_stacks(w->view, w->control, w->plan->main_stack_end);
+	w->last_publish_ns = now_ns();
+	pause = (w->last_publish_ns - begin) * PUBLISH_SHARE;
+	pause = pause < PUBLISH_NS ? PUBLISH_NS : pause > PUBLISH_MAX_NS ? PUBLISH_MAX_NS : pause;
+	w->next_publish_ns = w->last_publish_ns + pause;
+	w->published = w->booked;
+}
+
 static void publish(struct watch *w)
 {
 	uint64_t generation = __atomic_load_n(&w->control->module_generation, __ATOMIC_ACQUIRE);
 
-	/* while a request to the keeper is pending, files can't be had: soon again */
-	w->next_publish_ns = w->view->link->busy ? 0 : now_ns() + PUBLISH_NS;
-	if (!w->view->link->busy)
-		(void)target_view_publish_stacks(w->view, w->control, w->plan->main_stack_end);
+	publish_stacks(w);
 	if (w->begin_ns && now_ns() - w->begin_ns < CALLS_END_NS)
 		free_places_note(w->places);
 	__atomic_store_n(&w->control->module_ack, generation, __ATOMIC_RELEASE);
@@ -257,6 +279,17 @@ static enum ring_mode ring_mode(const struct watch *w)
 	if (w->counts)
 		return RING_MODE_COUNT;
 	return w->options.mode == SNAPSHOT_EXACT ? RING_MODE_ALL : RING_MODE_SAMPLE;
+}
+
+static void begin_pace(struct watch *w)
+{
+	const struct pace_input input = {
+		.control = w->control, .reader = w->reader, .live = w->live, .sites = w->sites,
+		.ticks = &w->ticks, .target = w->view->hello.pid,
+		.percent = w->options.mode == SNAPSHOT_ADAPTIVE ? w->options.percent : 0,
+	};
+
+	pace_begin(&w->pace, &input);
 }
 
 void watch_begin(struct watch *w)
@@ -283,6 +316,7 @@ void watch_begin(struct watch *w)
 	w->begin_ns = now_ns();
 	if (w->counts)
 		watch_counts_allow(w, 0);
+	begin_pace(w);
 	__atomic_store_n(&c->mode, (uint32_t)ring_mode(w), __ATOMIC_RELEASE);
 	if (live_tells_frees(w->live) && target_view_refresh(w->view) >= 0)
 		free_places_note(w->places);
@@ -297,6 +331,7 @@ void watch_end(struct watch *w)
 		    __atomic_load_n(&w->control->epoch, __ATOMIC_RELAXED);
 	w->open_gap = w->lapsed && now > deadline ? now - deadline : 0;
 	__atomic_store_n(&w->control->mode, RING_MODE_OFF, __ATOMIC_RELEASE);
+	pace_end(&w->pace);
 }
 
 /* A stack of which only the innermost return address is known. */
@@ -474,35 +509,39 @@ static void book(void *context, const struct event *event)
 		thread_ids_look(&w->threads, w->live, &w->view->reader, false);
 }
 
-/* The reader falls behind: sample, and twice as sparsely each time it does so again. */
-static void widen_interval(struct watch *w)
+static int drain(struct watch *w)
 {
-	uint64_t interval = w->control->interval;
+	uint64_t alloc = w->events.alloc, free = w->events.free;
+	uint64_t certain = w->events.map + w->events.unmap;
+	struct pace_records booked;
+	int events;
 
-	if (w->options.mode != SNAPSHOT_ADAPTIVE || w->held || now_ns() < w->next_widen_ns ||
-	    reader_backlog(w->reader) < BACKLOG_LIMIT)
-		return;
-	w->next_widen_ns = now_ns() + WIDEN_NS;	/* what was recorded before is still coming */
-	live_set_sampled(w->live);
-	__atomic_store_n(&w->control->interval, interval < FIRST_INTERVAL ? FIRST_INTERVAL :
-						interval * 2, __ATOMIC_RELAXED);
+	pace_drain_begin(&w->pace);
+	events = reader_drain(w->reader, book, w);
+	booked = (struct pace_records){
+		.alloc = w->events.alloc - alloc, .free = w->events.free - free,
+		.certain = w->events.map + w->events.unmap - certain,
+	};
+	pace_drain_end(&w->pace, &booked);
+	return events;
 }
 
 int watch_drain(struct watch *w)
 {
 	int events;
 
-	widen_interval(w);
+	if (!w->held)
+		pace_turn(&w->pace);
 	if (w->counts)
 		watch_counts_allow(w, (double)(now_ns() - w->begin_ns) / 1e9);
 	(void)__atomic_add_fetch(&w->control->beat, 1, __ATOMIC_RELAXED);
-	events = reader_drain(w->reader, book, w);
+	events = drain(w);
 	look_for_gap(w);
 	pass_gap(w, reader_time(w->reader));
 	live_settle(w->live, reader_time(w->reader));
 	if (w->view->link->target_gone || w->view->link->busy)
 		return events;
-	if (now_ns() >= w->next_publish_ns)
+	if (wants_publishing(w))
 		publish(w);
 	else if (now_ns() >= w->next_rules_ns)
 		publish_rules(w);
@@ -530,6 +569,9 @@ void watch_go_on(struct watch *w)
 
 void watch_look_at_threads(struct watch *w, bool last)
 {
+	if (!last && w->booked == w->looked)
+		return;		/* none has done anything: it is as it was */
+	w->looked = w->booked;
 	thread_ids_look(&w->threads, w->live, &w->view->reader, true);
 	thread_ids_name(&w->threads, w->view->link, last);
 }
@@ -573,6 +615,7 @@ int watch_tick(struct watch *w)
 		return error;
 	point = snapshot_point(w->sites, &w->timeline, (double)(now_ns() - w->begin_ns) / 1e9, rss,
 			       vsz);
+	point.sample_interval = w->reader ? w->control->interval : 0;
 	if (w->counts)
 		watch_counts_point(w, &point);
 	return timeline_add(&w->timeline, &point);
@@ -631,6 +674,8 @@ int watch_snapshot(struct watch *w, struct snapshot_target *target,
 		session->gap_seconds =
 			ticks_span(&w->ticks, w->control->gap_cycles + w->open_gap);
 		session->sample_interval_bytes = w->control->interval;
+		session->overhead_percent = pace_overhead(&w->pace);
+		input.coarsest = budget_coarsest(&w->pace.budget);
 	}
 	session->events.alloc = w->events.alloc;
 	session->events.free = w->events.free;

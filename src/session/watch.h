@@ -14,6 +14,7 @@
 #include "src/recognition/recognition.h"
 #include "src/live/sites.h"
 #include "src/live/snapshot.h"
+#include "src/session/pace.h"
 #include "src/session/target_view.h"
 #include "src/session/thread_ids.h"
 #include "src/session/ticks.h"
@@ -25,6 +26,7 @@
 struct watch_options {
 	enum snapshot_mode mode;
 	uint64_t sample_bytes;		/* sampled: mean interval */
+	double percent;			/* adaptive: of the target's time may be spent */
 	bool block;			/* a full ring makes the target wait */
 	bool leaks;
 	bool free_stacks;		/* exact: each free with its stack */
@@ -70,11 +72,13 @@ struct watch {
 	uint64_t copied;		/* stacks that are counted by their copies */
 	uint64_t counts_ns;		/* CLOCK_MONOTONIC: they were read then */
 	struct ticks ticks;
+	struct pace pace;
 	struct timeline timeline;
 	struct { uint64_t alloc, free, map, unmap, unwound, truncated; } events;
-	uint64_t next_publish_ns;	/* CLOCK_MONOTONIC */
+	uint64_t next_publish_ns, last_publish_ns;	/* CLOCK_MONOTONIC */
 	uint64_t next_rules_ns, rules_pause_ns;	/* until rules are tried again */
-	uint32_t booked;
+	uint32_t booked;		/* events, and how many when stacks were published, */
+	uint32_t published, looked;	/* when threads were looked at */
 	uint64_t begin_ns;
 	uint64_t epoch;			/* of the records, as far as it was seen */
 	uint64_t resumed;		/* TSC: what is older is not live any more; 0: done */
@@ -83,7 +87,6 @@ struct watch {
 	uint64_t audit_generation, audit_from;	/* of the modules; TSC, see watch.c */
 	bool begun;			/* the first second is over */
 	bool held;			/* see watch_hold_at: nothing makes room */
-	uint64_t next_widen_ns;		/* CLOCK_MONOTONIC */
 	int error;			/* first failure while booking: -ENOMEM */
 	bool finished;			/* nothing comes any more */
 	struct thread_ids threads;

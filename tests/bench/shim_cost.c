@@ -121,6 +121,7 @@ static void measure_sampled(struct bench *b)
 	row("malloc, not sampled", time_malloc(b, no_release));
 	row("free, not sampled, 16 blocks", time_free(b, 16, no_release));
 	row("free, not sampled, 100,000 blocks", time_free(b, 100000, no_release));
+	row("malloc and free, not sampled", time_pair(b, no_release));
 	b->host.control->interval = 512 * 1024;
 	b->host.control->stack_limit = 8192;
 	row("malloc(64), 1 of 8192 sampled, 8 KiB of stack", time_malloc(b, release));

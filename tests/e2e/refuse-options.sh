@@ -24,6 +24,12 @@ wrong -p "$VICTIM" -d -1
 wrong -p "$VICTIM" --sample=0
 wrong -p "$VICTIM" --sample=many
 wrong -p "$VICTIM" --exact --sample=4096
+wrong -p "$VICTIM" --overhead=0
+wrong -p "$VICTIM" --overhead=101
+wrong -p "$VICTIM" --overhead=little
+wrong -p "$VICTIM" --overhead=1 --exact
+wrong -p "$VICTIM" --overhead=1 --counts
+wrong -p "$VICTIM" --sample=4096 --overhead=1
 wrong -p "$VICTIM" --loader=magic
 wrong -p "$VICTIM" --exact --frees=some
 wrong -p "$VICTIM" --frees=stacks

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # Addresses all over a C++ program of templates get exactly llvm-symbolizer's answers: as many
 # inlined functions, and of each function, file, line and column; by gcc and by clang, with and
-# without optimisation. A program of 100 MB, and how fast: make bench ONLY=unwinding
+# without optimisation. A program of 100 MB, and how fast: make bench BENCH=unwinding
 . "$(dirname "$0")/lib.sh"
 needs python3 readelf nm c++filt llvm-symbolizer "$CXX"
 

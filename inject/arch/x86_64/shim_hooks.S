@@ -31,12 +31,12 @@
 .Lknown\@:
 .endm
 
-/* register = shim_hash(register); scratch is lost */
-.macro HASH register, scratch
-	movabs	$HASH_FACTOR, \scratch
+/* register = offset of the line of shim_hash(register), by the mask of those lines */
+.macro HASH_LINE register, mask
 	shr	$4, \register
-	imul	\scratch, \register
-	shr	$HASH_SHIFT, \register
+	imul	hash_factor(%rip), \register
+	shr	$HASH_LINE_SHIFT, \register
+	and	\mask(%r10), \register
 .endm
 
 /* Sizes in rax. They may jump to \slow with nothing changed but rax. */
@@ -74,16 +74,10 @@
 	mov	%rax, -8(%rsp)
 	mov	%rcx, -16(%rsp)
 	THREAD_POINTER %rax
-	mov	%rax, -24(%rsp)
 	mov	%rax, %rcx
-	HASH	%rcx, %rax
-	mov	CONTROL_THREAD_SLOTS(%r10), %rax
-	dec	%rax
-	and	%rax, %rcx
-	shl	$6, %rcx
+	HASH_LINE %rcx, CONTROL_THREAD_MASK
 	add	%r10, %rcx
 	add	CONTROL_THREADS_OFFSET(%r10), %rcx	/* rcx = slot */
-	mov	-24(%rsp), %rax
 	cmp	%rax, THREAD_OWNER(%rcx)
 	jne	.Lrestore\@
 	mov	CONTROL_INTERVAL(%r10), %rax
@@ -109,7 +103,8 @@
 
 /*
  * A free of a block that was not sampled (table.c has it in C): NULL, unless every
- * call is wanted, or none of the eight addresses of its bucket. r10 = control.
+ * call is wanted, or none of the eight addresses of its bucket (without a table that is any
+ * line: C knows). r10 = control.
  */
 .macro QUICK_FREE pointer
 	test	%\pointer, %\pointer
@@ -117,23 +112,14 @@
 	cmpl	$MODE_SAMPLE, CONTROL_MODE(%r10)
 	jne	.Lslow\@
 	mov	%rax, -8(%rsp)
-	mov	%rcx, -16(%rsp)
 	mov	%\pointer, %rax
-	HASH	%rax, %rcx
-	mov	CONTROL_TABLE_SLOTS(%r10), %rcx
-	shr	$3, %rcx
-	jz	.Lmiss\@			/* no table */
-	dec	%rcx
-	and	%rcx, %rax
-	shl	$6, %rax
+	HASH_LINE %rax, CONTROL_TABLE_MASK
 	add	%r10, %rax
 	add	CONTROL_TABLE_OFFSET(%r10), %rax	/* rax = bucket, one cache line */
 	.irp	slot, 0, 1, 2, 3, 4, 5, 6, 7
 	cmp	%\pointer, 8*\slot(%rax)
 	je	.Lfound\@
 	.endr
-.Lmiss\@:
-	mov	-16(%rsp), %rcx
 	mov	-8(%rsp), %rax
 	jmp	*%r11
 .Lnothing\@:
@@ -141,7 +127,6 @@
 	jne	.Lslow\@
 	jmp	*%r11
 .Lfound\@:
-	mov	-16(%rsp), %rcx
 	mov	-8(%rsp), %rax
 .Lslow\@:
 .endm
@@ -155,6 +140,10 @@
 .Lrecord\@:
 .endm
 
+	.section .rodata
+	.balign	8
+hash_factor:
+	.quad	HASH_FACTOR
 	.text
 
 /*

@@ -10,9 +10,9 @@
 
 /* struct ring_control */
 #define CONTROL_THREADS_OFFSET	48
-#define CONTROL_THREAD_SLOTS	56
 #define CONTROL_TABLE_OFFSET	64
-#define CONTROL_TABLE_SLOTS	72
+#define CONTROL_THREAD_MASK	80
+#define CONTROL_TABLE_MASK	88
 #define CONTROL_DEADLINE	192
 #define CONTROL_MODE		208
 #define CONTROL_INTERVAL	216
@@ -59,8 +59,8 @@
 #define SHAPE_SBRK		13
 #define SHAPE_DL_STATE		14
 
-/* shim_hash(): 2^64 / golden ratio; the top 24 bits of the product */
+/* shim_hash(): 2^64 / golden ratio; the top 24 bits of the product, times the 64 bytes of a line */
 #define HASH_FACTOR		0x9e3779b97f4a7c15
-#define HASH_SHIFT		40
+#define HASH_LINE_SHIFT		34
 
 #endif

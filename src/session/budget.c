@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * budget.c - see budget.h.
+ *
+ * What is paid has two parts. Hooks that record nothing, records of mappings and our idle
+ * processes cost what they cost. The rest is proportional to the number of drawn blocks, which
+ * the interval decides: a block of x bytes is drawn with probability 1 - exp(-x / I). So from the
+ * cost of a record and from how many there had been if every block was drawn follows the fraction
+ * that can be paid for, and the interval that draws it as if all blocks were of the one size that
+ * would have been drawn as often as these were. What the model gets wrong (sizes that are not
+ * alike, a burst within a step) shows as credit or debt, and is made good over the next seconds.
+ *
+ * Time is the target's own: a program that sleeps for a while between two bursts meets the second
+ * with the interval that the first one taught. A target that hardly runs is treated as if it used
+ * a twentieth of a processor, or its budget would be nothing. A rise counts at once, a fall with
+ * the mean of the last half second. Where hooks alone use up the budget, records get an eighth of
+ * it: else there would be no figures at all.
+ *
+ * Nothing here can bias an estimate: the shim draws anew when the interval changes, and each record
+ * says with which one it was drawn (inject/shim/sample.c).
+ *
+ * Rejected: a proportional controller on the measured share alone. It needs several steps for
+ * every rise of the load, and winds up while the target is idle.
+ */
+#include "src/session/budget.h"
+
+#include <math.h>
+#include <stdbool.h>
+
+#define LEAST_USE	0.05	/* processors */
+#define MEMORY		0.5	/* seconds of use */
+#define REPAY		5.0	/* seconds of use in which debt is made good, credit used */
+#define MOST_CREDIT	1.0	/* seconds of use whose budget may be saved */
+#define MOST_DEBT	10.0
+#define IDLE_WEIGHT	0.1	/* of a step in which nothing was seen, in what is remembered */
+#define LEAST_SHARE	0.125	/* of the budget, for records in any case */
+#define FIRST_COST	3e-6	/* seconds for a record, until it is known better */
+#define FIRST_COSTED	50.0
+#define COST_RECORDS	300.0	/* that the cost of one is the mean of */
+#define MANY		20u	/* records that say something about a single step */
+#define DEAD_BAND	0.2	/* smaller changes are not worth the threads' new count-downs */
+#define WIDEN_MOST	16.0	/* in one step */
+#define NARROW_MOST	0.5
+#define WIDEST		268435456.0
+#define CROWDED		0.5	/* backlog at which the reader has fallen behind */
+
+void budget_begin(struct budget *b, double percent)
+{
+	*b = (struct budget){
+		.share = percent / 100.0,
+		.cost = FIRST_COST * FIRST_COSTED,
+		.costed = FIRST_COSTED,
+	};
+}
+
+static double use_of(double wall, double target)
+{
+	return fmax(target, LEAST_USE * wall);
+}
+
+double budget_quota(const struct budget *b, double wall, double target)
+{
+	double fixed = b->memory.use > 0 ? b->memory.fixed / b->memory.use : 0;
+
+	return fmax(b->share - fixed, b->share * LEAST_SHARE) * use_of(wall, target);
+}
+
+/* How many of all blocks were drawn. */
+static double drawn_fraction(const struct budget *b, const struct budget_input *in)
+{
+	if (b->interval <= 1 || in->calls <= 0 || in->allocs == 0)
+		return 1.0;
+	return fmin((double)in->allocs / in->calls, 1.0 - 1e-9);
+}
+
+/* The size of which as many would have been drawn, if all were of one. */
+static double size_for(const struct budget *b, const struct budget_input *in, double fraction)
+{
+	if (b->interval <= 1)
+		return in->calls > 0 ? in->bytes / in->calls : 0;
+	return in->allocs > 0 ? -log1p(-fraction) * (double)b->interval : 0;
+}
+
+static void learn_cost(struct budget *b, const struct budget_input *in)
+{
+	double count = (double)in->drawn + (double)in->certain;
+	double keep = exp(-count / COST_RECORDS);
+
+	b->cost = b->cost * keep + in->records;
+	b->costed = b->costed * keep + count;
+}
+
+static void remember(struct budget_memory *m, const struct budget_memory *step, double weight)
+{
+	double keep = exp(-step->use * weight / MEMORY);
+
+	m->use = m->use * keep + step->use * weight;
+	m->whole = m->whole * keep + step->whole * weight;
+	m->fixed = m->fixed * keep + step->fixed * weight;
+	m->calls = m->calls * keep + step->calls * weight;
+	m->bytes = m->bytes * keep + step->bytes * weight;
+}
+
+static double mean_size(const struct budget_memory *m)
+{
+	return m->calls > 0 ? fmax(m->bytes / m->calls, 1.0) : 1.0;
+}
+
+/* Seconds for records, per second of use. */
+static double allowance(const struct budget *b)
+{
+	double quota = budget_quota(b, 0, 1);
+
+	return fmin(fmax(quota + b->credit / REPAY, b->share * LEAST_SHARE), 2.0 * quota);
+}
+
+static void keep_account(struct budget *b, double quota, double paid)
+{
+	b->credit = fmin(b->credit + quota - paid, b->share * MOST_CREDIT);
+	b->credit = fmax(b->credit, -b->share * MOST_DEBT);
+}
+
+/* The interval that draws this fraction of blocks of that mean size; 1: every one. */
+static double interval_for(double fraction, double size)
+{
+	if (fraction >= 1.0)
+		return 1.0;
+	return fmin(fmax(-size / log1p(-fraction), 1.0), WIDEST);
+}
+
+/* -ln 0.025: so many samples are expected where none is seen with 2.5 % (docs/NUMBERS.md). */
+#define NONE_SEEN	3.69
+
+double budget_coarsest(const struct budget *b)
+{
+	double coarsest = 0;
+
+	for (unsigned int i = 0; i < BUDGET_STRATA; i++)
+		coarsest = fmax(coarsest, fmin((double)b->stratum[i].interval,
+					       b->stratum[i].bytes / NONE_SEEN));
+	return coarsest;
+}
+
+static void note_interval(struct budget *b, double bytes)
+{
+	unsigned int i = b->interval > 1 ? 63u - (unsigned int)__builtin_clzll(b->interval) : 0;
+	struct budget_stratum *stratum = &b->stratum[i < BUDGET_STRATA ? i : BUDGET_STRATA - 1];
+
+	if (b->interval > stratum->interval)
+		stratum->interval = b->interval;
+	stratum->bytes += fmax(bytes, 0);
+}
+
+/* From the present interval towards the wanted one. */
+static uint64_t move(const struct budget *b, double wanted)
+{
+	double now = (double)b->interval;
+
+	if (b->interval <= 1)
+		return wanted < 2.0 ? b->interval : (uint64_t)wanted;
+	if (fabs(wanted - now) < DEAD_BAND * now)
+		return b->interval;
+	return (uint64_t)fmax(fmin(fmax(wanted, now * NARROW_MOST), now * WIDEN_MOST), 1.0);
+}
+
+static double least_when_crowded(uint64_t interval)
+{
+	return fmin(fmax(2.0 * (double)interval, (double)BUDGET_FIRST_INTERVAL), WIDEST);
+}
+
+uint64_t budget_step(struct budget *b, const struct budget_input *in)
+{
+	struct budget_memory step = {
+		.use = use_of(in->wall, in->target), .calls = in->calls,
+	};
+	double fraction = drawn_fraction(b, in), each, rate, wanted = (double)b->interval;
+	bool idle = in->drawn == 0 && step.use > in->target;
+
+	if (step.use <= 0)
+		return b->interval;
+	note_interval(b, in->bytes);
+	learn_cost(b, in);
+	each = b->cost / b->costed;
+	step.whole = (double)in->drawn / fraction;
+	step.bytes = size_for(b, in, fraction) * in->calls;
+	step.fixed = in->fixed + each * (double)in->certain;
+	remember(&b->memory, &step, idle ? IDLE_WEIGHT : 1.0);
+	keep_account(b, budget_quota(b, in->wall, in->target),
+		     in->records - fmin(each * (double)in->certain, in->records));
+	rate = b->memory.use > 0 ? b->memory.whole / b->memory.use : 0;
+	if (in->allocs >= MANY)		/* all of it that can't be chance */
+		rate = fmax(rate, step.whole / step.use * (1 - 2 / sqrt((double)in->allocs)));
+	if (rate > 0)
+		wanted = interval_for(allowance(b) / (rate * each), mean_size(&b->memory));
+	if (in->backlog >= CROWDED)
+		wanted = fmax(wanted, least_when_crowded(b->interval));
+	b->interval = move(b, wanted);
+	return b->interval;
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * pace.h - what watching costs the target and this machine, and how finely it samples for it.
+ */
+#ifndef MEMATTACH_PACE_H
+#define MEMATTACH_PACE_H
+
+#include <stdbool.h>
+#include <time.h>
+
+#include "src/live/live.h"
+#include "src/live/sites.h"
+#include "src/reader.h"
+#include "src/session/budget.h"
+#include "src/session/ticks.h"
+
+/* Borrowed, as long as the pace is used. */
+struct pace_input {
+	struct ring_control *control;
+	const struct reader *reader;
+	struct live *live;
+	const struct sites *sites;
+	const struct ticks *ticks;
+	pid_t target;
+	double percent;		/* the budget; 0: the interval stays, costs are measured alone */
+};
+
+/* Since the beginning. Seconds are of processor time, but for wall. */
+struct pace_costs {
+	double wall, target, own, booked, shim, calls_cost;
+	double calls, bytes;
+};
+
+/* Of drawn blocks: allocations and frees; and what is always recorded. */
+struct pace_records {
+	uint64_t alloc, free, certain;
+};
+
+struct pace {
+	struct pace_input in;
+	bool running;			/* false: not begun, ended, or the target has */
+	clockid_t target_clock, keeper_clock;
+	double pair_cost;		/* of hooks around a block that is not sampled */
+	double booked, booking;		/* seconds spent on records; since when, while it is done */
+	struct pace_costs base, now, step;	/* at first, at the last look, at the last step */
+	struct pace_records records;	/* since the last step */
+	struct budget budget;
+	double next_step, next_crowded;
+};
+
+/* Reads all clocks: what costs from here on counts. */
+void pace_begin(struct pace *pace, const struct pace_input *input);
+/* Around each drain of the rings. */
+void pace_drain_begin(struct pace *pace);
+void pace_drain_end(struct pace *pace, const struct pace_records *booked);
+/* Between drains: measures, and moves the interval, whenever it is time. */
+void pace_turn(struct pace *pace);
+/* The last look: what costs from here on does not count. */
+void pace_end(struct pace *pace);
+/*
+ * Everything that was paid, as a percentage of the time that the target had for itself;
+ * negative: it had too little to say.
+ */
+double pace_overhead(struct pace *pace);
+
+#endif
