@@ -44,7 +44,7 @@ int counts_new(const void *mapping, size_t bytes, struct counts **ret)
 {
 	const struct ring_control *control = mapping;
 	uint64_t at = load(&control->counts_offset), slots = load(&control->counts_slots);
-	const struct counts_head *head = (const void *)((const uint8_t *)mapping + at);
+	const struct counts_head *head;
 	uint64_t kind, need;
 	struct counts *c;
 
@@ -52,6 +52,7 @@ int counts_new(const void *mapping, size_t bytes, struct counts **ret)
 	    bytes - at < sizeof(*head) || slots == 0 || slots > bytes / sizeof(uint64_t) ||
 	    (slots & (slots - 1)))
 		return -EBADMSG;
+	head = (const void *)((const uint8_t *)mapping + at);
 	kind = load(&head->kind);
 	if (kind == COUNTS_NONE || kind >= COUNTS_KINDS)
 		return -EBADMSG;
