@@ -19,7 +19,7 @@ struct state {
 	uint64_t ip, sp;
 	struct place rbp, rbx;
 };
-enum step { STEP_ON, STEP_END, STEP_CUT, STEP_COPY };
+enum step { STEP_ON, STEP_END, STEP_CUT, STEP_LOST, STEP_COPY };
 
 bool follower_init(struct follower *follower, const struct modules *modules)
 {
@@ -77,17 +77,17 @@ static enum step step_by(struct state *state, const struct rules_rule *rule)
 	uint64_t cfa;
 
 	if (!find_base(state, rule, &cfa))
-		return STEP_CUT;
+		return STEP_LOST;
 	cfa += (uint64_t)(int64_t)rule->cfa;
 	if ((rule->flags & RULES_DEREF) && !unwind_input_word(state->input, cfa, &cfa))
-		return STEP_CUT;
+		return STEP_LOST;
 	if (((rule->flags & RULES_SAVES_RBP) &&
 	     !find_place(state, rule->flags & RULES_RBP_BY_RBP, cfa, rule->rbp, &next.rbp)) ||
 	    ((rule->flags & RULES_SAVES_RBX) &&
 	     !find_place(state, rule->flags & RULES_RBX_BY_RBP, cfa, rule->rbx, &next.rbx)))
 		return STEP_COPY;
 	if (!unwind_input_word(state->input, cfa - sizeof(uint64_t), &next.ip))
-		return STEP_CUT;
+		return STEP_LOST;
 	next.sp = cfa;
 	if (next.ip == 0)
 		return STEP_END;
@@ -144,6 +144,7 @@ enum follower_end follower_walk(struct follower *follower, const struct unwind_i
 	}
 	follower->copies += went == STEP_COPY;
 	return went == STEP_COPY ? FOLLOWER_COPY
+	       : went == STEP_LOST ? FOLLOWER_UNREADABLE
 	       : went == STEP_END ? FOLLOWER_COMPLETE : FOLLOWER_TRUNCATED;
 }
 
@@ -163,7 +164,7 @@ static void print(const struct modules *modules, const char *who, const struct f
 bool follower_agrees(struct follower *follower, struct unwinder *unwinder,
 		     const struct unwind_input *input)
 {
-	static const char *const name[] = { "complete", "truncated", "copy" };
+	static const char *const name[] = { "complete", "truncated", "unreadable", "copy" };
 	static struct frame ours[STACKS_MAX_FRAMES], theirs[STACKS_MAX_FRAMES];
 	enum follower_end our_end;
 	enum unwind_end their_end;
@@ -181,7 +182,8 @@ bool follower_agrees(struct follower *follower, struct unwinder *unwinder,
 	} else {
 		equal = our_count == their_count &&
 			memcmp(ours, theirs, our_count * sizeof(*ours)) == 0 &&
-			(our_end == FOLLOWER_COMPLETE) == (their_end == UNWIND_COMPLETE);
+			(our_end == FOLLOWER_UNREADABLE ||
+			 (our_end == FOLLOWER_COMPLETE) == (their_end == UNWIND_COMPLETE));
 	}
 	if (!equal) {
 		print(follower->modules, "by the rules", ours, our_count, name[our_end]);

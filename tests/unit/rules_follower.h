@@ -11,7 +11,7 @@
 #include "src/unwind/cfi_table.h"
 #include "src/unwind/unwind.h"
 
-enum follower_end { FOLLOWER_COMPLETE, FOLLOWER_TRUNCATED, FOLLOWER_COPY };
+enum follower_end { FOLLOWER_COMPLETE, FOLLOWER_TRUNCATED, FOLLOWER_UNREADABLE, FOLLOWER_COPY };
 struct follower {
 	const struct modules *modules;	/* borrowed */
 	struct rule_set set;
@@ -25,7 +25,8 @@ bool follower_init(struct follower *follower, const struct modules *modules);
 void follower_done(struct follower *follower);
 /*
  * The frames of input, up to STACKS_MAX_FRAMES. FOLLOWER_COPY: the last one has no rule, and
- * there may be more. pre: input->first_is_return.
+ * there may be more. UNREADABLE: to leave the last one takes a word that is not there, where the
+ * shim would copy; whether that is an end is the unwinder's to say. pre: input->first_is_return.
  */
 enum follower_end follower_walk(struct follower *follower, const struct unwind_input *input,
 				struct frame *frame, uint32_t *ret_count);
