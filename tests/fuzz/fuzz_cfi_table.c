@@ -20,7 +20,7 @@ static void demand(bool it_is_so)
 
 static void check_rule(const struct rules_rule *rule)
 {
-	demand(rule->kind <= RULES_CUT && rule->base <= RULES_BASE_RBX && rule->reserved == 0);
+	demand(rule->kind <= RULES_GUESS && rule->base <= RULES_BASE_RBX && rule->reserved == 0);
 	demand(rule->cfa % 8 == 0 && rule->rbp % 8 == 0 && rule->rbx % 8 == 0);
 }
 

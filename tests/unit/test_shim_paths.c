@@ -497,26 +497,24 @@ static void test_guesses(void **state)
 static void test_deep(void **state)
 {
 	static const uint32_t depth[] = { 1100, 1101, 1099, 1023, 1022, 1024, 1025, 1400, 900 };
-	uint64_t area[BELOW + DEEP];
+	uint64_t area[BELOW + DEEP] = { 0 };
 	struct world w;
 
 	(void)state;
 	begin(&w, area + DEEP - ABOVE);
-	memset(area, 0, sizeof(area));
 	for (uint32_t i = 0; i < PLACES; i++)
 		w.rule[i] = (struct rules_rule){ .kind = RULES_STEP, .cfa = 8 };
 	publish(&w);
 	for (uint32_t i = 0; i < 200; i++) {
 		uint64_t *top = area + BELOW + DEEP - depth[i % 9] - 1;
-		uint64_t *further = depth[i % 9] >= 1023 ? &top[1023] : NULL;
+		uint64_t *further = &top[depth[i % 9] < 1023 ? 0 : 1023];
 
 		for (uint64_t *at = top; at < area + BELOW + DEEP - 1; at++)
 			*at = PLACE((uint32_t)(area + BELOW + DEEP - at) % 7);
 		if (i % 5 == 0)
 			top[8 * i * i % 896] = PLACE(40);
 		assert_true(check(&w, top, 0, 0));
-		if (further && i % 4 == 0)
-			*further = 0;		/* where the walk would go on */
+		*further = i % 4 ? *further : 0;	/* where the walk would go on */
 		assert_true(check(&w, top, 0, 0));
 	}
 	end(&w);
