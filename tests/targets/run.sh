@@ -54,6 +54,7 @@ targets_readers() {
 	one "viewers, demo server" export-viewers.sh
 	one "text readers" export-readers.sh
 	one "schemas" validate-documents.sh
+	one "names, as llvm-symbolizer's" symbolize-large.sh
 }
 
 # Every export of a server under load, and of moments of it, by every reader.
