@@ -16,6 +16,8 @@
 #include <x86intrin.h>
 
 #define NS_PER_SECOND 1000000000ull
+#define TRIES 16u
+#define NARROW_NS 2000u
 
 uint64_t ticks_now(void)
 {
@@ -34,17 +36,37 @@ static uint64_t clock_ns(clockid_t clock)
 	return (uint64_t)time.tv_sec * NS_PER_SECOND + (uint64_t)time.tv_nsec;
 }
 
+/*
+ * Both clocks at one moment. We may have to wait for a CPU between two reads: then once more, and
+ * the pair that lay closest together counts.
+ */
+static uint64_t read_both(uint64_t *ret_raw)
+{
+	uint64_t narrowest = UINT64_MAX, ret = 0;
+
+	for (unsigned int i = 0; i < TRIES && narrowest > NARROW_NS; i++) {
+		uint64_t before = clock_ns(CLOCK_MONOTONIC_RAW), tsc = ticks_now();
+		uint64_t width = clock_ns(CLOCK_MONOTONIC_RAW) - before;
+
+		if (width >= narrowest)
+			continue;
+		narrowest = width;
+		*ret_raw = before + width / 2;
+		ret = tsc;
+	}
+	return ret;
+}
+
 void ticks_restart(struct ticks *ticks)
 {
-	ticks->raw0 = clock_ns(CLOCK_MONOTONIC_RAW);
-	ticks->tsc0 = ticks_now();
+	ticks->tsc0 = read_both(&ticks->raw0);
 	ticks->ns0 = clock_ns(CLOCK_REALTIME);
 }
 
 /* False: one of the clocks stands still. */
 static bool ticks_measure(struct ticks *ticks)
 {
-	uint64_t raw = clock_ns(CLOCK_MONOTONIC_RAW), tsc = ticks_now();
+	uint64_t raw = 0, tsc = read_both(&raw);
 
 	if (tsc <= ticks->tsc0 || raw <= ticks->raw0)
 		return false;

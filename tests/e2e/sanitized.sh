@@ -7,7 +7,9 @@
 # With clang it is also the proof that clang builds all of it without a warning.
 # FUZZ_SECONDS: for each fuzzer (2). SANITIZED: end-to-end tests. LEFT_OUT: unit tests that take
 # minutes so; make soak SOAK=builds leaves none out.
-: "${TEST_LIMIT:=850}" "${LEFT_OUT=test_leak_mark test_leak_picture test_recording_limit}"
+: "${TEST_LIMIT:=850}" "${LEFT_OUT=test_leak_mark test_leak_picture test_recording_limit \
+test_leak_heap_glibc test_leak_heap_jemalloc test_leak_heap_mimalloc test_leak_heap_musl \
+test_recording_unnamed test_several test_shim_interval test_shim_paths test_views}"
 . "$(dirname "$0")/lib.sh"
 TMPDIR=$WORK
 export TMPDIR
