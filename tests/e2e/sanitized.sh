@@ -5,11 +5,12 @@
 # sanitizer, of whichever process, fails the test. The victims are the ordinary
 # ones: preflight refuses a target that has a sanitizer itself.
 # With clang it is also the proof that clang builds all of it without a warning.
-# FUZZ_SECONDS: for each fuzzer (2). SANITIZED: end-to-end tests. LEFT_OUT: unit tests that take
+# FUZZ_SECONDS: for each fuzzer (1). SANITIZED: end-to-end tests. LEFT_OUT: unit tests that take
 # minutes so; make soak SOAK=builds leaves none out.
-: "${TEST_LIMIT:=850}" "${LEFT_OUT=test_leak_mark test_leak_picture test_recording_limit \
+: "${TEST_LIMIT:=980}" "${LEFT_OUT=test_leak_mark test_leak_picture test_recording_limit \
 test_leak_heap_glibc test_leak_heap_jemalloc test_leak_heap_mimalloc test_leak_heap_musl \
-test_recording_unnamed test_several test_shim_interval test_shim_paths test_views}"
+test_leak_assigned test_leak_holders test_procmaps test_recording_sites test_recording_unnamed \
+test_report_json test_screen_feed test_several test_shim_interval test_shim_paths test_views}"
 . "$(dirname "$0")/lib.sh"
 TMPDIR=$WORK
 export TMPDIR
@@ -59,7 +60,7 @@ fuzzers() {
 	for program in tests/fuzz/fuzz_*; do
 		[ -f "$program" ] && [ -x "$program" ] || continue
 		mkdir -p "$WORK/corpus"
-		timeout 120 "$program" -max_total_time="${FUZZ_SECONDS:-2}" -print_final_stats=0 \
+		timeout 120 "$program" -max_total_time="${FUZZ_SECONDS:-1}" -print_final_stats=0 \
 			-artifact_prefix="$WORK/found-" "$WORK/corpus" \
 			>"$WORK/fuzz" 2>&1 </dev/null ||
 			{ grep -vE '^#[0-9]' "$WORK/fuzz"; echo "FAIL: $program"; return 1; }
