@@ -55,6 +55,10 @@ targets_readers() {
 	one "text readers" export-readers.sh
 	one "schemas" validate-documents.sh
 	one "names, as llvm-symbolizer's" symbolize-large.sh
+	one "counts, by allocator" counts-allocators.sh
+	one "programs that know their calls" exact-truth-bench.sh
+	one "a budget is kept" keep-budget.sh
+	one "an idle target" watch-idle.sh
 }
 
 # Every export of a server under load, and of moments of it, by every reader.
