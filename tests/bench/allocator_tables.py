@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: MIT
 """allocator_tables.py FOLDER [--document FILE]: the newest run of allocators.py as a table and a
 chart, which is put beside the results, or into the pictures of the document."""
-import argparse
 import os
 import statistics
 
@@ -98,25 +97,12 @@ def text_of(run):
                         tables.table(head, lines)]) + "\n"
 
 
-def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("folder", help="of the results")
-    parser.add_argument("--document", help="with markers, to be brought up to date")
-    options = parser.parse_args()
-    runs = tables.load(options.folder)
-    if not runs:
-        parser.exit(1, "no results\n")
+def section(runs, folder):
     run = Run(runs[-1])
-    folder = options.folder
-    if options.document:
-        folder = os.path.join(os.path.dirname(options.document), "pictures")
     with open(os.path.join(folder, PICTURE), "w", encoding="utf-8") as file:
         file.write(picture(run))
-    text = text_of(run)
-    print(text)
-    if options.document:
-        tables.replace_in(options.document, text, BEGIN, END)
+    return text_of(run)
 
 
 if __name__ == "__main__":
-    main()
+    tables.write_section(section, BEGIN, END)

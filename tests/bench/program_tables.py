@@ -6,7 +6,6 @@ Prints the tables and puts the charts beside the results; with --document both g
 file's folder. Every ratio is taken inside a repetition, to the same program, threads and way
 without the tool (with the same allocator, for those that are allocators themselves).
 """
-import argparse
 import math
 import os
 import statistics
@@ -306,23 +305,10 @@ def text_of(run, pictures):
         *(program_table(run, program) for program in run.programs)]) + "\n"
 
 
-def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("folder", help="of the results")
-    parser.add_argument("--document", help="with markers, to be brought up to date")
-    options = parser.parse_args()
-    runs = tables.load(options.folder)
-    if not runs:
-        parser.exit(1, "no results\n")
+def section(runs, folder):
     run = Run(runs[-1])
-    folder = options.folder
-    if options.document:
-        folder = os.path.join(os.path.dirname(options.document), "pictures")
-    text = text_of(run, write_pictures(run, folder))
-    print(text)
-    if options.document:
-        tables.replace_in(options.document, text, BEGIN, END)
+    return text_of(run, write_pictures(run, folder))
 
 
 if __name__ == "__main__":
-    main()
+    tables.write_section(section, BEGIN, END)

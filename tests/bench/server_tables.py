@@ -5,7 +5,6 @@
 Of each pair the ratio of CPU time per request, watched by bare; the interval is that of the mean
 of their logarithms, by Student's t: it says how far the mean of more pairs like these may be off.
 """
-import argparse
 import math
 import statistics
 
@@ -126,19 +125,5 @@ def text_of(run):
         cpu_table(run), "### Latency, in microseconds", latency_table(run)]) + "\n"
 
 
-def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("folder", help="of the results")
-    parser.add_argument("--document", help="with markers, to be brought up to date")
-    options = parser.parse_args()
-    runs = tables.load(options.folder)
-    if not runs:
-        parser.exit(1, "no results\n")
-    text = text_of(runs[-1])
-    print(text)
-    if options.document:
-        tables.replace_in(options.document, text, BEGIN, END)
-
-
 if __name__ == "__main__":
-    main()
+    tables.write_section(lambda runs, _: text_of(runs[-1]), BEGIN, END)

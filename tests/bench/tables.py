@@ -264,7 +264,9 @@ def load(folder):
     return runs
 
 
-def main():
+def write_section(text_of, begin=BEGIN, end=END):
+    """The command line of what writes tables: text_of(runs, folder for pictures) is printed, and
+    put between the document's markers."""
     parser = argparse.ArgumentParser()
     parser.add_argument("folder", help="of the results")
     parser.add_argument("--document", help="with markers, to be brought up to date")
@@ -272,11 +274,14 @@ def main():
     runs = load(options.folder)
     if not runs:
         parser.exit(1, "no results\n")
-    text = text_of(runs)
+    pictures = options.folder
+    if options.document:
+        pictures = os.path.join(os.path.dirname(options.document), "pictures")
+    text = text_of(runs, pictures)
     print(text)
     if options.document:
-        replace_in(options.document, text)
+        replace_in(options.document, text, begin, end)
 
 
 if __name__ == "__main__":
-    main()
+    write_section(lambda runs, _: text_of(runs))

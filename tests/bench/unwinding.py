@@ -6,37 +6,26 @@ Prints what unwind_speed and symbols_speed.py print, and puts it into --document
 """
 import argparse
 import os
-import subprocess
 import sys
-import time
+
+import printed
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 BEGIN = "<!-- unwinding: unwinding.py writes from here -->\n"
 END = "<!-- unwinding: to here -->\n"
 
 
-def run(*command):
-    """Its output. It may fail where answers differ, which the output then shows."""
-    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False,
-                          stdin=subprocess.DEVNULL)
-    if not done.stdout:
-        sys.exit(f"{command[0]} says nothing")
-    return done.stdout
-
-
 def section(options):
-    load = os.getloadavg()[0]
-    when = time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime())
-    speed = run(os.path.join(options.tools, "unwind_speed"), "2")
+    head = printed.moment()
+    speed = printed.run(os.path.join(options.tools, "unwind_speed"), "2")
     names = [sys.executable, os.path.join(HERE, "symbols_speed.py"), "--symbols",
              os.path.join(options.tools, "symbols"), "--cxx", options.cxx]
     if options.program:
         names += ["--program", options.program]
-    return (f"\n{when}, load average {load:.1f} at the start.\n\n"
-            f"Stack copies, each compared with libunwind (`unwind_speed`), CPU time:\n\n"
+    return (f"{head}Stack copies, each compared with libunwind (`unwind_speed`), CPU time:\n\n"
             f"```\n{speed}```\n\n"
             f"Names of addresses all over a C++ program (`symbols_speed.py`), CPU time:\n\n"
-            f"```\n{run(*names)}```\n\n")
+            f"```\n{printed.run(*names)}```\n\n")
 
 
 def parse_arguments():
@@ -52,15 +41,8 @@ def main():
     options = parse_arguments()
     text = section(options)
     print(text)
-    if not options.document:
-        return
-    with open(options.document, encoding="utf-8") as document:
-        before, _, rest = document.read().partition(BEGIN)
-    _, marker, after = rest.partition(END)
-    if not marker:
-        sys.exit(f"{options.document} has no place for it")
-    with open(options.document, "w", encoding="utf-8") as document:
-        document.write(before + BEGIN + text + END + after)
+    if options.document:
+        printed.put(text, options.document, BEGIN, END)
 
 
 main()
