@@ -146,6 +146,37 @@ hash_factor:
 	.quad	HASH_FACTOR
 	.text
 
+/* Into the struct shim_call at rsp, and back: what the original may take. The flags stay. */
+.macro SAVE_ARGUMENTS
+	mov	%rdi, CALL_ARGUMENT+0(%rsp)
+	mov	%rsi, CALL_ARGUMENT+8(%rsp)
+	mov	%rdx, CALL_ARGUMENT+16(%rsp)
+	mov	%rcx, CALL_ARGUMENT+24(%rsp)
+	mov	%r8, CALL_ARGUMENT+32(%rsp)
+	mov	%r9, CALL_ARGUMENT+40(%rsp)
+	mov	%rax, CALL_RAX(%rsp)
+	mov	%r11, CALL_ORIGINAL(%rsp)
+.endm
+.macro RESTORE_ARGUMENTS
+	mov	CALL_ARGUMENT+0(%rsp), %rdi
+	mov	CALL_ARGUMENT+8(%rsp), %rsi
+	mov	CALL_ARGUMENT+16(%rsp), %rdx
+	mov	CALL_ARGUMENT+24(%rsp), %rcx
+	mov	CALL_ARGUMENT+32(%rsp), %r8
+	mov	CALL_ARGUMENT+40(%rsp), %r9
+	mov	CALL_RAX(%rsp), %rax
+	mov	CALL_ORIGINAL(%rsp), %r11
+.endm
+/* What the original keeps: an unwinder needs them, before it or after. */
+.macro SAVE_KEPT
+	mov	%rbp, CALL_RBP(%rsp)
+	mov	%rbx, CALL_RBX(%rsp)
+	mov	%r12, CALL_R12(%rsp)
+	mov	%r13, CALL_R13(%rsp)
+	mov	%r14, CALL_R14(%rsp)
+	mov	%r15, CALL_R15(%rsp)
+.endm
+
 /*
  * A hook. quick: a macro of above, its argument, or nothing; begin, end: C
  * functions of shim.h. The call frame information is right at every instruction:
@@ -166,32 +197,13 @@ shim_hook_\name:
 	.endif
 	sub	$CALL_FRAME_BYTES, %rsp		/* struct shim_call; rsp is now 16-aligned */
 	.cfi_adjust_cfa_offset CALL_FRAME_BYTES
-	mov	%rdi, CALL_ARGUMENT+0(%rsp)
-	mov	%rsi, CALL_ARGUMENT+8(%rsp)
-	mov	%rdx, CALL_ARGUMENT+16(%rsp)
-	mov	%rcx, CALL_ARGUMENT+24(%rsp)
-	mov	%r8, CALL_ARGUMENT+32(%rsp)
-	mov	%r9, CALL_ARGUMENT+40(%rsp)
-	mov	%rax, CALL_RAX(%rsp)
-	mov	%r11, CALL_ORIGINAL(%rsp)
-	mov	%rbp, CALL_RBP(%rsp)
-	mov	%rbx, CALL_RBX(%rsp)
-	mov	%r12, CALL_R12(%rsp)
-	mov	%r13, CALL_R13(%rsp)
-	mov	%r14, CALL_R14(%rsp)
-	mov	%r15, CALL_R15(%rsp)
+	SAVE_ARGUMENTS
+	SAVE_KEPT
 	mov	%rsp, %rdi
 	mov	$\shape, %esi
 	call	\begin				/* begin(call, shape) */
 	test	%al, %al
-	mov	CALL_ARGUMENT+0(%rsp), %rdi
-	mov	CALL_ARGUMENT+8(%rsp), %rsi
-	mov	CALL_ARGUMENT+16(%rsp), %rdx
-	mov	CALL_ARGUMENT+24(%rsp), %rcx
-	mov	CALL_ARGUMENT+32(%rsp), %r8
-	mov	CALL_ARGUMENT+40(%rsp), %r9
-	mov	CALL_RAX(%rsp), %rax
-	mov	CALL_ORIGINAL(%rsp), %r11
+	RESTORE_ARGUMENTS
 	jz	.Ltail_\name
 	call	*%r11				/* result = original(...) */
 	mov	%rax, CALL_RESULT(%rsp)
@@ -233,12 +245,7 @@ shim_hook_\name:
 	call	*%r11				/* result = original(...) */
 	mov	%rax, CALL_RESULT(%rsp)
 	mov	%rdx, CALL_RESULT_HIGH(%rsp)
-	mov	%rbp, CALL_RBP(%rsp)
-	mov	%rbx, CALL_RBX(%rsp)
-	mov	%r12, CALL_R12(%rsp)
-	mov	%r13, CALL_R13(%rsp)
-	mov	%r14, CALL_R14(%rsp)
-	mov	%r15, CALL_R15(%rsp)
+	SAVE_KEPT
 	mov	%rsp, %rdi
 	mov	$\shape, %esi
 	call	shim_count_made			/* shim_count_made(call, shape) */
@@ -253,25 +260,11 @@ shim_hook_\name:
 .macro COUNT_FREE shape
 	sub	$CALL_FRAME_BYTES, %rsp
 	.cfi_adjust_cfa_offset CALL_FRAME_BYTES
-	mov	%rdi, CALL_ARGUMENT+0(%rsp)
-	mov	%rsi, CALL_ARGUMENT+8(%rsp)
-	mov	%rdx, CALL_ARGUMENT+16(%rsp)
-	mov	%rcx, CALL_ARGUMENT+24(%rsp)
-	mov	%r8, CALL_ARGUMENT+32(%rsp)
-	mov	%r9, CALL_ARGUMENT+40(%rsp)
-	mov	%rax, CALL_RAX(%rsp)
-	mov	%r11, CALL_ORIGINAL(%rsp)
+	SAVE_ARGUMENTS
 	mov	%rsp, %rdi
 	mov	$\shape, %esi
 	call	shim_count_goes			/* shim_count_goes(call, shape) */
-	mov	CALL_ARGUMENT+0(%rsp), %rdi
-	mov	CALL_ARGUMENT+8(%rsp), %rsi
-	mov	CALL_ARGUMENT+16(%rsp), %rdx
-	mov	CALL_ARGUMENT+24(%rsp), %rcx
-	mov	CALL_ARGUMENT+32(%rsp), %r8
-	mov	CALL_ARGUMENT+40(%rsp), %r9
-	mov	CALL_RAX(%rsp), %rax
-	mov	CALL_ORIGINAL(%rsp), %r11
+	RESTORE_ARGUMENTS
 	add	$CALL_FRAME_BYTES, %rsp
 	.cfi_adjust_cfa_offset -CALL_FRAME_BYTES
 	jmp	*%r11
