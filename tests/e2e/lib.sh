@@ -177,8 +177,20 @@ attach_end() {
 	attach_wait
 }
 
+# What each process of memattach is at, for who wonders why it does not end.
+attach_states() {
+	for attach_pid in $(attach_processes); do
+		echo "$attach_pid $(grep -E '^(State|PPid|Seccomp|TracerPid):' \
+			"/proc/$attach_pid/status" | tr '\n\t' '  ')" \
+			"$(cat "/proc/$attach_pid/wchan" "/proc/$attach_pid/syscall" | tr '\n' ' ')"
+	done 2>/dev/null
+}
+
 attach_wait() {
-	await "${LEAVE_LIMIT:-60}" is_gone "$ATTACH" || fail "memattach does not end"
+	await "${LEAVE_LIMIT:-60}" is_gone "$ATTACH" || {
+		attach_states
+		fail "memattach does not end"
+	}
 	wait "$ATTACH"
 	STATUS=$?
 }

@@ -78,7 +78,8 @@ expect "$(of_process "$backend" .detached)" pristine "how the new backend was le
 expect "$(of_process "$leaver" .watched)" true "the backend that ended"
 expect "$(of_process "$leaver" .detached)" target-ended "how it was left"
 expect "$(json "[.processes[] | select(.name != \"$name\")] | length")" 0 "processes of others"
-[ "$(json '[.sites[].by_process | length] | max')" -ge 4 ] || fail "backends share no site"
+# Those of pgbench do the same all the time; of the others some may not be watched for long enough.
+[ "$(json '[.sites[].by_process | length] | max')" -ge 3 ] || fail "backends share no site"
 for pid in $(processes); do
 	"$TOOLS/ringwatch" "$pid" gone 0 >"$WORK/ringwatch" || fail "$pid keeps something of ours"
 done

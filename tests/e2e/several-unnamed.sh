@@ -21,6 +21,7 @@ two() {
 	attach_await "$A"
 	attach_await "$B"
 	await 30 recorded || fail "nothing is recorded"
+	await 30 both_analysts || fail "not both are watched: $(analysts)"
 	nothing_left "while they are watched"
 }
 
@@ -33,6 +34,15 @@ recorded() {
 	done
 	return 1
 }
+
+# The processes that read what targets say: they alone are filtered.
+analysts() {
+	for pid in $(attach_processes); do
+		! grep -q '^Seccomp:[[:space:]]*2' "/proc/$pid/status" || echo "$pid"
+	done
+}
+
+both_analysts() { [ "$(analysts | wc -l)" -eq 2 ]; }
 
 gone() { "$TOOLS/ringwatch" "$1" gone 0; }
 
@@ -70,12 +80,8 @@ both_are_well
 
 note "the analysts are killed: columns have what was recorded until then"
 two
-analysts=""
-for pid in $(attach_processes); do
-	! grep -q '^Seccomp:[[:space:]]*2' "/proc/$pid/status" || analysts="$analysts $pid"
-done
-# shellcheck disable=SC2086
-kill -KILL $analysts
+# shellcheck disable=SC2046
+kill -KILL $(analysts)
 attach_wait
 expect "$STATUS" 6 "exit status"
 several_valid
