@@ -329,7 +329,7 @@ struct ring_control {
 	uint64_t unmaps_begun;	/* calls that take mappings away: ring_publish_stacks() */
 	uint64_t unmaps_ended;
 	uint32_t reader_asleep;	/* futex word: the reader stores 1 and waits; the shim 0, wakes */
-	uint32_t reserved2;
+	uint32_t pressed;	/* 1: an allocation found no room; until the reader has made some */
 
 	uint64_t stack_generation RING_OWN_LINE;	/* + 1 by every change of stack[] */
 	uint32_t stack_count;	/* ranges that may be used */

@@ -70,6 +70,15 @@ static void ring_wipe(const struct reader *reader, const struct reader_ring *rin
 		__atomic_store_n(ring_line(reader, ring, position + i), 0, __ATOMIC_RELAXED);
 }
 
+/* Has room for many been made? Then allocations are recorded again. */
+static void reader_relieve(const struct reader *reader)
+{
+	uint32_t *pressed = &reader->control->pressed;
+
+	if (__atomic_load_n(pressed, __ATOMIC_RELAXED) && reader_backlog(reader) <= RELIEVED)
+		__atomic_store_n(pressed, 0, __ATOMIC_RELAXED);
+}
+
 /* Tells the target of the room; a thread may wait for it on control->wake. */
 static void ring_publish(struct reader *reader, struct reader_ring *ring)
 {
@@ -79,6 +88,7 @@ static void ring_publish(struct reader *reader, struct reader_ring *ring)
 		return;
 	ring->published = ring->tail;
 	ring_store_release(&ring->shared->tail, ring->tail);
+	reader_relieve(reader);
 	if (__atomic_load_n(&control->overflow, __ATOMIC_RELAXED) != RING_OVERFLOW_BLOCK ||
 	    !__atomic_load_n(&control->may_wait, __ATOMIC_RELAXED))
 		return;
@@ -426,6 +436,7 @@ int reader_drain(struct reader *reader, reader_event_fn fn, void *context)
 		ring_release(reader, ring);
 		ring_publish(reader, ring);
 	}
+	reader_relieve(reader);
 	return events;
 }
 
@@ -464,7 +475,8 @@ void reader_wait(const struct reader *reader, uint64_t nanoseconds)
 				    (long)(nanoseconds % 1000000000u) };
 
 	__atomic_store_n(asleep, 1, __ATOMIC_SEQ_CST);
-	if (reader_backlog(reader) < 0.5)
+	if (reader_backlog(reader) < 0.5 && !__atomic_load_n(&reader->control->pressed,
+							     __ATOMIC_SEQ_CST))
 		syscall(SYS_futex, asleep, FUTEX_WAIT, 1, &timeout, NULL, 0);
 	__atomic_store_n(asleep, 0, __ATOMIC_RELAXED);
 }

@@ -7,6 +7,7 @@
 
 #define HOLES_MAX	256u
 #define POSITION_MASK	((1ull << 48) - 1u)
+#define RELIEVED	0.5	/* of a ring in use: no longer pressed */
 #define LINE_WORDS	(RING_LINE / 8u)
 
 struct reader_hole {

@@ -184,6 +184,33 @@ static void count_loss(struct ring_head *head, const struct shim_event *event)
 	}
 }
 
+/*
+ * While the reader can't keep up, to find out where an allocation comes from would be for nothing.
+ * pressed: from now on it is counted only, until there is room for many.
+ */
+static void press(struct ring_control *control, const struct shim_event *event)
+{
+	if (event->kind != RING_ALLOC || shim_load(&control->mode) != RING_MODE_ALL ||
+	    shim_load(&control->overflow) != RING_OVERFLOW_DROP || shim_load(&control->pressed))
+		return;
+	/* An exchange: the reader looks at it after it has said that it sleeps. */
+	(void)__atomic_exchange_n(&control->pressed, 1, __ATOMIC_SEQ_CST);
+	shim_wake_reader(control);
+}
+
+/* Any ring's counters will do: a thread's own, so that threads seldom share. */
+static bool drop_at_once(struct ring_control *control, const struct shim_call *call,
+			 const struct shim_event *event)
+{
+	uint64_t ring = shim_hash(call->thread) * control->ring_count >> (64 - SHIM_HASH_SHIFT);
+
+	if (event->kind != RING_ALLOC || !shim_load(&control->pressed) ||
+	    shim_load(&control->lapsed) >= shim_load(&control->epoch))
+		return false;
+	count_loss(&control->ring[ring], event);
+	return true;
+}
+
 static uint32_t lines_for(const struct shim_event *event, const struct shim_stack_plan *plan)
 {
 	if (event->kind == RING_CALL)
@@ -342,8 +369,10 @@ static __attribute__((noinline)) bool record_lines(struct ring_control *control,
 
 	place.lines = lines_for(event, &plan);
 	if (!find_room(control, &place, event, &plan)) {
-		if (still_on(control, place.time))
+		if (still_on(control, place.time)) {
 			count_loss(place.head, event);
+			press(control, event);
+		}
 		return false;
 	}
 	fill(control, call, event, &plan, &place);
@@ -375,6 +404,8 @@ static inline bool record_now(struct ring_control *control, const struct shim_ca
 	enum shim_path known = SHIM_PATH_NONE;
 	uint64_t path = 0;
 
+	if (drop_at_once(control, call, event))
+		return false;
 	if (may_be_known(control, event))
 		known = shim_path_find(control, call, &path);
 	return record_known(control, call, event, known, path);
@@ -399,7 +430,8 @@ static __attribute__((noinline)) bool record_timed(struct ring_control *control,
 	uint32_t cpu;
 	uint64_t begin = arch_clock(&cpu), cycles;
 	uint64_t weight = shim_load(&control->mode) == RING_MODE_SAMPLE ? 1 : 64;
-	bool recorded = record_now(control, call, event);
+	/* The epoch's end is noticed here, where nothing else might look at the clock. */
+	bool recorded = shim_epoch_open(control, begin) && record_now(control, call, event);
 
 	if (shim_control() != control)
 		return recorded;

@@ -454,6 +454,31 @@ static void sleeps_until_half_full(void **state)
 	assert_int_equal(fixture->writer.control->reader_asleep, 0);
 }
 
+/* Under pressure: until the rings are half empty, whether all that is done or a part. */
+static void relieves_what_is_pressed(void **state)
+{
+	struct fixture *fixture = *state;
+	struct ring_control *control = fixture->writer.control;
+
+	control->pressed = 1;
+	for (uint64_t i = 0; i < LINES - 4; i++)
+		put(fixture, 0, 100 + i, i);
+	reader_hold(fixture->reader, 100 + LINES / 4);
+	assert_int_equal(drain(fixture), LINES / 4);
+	assert_int_equal(control->pressed, 1);
+	reader_wait(fixture->reader, 3600 * 1000000000ull);	/* does not sleep */
+	reader_hold(fixture->reader, 100 + LINES / 2);
+	assert_int_equal(drain(fixture), LINES / 4);
+	assert_int_equal(control->pressed, 0);
+	/* Nothing to release, and it was pressed a moment after the last look. */
+	reader_hold(fixture->reader, 0);
+	drain(fixture);
+	control->pressed = 1;
+	reader_wait(fixture->reader, 3600 * 1000000000ull);
+	assert_int_equal(drain(fixture), 0);
+	assert_int_equal(control->pressed, 0);
+}
+
 static void tells_the_backlog(void **state)
 {
 	struct fixture *fixture = *state;
@@ -607,6 +632,7 @@ int main(void)
 		WITH_RINGS(counts_losses_since_the_start),
 		WITH_RINGS(wakes_those_who_wait),
 		WITH_RINGS(sleeps_until_half_full),
+		WITH_RINGS(relieves_what_is_pressed),
 		WITH_RINGS(tells_the_backlog),
 		WITH_RINGS(refuses_bad_control),
 		WITH_RINGS(empties_nonsense),

@@ -124,6 +124,65 @@ static void drop_and_count_when_full(void **state)
 	shim_host_close(&f.host);
 }
 
+/* Once an allocation found no room they are counted alone, until the reader says otherwise. */
+static void count_alone_while_pressed(void **state)
+{
+	struct tally tally = { 0 };
+	struct fixture f;
+	struct ring_control *c;
+	uint64_t lost;
+	void *p;
+
+	(void)state;
+	begin(&f, &(struct shim_host_options){ .ring_bytes = 65536, .stack_limit = 512 });
+	c = f.host.control;
+	f.hook.free(f.hook.malloc(8));
+	assert_int_equal(c->pressed, 0);
+	while (c->ring[0].lost_alloc == 0)
+		free(f.hook.malloc(8));
+	assert_int_equal(c->pressed, 1);
+	shim_host_drain(&f.host, 0, tally_add, &tally, NULL);
+	tally.count = 0;
+	lost = c->ring[0].lost_alloc;
+	p = f.hook.malloc(24);
+	assert_int_equal(c->ring[0].lost_alloc, lost + 1);
+	assert_int_equal(c->ring[0].lost_alloc_bytes, 8 * lost + 24);
+	f.hook.free(p);
+	shim_host_drain(&f.host, 0, tally_add, &tally, NULL);
+	assert_int_equal(tally.count, 1);	/* the free, which is not to be lost */
+	assert_ptr_equal((void *)tally.last_address, p);
+	c->pressed = 0;
+	f.hook.free(f.hook.malloc(8));
+	shim_host_drain(&f.host, 0, tally_add, &tally, NULL);
+	assert_int_equal(tally.count, 3);
+	assert_int_equal(c->ring[0].lost_alloc, lost + 1);
+	shim_host_close(&f.host);
+}
+
+/* After the deadline nothing is lost: nothing is recorded. It is noticed under pressure, too. */
+static void lapse_while_pressed(void **state)
+{
+	void *block[4000];
+	struct fixture f;
+	uint64_t lost;
+
+	(void)state;
+	begin(&f, &(struct shim_host_options){ .ring_bytes = 65536, .stack_limit = 512 });
+	f.host.control->pressed = 1;
+	f.host.control->deadline = 1;
+	for (unsigned int i = 0; i < 2000; i++)
+		block[i] = f.hook.malloc(8);
+	lost = f.host.control->ring[0].lost_alloc;
+	assert_int_equal(f.host.control->lapsed, 1);
+	assert_true(lost < 2000);
+	for (unsigned int i = 2000; i < 4000; i++)
+		block[i] = f.hook.malloc(8);
+	assert_int_equal(f.host.control->ring[0].lost_alloc, lost);
+	for (unsigned int i = 0; i < 4000; i++)
+		free(block[i]);
+	shim_host_close(&f.host);
+}
+
 /* The longest records, the longest filler: head never gets a ring ahead of tail. */
 static void never_overrun_what_is_unread(void **state)
 {
@@ -377,6 +436,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(fill_the_end_of_the_ring),
 		cmocka_unit_test(drop_and_count_when_full),
+		cmocka_unit_test(count_alone_while_pressed),
+		cmocka_unit_test(lapse_while_pressed),
 		cmocka_unit_test(never_overrun_what_is_unread),
 		cmocka_unit_test(wait_for_room),
 		cmocka_unit_test(stop_waiting_at_the_deadline),
