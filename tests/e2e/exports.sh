@@ -44,6 +44,11 @@ exported() {
 	shift
 	"$MEMATTACH" export "$RECORDING" --to="$exported_format" \
 		-o "$WORK/$exported_name" "$@" 2>"$ERRORS" || fail "export --to=$exported_format"
+	MERGED=
+	case $exported_format in heaptrack)
+		MERGED=$(sed -n '1,4s/^# \([0-9]*\) allocations are .*/\1/p' "$WORK/$exported_name") ;;
+	esac
+	export MERGED
 }
 
 # same READER OUTPUT [FIGURE]: what the reader printed is what we say.
