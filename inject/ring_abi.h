@@ -31,7 +31,7 @@
 #include <stdint.h>
 
 #define RING_MAGIC		0x31474e4952414d4dull	/* "MMARING1" */
-#define RING_VERSION		2u
+#define RING_VERSION		3u
 #define RING_LINE		64u
 #define RING_CONTROL_BYTES	(128u * 1024u)
 #define RING_SIZE_LIMIT		(1ull << 56)	/* of ring_record.size */
@@ -259,6 +259,9 @@ enum ring_mode {
 };
 enum ring_overflow { RING_OVERFLOW_DROP = 0, RING_OVERFLOW_BLOCK = 1 };
 
+/* Bits: an allocation found no room, until the reader has made some; one ever did. */
+enum ring_pressed { RING_PRESSED = 1u << 0, RING_WAS_PRESSED = 1u << 1 };
+
 /* How a thread finds its thread pointer (fs_base). */
 enum ring_thread_pointer {
 	RING_THREAD_POINTER_SELF = 0,	/* %fs:0: every thread has a glibc or musl TCB */
@@ -329,7 +332,7 @@ struct ring_control {
 	uint64_t unmaps_begun;	/* calls that take mappings away: ring_publish_stacks() */
 	uint64_t unmaps_ended;
 	uint32_t reader_asleep;	/* futex word: the reader stores 1 and waits; the shim 0, wakes */
-	uint32_t pressed;	/* 1: an allocation found no room; until the reader has made some */
+	uint32_t pressed;	/* enum ring_pressed (and the reader) */
 
 	uint64_t stack_generation RING_OWN_LINE;	/* + 1 by every change of stack[] */
 	uint32_t stack_count;	/* ranges that may be used */

@@ -21,7 +21,7 @@ enum {
 	MIN_RING = 64 * 1024,
 	THREAD_SLOTS = 2048,
 	TABLE_SHARE = 4,	/* one quarter of the total for the address table */
-	BITS_SHARE = 16,	/* exact: for the bits of live blocks (live_bits.c) */
+	BITS_SHARE = 8,		/* exact: for bits of live and of lost blocks (live_bits.c) */
 };
 
 static uint64_t power_of_two_below(uint64_t v)

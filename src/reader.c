@@ -75,8 +75,9 @@ static void reader_relieve(const struct reader *reader)
 {
 	uint32_t *pressed = &reader->control->pressed;
 
-	if (__atomic_load_n(pressed, __ATOMIC_RELAXED) && reader_backlog(reader) <= RELIEVED)
-		__atomic_store_n(pressed, 0, __ATOMIC_RELAXED);
+	if ((__atomic_load_n(pressed, __ATOMIC_RELAXED) & RING_PRESSED) &&
+	    reader_backlog(reader) <= RELIEVED)
+		__atomic_store_n(pressed, RING_WAS_PRESSED, __ATOMIC_RELAXED);
 }
 
 /* Tells the target of the room; a thread may wait for it on control->wake. */
@@ -475,8 +476,8 @@ void reader_wait(const struct reader *reader, uint64_t nanoseconds)
 				    (long)(nanoseconds % 1000000000u) };
 
 	__atomic_store_n(asleep, 1, __ATOMIC_SEQ_CST);
-	if (reader_backlog(reader) < 0.5 && !__atomic_load_n(&reader->control->pressed,
-							     __ATOMIC_SEQ_CST))
+	if (reader_backlog(reader) < 0.5 &&
+	    !(__atomic_load_n(&reader->control->pressed, __ATOMIC_SEQ_CST) & RING_PRESSED))
 		syscall(SYS_futex, asleep, FUTEX_WAIT, 1, &timeout, NULL, 0);
 	__atomic_store_n(asleep, 0, __ATOMIC_RELAXED);
 }

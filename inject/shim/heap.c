@@ -13,6 +13,7 @@
  *
  * RING_MODE_COUNT records nothing: the same calls are counted at the same places (counts.c).
  */
+#include "inject/shim/block_bits.h"
 #include "inject/shim/counts.h"
 
 void shim_call_open(const struct ring_control *control, struct shim_call *call)
@@ -110,7 +111,20 @@ static void record_block(struct ring_control *control, const struct shim_call *c
 		return;
 	}
 	shim_live_set(control, event->address);
-	shim_record(control, call, event);
+	/* Of a block that lived there before: nobody has this one yet. */
+	if (shim_load(&control->pressed))
+		(void)shim_lost_clear(control, event->address);
+	if (!shim_record(control, call, event) && shim_control() == control &&
+	    (shim_load(&control->pressed) & RING_PRESSED))
+		shim_lost_set(control, event->address);
+}
+
+/* Is it the free of a block that nobody knows of? Not for realloc, which may fail. */
+static bool free_is_lost(struct ring_control *control, const struct shim_event *event)
+{
+	return shim_load(&control->pressed) && shim_lost_clear(control, event->address) &&
+	       !(event->flags & RING_F_REALLOC) && !shim_load(&control->calls) &&
+	       shim_load(&control->lapsed) < shim_load(&control->epoch);
 }
 
 /*
@@ -124,6 +138,10 @@ static bool record_free(struct ring_control *control, const struct shim_call *ca
 	arch_fetch_to_write((const void *)event->address);
 	event->with_stack |= !shim_live_clear(control, event->address) ||
 			     shim_load(&control->free_stacks);
+	if (free_is_lost(control, event)) {
+		shim_record_lost(control, call, event);
+		return false;
+	}
 	return shim_record(control, call, event);
 }
 

@@ -4,7 +4,7 @@
  *
  * A wrong free is worth its whole stack, any other free only its return address:
  * copying every stack would double the cost of exact mode. So the address table,
- * which exact mode has no other use for, holds one bit for each 16 bytes of
+ * which exact mode has no other use for, holds in its first half one bit for each 16 bytes of
  * memory, folded: set while a block that was recorded lives there. A free that
  * finds its bit clear is suspect: freed before, never a block, or older than the
  * attach. Only memattach decides which (src/live/live.c); a bit that two addresses share
@@ -14,7 +14,7 @@
  * heap. Rejected: hashing (a cache miss an event), a table of addresses (512 times as
  * large), locked instructions (what they would save is harmless).
  */
-#include "inject/shim/shim.h"
+#include "inject/shim/block_bits.h"
 
 #define GRANULE_SHIFT	4	/* malloc's alignment: no two blocks share a granule */
 #define WORD_SHIFT	6
@@ -26,9 +26,9 @@ static uint64_t *word_of(struct ring_control *control, uint64_t address, uint64_
 	uint64_t granule = address >> GRANULE_SHIFT;
 
 	*ret_bit = 1ull << (granule & 63);
-	if (control->table_slots == 0)
+	if (control->table_slots < 2)
 		return NULL;
-	return &table[(granule >> WORD_SHIFT) & (control->table_slots - 1)];
+	return &table[(granule >> WORD_SHIFT) & (control->table_slots / 2 - 1)];
 }
 
 void shim_live_set(struct ring_control *control, uint64_t address)

@@ -191,23 +191,31 @@ static void count_loss(struct ring_head *head, const struct shim_event *event)
 static void press(struct ring_control *control, const struct shim_event *event)
 {
 	if (event->kind != RING_ALLOC || shim_load(&control->mode) != RING_MODE_ALL ||
-	    shim_load(&control->overflow) != RING_OVERFLOW_DROP || shim_load(&control->pressed))
+	    shim_load(&control->overflow) != RING_OVERFLOW_DROP ||
+	    (shim_load(&control->pressed) & RING_PRESSED))
 		return;
 	/* An exchange: the reader looks at it after it has said that it sleeps. */
-	(void)__atomic_exchange_n(&control->pressed, 1, __ATOMIC_SEQ_CST);
+	(void)__atomic_exchange_n(&control->pressed, RING_PRESSED | RING_WAS_PRESSED,
+				  __ATOMIC_SEQ_CST);
 	shim_wake_reader(control);
 }
 
 /* Any ring's counters will do: a thread's own, so that threads seldom share. */
-static bool drop_at_once(struct ring_control *control, const struct shim_call *call,
-			 const struct shim_event *event)
+void shim_record_lost(struct ring_control *control, const struct shim_call *call,
+		      const struct shim_event *event)
 {
 	uint64_t ring = shim_hash(call->thread) * control->ring_count >> (64 - SHIM_HASH_SHIFT);
 
-	if (event->kind != RING_ALLOC || !shim_load(&control->pressed) ||
+	count_loss(&control->ring[ring], event);
+}
+
+static bool drop_at_once(struct ring_control *control, const struct shim_call *call,
+			 const struct shim_event *event)
+{
+	if (event->kind != RING_ALLOC || !(shim_load(&control->pressed) & RING_PRESSED) ||
 	    shim_load(&control->lapsed) >= shim_load(&control->epoch))
 		return false;
-	count_loss(&control->ring[ring], event);
+	shim_record_lost(control, call, event);
 	return true;
 }
 

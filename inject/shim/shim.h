@@ -14,7 +14,8 @@
  *	threads.c	a slot of memory per thread, without thread-local storage
  *	sample.c	Poisson sampling by bytes; exponential.c: its logarithm
  *	table.c		addresses of live sampled blocks
- *	live_bits.c	exact mode: which frees are suspect
+ *	live_bits.c	exact mode: which frees are suspect; lost_bits.c: which are of blocks that
+ *			were lost
  *	stack_copy.c	how much stack may be read, and reading it
  *	shadow.c	which call path is this? rules.c: how to leave a frame; paths.c: which
  *			paths the reader knows; recall.c: whole walks of before
@@ -141,13 +142,6 @@ enum shim_table_result shim_table_insert(struct ring_control *control, uint64_t 
 /* True if address was in the table; it no longer is, and only one caller is told so. */
 bool shim_table_remove(struct ring_control *control, uint64_t address);
 
-/*
- * Exact mode, where the table is one bit for 16 bytes of memory: a block begins to live
- * at address; ends: false if none was known to live there (a suspect free).
- */
-void shim_live_set(struct ring_control *control, uint64_t address);
-bool shim_live_clear(struct ring_control *control, uint64_t address);
-
 /* How the stack of one call is to be read. */
 struct shim_stack_plan {
 	uint32_t bytes;		/* multiple of 8 */
@@ -179,6 +173,9 @@ struct shim_event {
  */
 bool shim_record(struct ring_control *control, const struct shim_call *call,
 		 const struct shim_event *event);
+/* Counts event as lost: it is not even tried. */
+void shim_record_lost(struct ring_control *control, const struct shim_call *call,
+		      const struct shim_event *event);
 /*
  * True while events are to be recorded at now: the epoch has not lapsed. Ends
  * the epoch when its deadline has passed.

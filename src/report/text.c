@@ -144,8 +144,10 @@ static void put_losses(FILE *out, const struct report_input *input)
 
 	snprintf(what, sizeof(what), "allocations (%s)",
 		 human_bytes((double)session->lost.alloc_bytes).text);
-	put_loss(out, style, session->lost.alloc, what, "allocated and live are that much too low");
-	put_loss(out, style, session->lost.free, "frees", "live is too high");
+	put_loss(out, style, session->lost.alloc, what,
+		 "allocated is that much too low, live by those that still live");
+	put_loss(out, style, session->lost.free, "frees", session->lost.alloc ?
+		 "of lost blocks; live is too high by those of others" : "live is too high");
 	put_loss(out, style, session->lost.map, "mapping events", "mapped may be wrong");
 	put_loss(out, style, session->lost.stack, "stacks", "their blocks are under \"unknown\"");
 	put_loss(out, style, totals->untracked_count, "samples without room in the table",

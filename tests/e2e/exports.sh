@@ -45,9 +45,8 @@ exported() {
 	"$MEMATTACH" export "$RECORDING" --to="$exported_format" \
 		-o "$WORK/$exported_name" "$@" 2>"$ERRORS" || fail "export --to=$exported_format"
 	MERGED=
-	case $exported_format in heaptrack)
-		MERGED=$(sed -n '1,4s/^# \([0-9]*\) allocations are .*/\1/p' "$WORK/$exported_name") ;;
-	esac
+	[ "$exported_format" != heaptrack ] || MERGED=$(sed -n \
+		'1,4s/^# \([0-9]*\) allocations are .*/\1/p' "$WORK/$exported_name")
 	export MERGED
 }
 

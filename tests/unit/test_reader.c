@@ -460,23 +460,23 @@ static void relieves_what_is_pressed(void **state)
 	struct fixture *fixture = *state;
 	struct ring_control *control = fixture->writer.control;
 
-	control->pressed = 1;
+	control->pressed = RING_PRESSED | RING_WAS_PRESSED;
 	for (uint64_t i = 0; i < LINES - 4; i++)
 		put(fixture, 0, 100 + i, i);
 	reader_hold(fixture->reader, 100 + LINES / 4);
 	assert_int_equal(drain(fixture), LINES / 4);
-	assert_int_equal(control->pressed, 1);
+	assert_int_equal(control->pressed, RING_PRESSED | RING_WAS_PRESSED);
 	reader_wait(fixture->reader, 3600 * 1000000000ull);	/* does not sleep */
 	reader_hold(fixture->reader, 100 + LINES / 2);
 	assert_int_equal(drain(fixture), LINES / 4);
-	assert_int_equal(control->pressed, 0);
+	assert_int_equal(control->pressed, RING_WAS_PRESSED);
 	/* Nothing to release, and it was pressed a moment after the last look. */
 	reader_hold(fixture->reader, 0);
 	drain(fixture);
-	control->pressed = 1;
+	control->pressed = RING_PRESSED | RING_WAS_PRESSED;
 	reader_wait(fixture->reader, 3600 * 1000000000ull);
 	assert_int_equal(drain(fixture), 0);
-	assert_int_equal(control->pressed, 0);
+	assert_int_equal(control->pressed, RING_WAS_PRESSED);
 }
 
 static void tells_the_backlog(void **state)

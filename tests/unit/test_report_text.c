@@ -198,8 +198,8 @@ static void says_what_was_lost_and_what_it_changed(void **state)
 	changes.lost.alloc_bytes = 2048;
 	changes.lost.free = 7;
 	text = print_sample("text", true, false, false, &changes);
-	assert_says(text, "lost      12,345 allocations (2.00 KiB): allocated and live are that");
-	assert_says(text, "lost      7 frees: live is too high");
+	assert_says(text, "lost      12,345 allocations (2.00 KiB): allocated is that much");
+	assert_says(text, "lost      7 frees: of lost blocks; live is too high by");
 	assert_says(text, "waited 1.50 s for the reader");
 	free(text);
 	text = print_sample("live", true, false, false, &changes);

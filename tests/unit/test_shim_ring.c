@@ -131,32 +131,142 @@ static void count_alone_while_pressed(void **state)
 	struct fixture f;
 	struct ring_control *c;
 	uint64_t lost;
-	void *p;
+	void *p, *older;
 
 	(void)state;
-	begin(&f, &(struct shim_host_options){ .ring_bytes = 65536, .stack_limit = 512 });
+	begin(&f, &(struct shim_host_options){ .ring_bytes = 65536, .stack_limit = 512,
+					       .table_slots = 1024 });
 	c = f.host.control;
-	f.hook.free(f.hook.malloc(8));
+	older = f.hook.malloc(8);
 	assert_int_equal(c->pressed, 0);
 	while (c->ring[0].lost_alloc == 0)
 		free(f.hook.malloc(8));
-	assert_int_equal(c->pressed, 1);
+	assert_int_equal(c->pressed, RING_PRESSED | RING_WAS_PRESSED);
 	shim_host_drain(&f.host, 0, tally_add, &tally, NULL);
 	tally.count = 0;
 	lost = c->ring[0].lost_alloc;
 	p = f.hook.malloc(24);
 	assert_int_equal(c->ring[0].lost_alloc, lost + 1);
 	assert_int_equal(c->ring[0].lost_alloc_bytes, 8 * lost + 24);
-	f.hook.free(p);
+	f.hook.free(older);
 	shim_host_drain(&f.host, 0, tally_add, &tally, NULL);
 	assert_int_equal(tally.count, 1);	/* the free, which is not to be lost */
-	assert_ptr_equal((void *)tally.last_address, p);
-	c->pressed = 0;
-	f.hook.free(f.hook.malloc(8));
+	assert_ptr_equal((void *)tally.last_address, older);
+	f.hook.free(p);				/* nobody would know of what */
+	assert_int_equal(c->ring[0].lost_free, 1);
+	shim_host_drain(&f.host, 0, tally_add, &tally, NULL);
+	assert_int_equal(tally.count, 1);
+	c->pressed = RING_WAS_PRESSED;
+	f.hook.free(f.hook.malloc(24));
 	shim_host_drain(&f.host, 0, tally_add, &tally, NULL);
 	assert_int_equal(tally.count, 3);
 	assert_int_equal(c->ring[0].lost_alloc, lost + 1);
+	assert_int_equal(c->ring[0].lost_free, 1);
 	shim_host_close(&f.host);
+}
+
+/* A block that was lost is freed where nobody sees it: what is recorded there then has its free. */
+static void know_recorded_from_lost(void **state)
+{
+	struct tally tally = { 0 };
+	struct fixture f;
+	struct ring_control *c;
+	void *p, *q;
+
+	(void)state;
+	begin(&f, &(struct shim_host_options){ .stack_limit = 64, .table_slots = 256 });
+	c = f.host.control;
+	c->pressed = RING_PRESSED | RING_WAS_PRESSED;
+	p = f.hook.malloc(24);
+	free(p);
+	c->pressed = RING_WAS_PRESSED;
+	q = f.hook.malloc(24);
+	assert_ptr_equal(p, q);
+	f.hook.free(q);
+	shim_host_drain(&f.host, 0, tally_add, &tally, NULL);
+	assert_int_equal(tally.count, 2);
+	/* realloc: it may fail, its free is recorded. */
+	c->pressed = RING_PRESSED | RING_WAS_PRESSED;
+	p = f.hook.malloc(24);
+	c->pressed = RING_WAS_PRESSED;
+	tally.count = 0;
+	p = f.hook.realloc(p, 30000);
+	shim_host_drain(&f.host, 0, tally_add, &tally, NULL);
+	assert_int_equal(tally.count, 2);
+	f.hook.free(p);
+	shim_host_drain(&f.host, 0, tally_add, &tally, NULL);
+	assert_int_equal(tally.count, 3);
+	shim_host_close(&f.host);
+}
+
+#define SLOTS 3000u
+struct slot {
+	void *block;
+	bool lost;
+};
+
+/* Frees what is in slot; true: that was lost, too. */
+static bool slot_free(struct fixture *f, const struct slot *slot)
+{
+	const struct ring_head *head = &f->host.control->ring[0];
+	uint64_t before = head->lost_free;
+
+	f->hook.free(slot->block);
+	if (!slot->lost)
+		assert_int_equal(head->lost_free, before);
+	return head->lost_free != before;
+}
+
+static void slot_fill(struct fixture *f, struct slot *slot, size_t size)
+{
+	const struct ring_head *head = &f->host.control->ring[0];
+	uint64_t before = head->lost_alloc;
+
+	slot->block = f->hook.malloc(size);
+	slot->lost = head->lost_alloc != before;
+}
+
+/*
+ * Blocks come and go at random, now under pressure and now not: of what was recorded each free is,
+ * too, of what was lost nearly none, or fewer where the table is so small that memory shares words.
+ */
+static unsigned int lose_at_random(uint64_t table_slots)
+{
+	static struct slot slot[SLOTS];
+	unsigned int lost = 0, dropped = 0;
+	struct tally tally = { 0 };
+	struct fixture f;
+
+	memset(slot, 0, sizeof(slot));
+	begin(&f, &(struct shim_host_options){ .stack_limit = 8, .table_slots = table_slots });
+	for (unsigned int i = 0; i < 100000; i++) {
+		struct slot *s = &slot[(unsigned int)rand() % SLOTS];
+
+		if (s->block) {
+			lost += s->lost;
+			dropped += slot_free(&f, s);
+		}
+		slot_fill(&f, s, (size_t)rand() % 1000);
+		if (i % 40 == 0)
+			f.host.control->pressed = RING_WAS_PRESSED |
+						  (rand() % 2 ? RING_PRESSED : 0);
+		if (i % 100 == 0)
+			shim_host_drain(&f.host, 0, tally_add, &tally, NULL);
+	}
+	for (unsigned int i = 0; i < SLOTS; i++)
+		free(slot[i].block);
+	assert_true(lost > 10000);
+	assert_int_equal(f.host.control->ring[0].lost_free, dropped);
+	shim_host_close(&f.host);
+	return dropped * 100 / lost;
+}
+
+static void lose_pairs(void **state)
+{
+	(void)state;
+	assert_int_equal(lose_at_random(1u << 14), 100);
+	assert_in_range(lose_at_random(256), 1, 99);
+	assert_int_equal(lose_at_random(64), 0);	/* too small */
 }
 
 /* After the deadline nothing is lost: nothing is recorded. It is noticed under pressure, too. */
@@ -168,7 +278,7 @@ static void lapse_while_pressed(void **state)
 
 	(void)state;
 	begin(&f, &(struct shim_host_options){ .ring_bytes = 65536, .stack_limit = 512 });
-	f.host.control->pressed = 1;
+	f.host.control->pressed = RING_PRESSED | RING_WAS_PRESSED;
 	f.host.control->deadline = 1;
 	for (unsigned int i = 0; i < 2000; i++)
 		block[i] = f.hook.malloc(8);
@@ -437,6 +547,8 @@ int main(void)
 		cmocka_unit_test(fill_the_end_of_the_ring),
 		cmocka_unit_test(drop_and_count_when_full),
 		cmocka_unit_test(count_alone_while_pressed),
+		cmocka_unit_test(know_recorded_from_lost),
+		cmocka_unit_test(lose_pairs),
 		cmocka_unit_test(lapse_while_pressed),
 		cmocka_unit_test(never_overrun_what_is_unread),
 		cmocka_unit_test(wait_for_room),

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * lost_bits.c - exact mode: blocks whose allocation was lost, so that their free need not be
+ * recorded: nobody could tell what it was the free of, and there would be less room for others.
+ *
+ * The second half of the address table. A word stands for 512 bytes of memory: which 512 (its
+ * place and 32 bits of it), and a bit for each 16 of them. A word in use for other memory is
+ * left alone: then the free is recorded, and that is all. What must not be is a bit that is set
+ * while a block that was recorded lives there: its free would be missed, and it would be a leak.
+ * So whoever records a block clears the bit first, bits are set and cleared by instructions that
+ * lose nothing, and one is set only where the word still is for that memory.
+ */
+#include "inject/shim/block_bits.h"
+
+#define GRANULE_SHIFT	4	/* malloc's alignment: no two blocks share a granule */
+#define GROUP_SHIFT	9
+#define ARENA_SHIFT	26	/* glibc's arenas all begin at multiples of that */
+#define PLACE_SHIFT	6	/* the low bits of a group's number are in its place: */
+#define LEAST_WORDS	(1u << PLACE_SHIFT)
+#define ADDRESS_BITS	47	/* beyond, 32 bits would not tell groups apart */
+#define TRIES		3u
+
+struct group {
+	uint64_t *word;		/* NULL: none is kept of this address */
+	uint64_t tag;		/* in the high half */
+	uint64_t bit;
+};
+
+static struct group group_of(struct ring_control *control, uint64_t address)
+{
+	uint64_t *table = (uint64_t *)((uint8_t *)control + control->table_offset);
+	uint64_t half = control->table_slots / 2, number = address >> GROUP_SHIFT;
+	uint64_t spread = (address >> ARENA_SHIFT) * SHIM_GOLDEN >> SHIM_HASH_SHIFT;
+
+	if (half < LEAST_WORDS || address >> ADDRESS_BITS || address % (1u << GRANULE_SHIFT))
+		return (struct group){ .word = NULL };
+	return (struct group){
+		.word = &table[half + ((number ^ spread) & (half - 1))],
+		.tag = number >> PLACE_SHIFT << 32,
+		.bit = 1ull << (address >> GRANULE_SHIFT & 31),
+	};
+}
+
+static bool is_for(const struct group *group, uint64_t word)
+{
+	return (word ^ group->tag) >> 32 == 0;
+}
+
+void shim_lost_set(struct ring_control *control, uint64_t address)
+{
+	struct group group = group_of(control, address);
+
+	for (uint32_t i = 0; group.word && i < TRIES; i++) {
+		uint64_t word = shim_load(group.word);
+
+		if ((uint32_t)word != 0 && !is_for(&group, word))
+			return;
+		if (shim_exchange_if(group.word, word, group.tag | (uint32_t)word | group.bit))
+			return;
+	}
+}
+
+bool shim_lost_clear(struct ring_control *control, uint64_t address)
+{
+	struct group group = group_of(control, address);
+	uint64_t word;
+
+	if (!group.word)
+		return false;
+	word = shim_load(group.word);
+	if (!(word & group.bit) || !is_for(&group, word))
+		return false;
+	word = __atomic_fetch_and(group.word, ~group.bit, __ATOMIC_ACQ_REL);
+	return (word & group.bit) && is_for(&group, word);
+}
