@@ -189,16 +189,16 @@ def nanoseconds(value):
     return f"{value:.1f}" if abs(value) < 10 else f"{value:.0f}"
 
 
-def added_ratios(run, program, threads, way):
-    """What heaptrack adds to the wall time by what memattach --exact adds, of each repetition."""
+def added_ratios(run, config, program, threads, way):
+    """What heaptrack adds to the wall time by what config adds, of each repetition."""
     peer, own = (run.ratios(program, threads, (name, way), wall)
-                 for name in ("heaptrack", "memattach --exact"))
+                 for name in ("heaptrack", config))
     return [(peer[number] - 1) / (own[number] - 1) for number in peer
             if own.get(number, 0) > 1]
 
 
-def added_table(run):
-    lines = [[program, *(spread(added_ratios(run, program, threads, way), ratio)
+def added_table(run, config):
+    lines = [[program, *(spread(added_ratios(run, config, program, threads, way), ratio)
                          for way in (RUN, ATTACH) for threads in run.threads)]
              for program in run.programs]
     head = [f"P = {threads}{', attached' if way == ATTACH else ''}"
@@ -299,7 +299,10 @@ def text_of(run, pictures):
         "### CPU time of program and tool, mean over P", summary_table(run, all_cpu),
         "### CPU time added to an allocation and its free, in ns, P = "
         f"{run.threads[0]}", pair_table(run),
-        "### Wall time that heaptrack adds, by what `memattach --exact` adds", added_table(run),
+        "### Wall time that heaptrack adds, by what `--exact` adds, which drops and counts",
+        added_table(run, "memattach --exact, drops"),
+        "### The same, by what `--exact --on-overflow=block` adds, which has it all",
+        added_table(run, "memattach --exact"),
         "### Counts against the truth", count_table(run),
         "### Size of the output", output_table(run), "### Each program",
         *(program_table(run, program) for program in run.programs)]) + "\n"
