@@ -24,7 +24,6 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
-#include <time.h>
 
 #include "inject/preflight.h"
 #include "inject/proc_status.h"
@@ -32,7 +31,6 @@
 
 #define OURS "/memfd:memattach-"
 #define ALL_LIMIT_NS 60000000000ull
-#define BUSY_PAUSE_NS 50000000l
 
 static bool is_file(const struct procmap *map, const struct child_file *file)
 {
@@ -344,14 +342,9 @@ static int open_child(struct children *c, const struct child_seen *child, struct
 	return 0;
 }
 
-/*
- * Who was at another's hands is looked at again. True: there was one. Not at once: sessions of a
- * family have each other's processes in hand, and all of them looking all the time took the CPUs
- * from those who were at work.
- */
+/* Who was at another's hands is looked at again. True: there was one. */
 static bool forget_busy(struct children *c)
 {
-	const struct timespec pause = { 0, BUSY_PAUSE_NS };
 	size_t kept = 0;
 
 	for (size_t i = 0; i < c->seen_count; i++)
@@ -360,7 +353,6 @@ static bool forget_busy(struct children *c)
 	if (kept == c->seen_count)
 		return false;
 	c->seen_count = kept;
-	(void)nanosleep(&pause, NULL);
 	return true;
 }
 
