@@ -5,7 +5,6 @@
 #include "cli/front_screen.h"
 #include "cli/front_several.h"
 #include "cli/options_view.h"
-#include "inject/ring_setup.h"
 #include "src/base/log.h"
 
 static const char *const task_name[] = {
@@ -63,11 +62,10 @@ static int run(int argc, char **argv, enum session_task task, bool leaks)
 			  "see `memattach leaks -p PID`");
 		return SESSION_USAGE;
 	}
-	if (!ring_setup_tsc_is_trusted()) {
-		log_error("the kernel does not trust this machine's time stamp counter; "
-			  "memattach needs it to order events");
-		return SESSION_REFUSED;
-	}
+	if (task != SESSION_CLEANUP)
+		status = front_check_clock();
+	if (status != SESSION_OK)
+		return status;
 	if (options_are_several(&options))
 		return front_several(&options);
 	status = front_open_target(options.pid, &options.session, &target);

@@ -19,6 +19,8 @@ int cmd_run(int argc, char **argv)
 	status = options_check_leaks(&options, options.session.leaks);
 	if (status == SESSION_OK)
 		status = options_check_view(&options);
+	if (status == SESSION_OK)
+		status = front_check_clock();
 	if (status != SESSION_OK)
 		return status;
 	options.session.task = SESSION_RUN;

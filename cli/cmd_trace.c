@@ -3,7 +3,6 @@
 #include "cli/commands.h"
 #include "cli/front.h"
 #include "cli/options.h"
-#include "inject/ring_setup.h"
 #include "src/base/log.h"
 
 int cmd_trace(int argc, char **argv)
@@ -22,11 +21,9 @@ int cmd_trace(int argc, char **argv)
 			  "no process given");
 		return SESSION_USAGE;
 	}
-	if (!ring_setup_tsc_is_trusted()) {
-		log_error("the kernel does not trust this machine's time stamp counter; "
-			  "memattach needs it to order events");
-		return SESSION_REFUSED;
-	}
+	status = front_check_clock();
+	if (status != SESSION_OK)
+		return status;
 	options.session.task = options.pid ? SESSION_WATCH : SESSION_RUN;
 	if (!options.pid)
 		return front_run_command(options.operands, &options.session);

@@ -22,6 +22,7 @@
 #include "inject/launch.h"
 #include "inject/preflight.h"
 #include "inject/tracee.h"
+#include "inject/tsc_trust.h"
 #include "src/base/log.h"
 #include "src/recording/unnamed.h"
 
@@ -30,6 +31,16 @@
 static int refuse(const struct preflight_report *report)
 {
 	log_error("%s; %s", report->reason, report->remedy);
+	return SESSION_REFUSED;
+}
+
+int front_check_clock(void)
+{
+	const char *problem = tsc_problem();
+
+	if (!problem)
+		return SESSION_OK;
+	log_error("%s; memattach needs it to put events in order", problem);
 	return SESSION_REFUSED;
 }
 

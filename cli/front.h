@@ -7,6 +7,11 @@
 #include "src/session/session.h"
 
 /*
+ * Can events be put in order on this machine? SESSION_OK, or SESSION_REFUSED with the reason on
+ * stderr.
+ */
+int front_check_clock(void) _must_check_;
+/*
  * Checks whether pid may be entered and opens it. SESSION_OK, or SESSION_REFUSED
  * with the reason and the remedy on stderr.
  */

@@ -117,6 +117,16 @@ static void forget_threads(struct freeze *f)
 	vectors_done(&f->vectors);
 }
 
+/* Private writable memory; a child has all of it but what is MADV_DONTFORK. 0: unknown. */
+static uint64_t data_kib(pid_t pid)
+{
+	uint64_t kib = 0;
+	char path[64];
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/status", pid);
+	return proc_read_number(path, "VmData:", &kib) == 0 ? kib : 0;
+}
+
 /* Files of the process, or thread, whose memory is the picture. */
 static int open_picture(struct freeze *f, pid_t pid)
 {
@@ -137,6 +147,7 @@ static int hold_child(struct freeze *f)
 		error = tracee_die_with_us(f->child);
 	if (error)
 		return error;
+	f->complete = f->data_kib && f->data_kib == data_kib(f->child);
 	return open_picture(f, f->child);
 }
 
@@ -281,6 +292,7 @@ static int copy_on(const struct target *target, struct borrow *b, uint64_t budge
 	if (!error)
 		error = borrow_clone(b, FREEZE_CLONE_FLAGS, FREEZE_CHILD_STATUS, &f->child,
 				     &f->remote);
+	f->data_kib = f->child ? data_kib(target->ref.pid) : 0;
 	/* before the others, who would compete with it for a processor */
 	if (borrow_held(b))
 		end = borrow_end(b, NULL);

@@ -33,6 +33,8 @@ struct freeze {
 	pid_t child, remote;	/* as we and as the target see it; 0: none */
 	bool dead;		/* killed and waited for by us: only the target's wait is left */
 	struct stop_all *stop;	/* FREEZE_STOP */
+	uint64_t data_kib;	/* private writable memory at the moment of the copy; 0: unknown */
+	bool complete;		/* the copy has all of that; else some may be MADV_DONTFORK */
 	int mem, maps;		/* of the picture, read only; -1 */
 	int pagemap;		/* of it; -1 where it may not be opened */
 	struct stop_thread *thread;	/* as they stood, without the call that was made on one */

@@ -198,6 +198,7 @@ static int reply_picture(struct keeper *k, struct reply *reply)
 	reply->message.value[1] = f->tsc;
 	reply->message.value[2] = f->thread_count;
 	reply->message.value[3] = f->vectors.count;
+	reply->message.value[4] = f->complete;
 	reply->close_fds = true;
 	keeper_reply_fd(reply, f->mem);
 	keeper_reply_fd(reply, f->maps);

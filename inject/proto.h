@@ -14,6 +14,8 @@
 #include "inject/attachment.h"
 
 #define PROTO_MAX_FDS 6
+#define PROTO_ASKED 4	/* values of a request */
+#define PROTO_VALUES 5	/* of a reply */
 #define PROTO_TEXT_BYTES 512
 #define PROTO_MAX_PAYLOAD (96u * 1024u)
 
@@ -38,9 +40,10 @@ enum proto_type {
 			    reply: struct children_left */
 	PROTO_FREEZE,    /* value[0], value[1]: gadgets (syscall; ret and restorer), value[2]:
 			    1 = stop instead of copy; reply: value[0] pause in us, value[1] TSC,
-			    value[2] threads, value[3] words of vector registers; fds: memory,
-			    maps, struct stop_thread[] and behind it struct vector_word[],
-			    pagemap (if it may be opened) */
+			    value[2] threads, value[3] words of vector registers, value[4]
+			    1 = all private memory is in the copy; fds: memory, maps, struct
+			    stop_thread[] and behind it struct vector_word[], pagemap (if it may
+			    be opened) */
 	PROTO_THAW,      /* the picture is no longer needed; reply: value[0] 1 and, if nothing
 			    worse, -ECANCELED: it had ended before, what was read of it may be
 			    nothing (target ended, user asked to stop); value[1] pause in us */
@@ -60,7 +63,7 @@ enum proto_type {
 struct proto_message {
 	uint32_t type;			/* enum proto_type */
 	int32_t status;			/* replies: 0 or -errno */
-	uint64_t value[4];
+	uint64_t value[PROTO_VALUES];
 	char text[PROTO_TEXT_BYTES];	/* replies: what went wrong, in words */
 	uint32_t payload_bytes, fd_count;
 };

@@ -31,7 +31,7 @@
 #include <stdint.h>
 
 #define RING_MAGIC		0x31474e4952414d4dull	/* "MMARING1" */
-#define RING_VERSION		3u
+#define RING_VERSION		4u
 #define RING_LINE		64u
 #define RING_CONTROL_BYTES	(128u * 1024u)
 #define RING_SIZE_LIMIT		(1ull << 56)	/* of ring_record.size */
@@ -268,6 +268,12 @@ enum ring_thread_pointer {
 	RING_THREAD_POINTER_FSBASE,	/* rdfsbase: bit 1 of AT_HWCAP2 is set on this machine */
 };
 
+/* How a thread reads the time and its CPU. */
+enum ring_clock {
+	RING_CLOCK_RDTSCP = 0,	/* both by one instruction */
+	RING_CLOCK_SEGMENT,	/* lfence, rdtsc, and the CPU from a segment's limit */
+};
+
 /* Hooked functions that call each other; a call from the same class is nested. */
 enum ring_class { RING_CLASS_HEAP = 0, RING_CLASS_MAPPING, RING_CLASS_COUNT };
 static inline enum ring_class ring_shape_class(uint32_t shape)
@@ -322,6 +328,7 @@ struct ring_control {
 	uint64_t verify;	/* every so many with their copies, too; 0: none (analyst) */
 	uint64_t path_epoch;	/* part of each path's name: + 1 forgets them all (analyst) */
 	uint64_t copy_unknown;	/* RING_MODE_COUNT: 1: stacks without a name are copied (analyst) */
+	uint64_t clock;		/* enum ring_clock */
 
 	/* Set by the shim. */
 	uint64_t lapsed RING_OWN_LINE;	/* last epoch whose deadline passed: ended; 0: none */

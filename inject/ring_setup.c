@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "inject/counts_setup.h"
+#include "inject/tsc_trust.h"
 
 enum {
 	HWCAP2_FSGSBASE = 2,	/* asm/hwcap2.h: rdfsbase may be used in user mode */
@@ -100,6 +101,7 @@ void ring_setup_control(struct ring_control *c, const struct ring_geometry *g)
 	c->stack_limit = RING_MAX_STACK_BYTES;
 	c->thread_pointer = getauxval(AT_HWCAP2) & HWCAP2_FSGSBASE ? RING_THREAD_POINTER_FSBASE :
 								     RING_THREAD_POINTER_SELF;
+	c->clock = tsc_has_rdtscp() ? RING_CLOCK_RDTSCP : RING_CLOCK_SEGMENT;
 	c->mode = RING_MODE_OFF;
 	c->magic = RING_MAGIC;
 }
@@ -135,13 +137,4 @@ uint64_t ring_setup_tsc_hz(void)
 	ns = monotonic_ns() - ns;
 	hz = (uint64_t)((double)tsc * 1e9 / (double)ns);
 	return hz;
-}
-
-bool ring_setup_tsc_is_trusted(void)
-{
-	_cleanup_file_ FILE *f = fopen("/sys/devices/system/clocksource/clocksource0/"
-				       "available_clocksource", "re");
-	char line[256];
-
-	return f && fgets(line, sizeof(line), f) && strstr(line, "tsc");
 }

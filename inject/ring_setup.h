@@ -25,7 +25,5 @@ void ring_setup_control(struct ring_control *control, const struct ring_geometry
 /* Current time stamp counter; its rate in Hz, measured once against CLOCK_MONOTONIC. */
 uint64_t ring_setup_tsc(void);
 uint64_t ring_setup_tsc_hz(void);
-/* True when the kernel itself trusts the TSC as a clock. */
-bool ring_setup_tsc_is_trusted(void);
 
 #endif

@@ -14,12 +14,12 @@
 
 #include <asm/unistd.h>
 
-void shim_trace_start(struct shim_call *call)
+void shim_trace_start(const struct ring_control *control, struct shim_call *call)
 {
 	uint32_t cpu;
 
 	call->state |= SHIM_TRACED;
-	call->begin = arch_clock(&cpu);
+	call->begin = arch_clock(control, &cpu);
 }
 
 /* By system call: what libc keeps of it lies where each libc wants it. */

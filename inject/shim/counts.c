@@ -123,7 +123,7 @@ static void totals_alloc(const struct target *target, uint64_t size, uint64_t us
 			 known ? usable : 1);
 		return;
 	}
-	(void)arch_clock(&cpu);
+	(void)arch_clock(target->control, &cpu);
 	totals = &target->shared->totals[cpu % COUNTS_LINES];
 	shim_add(&totals->alloc_count, 1);
 	shim_add(&totals->alloc_bytes, size);
@@ -142,7 +142,7 @@ static void totals_free(const struct target *target, uint64_t usable)
 		arch_add(known ? &totals->free_usable : &totals->free_unsized, known ? usable : 1);
 		return;
 	}
-	(void)arch_clock(&cpu);
+	(void)arch_clock(target->control, &cpu);
 	totals = &target->shared->totals[cpu % COUNTS_LINES];
 	shim_add(&totals->free_count, 1);
 	shim_add(known ? &totals->free_usable : &totals->free_unsized, known ? usable : 1);

@@ -212,7 +212,7 @@ void shim_alloc_end(struct shim_call *call, enum ring_shape shape)
 
 	if (!control || !(call->state & (SHIM_RECORD | SHIM_COUNTED)))
 		return;
-	shim_trace_returned(call);
+	shim_trace_returned(control, call);
 	event.address = block_of(call, shape);
 	if (call->state & SHIM_COUNTED) {
 		if (event.address != 0)
@@ -250,9 +250,10 @@ void shim_free_end(struct shim_call *call, enum ring_shape shape)
 {
 	struct ring_control *control = shim_control();
 
-	shim_trace_returned(call);
-	if (control)
-		shim_trace_end(control, call, shape);
+	if (!control)
+		return;
+	shim_trace_returned(control, call);
+	shim_trace_end(control, call, shape);
 }
 
 /* What was asked for may be anything, the reader believes less: see src/reader.c. */
@@ -384,7 +385,7 @@ void shim_realloc_end(struct shim_call *call, enum ring_shape shape)
 		count_realloc_end(control, call, size);
 		return;
 	}
-	shim_trace_returned(call);
+	shim_trace_returned(control, call);
 	/* realloc(p, 0) that returns NULL has freed p (glibc): nothing to undo. */
 	if (call->result == 0 && (call->state & (SHIM_FREED | SHIM_RECORD)) && size != 0)
 		realloc_undo(control, call, shim_load(&control->mode), size);

@@ -206,7 +206,7 @@ void shim_map_end(struct shim_call *call, enum ring_shape shape)
 
 	if (!control)
 		return;
-	shim_trace_returned(call);
+	shim_trace_returned(control, call);
 	if (call->state & SHIM_UNMAPPING)
 		shim_add(&control->unmaps_ended, 1);
 	if (!(call->state & SHIM_RECORD))

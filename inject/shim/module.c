@@ -19,11 +19,11 @@
 static void wait_acknowledged(struct ring_control *control, uint64_t generation)
 {
 	uint32_t cpu;
-	uint64_t begin = arch_clock(&cpu);
+	uint64_t begin = arch_clock(control, &cpu);
 
 	for (uint32_t turn = 0; shim_control() == control; turn++) {
 		uint32_t seen = shim_load_acquire(&control->wake);
-		uint64_t now = arch_clock(&cpu);
+		uint64_t now = arch_clock(control, &cpu);
 
 		if (shim_load_acquire(&control->module_ack) >= generation ||
 		    shim_load(&control->mode) == RING_MODE_OFF || now - begin > WAIT_CYCLES ||

@@ -131,7 +131,7 @@ static bool reserve_waiting(struct ring_control *control, struct place *place, u
 	for (uint32_t turn = 0;; turn++) {
 		uint32_t seen = shim_load_acquire(&control->wake);
 
-		place->time = arch_clock(&cpu);
+		place->time = arch_clock(control, &cpu);
 		if (shim_load(&control->mode) == RING_MODE_OFF ||
 		    !shim_epoch_open(control, place->time))
 			break;
@@ -144,7 +144,7 @@ static bool reserve_waiting(struct ring_control *control, struct place *place, u
 			return false;
 	}
 	shim_add(&place->head->blocked, 1);
-	shim_add(&place->head->blocked_cycles, arch_clock(&cpu) - begin);
+	shim_add(&place->head->blocked_cycles, arch_clock(control, &cpu) - begin);
 	return reserved;
 }
 
@@ -394,7 +394,7 @@ static bool record_known(struct ring_control *control, const struct shim_call *c
 {
 	struct place place;
 	uint32_t cpu;
-	uint64_t now = arch_clock(&cpu);
+	uint64_t now = arch_clock(control, &cpu);
 
 	if (!still_on(control, now))
 		return false;
@@ -436,14 +436,14 @@ static __attribute__((noinline)) bool record_timed(struct ring_control *control,
 						   const struct shim_event *event)
 {
 	uint32_t cpu;
-	uint64_t begin = arch_clock(&cpu), cycles;
+	uint64_t begin = arch_clock(control, &cpu), cycles;
 	uint64_t weight = shim_load(&control->mode) == RING_MODE_SAMPLE ? 1 : 64;
 	/* The epoch's end is noticed here, where nothing else might look at the clock. */
 	bool recorded = shim_epoch_open(control, begin) && record_now(control, call, event);
 
 	if (shim_control() != control)
 		return recorded;
-	cycles = arch_clock(&cpu) - begin;
+	cycles = arch_clock(control, &cpu) - begin;
 	if (cycles > MOST_CYCLES)
 		cycles = MOST_CYCLES;
 	shim_add(&place_for(control, cpu, 1).head->spent_cycles, cycles * weight);
@@ -500,7 +500,7 @@ bool shim_record_path(struct ring_control *control, const struct shim_call *call
 	const struct shim_event event = { .kind = RING_PATH };
 	struct place place;
 	uint32_t cpu;
-	uint64_t now = arch_clock(&cpu);
+	uint64_t now = arch_clock(control, &cpu);
 
 	if (!shim_epoch_open(control, now))
 		return false;

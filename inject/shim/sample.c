@@ -45,10 +45,11 @@ static bool count_down(struct ring_thread *slot, uint64_t size, uint64_t interva
 }
 
 /* Without a slot: nothing to count down, one draw for this allocation. */
-static bool draw_once(const struct shim_call *call, uint64_t size, uint64_t interval)
+static bool draw_once(const struct ring_control *control, const struct shim_call *call,
+		      uint64_t size, uint64_t interval)
 {
 	uint32_t cpu;
-	uint64_t state = arch_clock(&cpu) ^ (uint64_t)call ^ (call->thread << 20);
+	uint64_t state = arch_clock(control, &cpu) ^ (uint64_t)call ^ (call->thread << 20);
 
 	return draw(&state, interval) <= (int64_t)size;
 }
@@ -72,7 +73,7 @@ bool shim_sample(struct ring_control *control, const struct shim_call *call, uin
 	*ret_interval = interval;
 	slot = shim_thread_find(control, call->thread);
 	if (!slot || !shim_thread_begin(slot, (uint64_t)&call->caller))
-		return draw_once(call, size, interval);
+		return draw_once(control, call, size, interval);
 	slot->used = shim_load(&control->deadline);
 	sampled = count_down(slot, size, interval);
 	shim_thread_end(slot);

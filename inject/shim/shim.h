@@ -83,7 +83,7 @@ bool shim_module_begin(struct shim_call *call, enum ring_shape shape);
 void shim_module_end(struct shim_call *call, enum ring_shape shape);
 
 /* What shim_trace_begin and _end do where a log of calls is asked for. */
-void shim_trace_start(struct shim_call *call);
+void shim_trace_start(const struct ring_control *control, struct shim_call *call);
 void shim_trace_record(struct ring_control *control, const struct shim_call *call,
 		       enum ring_shape shape);
 /*
@@ -94,15 +94,16 @@ static inline bool shim_trace_begin(const struct ring_control *control, struct s
 {
 	if (__builtin_expect(shim_load(&control->calls) == 0, 1))
 		return false;
-	shim_trace_start(call);
+	shim_trace_start(control, call);
 	return true;
 }
-static inline void shim_trace_returned(struct shim_call *call)
+static inline void shim_trace_returned(const struct ring_control *control,
+				       struct shim_call *call)
 {
 	uint32_t cpu;
 
 	if (__builtin_expect(call->state & SHIM_TRACED, 0))
-		call->end = arch_clock(&cpu);
+		call->end = arch_clock(control, &cpu);
 }
 static inline void shim_trace_end(struct ring_control *control, const struct shim_call *call,
 				  enum ring_shape shape)

@@ -56,7 +56,7 @@ static void slot_reset(struct ring_control *control, struct ring_thread *slot)
 	slot->busy = 0;
 	slot->interval = 0;
 	slot->countdown = 0;
-	slot->random = mix((seed ? seed : arch_clock(&cpu)) + number * SHIM_GOLDEN);
+	slot->random = mix((seed ? seed : arch_clock(control, &cpu)) + number * SHIM_GOLDEN);
 	slot->used = shim_load(&control->deadline);
 }
 

@@ -68,8 +68,8 @@ static int wait_readable(const struct keeper_link *link, int milliseconds)
 	return got < 0 ? (errno == EINTR ? 0 : -errno) : got;
 }
 
-int keeper_link_call(struct keeper_link *link, enum proto_type type, const uint64_t value[4],
-		     const void *payload, size_t bytes)
+int keeper_link_call(struct keeper_link *link, enum proto_type type,
+		     const uint64_t value[PROTO_ASKED], const void *payload, size_t bytes)
 {
 	struct proto_message request = { .type = type, .payload_bytes = (uint32_t)bytes };
 	int got;
@@ -78,7 +78,7 @@ int keeper_link_call(struct keeper_link *link, enum proto_type type, const uint6
 		return -EBUSY;
 	link->busy = true;
 	if (value)
-		memcpy(request.value, value, sizeof(request.value));
+		memcpy(request.value, value, PROTO_ASKED * sizeof(*value));
 	got = proto_send(link->socket, &request, payload, NULL);
 	while (got == 0) {
 		got = wait_readable(link, link->idle ? IDLE_MS : -1);

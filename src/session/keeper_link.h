@@ -25,8 +25,9 @@ void keeper_link_init(struct keeper_link *link, int socket);
  * One request and its reply; value and payload may be NULL. The reply's status
  * (0 or -errno), -EPIPE the keeper is gone, -EPROTO, -EBUSY called from idle().
  */
-int keeper_link_call(struct keeper_link *link, enum proto_type type, const uint64_t value[4],
-		     const void *payload, size_t bytes) _must_check_;
+int keeper_link_call(struct keeper_link *link, enum proto_type type,
+		     const uint64_t value[PROTO_ASKED], const void *payload, size_t bytes)
+	_must_check_;
 /* Takes the notes that have come, waiting up to milliseconds for the first. 0 or -EPIPE. */
 int keeper_link_poll(struct keeper_link *link, int milliseconds) _must_check_;
 /* Takes over descriptor i of the last reply (-1 if it had none). */

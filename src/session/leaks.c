@@ -79,7 +79,6 @@ static int note_uncopied(struct session_leaks *l)
 	const struct procmaps *before = &l->view->maps;
 	int error = 0;
 
-	ranges_done(&l->uncopied);
 	for (size_t i = 0; !error && i < before->count; i++) {
 		const struct procmap *map = &before->map[i];
 		const struct range *r = ranges_at_or_above(live, map->start);
@@ -114,6 +113,8 @@ static int open_picture(struct session_leaks *l, struct keeper_link *link)
 	size_t first = count * sizeof(struct picture_thread);
 	size_t bytes = first + vectors * sizeof(struct picture_vector);
 	uint64_t pause_us = link->reply.value[0];
+	/* else what was mapped again since the copy looks like what is kept from children */
+	bool complete = link->reply.value[4];
 	void *list;
 
 	threads = keeper_link_take_fd(link, 2);
@@ -127,7 +128,8 @@ static int open_picture(struct session_leaks *l, struct keeper_link *link)
 		picture_add_vectors(&l->picture, (void *)((char *)list + first), vectors);
 	(void)munmap(list, bytes);
 	l->picture.pause_us = pause_us;
-	if (!error && !l->options->stop_for_picture)
+	ranges_done(&l->uncopied);
+	if (!error && !complete && !l->options->stop_for_picture)
 		error = add_live(l);
 	return error;
 }
@@ -337,7 +339,7 @@ static int note_books(struct session_leaks *l, struct watch *watch)
 int session_leaks_freeze(struct session_leaks *l)
 {
 	struct keeper_link *link = l->view->link;
-	uint64_t value[4] = { l->plan->gadget_syscall_ret, l->plan->gadget_restorer,
+	uint64_t value[PROTO_ASKED] = { l->plan->gadget_syscall_ret, l->plan->gadget_restorer,
 			      l->options->stop_for_picture, 0 };
 	int error;
 

@@ -36,7 +36,7 @@ static void short_pause(void)
 static int unhook(struct session *s)
 {
 	struct safe_thread_input proof = { &s->view, s->unwinder, &s->plan, false };
-	uint64_t value[4] = { 0 };
+	uint64_t value[PROTO_ASKED] = { 0 };
 	double end = session_now() + LEAVE_SECONDS;
 	int error;
 
@@ -61,7 +61,7 @@ static int unhook(struct session *s)
 
 static int unload_once(struct session *s, bool keep)
 {
-	uint64_t value[4] = { 0, 0, 0, 0 };
+	uint64_t value[PROTO_ASKED] = { 0, 0, 0, 0 };
 	char why[128];
 	int proof = 0;
 

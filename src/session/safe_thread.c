@@ -136,7 +136,7 @@ static int check_sample(struct search *s, pid_t tid)
 {
 	struct keeper_link *link = s->in->view->link;
 	bool keep = s->in->keep && s->objection == frame_objection;
-	uint64_t value[4] = { (uint64_t)tid, keep, 0, 0 };
+	uint64_t value[PROTO_ASKED] = { (uint64_t)tid, keep, 0, 0 };
 	struct proto_sample sample;
 	struct unwind_input input = { .first_is_return = false };
 	_cleanup_fd_ int fd = -1;

@@ -225,7 +225,7 @@ static int hook(struct session *s)
 		.max_memory = s->options->max_memory,
 		.observe = s->trace ? trace_log_observe : NULL, .observer = s->trace,
 	};
-	uint64_t value[4] = { 0 };
+	uint64_t value[PROTO_ASKED] = { 0 };
 	int error = target_view_refresh(&s->view);
 
 	if (error >= 0)
@@ -598,7 +598,7 @@ int session_run(const struct session_options *options, int socket)
 	};
 	static struct session session;
 	struct session *s = &session;
-	uint64_t value[4] = { 0 };
+	uint64_t value[PROTO_ASKED] = { 0 };
 
 	s->options = options;
 	s->ring_fd = -1;

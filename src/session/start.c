@@ -16,7 +16,7 @@ enum { MAX_STOPS = 64, AWAIT_MS = 3000, AWAIT_STEP_MS = 5,
 
 static int run_to(struct target_view *view, uint64_t address)
 {
-	uint64_t value[4] = { address, 0, 0, 0 };
+	uint64_t value[PROTO_ASKED] = { address, 0, 0, 0 };
 	int error = keeper_link_call(view->link, PROTO_RUN_TO, value, NULL, 0);
 
 	if (!error)

@@ -18,7 +18,7 @@
 static int open_mapped(void *context, const struct procmap *map)
 {
 	struct target_view *view = context;
-	uint64_t value[4] = { map->start, map->end, 0, 0 };
+	uint64_t value[PROTO_ASKED] = { map->start, map->end, 0, 0 };
 	int error = keeper_link_call(view->link, PROTO_OPEN_FILE, value, NULL, 0);
 
 	return error ? error : keeper_link_take_fd(view->link, 0);

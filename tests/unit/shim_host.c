@@ -17,6 +17,7 @@
 #include "inject/counts_setup.h"
 #include "inject/ring_publish.h"
 #include "inject/rules_abi.h"
+#include "inject/tsc_trust.h"
 
 #ifndef SHIM_PATH
 #define SHIM_PATH "inject/shim/memattach-shim.so"
@@ -141,6 +142,7 @@ static void make_ring(struct shim_host *host, const struct shim_host_options *o)
 	c->may_wait = 1;
 	c->thread_pointer = getauxval(AT_HWCAP2) & 2 ? RING_THREAD_POINTER_FSBASE
 						     : RING_THREAD_POINTER_SELF;
+	c->clock = tsc_has_rdtscp() ? RING_CLOCK_RDTSCP : RING_CLOCK_SEGMENT;
 }
 
 void shim_host_open(struct shim_host *host, const struct shim_host_options *options)

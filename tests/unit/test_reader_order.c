@@ -40,9 +40,8 @@ static uint64_t next_random(uint64_t *state)
 /* As the shim's: not read before what came before it is done. ticks_now() may be early. */
 static uint64_t stamp(void)
 {
-	unsigned int cpu;
-
-	return __rdtscp(&cpu);
+	_mm_lfence();
+	return __rdtsc();
 }
 
 static void maybe_yield(uint64_t *seed)

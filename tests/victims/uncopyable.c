@@ -11,6 +11,8 @@
  * share	another process shares its memory (CLONE_VM)
  * sparse	has reserved terabytes, as some runtimes do; that is no reason
  * file		maps half a terabyte of a file, to write to it privately
+ * kept		keeps memory from its children (MADV_DONTFORK); one block is lost
+ * remapped	a thread maps and unmaps the same memory in turn; one block is lost
  * Commands: 'q' ends and prints "verdict ok|failed": pidns must still be able to fork, the
  * others see that their waits were never interrupted. A kind that can't be had here
  * prints "ready none".
@@ -23,6 +25,7 @@
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <linux/userfaultfd.h>
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stddef.h>
@@ -135,6 +138,60 @@ static void begin_file(void)
 		not_here();
 }
 
+/* Nothing else is near, with which the kernel would make one mapping of it. */
+#define MAPPED_PLACE	((void *)0x200000000000ul)
+#define MAPPED_BYTES	(1ul << 20)
+#define MAPPED_NS	300000		/* less than from a copy to the next look at the maps */
+
+static void map_place(void)
+{
+	void *memory = mmap(MAPPED_PLACE, MAPPED_BYTES, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+
+	if (memory != MAPPED_PLACE)
+		victim_fail("mmap");
+	memset(memory, 1, MAPPED_BYTES);
+}
+
+static void __attribute__((noinline)) lose(void)
+{
+	char *volatile block = malloc(4000);
+
+	memset(block, 1, 4000);
+	block = NULL;
+}
+
+static void begin_kept(void)
+{
+	map_place();
+	if (madvise(MAPPED_PLACE, MAPPED_BYTES, MADV_DONTFORK) < 0)
+		victim_fail("MADV_DONTFORK");
+	lose();
+}
+
+static void *remap(void *unused)
+{
+	struct timespec time = { .tv_nsec = MAPPED_NS };
+
+	(void)unused;
+	for (;; nanosleep(&time, NULL)) {
+		munmap(MAPPED_PLACE, MAPPED_BYTES);
+		nanosleep(&time, NULL);	/* here it should be copied, and nowhere else looked at */
+		map_place();
+	}
+	return NULL;
+}
+
+static void begin_remapped(void)
+{
+	pthread_t thread;
+
+	map_place();
+	lose();
+	if (pthread_create(&thread, NULL, remap, NULL))
+		victim_fail("pthread_create");
+}
+
 static const struct {
 	const char *name;
 	void (*begin)(void);
@@ -142,6 +199,7 @@ static const struct {
 	{ "userfaultfd", begin_userfaultfd }, { "errno", begin_errno }, { "kill", begin_kill },
 	{ "nproc", begin_nproc }, { "pidns", begin_pidns }, { "share", begin_share },
 	{ "sparse", begin_sparse }, { "file", begin_file },
+	{ "kept", begin_kept }, { "remapped", begin_remapped },
 };
 
 /* As the init of the new namespace; it would be ENOMEM if there had been one before. */
