@@ -118,6 +118,8 @@ void children_done(struct children *c)
 		cleanup_fd(&c->from.shim_fd);
 		cleanup_fd(&c->from.ring_fd);
 	}
+	if (c->pass)
+		(void)closedir(c->pass);
 	free(c->seen);
 	memset(c, 0, sizeof(*c));
 }
@@ -203,21 +205,35 @@ static bool is_new_copy(const struct children *c, const struct target *target,
 	       is_copy(c, child->pid) && !shares_memory(target, child->pid);
 }
 
-/* One pass over all processes; false: none is new. */
-static bool find_copy(const struct children *c, const struct target *target,
-		      struct child_seen *ret)
+/* The next one in this pass; false: it is over. */
+static bool find_in_pass(struct children *c, const struct target *target, struct child_seen *ret)
 {
-	DIR *dir = opendir("/proc");
 	struct dirent *entry;
-	bool found = false;
 
-	while (dir && !found && (entry = readdir(dir))) {
+	while (c->pass && (entry = readdir(c->pass))) {
 		ret->pid = (pid_t)strtol(entry->d_name, NULL, 10);
-		found = is_new_copy(c, target, ret);
+		if (is_new_copy(c, target, ret))
+			return true;
 	}
-	if (dir)
-		(void)closedir(dir);
-	return found;
+	if (c->pass)
+		(void)closedir(c->pass);
+	c->pass = NULL;
+	return false;
+}
+
+/* The next one; false: a whole pass over all processes found none that is new. */
+static bool find_copy(struct children *c, const struct target *target, struct child_seen *ret)
+{
+	for (;;) {
+		if (!c->pass) {
+			c->pass = opendir("/proc");
+			c->pass_found = false;
+		}
+		if (find_in_pass(c, target, ret))
+			return c->pass_found = true;
+		if (!c->pass_found)
+			return false;
+	}
 }
 
 static void note_left(struct children *c, pid_t pid, const char *reason)

@@ -10,6 +10,7 @@
 #ifndef MEMATTACH_CHILDREN_H
 #define MEMATTACH_CHILDREN_H
 
+#include <dirent.h>
 #include <sys/types.h>
 
 #include "inject/inject.h"
@@ -47,6 +48,8 @@ struct children {
 	uint64_t deadline_ns;		/* for all together; 0: not begun */
 	struct child_seen *seen;	/* tried already, owned */
 	size_t seen_count;
+	DIR *pass;			/* over all processes; NULL: between two passes */
+	bool pass_found;		/* it found one: there will be another pass */
 	struct children_left left;
 };
 

@@ -234,6 +234,12 @@ static bool still_on(struct ring_control *control, uint64_t time)
 	return shim_control() == control && shim_epoch_open(control, time);
 }
 
+/* What still waits for room when recording ends comes after its end, and is not lost. */
+static bool still_recording(struct ring_control *control, uint64_t time)
+{
+	return still_on(control, time) && shim_load(&control->mode) != RING_MODE_OFF;
+}
+
 /* A free without the stack that it could do without: as any other. */
 static bool find_room_plain(struct place *place, struct shim_stack_plan *plan)
 {
@@ -377,7 +383,7 @@ static __attribute__((noinline)) bool record_lines(struct ring_control *control,
 
 	place.lines = lines_for(event, &plan);
 	if (!find_room(control, &place, event, &plan)) {
-		if (still_on(control, place.time)) {
+		if (still_recording(control, place.time)) {
 			count_loss(place.head, event);
 			press(control, event);
 		}

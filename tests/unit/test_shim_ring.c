@@ -383,6 +383,37 @@ static void stop_waiting_at_the_deadline(void **state)
 	shim_host_close(&f.host);
 }
 
+static void *end_recording(void *control)
+{
+	struct ring_control *c = control;
+
+	/* in the fifth second it ends whatever it waits for */
+	for (int i = 0; i < 5000 && __atomic_load_n(&c->ring[0].head, __ATOMIC_RELAXED) <
+					    c->ring_lines * 3 / 4; i++)
+		usleep(1000);
+	usleep(50000);		/* by then it waits: the rest of the ring takes microseconds */
+	__atomic_store_n(&c->mode, RING_MODE_OFF, __ATOMIC_RELEASE);
+	return NULL;
+}
+
+/* Nobody reads: the wait ends with the recording; what waited came after it, and is not lost. */
+static void stop_waiting_at_the_end(void **state)
+{
+	struct fixture f;
+	pthread_t thread;
+
+	(void)state;
+	begin(&f, &(struct shim_host_options){ .ring_bytes = 65536, .stack_limit = 512 });
+	f.host.control->overflow = RING_OVERFLOW_BLOCK;
+	assert_int_equal(pthread_create(&thread, NULL, end_recording, f.host.control), 0);
+	for (unsigned int i = 0; i < 3000; i++)
+		free(f.hook.malloc(1));
+	pthread_join(thread, NULL);
+	assert_int_equal(f.host.control->ring[0].blocked, 1);
+	assert_int_equal(f.host.control->ring[0].lost_alloc, 0);
+	shim_host_close(&f.host);
+}
+
 static void lapse_until_the_next_epoch(void **state)
 {
 	struct fixture f;
@@ -559,6 +590,7 @@ int main(void)
 		cmocka_unit_test(never_overrun_what_is_unread),
 		cmocka_unit_test(wait_for_room),
 		cmocka_unit_test(stop_waiting_at_the_deadline),
+		cmocka_unit_test(stop_waiting_at_the_end),
 		cmocka_unit_test(lapse_until_the_next_epoch),
 		cmocka_unit_test(notify_of_modules),
 		cmocka_unit_test(wake_a_sleeping_reader),
