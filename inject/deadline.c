@@ -22,6 +22,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "inject/marks_abi.h"
 #include "inject/ring_setup.h"
 
 #define DEADLINE_MS	800u	/* a keeper that is late by more than this is taken for dead */
@@ -31,8 +32,8 @@
 
 struct deadline {
 	struct ring_control *control;
-	void *table;
-	size_t table_bytes;
+	uint64_t *table;
+	size_t table_slots;
 	uint64_t epoch, deadline, gap_cycles;	/* what control was told */
 	pthread_t thread;
 	pthread_mutex_t lock;
@@ -47,13 +48,22 @@ static void move_ahead(struct deadline *d)
 	__atomic_store_n(&d->control->deadline, d->deadline, __ATOMIC_RELEASE);
 }
 
+/* In exact mode it holds bits, and nothing is marked. */
+static void empty_table(struct deadline *d)
+{
+	for (size_t i = 0; i < d->table_slots; i++)
+		if (__atomic_load_n(&d->table[i], __ATOMIC_RELAXED))
+			marks_remove(d->control, __atomic_exchange_n(&d->table[i], 0,
+								     __ATOMIC_SEQ_CST));
+}
+
 /* After a lapse: the shim's threads pass by until they see the new epoch. */
 static void begin_epoch(struct deadline *d)
 {
 	struct ring_control *control = d->control;
 	uint64_t now = ring_setup_tsc();
 
-	memset(d->table, 0, d->table_bytes);
+	empty_table(d);
 	d->gap_cycles += now > d->deadline ? now - d->deadline : 0;
 	__atomic_store_n(&control->gap_cycles, d->gap_cycles, __ATOMIC_RELAXED);
 	__atomic_store_n(&control->resumed, now, __ATOMIC_RELAXED);
@@ -149,8 +159,8 @@ int deadline_start(struct attachment *a)
 		return -ENOMEM;
 	ring_setup_control(&ours, &a->geometry);
 	d->control = a->control;
-	d->table = (uint8_t *)a->control + ours.table_offset;
-	d->table_bytes = ours.table_slots * sizeof(uint64_t);
+	d->table = (uint64_t *)((uint8_t *)a->control + ours.table_offset);
+	d->table_slots = ours.table_slots;
 	d->epoch = ours.epoch;
 	move_ahead(d);
 	error = prepare(d);

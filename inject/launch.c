@@ -3,10 +3,9 @@
  * launch.c - starting a program with its first thread held.
  *
  * After exec it stands before the dynamic loader's first instruction. It runs to
- * the loader's notification (or, static, to its entry point) by a hardware
- * breakpoint: no byte of it is changed. Rejected: stepping (a start-up relocates
- * millions of instructions' worth), stopping at system calls (the first
- * constructor may allocate before it makes one).
+ * the loader's notification (or, static, to its entry point) by a breakpoint.
+ * Rejected: stepping (a start-up relocates millions of instructions' worth),
+ * stopping at system calls (the first constructor may allocate before it makes one).
  */
 #include "inject/launch.h"
 
@@ -16,6 +15,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "inject/breakpoint.h"
 #include "inject/proc_status.h"
 #include "inject/remote_mem.h"
 #include "inject/tracee.h"
@@ -84,33 +84,29 @@ static int stop_running(pid_t tid)
 	return error ? error : tracee_wait(tid, tracee_now_ns() + START_LIMIT_NS, &stop);
 }
 
-/* Another signal may come where it stands already, which is where it stood the last time. */
-static bool stands_at_breakpoint(const struct tracee_stop *stop,
-				 const struct user_regs_struct *registers, uint64_t address)
-{
-	return stop->kind == TRACEE_SIGNAL && stop->signal == SIGTRAP && registers->rip == address;
-}
-
 int launch_run_to(struct target *target, uint64_t address)
 {
 	uint64_t end = tracee_now_ns() + START_LIMIT_NS;
 	struct tracee_stop stop = { .kind = TRACEE_EXEC };
-	struct user_regs_struct registers = { .rip = 0 };
-	int error, clear;
+	struct breakpoint breakpoint;
+	int error, clear, hit = 0;
 
 	if (!target->held)
 		return -EINVAL;
-	error = tracee_set_breakpoint(target->held, address);
-	while (!error && !stands_at_breakpoint(&stop, &registers, address)) {
+	error = breakpoint_insert(target, address, !breakpoint_hardware_works(), end, &breakpoint);
+	/* another signal may come where it stands already, which is where it stood the last time */
+	while (!error && !hit) {
 		error = go_on(target->held, &stop, true);
 		if (!error)
 			error = tracee_wait(target->held, end, &stop);
 		if (!error)
-			error = tracee_get_registers(target->held, &registers);
+			hit = breakpoint_hit(target, &breakpoint, &stop);
+		if (hit < 0)
+			error = hit;
 	}
 	if (error == -ETIME && stop_running(target->held) == -ESRCH)
 		error = -ESRCH;
-	clear = error == -ESRCH ? 0 : tracee_set_breakpoint(target->held, 0);
+	clear = error == -ESRCH ? 0 : breakpoint_remove(target, &breakpoint);
 	return error ? error : clear;
 }
 

@@ -9,6 +9,7 @@
  * One memfd, mapped shared by target and memattach:
  *
  *	offset 0             struct ring_control (RING_CONTROL_BYTES)
+ *	behind it            marks: where no sampled block begins (marks_abi.h)
  *	control.threads_offset  thread table (control.thread_slots * RING_THREAD_SLOT_BYTES)
  *	control.table_offset sampled-address table, or (exact) a bit for each 16 bytes of
  *	                     memory, folded (control.table_slots * 8 bytes)

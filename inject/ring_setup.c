@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "inject/counts_setup.h"
+#include "inject/marks_abi.h"
 #include "inject/tsc_trust.h"
 
 enum {
@@ -43,7 +44,7 @@ struct ring_geometry ring_setup_geometry(uint64_t total_bytes, unsigned int cpus
 		g.ring_count = RING_MAX_RINGS;
 	g.table_slots = power_of_two_below(total_bytes / (sampled ? TABLE_SHARE : BITS_SHARE) /
 					   sizeof(uint64_t));
-	fixed = RING_CONTROL_BYTES + g.thread_slots * RING_THREAD_SLOT_BYTES +
+	fixed = RING_CONTROL_BYTES + MARKS_BYTES + g.thread_slots * RING_THREAD_SLOT_BYTES +
 		g.table_slots * sizeof(uint64_t);
 	left = total_bytes > fixed ? total_bytes - fixed : 0;
 	g.ring_bytes = power_of_two_below(left / g.ring_count);
@@ -83,7 +84,7 @@ void ring_setup_control(struct ring_control *c, const struct ring_geometry *g)
 	c->version = RING_VERSION;
 	c->control_bytes = RING_CONTROL_BYTES;
 	c->total_bytes = g->total_bytes;
-	c->threads_offset = RING_CONTROL_BYTES;
+	c->threads_offset = RING_CONTROL_BYTES + MARKS_BYTES;
 	c->thread_slots = g->thread_slots;
 	c->table_offset = c->threads_offset + g->thread_slots * RING_THREAD_SLOT_BYTES;
 	c->table_slots = g->table_slots;

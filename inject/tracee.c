@@ -88,6 +88,11 @@ int tracee_continue(pid_t tid, int signal)
 	return request(PTRACE_CONT, tid, 0, (void *)(long)signal);
 }
 
+int tracee_step(pid_t tid, int signal)
+{
+	return request(PTRACE_SINGLESTEP, tid, 0, (void *)(long)signal);
+}
+
 int tracee_listen(pid_t tid)
 {
 	return request(PTRACE_LISTEN, tid, 0, NULL);

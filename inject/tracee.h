@@ -48,6 +48,8 @@ int tracee_wait_any(uint64_t deadline_ns) _must_check_;
 int tracee_run_to_syscall(pid_t tid) _must_check_;
 /* Lets it run, delivering signal (0: none). */
 int tracee_continue(pid_t tid, int signal) _must_check_;
+/* Lets it run for one instruction, delivering signal (0: none); it stops with SIGTRAP then. */
+int tracee_step(pid_t tid, int signal) _must_check_;
 /* In a group stop: leaves it stopped, and reports when SIGCONT lets it go (TRACEE_EVENT_STOP). */
 int tracee_listen(pid_t tid) _must_check_;
 /* Ends tracing and lets it run, delivering signal (0: none). -ESRCH when it is gone. */

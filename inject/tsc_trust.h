@@ -21,13 +21,14 @@ bool tsc_has_rdtscp(void);
 const char *tsc_judge(const struct tsc_facts *facts);
 /*
  * By how much clock ran backwards at the most, in its ticks, while all processors that we may
- * run on took turns at it for some milliseconds, as the kernel's own test does
- * (arch/x86/kernel/tsc_sync.c). 0: never, or there is but one.
+ * run on took turns at it, as in the kernel's own test (arch/x86/kernel/tsc_sync.c): for 4 ms, and
+ * until each has taken over from another 64 times, a second at the most. 0: never, or there is
+ * but one.
  */
 uint64_t tsc_worst_warp(tsc_clock *clock);
 /*
  * NULL: it may be used; else why not. Where the kernel does not list it as a clock, as many
- * virtual machines' (kvm-clock), it is put to the test: 4 ms, once.
+ * virtual machines' (kvm-clock), it is put to the test.
  */
 const char *tsc_problem(void);
 

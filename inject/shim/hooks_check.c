@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* hooks_check.c - the numbers in shim_offsets.h, held against the structures. */
 #include "inject/arch/x86_64/shim_offsets.h"
+#include "inject/marks_abi.h"
 #include "inject/shim/shim.h"
 
 #define SAME(number, truth) \
@@ -15,6 +16,9 @@ SAME(CONTROL_MODE, offsetof(struct ring_control, mode));
 SAME(CONTROL_INTERVAL, offsetof(struct ring_control, interval));
 SAME(CONTROL_THREAD_POINTER, offsetof(struct ring_control, thread_pointer));
 SAME(CONTROL_CALLS, offsetof(struct ring_control, calls));
+SAME(CONTROL_MARKS, RING_CONTROL_BYTES);
+SAME(MARK_SHIFT, MARKS_SHIFT);
+SAME(MARKS_BYTES, 1u << 16);
 SAME(THREAD_OWNER, offsetof(struct ring_thread, owner));
 SAME(THREAD_COUNTDOWN, offsetof(struct ring_thread, countdown));
 SAME(THREAD_INTERVAL, offsetof(struct ring_thread, interval));

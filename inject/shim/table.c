@@ -2,8 +2,8 @@
 /*
  * table.c - the addresses of the live sampled blocks.
  *
- * free asks here whether its block was sampled: one cache line, no false
- * answers. A bucket is a line of eight addresses; every change is one
+ * free asks here whether its block was sampled, unless nothing there is marked (marks_abi.h): one
+ * cache line, no false answers. A bucket is a line of eight addresses; every change is one
  * compare-exchange by the shim, memattach only empties the table as a whole when
  * nothing is recorded. An address is in at most one slot: it is put in by the
  * call that returns the block and taken out before it is given back, and in
@@ -13,6 +13,7 @@
  * common case, would pay for it; a full bucket costs one block its free record,
  * counted and flagged.
  */
+#include "inject/marks_abi.h"
 #include "inject/shim/shim.h"
 
 #define BUCKET_SLOTS 8u
@@ -38,8 +39,10 @@ enum shim_table_result shim_table_insert(struct ring_control *control, uint64_t 
 		if (shim_load(&bucket[i]) == address)
 			return SHIM_TABLE_PRESENT;
 	for (uint32_t i = 0; i < BUCKET_SLOTS; i++)
-		if (shim_load(&bucket[i]) == 0 && shim_exchange_if(&bucket[i], 0, address))
+		if (shim_load(&bucket[i]) == 0 && shim_exchange_if(&bucket[i], 0, address)) {
+			marks_add(control, address);
 			return SHIM_TABLE_INSERTED;
+		}
 	return SHIM_TABLE_FULL;
 }
 
@@ -47,10 +50,12 @@ bool shim_table_remove(struct ring_control *control, uint64_t address)
 {
 	uint64_t *bucket = bucket_of(control, address);
 
-	if (!bucket || address == 0)
+	if (!bucket || address == 0 || !marks_may_have(control, address))
 		return false;
 	for (uint32_t i = 0; i < BUCKET_SLOTS; i++)
-		if (shim_load(&bucket[i]) == address && shim_exchange_if(&bucket[i], address, 0))
+		if (shim_load(&bucket[i]) == address && shim_exchange_if(&bucket[i], address, 0)) {
+			marks_remove(control, address);
 			return true;
+		}
 	return false;
 }

@@ -181,8 +181,8 @@ def main():
     parser.add_argument("--text", default="", help="what the requests are")
     parser.add_argument("--connections", type=int, default=4)
     parser.add_argument("--warm", type=int, default=5000, help="requests before all others")
-    parser.add_argument("--pairs", type=int, default=16)
-    parser.add_argument("--seconds", type=float, default=4.0, help="a window without memattach")
+    parser.add_argument("--pairs", type=int, default=40)
+    parser.add_argument("--seconds", type=float, default=1.5, help="a window without memattach")
     options = parser.parse_args()
     runner.adopt_orphans()
     for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM):

@@ -59,7 +59,7 @@ server_postgres() {
 	measured PostgreSQL postgres "$WORK/postgres/.s.PGSQL.5432" 1 --warm 500 \
 		--find "'$POSTGRES_BIN/psql' -h '$WORK/postgres' -U bench -At postgres -c \"
 			select pid from pg_stat_activity where application_name = 'bench_load'\"" \
-		--text 'transactions of pgbench, one message each' \
+		--text 'reads of the tables of pgbench, three in a message: a row, a sum, a join' \
 		--version "$("$POSTGRES_BIN/postgres" --version)" "$@"
 	kill -INT "$POSTGRES"
 	await 20 is_gone "$POSTGRES" || fail "PostgreSQL does not end"

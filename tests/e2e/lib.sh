@@ -157,7 +157,8 @@ EXACT="--exact --on-overflow=block"
 
 # attach ARGUMENTS: runs it to the end. Sets STATUS; output in $REPORT and $ERRORS.
 attach() {
-	timeout -k 10 $((${ATTACH_LIMIT:-90} * PATIENCE)) "$MEMATTACH" "$@" >"$REPORT" 2>"$ERRORS" </dev/null
+	timeout -k 10 $((${ATTACH_LIMIT:-90} * PATIENCE)) "$MEMATTACH" "$@" \
+		>"$REPORT" 2>"$ERRORS" </dev/null
 	STATUS=$?
 }
 

@@ -24,7 +24,8 @@ arrow_allowed() {
 	src/base/*) case $2 in src/base/*) return 0 ;; esac ;;
 	inject/shim/*)
 		case $2 in
-		inject/ring_abi.h | inject/rules_abi.h | inject/counts_abi.h) return 0 ;;
+		inject/ring_abi.h | inject/rules_abi.h | inject/counts_abi.h | \
+			inject/marks_abi.h) return 0 ;;
 		inject/arch/* | inject/shim/*) return 0 ;;
 		esac ;;
 	inject/*)

@@ -15,6 +15,7 @@
 #include <cmocka.h>
 
 #include "inject/counts_setup.h"
+#include "inject/marks_abi.h"
 #include "inject/ring_publish.h"
 #include "inject/rules_abi.h"
 #include "inject/tsc_trust.h"
@@ -105,9 +106,9 @@ static void make_ring(struct shim_host *host, const struct shim_host_options *o)
 	int fd = memfd_create("ring", MFD_CLOEXEC);
 	struct ring_control *c;
 
-	host->bytes = RING_CONTROL_BYTES + slots * RING_THREAD_SLOT_BYTES + o->table_slots * 8 +
-		      rings * ring_bytes + (o->recognise ? RECOGNITION_BYTES : 0) +
-		      counts_bytes(o);
+	host->bytes = RING_CONTROL_BYTES + MARKS_BYTES + slots * RING_THREAD_SLOT_BYTES +
+		      o->table_slots * 8 + rings * ring_bytes +
+		      (o->recognise ? RECOGNITION_BYTES : 0) + counts_bytes(o);
 	assert_true(fd >= 0);
 	assert_int_equal(ftruncate(fd, (off_t)host->bytes), 0);
 	c = mmap(NULL, host->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
@@ -119,7 +120,7 @@ static void make_ring(struct shim_host *host, const struct shim_host_options *o)
 	c->version = RING_VERSION;
 	c->control_bytes = RING_CONTROL_BYTES;
 	c->total_bytes = host->bytes;
-	c->threads_offset = RING_CONTROL_BYTES;
+	c->threads_offset = RING_CONTROL_BYTES + MARKS_BYTES;
 	c->thread_slots = slots;
 	c->table_offset = c->threads_offset + slots * RING_THREAD_SLOT_BYTES;
 	c->table_slots = o->table_slots;

@@ -250,7 +250,9 @@ static bool is_waiting(pid_t pid)
 {
 	struct proc_thread_status status;
 
-	for (int i = 0; i < 5000 && proc_read_status(pid, &status) == 0 && status.state != 'Z'; i++) {
+	for (int i = 0; i < 5000; i++) {
+		if (proc_read_status(pid, &status) != 0 || status.state == 'Z')
+			return false;
 		if (status.state == 'S')
 			return true;
 		usleep(1000);

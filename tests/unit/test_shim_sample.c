@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "inject/marks_abi.h"
 #include "inject/shim/exponential.h"
 #include "tests/unit/shim_host.h"
 
@@ -51,6 +52,11 @@ struct fixture {
 	void *(*realloc_fails)(void *, size_t);
 	void (*free)(void *);
 };
+
+static struct ring_thread *first_slot(struct ring_control *control)
+{
+	return (struct ring_thread *)((uint8_t *)control + control->threads_offset);
+}
 
 static void begin(struct fixture *f, const struct shim_host_options *options)
 {
@@ -189,8 +195,8 @@ static void stay_unbiased(void **state)
 	begin(&f, &options);
 	f.host.control->thread_slots = 8;	/* all taken, by threads that are at work */
 	for (unsigned int i = 0; i < 8; i++) {
-		struct ring_thread *slot = (struct ring_thread *)((uint8_t *)f.host.control +
-								  RING_CONTROL_BYTES) + i;
+		struct ring_thread *slot = first_slot(f.host.control) + i;
+
 		slot->owner = 0xdead000 + i;
 		slot->busy = 1;
 	}
@@ -258,7 +264,7 @@ static void take_over_idle_slots(void **state)
 
 	(void)state;
 	begin(&f, &(struct shim_host_options){ .thread_slots = 8, .interval = 1000000 });
-	slot = (struct ring_thread *)((uint8_t *)f.host.control + RING_CONTROL_BYTES);
+	slot = first_slot(f.host.control);
 	for (unsigned int i = 0; i < 8; i++)
 		slot[i] = (struct ring_thread){
 			.owner = 1 + i, .used = f.host.control->deadline - (1ull << 30),
@@ -282,7 +288,7 @@ static void leave_a_busy_slot_alone(void **state)
 
 	(void)state;
 	begin(&f, &(struct shim_host_options){ .thread_slots = 1, .interval = 4096, .seed = 1 });
-	slot = (struct ring_thread *)((uint8_t *)f.host.control + RING_CONTROL_BYTES);
+	slot = first_slot(f.host.control);
 	f.malloc(1);
 	assert_int_equal(slot->busy, 0);
 	slot->busy = (uint64_t)&f + 4096;
@@ -361,6 +367,65 @@ static unsigned int table_population(const struct ring_control *control)
 	return count;
 }
 
+static void count_kinds(void *context, const struct ring_record *record,
+			const struct ring_stack *stack, const uint8_t *bytes)
+{
+	(void)stack;
+	(void)bytes;
+	((unsigned int *)context)[record->kind]++;
+}
+
+static unsigned int marks(struct ring_control *control)
+{
+	const uint8_t *mark = marks_of(control, 0);
+	unsigned int sum = 0;
+
+	for (uint64_t i = 0; i < MARKS_BYTES; i++)
+		sum += mark[i];
+	return sum;
+}
+
+/* Addresses that share a mark: who else is freed there is looked for, and not found. */
+static void tell_marked_neighbours_apart(void **state)
+{
+	enum { APART = MARKS_BYTES << MARKS_SHIFT, MANY = 300 };
+	unsigned int kinds[RING_KIND_COUNT] = { 0 };
+	struct fixture f;
+
+	(void)state;
+	begin(&f, &(struct shim_host_options){ .ring_bytes = 1u << 20, .table_slots = 1u << 14 });
+	for (uintptr_t i = 1; i <= 2; i++) {
+		next_block = i * APART - 16;
+		assert_ptr_equal(f.malloc(8), (void *)(i * APART));
+	}
+	expect_log(&f, 2);
+	f.free((void *)(uintptr_t)(3 * APART));
+	expect_log(&f, 0);
+	assert_int_equal(*marks_of(f.host.control, APART), 2);
+	f.free((void *)(uintptr_t)APART);
+	expect_log(&f, 1);
+	assert_ptr_equal((void *)f.log.record[0].address, (void *)(uintptr_t)APART);
+	f.free((void *)(uintptr_t)(2 * APART));
+	expect_log(&f, 1);
+	assert_int_equal(marks(f.host.control), 0);
+
+	/* more than a mark can count: there may be some for ever, and each free is looked up */
+	for (int turn = 0; turn < 2; turn++) {
+		for (uintptr_t i = 1; i <= MANY; i++) {
+			next_block = i * APART - 16;
+			f.malloc(8);
+		}
+		for (uintptr_t i = 1; i <= MANY; i++)
+			f.free((void *)(i * APART));
+		shim_host_drain(&f.host, 0, count_kinds, kinds, NULL);
+		assert_int_equal(kinds[RING_ALLOC], MANY * (turn + 1));
+		assert_int_equal(kinds[RING_FREE], MANY * (turn + 1));
+		assert_int_equal(table_population(f.host.control), 0);
+		assert_int_equal(marks(f.host.control), MARKS_MOST);
+	}
+	shim_host_close(&f.host);
+}
+
 static void flag_what_finds_no_room_in_the_table(void **state)
 {
 	void *block[20];
@@ -380,6 +445,7 @@ static void flag_what_finds_no_room_in_the_table(void **state)
 		f.free(block[i]);
 	expect_log(&f, 8);
 	assert_int_equal(table_population(f.host.control), 0);
+	assert_int_equal(marks(f.host.control), 0);
 	shim_host_close(&f.host);
 }
 
@@ -394,15 +460,8 @@ static void take_dropped_records_out_of_the_table(void **state)
 	assert_true(f.host.control->ring[0].lost_alloc > 0);
 	assert_int_equal(table_population(f.host.control) +
 				 f.host.control->ring[0].lost_alloc, 3000);
+	assert_int_equal(marks(f.host.control), table_population(f.host.control));
 	shim_host_close(&f.host);
-}
-
-static void ignore_count(void *context, const struct ring_record *record,
-			 const struct ring_stack *stack, const uint8_t *bytes)
-{
-	(void)stack;
-	(void)bytes;
-	((unsigned int *)context)[record->kind]++;
 }
 
 /* Sequential and arena-like addresses spread over the buckets. */
@@ -418,7 +477,7 @@ static void spread_addresses(void **state)
 		for (unsigned int i = 0; i < 400; i++) {
 			next_block += 16 * (arena % 5);
 			f.malloc(8);
-			shim_host_drain(&f.host, 0, ignore_count, kinds, NULL);
+			shim_host_drain(&f.host, 0, count_kinds, kinds, NULL);
 		}
 	}
 	assert_int_equal(kinds[RING_ALLOC], 6400);
@@ -437,6 +496,7 @@ int main(void)
 		cmocka_unit_test(leave_a_busy_slot_alone),
 		cmocka_unit_test(free_of_sampled_blocks_only),
 		cmocka_unit_test(realloc_keeps_the_table),
+		cmocka_unit_test(tell_marked_neighbours_apart),
 		cmocka_unit_test(flag_what_finds_no_room_in_the_table),
 		cmocka_unit_test(take_dropped_records_out_of_the_table),
 		cmocka_unit_test(spread_addresses),

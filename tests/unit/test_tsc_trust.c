@@ -12,7 +12,7 @@
 
 #include "inject/tsc_trust.h"
 
-#define APART_NS 100000u	/* many times what it takes to hand the lock over */
+#define APART_NS 100000000u	/* more than a thread has to wait for its processor */
 
 static uint64_t common(void)
 {

@@ -103,8 +103,8 @@
 
 /*
  * A free of a block that was not sampled (table.c has it in C): NULL, unless every
- * call is wanted, or none of the eight addresses of its bucket (without a table that is any
- * line: C knows). r10 = control.
+ * call is wanted; nothing is marked there; or none of the eight addresses of its bucket.
+ * r10 = control.
  */
 .macro QUICK_FREE pointer
 	test	%\pointer, %\pointer
@@ -112,6 +112,14 @@
 	cmpl	$MODE_SAMPLE, CONTROL_MODE(%r10)
 	jne	.Lslow\@
 	mov	%rax, -8(%rsp)
+	mov	%\pointer, %rax
+	shr	$MARK_SHIFT, %rax
+	movzwl	%ax, %eax
+	cmpb	$0, CONTROL_MARKS(%r10, %rax)
+	jne	.Lmarked\@
+	mov	-8(%rsp), %rax
+	jmp	*%r11
+.Lmarked\@:
 	mov	%\pointer, %rax
 	HASH_LINE %rax, CONTROL_TABLE_MASK
 	add	%r10, %rax

@@ -19,6 +19,10 @@
 #define CONTROL_THREAD_POINTER	248
 #define CONTROL_CALLS		312
 
+/* marks_abi.h: of an address, MARK_SHIFT bits are dropped and 16 taken */
+#define CONTROL_MARKS		131072
+#define MARK_SHIFT		6
+
 /* struct ring_thread */
 #define THREAD_OWNER		0
 #define THREAD_COUNTDOWN	16
