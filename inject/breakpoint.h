@@ -23,8 +23,8 @@ struct breakpoint {
 bool breakpoint_hardware_works(void);
 /*
  * target.held, which is stopped, will stop with SIGTRAP before it executes address; if it stands
- * there, when it comes there again. Whatever this returns, breakpoint_remove must follow. 0, -ESRCH,
- * -ETIME, -errno.
+ * there, when it comes there again. Whatever this returns, breakpoint_remove must follow. 0,
+ * -ESRCH, -ETIME, -errno.
  */
 int breakpoint_insert(const struct target *target, uint64_t address, bool software,
 		      uint64_t deadline_ns, struct breakpoint *ret) _must_check_;

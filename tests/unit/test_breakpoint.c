@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_breakpoint.c - a child stops where it is to, as often as it is to, with its code restored. */
+/* test_breakpoint.c - a child stops where and as often as it is to; its code is restored. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
