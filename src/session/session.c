@@ -241,6 +241,7 @@ static int hook(struct session *s)
 		error = keeper_link_call(&s->link, PROTO_HOOK, value, NULL, 0);
 	if (error)
 		return session_fail(s, SESSION_FAILED, "can't hook the allocators", error);
+	s->hooked = true;
 	watch_begin(&s->watch);
 	if (s->trace)
 		trace_log_begin(s->trace);
@@ -516,7 +517,7 @@ static int watch_session(struct session *s)
 	if (session_is_picture_only(s->options))
 		return look_only(s);
 	attach_and_watch(s);
-	if (s->watching && s->watch.live)
+	if (s->hooked && s->watch.live)
 		report(s, false);
 	return 0;
 }

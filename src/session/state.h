@@ -27,6 +27,7 @@ struct session {
 	struct watch watch;
 	struct snapshot_on snapshot_on;
 	bool watching;
+	bool hooked;		/* once: there is something to report */
 	bool map_only;		/* the plan is for the map loader */
 	struct session_report report;
 	struct session_leaks leaks;
