@@ -8,20 +8,21 @@ needs jq python3
 . "$E2E/several_lib.sh"
 : "${LOADERS:=auto map dlopen}"
 
-# fresh KIND: a child with a program of its own, looked at before it is entered: nobody enters what
-# is stopped. Sets CHILD.
+# fresh KIND: a child with a program of its own, which stops itself as it begins: nobody enters what
+# is stopped, so that it can be looked at before it is entered. Sets CHILD.
 fresh() {
-	for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
-		child "$1"
-		kill -STOP "$CHILD"
-		pristine_take "$CHILD"
-		"$TOOLS/ringwatch" "$CHILD" gone 0 >"$WORK/ringwatch" &&
-			kill -CONT "$CHILD" && return
-		kill -TERM "$CHILD"	# too late: it is watched
-		kill -CONT "$CHILD"
-	done
-	fail "no child could be looked at before it was entered"
+	stopped=$(grep -c '^stopped ok' "$WORK/family.out")
+	tell family "$1"
+	await 20 more_stopped || fail "no child: $(cat "$WORK/family.err")"
+	CHILD=$(sed -n 's/^stopped ok //p' "$WORK/family.out" | tail -n 1)
+	STARTED="$CHILD $STARTED"
+	await 20 grep -q '^State:.T' "/proc/$CHILD/status" || fail "$CHILD does not stop"
+	pristine_take "$CHILD"
+	"$TOOLS/ringwatch" "$CHILD" gone 0 >"$WORK/ringwatch" || fail "$CHILD was entered"
+	kill -CONT "$CHILD"
+	await 20 said "child ok $CHILD" || fail "$CHILD does not go on"
 }
+more_stopped() { [ "$(grep -c '^stopped ok' "$WORK/family.out")" -gt "$stopped" ]; }
 
 for loader in $LOADERS; do
 	note "children of all kinds, $loader"

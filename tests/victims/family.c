@@ -3,10 +3,11 @@
  * family.c - a parent with children of every kind, whose books are known: fork, fork and exec, exec
  * in place, children that end at once, a parent that ends.
  *
- *	family [--member=1]
+ *	family [--member=1|2]
  *
  * Commands: 'g' works; 'f' forks a child, 'e' one that calls exec at once (its program: this one,
- * as a member), 'v' the same by vfork, and says "child ok PID" when it is there; 'd' forks a daemon
+ * as a member, which says "stopped ok PID" and stops itself first), 'v' the same by vfork, and says
+ * "child ok PID" when it is there; 'd' forks a daemon
  * (twice, and who is in between ends at once), 'D' one that calls exec; 'n' forks 20 that end at
  * once: "ended ok 20"; 's' forks 120 that live for 0 to 60 ms, without waiting, and says "storm ok
  * 120" when all have ended; 'x' calls exec itself and says "ready PID" again; 'p' ends, its
@@ -113,9 +114,9 @@ static void take_signals(void)
 	(void)sigaction(SIGTERM, &action, NULL);
 }
 
-static void become_member(void)
+static void become_member(const char *option)
 {
-	execl("/proc/self/exe", "family", "--member=1", NULL);
+	execl("/proc/self/exe", "family", option, NULL);
 	_exit(99);
 }
 
@@ -131,7 +132,7 @@ static void start(char kind)
 	pid_t pid = kind == 'v' ? vfork() : fork();
 
 	if (pid == 0 && kind != 'f')
-		become_member();
+		become_member("--member=2");
 	if (pid == 0) {
 		children = 0;
 		live("child");
@@ -150,7 +151,7 @@ static void start_daemon(bool calls_exec)
 		children = 0;
 		(void)setsid();
 		if (calls_exec)
-			become_member();
+			become_member("--member=1");
 		live("child");
 	}
 	if (waitpid(pid, NULL, 0) != pid)
@@ -207,6 +208,10 @@ int main(int argc, char *argv[])
 	(void)argc;
 	victim_setup();
 	take_signals();
+	if (victim_number(argv, "member", 0) == 2) {
+		victim_say("stopped ok %d\n", (int)getpid());
+		(void)raise(SIGSTOP);
+	}
 	if (victim_number(argv, "member", 0))
 		live("child");
 	victim_ready();
