@@ -418,7 +418,7 @@ static void stop_waiting_at_the_end(void **state)
 	pthread_t thread;
 
 	(void)state;
-	begin(&f, &(struct shim_host_options){ .ring_bytes = 65536, .stack_limit = 512 });
+	begin(&f, &(struct shim_host_options){ .ring_bytes = 65536 });
 	f.host.control->overflow = RING_OVERFLOW_BLOCK;
 	assert_int_equal(pthread_create(&thread, NULL, end_recording, f.host.control), 0);
 	for (unsigned int i = 0; i < 3000; i++)
