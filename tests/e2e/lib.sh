@@ -49,9 +49,24 @@ trap 'exit 1' HUP INT PIPE TERM
 
 note() { echo "$*"; }
 
+# The first threads of a process: what each does, who traces it, which signals wait, its time.
+portrait() {
+	for portrait_task in "/proc/$1/task"/*; do
+		[ -e "$portrait_task" ] || continue
+		sed -nE 's/^(Name|State|TracerPid|SigPnd|ShdPnd|SigBlk):.(.*)/\1 \2/p' \
+			"$portrait_task/status"
+		echo "in $(cat "$portrait_task/wchan"), call $(cat "$portrait_task/syscall")"
+		echo "ticks $(sed 's/.*) //' "$portrait_task/stat" | cut -d ' ' -f 12,13)"
+	done 2>/dev/null | head -n 72 | paste -sd ',' | sed 's/,Name/\nName/g'
+}
+
 fail() {
 	echo "FAIL: $*"
 	[ ! -s "$ERRORS" ] || { echo "--- memattach said:"; tail -n ${ERROR_LINES:-20} "$ERRORS"; }
+	for pid in $STARTED; do
+		echo "--- $pid$(is_gone "$pid" && echo " is gone")"
+		portrait "$pid"
+	done
 	exit 1
 }
 
@@ -126,7 +141,8 @@ answered() { tail -n "+$((TOLD + 1))" "$WORK/$1.out" | grep "^$2 "; }
 
 # answer NAME WORD: waits for the line that begins with WORD and says ok; sets ANSWER.
 answer() {
-	await 60 answered "$1" "$2" || fail "$1 does not answer: $(tail -n 3 "$WORK/$1.err")"
+	await 60 answered "$1" "$2" ||
+		fail "$1 does not answer $2: $(tail -n 3 "$WORK/$1.out" "$WORK/$1.err")"
 	ANSWER=$(answered "$1" "$2")
 	case $ANSWER in "$2 ok"*) ;; *) fail "victim: $ANSWER" ;; esac
 }
