@@ -119,6 +119,9 @@ background() {
 	STARTED="$LAST $STARTED"
 }
 
+# Or gone before that.
+is_ready() { grep -q '^ready' "$WORK/$1.out" || is_gone "$VICTIM_SELF"; }
+
 # victim NAME PROGRAM [ARGUMENTS]: starts it, waits until it is ready. Sets VICTIM (the process
 # to attach to) and VICTIM_SELF (the process started; another one for those with a supervisor).
 victim() {
@@ -126,7 +129,7 @@ victim() {
 	shift 2
 	background "$victim_name" "$VICTIMS/$victim_program" "$@"
 	VICTIM_SELF=$LAST
-	await 60 grep -q '^ready' "$WORK/$victim_name.out" ||
+	await 60 is_ready "$victim_name" && grep -q '^ready' "$WORK/$victim_name.out" ||
 		fail "$victim_name is not ready: $(cat "$WORK/$victim_name.err")"
 	VICTIM=$(sed -n 's/^ready //p' "$WORK/$victim_name.out" | tail -n 1)
 }
