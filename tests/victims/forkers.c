@@ -31,7 +31,8 @@
 #define INHERITED 64
 #define MAX_CHILDREN 128
 #define STORM 60
-#define CHILD_SECONDS 200	/* a child ends by itself when its test has gone */
+#define WORK_MS 5	/* between two rounds: eighty at work leave processors for others */
+#define CHILD_SECONDS 600	/* a child ends by itself when its test has gone */
 
 static unsigned char *inherited[INHERITED];
 static pid_t child[MAX_CHILDREN];
@@ -81,7 +82,7 @@ static void *work(void *fill)
 {
 	for (unsigned char round = 0; !ending; round++) {
 		heap_round((unsigned char)(round ^ (size_t)fill));
-		poll(NULL, 0, 1);
+		poll(NULL, 0, WORK_MS);
 	}
 	return NULL;
 }
