@@ -9,8 +9,11 @@
 void shim_live_set(struct ring_control *control, uint64_t address);
 bool shim_live_clear(struct ring_control *control, uint64_t address);
 
-/* The block that begins to live at address was lost; ends: true if it surely was. */
-void shim_lost_set(struct ring_control *control, uint64_t address);
+/*
+ * The block that begins to live at address was lost; false: that can't be kept. Ends: true if it
+ * surely was.
+ */
+bool shim_lost_set(struct ring_control *control, uint64_t address);
 bool shim_lost_clear(struct ring_control *control, uint64_t address);
 
 #endif

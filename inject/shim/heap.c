@@ -103,6 +103,21 @@ static void record_sampled(struct ring_control *control, const struct shim_call 
 		shim_table_remove(control, event->address);
 }
 
+/*
+ * While the reader can't keep up: all that is kept of the block is that it was lost, so that its
+ * free will be. Where that can't be kept it goes the long way.
+ */
+static bool lose_at_once(struct ring_control *control, const struct shim_call *call,
+			 const struct shim_event *event)
+{
+	if (!(shim_load(&control->pressed) & RING_PRESSED) ||
+	    shim_load(&control->lapsed) >= shim_load(&control->epoch) ||
+	    !shim_lost_set(control, event->address))
+		return false;
+	shim_record_lost(control, call, event);
+	return true;
+}
+
 static void record_block(struct ring_control *control, const struct shim_call *call,
 			 struct shim_event *event)
 {
@@ -110,20 +125,21 @@ static void record_block(struct ring_control *control, const struct shim_call *c
 		record_sampled(control, call, event);
 		return;
 	}
+	if (lose_at_once(control, call, event))
+		return;
 	shim_live_set(control, event->address);
 	/* Of a block that lived there before: nobody has this one yet. */
 	if (shim_load(&control->pressed))
 		(void)shim_lost_clear(control, event->address);
 	if (!shim_record(control, call, event) && shim_control() == control &&
 	    (shim_load(&control->pressed) & RING_PRESSED))
-		shim_lost_set(control, event->address);
+		(void)shim_lost_set(control, event->address);
 }
 
-/* Is it the free of a block that nobody knows of? Not for realloc, which may fail. */
-static bool free_is_lost(struct ring_control *control, const struct shim_event *event)
+/* Need the free of a block that nobody knows of not be recorded? A realloc may fail. */
+static bool may_skip(const struct ring_control *control, const struct shim_event *event)
 {
-	return shim_load(&control->pressed) && shim_lost_clear(control, event->address) &&
-	       !(event->flags & RING_F_REALLOC) && !shim_load(&control->calls) &&
+	return !(event->flags & RING_F_REALLOC) && !shim_load(&control->calls) &&
 	       shim_load(&control->lapsed) < shim_load(&control->epoch);
 }
 
@@ -134,14 +150,16 @@ static bool free_is_lost(struct ring_control *control, const struct shim_event *
 static bool record_free(struct ring_control *control, const struct shim_call *call,
 			struct shim_event *event)
 {
+	bool lost = shim_load(&control->pressed) && shim_lost_clear(control, event->address);
+
 	arch_fetch_to_write((const void *)(event->address - 1));
 	arch_fetch_to_write((const void *)event->address);
-	event->with_stack |= !shim_live_clear(control, event->address) ||
-			     shim_load(&control->free_stacks);
-	if (free_is_lost(control, event)) {
+	if (lost && may_skip(control, event)) {
 		shim_record_lost(control, call, event);
 		return false;
 	}
+	event->with_stack |= (!lost && !shim_live_clear(control, event->address)) ||
+			     shim_load(&control->free_stacks);
 	return shim_record(control, call, event);
 }
 

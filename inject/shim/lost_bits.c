@@ -46,7 +46,7 @@ static bool is_for(const struct group *group, uint64_t word)
 	return (word ^ group->tag) >> 32 == 0;
 }
 
-void shim_lost_set(struct ring_control *control, uint64_t address)
+bool shim_lost_set(struct ring_control *control, uint64_t address)
 {
 	struct group group = group_of(control, address);
 
@@ -54,10 +54,11 @@ void shim_lost_set(struct ring_control *control, uint64_t address)
 		uint64_t word = shim_load(group.word);
 
 		if ((uint32_t)word != 0 && !is_for(&group, word))
-			return;
+			return false;
 		if (shim_exchange_if(group.word, word, group.tag | (uint32_t)word | group.bit))
-			return;
+			return true;
 	}
+	return false;
 }
 
 bool shim_lost_clear(struct ring_control *control, uint64_t address)

@@ -16,6 +16,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "src/base/huge_pages.h"
+
 #define HASHMAP_FIRST_CAPACITY 64
 
 struct hashmap_slot {
@@ -105,6 +107,7 @@ static int hashmap_grow(struct hashmap *map)
 	bigger.slot = calloc(bigger.capacity, sizeof(*bigger.slot));
 	if (!bigger.slot)
 		return -ENOMEM;
+	huge_pages_ask(bigger.slot, bigger.capacity * sizeof(*bigger.slot));
 	for (size_t i = 0; i < map->capacity; i++) {
 		if (map->slot[i].key != 0)
 			bigger.slot[hashmap_probe(&bigger, map->slot[i].key)] = map->slot[i];

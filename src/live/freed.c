@@ -16,6 +16,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "src/base/huge_pages.h"
+
 #define FIRST_CAPACITY	1024u
 
 struct entry {
@@ -90,6 +92,7 @@ static bool grow(struct freed *freed)
 
 	if (!entry)
 		return false;
+	huge_pages_ask(entry, capacity * sizeof(*entry));
 	freed->entry = entry;
 	freed->capacity = capacity;
 	return true;

@@ -20,6 +20,7 @@
 
 #include <errno.h>
 
+#include "src/base/huge_pages.h"
 #include "src/live/live_private.h"
 
 #define FIRST_CAPACITY	1024u
@@ -121,6 +122,7 @@ static int blocks_reserve(struct live *live)
 	block = reallocarray(live->block, capacity, sizeof(*block));
 	if (!block)
 		return -ENOMEM;
+	huge_pages_ask(block, capacity * sizeof(*block));
 	live->block = block;
 	live->block_capacity = capacity;
 	return 0;

@@ -20,10 +20,8 @@
 #include "src/base/hashmap.h"
 #include "src/session/evict.h"
 
-#define PUBLISH_NS 200000000ull
-#define PUBLISH_MAX_NS 5000000000ull
-#define PUBLISH_SHARE 1000u	/* of our time it may take: reading the maps of thousands is work */
 #define RULES_NS 5000000ull	/* between tries to publish rules; more after failures */
+#define RULES_MAX_NS 200000000ull
 #define BEGUN_NS 1000000000ull
 #define BEAT_EVENTS EVICT_EVENTS
 #define CALLS_END_NS 300000000ull /* calls from before the attach have returned: free_places */
@@ -222,7 +220,7 @@ static void publish_rules(struct watch *w)
 		w->error = error;
 	if (error != -EAGAIN || w->rules_pause_ns < RULES_NS)
 		w->rules_pause_ns = RULES_NS;
-	else if (w->rules_pause_ns < PUBLISH_NS)
+	else if (w->rules_pause_ns < RULES_MAX_NS)
 		w->rules_pause_ns *= 2;
 	w->next_rules_ns = now_ns() + w->rules_pause_ns;
 }
@@ -236,30 +234,17 @@ static void say_begun(struct watch *w)
 	recognition_say(w->recognition, "in the first second");
 }
 
-/* Of nothing that was recorded since the last time can the stack have been in a new place. */
-static bool wants_publishing(const struct watch *w)
-{
-	uint64_t now = now_ns();
-
-	return now >= w->next_publish_ns &&
-	       (w->booked != w->published || now >= w->last_publish_ns + PUBLISH_MAX_NS);
-}
-
-/* At once and not again for a while, which is longer where there are many mappings. */
+/* At once and not again for a while. */
 static void publish_stacks(struct watch *w)
 {
-	uint64_t begin = now_ns(), pause;
+	uint64_t begin = now_ns(), ticks = ticks_now();
 
 	/* while a request to the keeper is pending, files can't be had: soon again */
-	w->next_publish_ns = 0;
+	stack_places_put_off(&w->stack_places);
 	if (w->view->link->busy)
 		return;
 	(void)target_view_publish_stacks(w->view, w->control, w->plan->main_stack_end);
-	w->last_publish_ns = now_ns();
-	pause = (w->last_publish_ns - begin) * PUBLISH_SHARE;
-	pause = pause < PUBLISH_NS ? PUBLISH_NS : pause > PUBLISH_MAX_NS ? PUBLISH_MAX_NS : pause;
-	w->next_publish_ns = w->last_publish_ns + pause;
-	w->published = w->booked;
+	stack_places_told(&w->stack_places, w->booked, ticks, begin, now_ns());
 }
 
 static void publish(struct watch *w)
@@ -384,6 +369,14 @@ uint32_t watch_named_stack(struct watch *w, const struct event *event)
 	return stack;
 }
 
+/* It was copied although stacks have names. */
+static void note_copy(struct watch *w, const struct event *event)
+{
+	recognition_copied(w->recognition, event);
+	if (event->flags >> RING_COPIED_SHIFT == RING_COPIED_NO_END)
+		stack_places_missed(&w->stack_places, event->time);
+}
+
 int watch_stack(struct watch *w, const struct event *event, uint32_t *ret_stack)
 {
 	struct unwind_input input;
@@ -399,7 +392,7 @@ int watch_stack(struct watch *w, const struct event *event, uint32_t *ret_stack)
 	if (error == -EINVAL)
 		error = watch_caller_stack(w, event->caller, ret_stack);
 	if (w->recognition && !event->path)
-		recognition_copied(w->recognition, event);
+		note_copy(w, event);
 	w->events.unwound++;
 	if (!error && (stacks_get(w->stacks, *ret_stack).flags & STACK_TRUNCATED))
 		w->events.truncated++;
@@ -541,7 +534,7 @@ int watch_drain(struct watch *w)
 	live_settle(w->live, reader_time(w->reader));
 	if (w->view->link->target_gone || w->view->link->busy)
 		return events;
-	if (wants_publishing(w))
+	if (stack_places_due(&w->stack_places, w->booked, now_ns()))
 		publish(w);
 	else if (now_ns() >= w->next_rules_ns)
 		publish_rules(w);

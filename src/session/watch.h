@@ -15,6 +15,7 @@
 #include "src/live/sites.h"
 #include "src/live/snapshot.h"
 #include "src/session/pace.h"
+#include "src/session/stack_places.h"
 #include "src/session/target_view.h"
 #include "src/session/thread_ids.h"
 #include "src/session/ticks.h"
@@ -75,10 +76,9 @@ struct watch {
 	struct pace pace;
 	struct timeline timeline;
 	struct { uint64_t alloc, free, map, unmap, unwound, truncated; } events;
-	uint64_t next_publish_ns, last_publish_ns;	/* CLOCK_MONOTONIC */
+	struct stack_places stack_places;
 	uint64_t next_rules_ns, rules_pause_ns;	/* until rules are tried again */
-	uint32_t booked;		/* events, and how many when stacks were published, */
-	uint32_t published, looked;	/* when threads were looked at */
+	uint32_t booked, looked;	/* events; when threads were looked at */
 	uint64_t begin_ns;
 	uint64_t epoch;			/* of the records, as far as it was seen */
 	uint64_t resumed;		/* TSC: what is older is not live any more; 0: done */
