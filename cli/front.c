@@ -250,6 +250,17 @@ static int run_keeper(struct target *target, const struct session_options *optio
 	return error ? SESSION_FAILED : exit_status_of(&result, analyst.pid);
 }
 
+/*
+ * Rejected: a session of its own. Kernels share out processors by session first (autogroup), and
+ * with Linux 6.18 one of few processes may get none for half a minute beside one of a hundred
+ * that keep waking up.
+ */
+void front_stand_apart(void)
+{
+	(void)setpgid(0, 0);
+	(void)signal(SIGTTOU, SIG_IGN);		/* it is heard with `stty tostop`, too */
+}
+
 /* screen: NULL, or what the keeper is not to draw over. */
 static pid_t start_keeper(struct target *target, const struct session_options *options,
 			  const struct program *program, struct front_screen *screen)
@@ -259,7 +270,7 @@ static pid_t start_keeper(struct target *target, const struct session_options *o
 	pid = fork();
 	if (pid != 0)
 		return pid;
-	(void)setsid();
+	front_stand_apart();
 	if (screen)
 		front_screen_forked(screen);
 	(void)signal(SIGXFSZ, SIG_IGN);		/* a limit of file sizes is an error like others */

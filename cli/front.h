@@ -19,6 +19,8 @@ int front_open_target(pid_t pid, const struct session_options *options, struct t
 	_must_check_;
 /* Runs keeper and analyst for target (ownership taken) to the end. The exit status. */
 int front_run(struct target *target, const struct session_options *options);
+/* For a child of ours: the terminal's signals (Ctrl-C) come to the front alone. */
+void front_stand_apart(void);
 /* Starts command (found by PATH) and watches it from its first allocation. The exit status. */
 int front_run_command(char **command, const struct session_options *options);
 

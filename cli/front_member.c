@@ -70,7 +70,7 @@ static void become(const struct member *member, const struct member_task *task, 
 	int keep[] = { member->recording.unnamed.file, member->recording.unnamed.journal,
 		       task->found };
 
-	(void)setsid();
+	front_stand_apart();
 	(void)prctl(PR_SET_PDEATHSIG, SIGTERM);
 	if (getppid() != front || redirect(member->said))
 		_exit(SESSION_FAILED);

@@ -61,12 +61,12 @@ screen_process() {
 	return 1
 }
 
-# The front's children, told apart: the keeper has left the terminal's session.
+# The front's children, told apart: the keeper has left the front's process group.
 screen_children() {
 	KEEPER="" SCREEN=""
 	for child in $(cat "/proc/$ATTACH/task/$ATTACH/children"); do
-		read -r _ _ _ _ _ session _ <"/proc/$child/stat" || continue
-		if [ "$session" = "$child" ]; then KEEPER=$child; else SCREEN=$child; fi
+		read -r _ _ _ _ group _ <"/proc/$child/stat" || continue
+		if [ "$group" = "$child" ]; then KEEPER=$child; else SCREEN=$child; fi
 	done
 	ANALYST=$(cut -d' ' -f1 "/proc/$KEEPER/task/$KEEPER/children")
 	[ -n "$SCREEN" ] && [ -n "$ANALYST" ]
