@@ -17,6 +17,7 @@ slow_server_start "$RATE" $((2 * SECONDS_WATCHED + 60)) 2000
 
 # first_is_the_leak: named by variable, function and line.
 first_is_the_leak() {
+	note "first: $(json -c '.leaks.groups[0] | [.verdict, .variable, .count, .site]')"
 	json_expect '.leaks.groups[0].verdict' definitely-lost
 	json_expect '.leaks.groups[0].variable' reason
 	json_expect ". as \$r | [.sites[] | select(.id == \$r.leaks.groups[0].site) | .frames[] |
