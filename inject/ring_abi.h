@@ -198,7 +198,8 @@ struct ring_thread {
 struct ring_head {
 	uint64_t head;		/* next position to reserve; target compare-exchanges */
 	uint64_t spent_cycles;	/* TSC cycles that records took; target adds */
-	uint64_t pad0[6];
+	uint64_t given_up;	/* tail + 1 at which a wait was given up; 0: none. Target stores */
+	uint64_t pad0[5];
 	uint64_t tail;		/* everything below is released; only the reader stores */
 	uint64_t pad1[7];
 	uint64_t lost_alloc, lost_free, lost_stack, lost_map;	/* target adds */

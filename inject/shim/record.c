@@ -16,6 +16,7 @@
 #include "inject/shim/shadow.h"
 
 #define TRIES 3u
+#define STUCK_CYCLES (1ull << 33)	/* two to four seconds */
 #define FETCH_AHEAD 4u	/* lines: what two calls write */
 
 /* A try to reserve. */
@@ -117,6 +118,34 @@ static enum reserve_result reserve(struct place *place, uint64_t kept)
 	return result;
 }
 
+/* Since when a ring's tail has been where it is. */
+struct standstill {
+	uint64_t tail, since;
+};
+
+/*
+ * Does the ring wait for a record that somebody is in the middle of, for so long? That may be this
+ * very thread, which a signal handler has interrupted there: each would wait for the other for
+ * ever. Who comes later does not wait for the same one again.
+ */
+static bool is_stuck(const struct place *place, struct standstill *still)
+{
+	uint64_t tail = shim_load(&place->head->tail), word;
+
+	if (tail != still->tail) {
+		*still = (struct standstill){ tail, place->time };
+		return false;
+	}
+	if (shim_load(&place->head->given_up) == tail + 1)
+		return true;
+	word = shim_load(commit_word(place, tail));
+	if (place->time - still->since < STUCK_CYCLES || ring_commit_position(word) != tail ||
+	    ring_commit_state(word) != RING_BUSY)
+		return false;
+	shim_store(&place->head->given_up, tail + 1);
+	return true;
+}
+
 /*
  * RING_OVERFLOW_BLOCK: until there is room, or recording ends (mode, deadline,
  * epoch; a fork child that came out of a signal handler has no control block).
@@ -124,6 +153,7 @@ static enum reserve_result reserve(struct place *place, uint64_t kept)
  */
 static bool reserve_waiting(struct ring_control *control, struct place *place, uint64_t kept)
 {
+	struct standstill still = { shim_load(&place->head->tail), place->time };
 	uint64_t begin = place->time;
 	bool reserved = false;
 	uint32_t cpu;
@@ -136,7 +166,7 @@ static bool reserve_waiting(struct ring_control *control, struct place *place, u
 		    !shim_epoch_open(control, place->time))
 			break;
 		reserved = reserve(place, kept) == RESERVED;
-		if (reserved)
+		if (reserved || is_stuck(place, &still))
 			break;
 		shim_wake_reader(control);
 		shim_wait(control, seen, turn);

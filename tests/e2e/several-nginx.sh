@@ -19,7 +19,7 @@ trap leave_groups EXIT
 
 NGINX_WORKERS=2
 nginx_start
-background load wrk -t1 -c8 -d$((60 * PATIENCE)) "http://127.0.0.1:$NGINX_PORT/"
+background load wrk -t1 -c8 -d$((TEST_LIMIT * PATIENCE)) "http://127.0.0.1:$NGINX_PORT/"
 load=$LAST
 workers=$NGINX_CHILDREN
 for pid in $NGINX $workers; do

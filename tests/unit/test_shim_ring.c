@@ -325,6 +325,42 @@ static void never_overrun_what_is_unread(void **state)
 	shim_host_close(&f.host);
 }
 
+/* As if a signal handler had come between a record's reservation and its end. */
+static void what_nobody_can_finish_is_not_waited_for(void **state)
+{
+	struct tally tally = { 0 };
+	struct fixture f;
+	struct ring_head *head;
+	struct ring_record *record;
+	uint64_t position, cycles;
+
+	(void)state;
+	begin(&f, &(struct shim_host_options){ .ring_bytes = 65536, .stack_limit = 256 });
+	f.host.control->overflow = RING_OVERFLOW_BLOCK;
+	head = &f.host.control->ring[0];
+	position = head->head++;
+	record = (struct ring_record *)((uint8_t *)f.host.control + f.host.control->rings_offset) +
+		 (position & (f.host.control->ring_lines - 1));
+	*record = (struct ring_record){
+		.commit = ring_commit_word(position, 1, RING_BUSY), .kind = RING_FREE,
+		.time = 1, .caller = 1, .thread = 1,
+	};
+	while (head->lost_alloc == 0)
+		free(f.hook.malloc(8));
+	assert_int_equal(head->given_up, position + 1);
+	cycles = head->blocked_cycles;
+	assert_true(cycles >= 1ull << 33);
+	for (unsigned int i = 0; i < 50; i++)	/* once is enough */
+		free(f.hook.malloc(8));
+	assert_true(head->lost_alloc >= 50);
+	assert_true(head->blocked_cycles - cycles < 1ull << 33);
+	record->commit = ring_commit_word(position, 1, RING_DONE);
+	shim_host_drain(&f.host, 0, tally_add, &tally, NULL);
+	free(f.hook.malloc(8));
+	assert_int_not_equal(head->head, head->tail);
+	shim_host_close(&f.host);
+}
+
 struct consumer {
 	struct fixture *f;
 	struct tally tally;
@@ -603,6 +639,7 @@ int main(void)
 		cmocka_unit_test(lose_pairs),
 		cmocka_unit_test(lapse_while_pressed),
 		cmocka_unit_test(never_overrun_what_is_unread),
+		cmocka_unit_test(what_nobody_can_finish_is_not_waited_for),
 		cmocka_unit_test(wait_for_room),
 		cmocka_unit_test(stop_waiting_at_the_deadline),
 		cmocka_unit_test(stop_waiting_at_the_end),
