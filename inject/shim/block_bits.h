@@ -9,6 +9,12 @@
 void shim_live_set(struct ring_control *control, uint64_t address);
 bool shim_live_clear(struct ring_control *control, uint64_t address);
 
+/* Are allocations lost at once, as the reader can't keep up? */
+static inline bool shim_is_pressed(const struct ring_control *control)
+{
+	return (shim_load(&control->pressed) & RING_PRESSED) &&
+	       shim_load(&control->lapsed) < shim_load(&control->epoch);
+}
 /*
  * The block that begins to live at address was lost; false: that can't be kept. Ends: true if it
  * surely was.

@@ -110,9 +110,7 @@ static void record_sampled(struct ring_control *control, const struct shim_call 
 static bool lose_at_once(struct ring_control *control, const struct shim_call *call,
 			 const struct shim_event *event)
 {
-	if (!(shim_load(&control->pressed) & RING_PRESSED) ||
-	    shim_load(&control->lapsed) >= shim_load(&control->epoch) ||
-	    !shim_lost_set(control, event->address))
+	if (!shim_is_pressed(control) || !shim_lost_set(control, event->address))
 		return false;
 	shim_record_lost(control, call, event);
 	return true;

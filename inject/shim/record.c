@@ -12,6 +12,7 @@
  * An eighth of each ring is kept for what must not be lost while allocations
  * are: a lost free leaves a block alive for ever.
  */
+#include "inject/shim/block_bits.h"
 #include "inject/shim/paths.h"
 #include "inject/shim/shadow.h"
 
@@ -242,8 +243,7 @@ void shim_record_lost(struct ring_control *control, const struct shim_call *call
 static bool drop_at_once(struct ring_control *control, const struct shim_call *call,
 			 const struct shim_event *event)
 {
-	if (event->kind != RING_ALLOC || !(shim_load(&control->pressed) & RING_PRESSED) ||
-	    shim_load(&control->lapsed) >= shim_load(&control->epoch))
+	if (event->kind != RING_ALLOC || !shim_is_pressed(control))
 		return false;
 	shim_record_lost(control, call, event);
 	return true;

@@ -6,15 +6,17 @@
 #include <stdint.h>
 #include <sys/mman.h>
 
-#define HUGE_BYTES ((uintptr_t)2 << 20)
+#define PAGE ((uintptr_t)4096)
+#define HUGE_BYTES ((size_t)2 << 20)
 
 void huge_pages_ask(void *array, size_t bytes)
 {
-	uintptr_t at = (uintptr_t)array, begin = (at + HUGE_BYTES - 1) & ~(HUGE_BYTES - 1);
-	uintptr_t end = (at + bytes) & ~(HUGE_BYTES - 1);
+	uintptr_t at = (uintptr_t)array, begin = at & ~(PAGE - 1);
+	uintptr_t end = (at + bytes + PAGE - 1) & ~(PAGE - 1);
 	int saved = errno;
 
-	if (begin < end)
+	/* All of its pages: a mapping of which a part was advised can't be moved as one. */
+	if (bytes >= HUGE_BYTES)
 		(void)madvise((void *)begin, end - begin, MADV_HUGEPAGE);
 	errno = saved;
 }

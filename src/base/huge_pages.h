@@ -6,9 +6,9 @@
 #include <stddef.h>
 
 /*
- * Asks for huge pages where whole ones lie inside of array: with small ones, much of the time that
- * a table of live blocks takes goes into finding pages. Best before it is filled. Nothing changes
- * but speed, whatever the kernel makes of it; errno is kept.
+ * Asks for huge pages for array, if one fits into it: with small ones, much of the time that a
+ * table of blocks takes goes into finding pages. Best before it is filled. Nothing changes but
+ * speed, whatever the kernel makes of it; errno is kept.
  */
 void huge_pages_ask(void *array, size_t bytes);
 

@@ -16,6 +16,7 @@
 #include <sys/mman.h>
 
 #include "src/base/array.h"
+#include "src/base/huge_pages.h"
 #include "src/leak/mark_cliques.h"
 
 #define HIGHEST_ADDRESS	(1ull << 47)
@@ -169,7 +170,7 @@ static int grow_lines(struct blocks *map, uint64_t lines)
 	if (grown == MAP_FAILED)
 		return -ENOMEM;
 	/* They are met in no order: with small pages most of the time goes into finding pages. */
-	madvise(grown, room * sizeof(struct line), MADV_HUGEPAGE);
+	huge_pages_ask(grown, room * sizeof(struct line));
 	map->line = grown;
 	map->line_room = room;
 	return 0;

@@ -11,6 +11,7 @@
 
 #include <sys/mman.h>
 
+#include "src/base/huge_pages.h"
 #include "src/leak/mark_work.h"
 
 #define FULL	(RECORDS_ROOM - RECORD_MAX - LINK_MAX)	/* beyond: one byte a block, for one line */
@@ -138,7 +139,7 @@ void mark_records_init(struct marker *marker, size_t bytes)
 
 	if (memory == MAP_FAILED)
 		return;
-	madvise(memory, bytes, MADV_HUGEPAGE);
+	huge_pages_ask(memory, bytes);
 	marker->records = memory;
 	marker->records_room = bytes;
 }

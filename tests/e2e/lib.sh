@@ -119,7 +119,7 @@ background() {
 	STARTED="$LAST $STARTED"
 }
 
-# Or gone before that.
+# is_ready NAME: the victim that begins has said so, or is gone.
 is_ready() { grep -q '^ready' "$WORK/$1.out" || is_gone "$VICTIM_SELF"; }
 
 # victim NAME PROGRAM [ARGUMENTS]: starts it, waits until it is ready. Sets VICTIM (the process
