@@ -18,6 +18,7 @@
 
 #include "inject/deadline.h"
 #include "inject/hooks.h"
+#include "inject/launch.h"
 #include "inject/loader_locks.h"
 #include "inject/remote_mem.h"
 #include "inject/ring_setup.h"
@@ -98,8 +99,8 @@ static int undo_record(struct inject *in)
 
 	if (!in->before)
 		return check_nothing_left(in);
+	(void)launch_release(&in->at.target);	/* nothing of ours is left to take out */
 	error = pristine_take(&in->at.target.ref, &after);
-
 	if (!error)
 		error = pristine_compare(in->before, after, false, &diff);
 	in->pristine = error == 0;

@@ -153,14 +153,32 @@ static int back_out(struct borrow *b, const struct tracee_stop *stop, int reason
 	return reason;
 }
 
+/*
+ * What a call of ours goes on after. The kernel tells every seized thread of a SIGCONT by an event
+ * stop, wherever it is; and a thread that we hold anyway gets its signals when it is let go.
+ */
+static bool is_in_passing(const struct borrow *b, const struct tracee_stop *stop)
+{
+	if (stop->kind == TRACEE_EVENT_STOP)
+		return true;
+	if (!b->held || stop->kind != TRACEE_SIGNAL)
+		return false;
+	launch_owe(b->target, stop->signal);
+	return true;
+}
+
 /* Runs to the next stop; anything but `wanted` gives the thread back. */
 static int run_to(struct borrow *b, enum tracee_stop_kind wanted)
 {
+	uint64_t end = tracee_now_ns() + STOP_LIMIT_NS;
 	struct tracee_stop stop;
-	int error = tracee_run_to_syscall(b->request.tid);
+	int error;
 
-	if (!error)
-		error = tracee_wait(b->request.tid, tracee_now_ns() + STOP_LIMIT_NS, &stop);
+	do {
+		error = tracee_run_to_syscall(b->request.tid);
+		if (!error)
+			error = tracee_wait(b->request.tid, end, &stop);
+	} while (!error && stop.kind != wanted && is_in_passing(b, &stop));
 	if (error)
 		abandon_tracee(b->request.tid);	/* still running, or killed: to be reaped */
 	if (error)

@@ -19,6 +19,24 @@ END
 # shellcheck disable=SC2086
 $CC -g -O1 -fno-builtin -o "$WORK/program" "$WORK/program.c" || fail "compiling"
 
+cat >"$WORK/storm.c" <<'END'
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+int main(int argc, char **argv)
+{
+	pid_t pid = argc > 1 ? atoi(argv[1]) : 0;
+	for (int i = 0; pid > 1 && i < 2000 && kill(pid, SIGSTOP) == 0; i++) {
+		usleep(i % 7 * 10);
+		kill(pid, SIGCONT);
+		usleep(i % 11 * 20);
+	}
+	return 0;
+}
+END
+# shellcheck disable=SC2086
+$CC -g -O1 -o "$WORK/storm" "$WORK/storm.c" || fail "compiling"
+
 # The command, once there: the last of memattach's family that is not memattach's own.
 command_pid() {
 	COMMAND=""
@@ -67,5 +85,18 @@ while [ "$turn" -lt 12 ]; do
 	kill -STOP "$COMMAND" 2>/dev/null && sleep "0.00$((turn % 4))" && kill -CONT "$COMMAND"
 	attach_wait
 	expect "$STATUS" 0 "exit status of run, stopped and continued, turn $turn"
+	turn=$((turn + 1))
+done
+
+# In the middle of any call that memattach has it make.
+turn=0
+while [ "$turn" -lt 12 ]; do
+	rm -f "$WORK/recording"
+	attach_begin run $EXACT -o "$WORK/recording" -- "$WORK/program"
+	await 30 command_pid || fail "the command does not start"
+	"$WORK/storm" "$COMMAND"
+	attach_wait
+	expect "$STATUS" 0 "exit status of run, stopped and continued all the time, turn $turn"
+	grep -q '^worked' "$REPORT" || fail "the command did not do its work"
 	turn=$((turn + 1))
 done
