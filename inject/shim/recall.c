@@ -33,13 +33,13 @@ static bool memo_holds(const struct shadow_memo *memo, const struct shim_call *c
 {
 	uint64_t sp = (uint64_t)&call->caller, differs = 0;
 
-	if (memo->frame[0].slot != sp || memo->frame[memo->frames - 1].slot > high - 8 ||
+	if (memo->sp != sp || sp + memo->at[memo->frames - 1] > high - 8 ||
 	    (memo->live_rbp && memo->rbp != call->rbp) ||
 	    (memo->live_rbx && memo->rbx != call->rbx))
 		return false;
 	/* Slots ascend: they all lie between these two. */
 	for (uint32_t i = 0; i < memo->frames; i++)
-		differs |= *(const uint64_t *)memo->frame[i].slot ^ memo->frame[i].ra;
+		differs |= *(const uint64_t *)(sp + memo->at[i]) ^ memo->ra[i];
 	for (uint32_t i = 0; i < memo->checks; i++) {
 		uint64_t address = memo->check[i].address;
 
@@ -92,10 +92,12 @@ void shim_recall_add(struct shadow_place *place, uint64_t key, uint64_t name)
 {
 	struct shadow *shadow = &place->shadow;
 	const struct shadow_state *inner = &shadow->state[shadow->frames - 1];
+	uint64_t sp = shadow->frame[shadow->frames - 1].slot;
 	struct shadow_memo *memo;
 	uint32_t at;
 
-	if (shadow->frames > MEMO_FRAMES || shadow->checks > MEMO_CHECKS)
+	if (shadow->frames > MEMO_FRAMES || shadow->checks > MEMO_CHECKS ||
+	    shadow->frame[0].slot - sp > UINT32_MAX)
 		return;
 	at = memo_place(shadow, key);
 	if (at == SHADOW_MEMOS)
@@ -109,11 +111,14 @@ void shim_recall_add(struct shadow_place *place, uint64_t key, uint64_t name)
 	memo->rbx = inner->rbx;
 	memo->live_rbp = inner->live_rbp;
 	memo->live_rbx = inner->live_rbx;
+	memo->sp = sp;
 	memo->frames = shadow->frames;
 	memo->checks = shadow->checks;
 	for (uint32_t i = 0; i < shadow->frames; i++) {
-		memo->frame[i].slot = shadow->frame[shadow->frames - 1 - i].slot;
-		memo->frame[i].ra = shadow->frame[shadow->frames - 1 - i].ra;
+		const struct shadow_frame *frame = &shadow->frame[shadow->frames - 1 - i];
+
+		memo->at[i] = (uint32_t)(frame->slot - sp);
+		memo->ra[i] = frame->ra;
 	}
 	for (uint32_t i = 0; i < shadow->checks; i++) {
 		memo->check[i].address = shadow->check[i].address;

@@ -17,7 +17,7 @@
 #define SHADOW_KNOWN	128u	/* places for paths known to be told */
 #define SHADOW_MEMOS	128u	/* walks remembered as a whole (recall.c), */
 #define SHADOW_WAYS	4u	/* each in one of so many places */
-#define MEMO_FRAMES	40u
+#define MEMO_FRAMES	56u
 #define MEMO_CHECKS	6u
 
 struct shadow_frame {
@@ -55,7 +55,9 @@ struct shadow_memo {
 	uint64_t rbp, rbx;		/* at the call; they matter if live */
 	uint32_t frames, checks;
 	bool live_rbp, live_rbx;
-	struct shadow_frame frame[MEMO_FRAMES];	/* innermost first */
+	uint64_t sp;			/* its return addresses, innermost first: */
+	uint64_t ra[MEMO_FRAMES];
+	uint32_t at[MEMO_FRAMES];	/* bytes from sp to each */
 	struct shadow_check check[MEMO_CHECKS];
 };
 

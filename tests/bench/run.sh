@@ -9,6 +9,7 @@
 #	make bench BENCH=servers	redis, nginx, memcached, PostgreSQL under load
 #	make bench BENCH=allocators	glibc, jemalloc, mimalloc, tcmalloc
 #	make bench BENCH=unwinding	stacks and names (unwinding.sh)
+#	make bench BENCH=shim		what the shim adds to a call (shim.sh)
 #	make bench QUICK=1 [BENCH=...]	a minute, to see that all works, into a folder of its
 #					own; the document stays as it is
 #
@@ -34,7 +35,9 @@ die() {
 	exit 1
 }
 
-[ "$BENCH" != unwinding ] || exec sh "$SRCDIR/tests/bench/unwinding.sh"
+case $BENCH in
+unwinding | shim) exec sh "$SRCDIR/tests/bench/$BENCH.sh" ;;
+esac
 
 # shellcheck source=tests/bench/build.sh
 . "$SRCDIR/tests/bench/build.sh"

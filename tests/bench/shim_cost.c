@@ -13,10 +13,12 @@
 
 #include <cmocka.h>
 
-#include "tests/unit/shim_host.h"
+#include "tests/unit/made_rules.h"
 
 #define CALLS 200000u
 #define ROUNDS 15u
+#define BELOW 2048u	/* words of a made-up stack that the hook may use, */
+#define ABOVE 128u	/* and of its frames */
 
 /* With the word that glibc has before a block, for its usable size. */
 static struct {
@@ -160,10 +162,69 @@ static void measure_counts(struct bench *b)
 	}
 }
 
+/* frames of 16 bytes each, then the end of the stack; places from first on, repeated. */
+static void make_stack(uint64_t *top, uint32_t frames, uint32_t first)
+{
+	for (uint32_t i = 0; i < frames; i++)
+		top[2 * i] = MADE_PLACE(1 + (first + i) % (MADE_PLACES - 1));
+	top[2 * frames] = MADE_PLACE(0);
+}
+
+/* Calls from one stack after the other; the processor time of one. */
+static double time_stacks(struct bench *b, uint64_t (*stack)[BELOW + ABOVE], uint32_t stacks)
+{
+	double begin = now();
+
+	for (unsigned int i = 0; i < CALLS; i++) {
+		call_on((void *)b->malloc, stack[i % stacks] + BELOW, 0, 0);
+		release(b);
+	}
+	return (now() - begin) / CALLS;
+}
+
+/* What names add, by turns with records that have none. */
+static double time_names(struct bench *b, uint64_t (*stack)[BELOW + ABOVE], uint32_t stacks)
+{
+	double best[2] = { 1e9, 1e9 }, one;
+
+	for (unsigned int round = 0; round < 2 * ROUNDS; round++) {
+		b->host.control->recognise = round & 1;
+		one = time_stacks(b, stack, stacks);
+		best[round & 1] = one < best[round & 1] ? one : best[round & 1];
+	}
+	return best[1] - best[0];
+}
+
+static void measure_paths(struct bench *b)
+{
+	static const uint32_t depth[] = { 12, 22, 42 };
+	uint64_t stack[2][BELOW + ABOVE];
+	struct made_rules made = { .low = stack[0], .high = stack[2] };
+	char what[64];
+
+	made.rule[0] = (struct rules_rule){ .kind = RULES_END };
+	for (uint32_t i = 1; i < MADE_PLACES; i++)
+		made.rule[i] = (struct rules_rule){ .kind = RULES_STEP, .cfa = 16 };
+	memset(stack, 0, sizeof(stack));
+	b->host.control->mode = RING_MODE_ALL;
+	b->host.control->stack_limit = 0;
+	made_rules_publish(&made, b->host.control);
+	for (uint32_t i = 0; i < sizeof(depth) / sizeof(depth[0]); i++) {
+		make_stack(stack[0] + BELOW, depth[i], 0);
+		make_stack(stack[1] + BELOW, depth[i], 7);
+		snprintf(what, sizeof(what), "name of a stack of %u frames, added", depth[i]);
+		row(what, time_names(b, stack, 1));
+		snprintf(what, sizeof(what), "names of two in turn, %u frames, added", depth[i]);
+		row(what, time_names(b, stack, 2));
+	}
+	b->host.control->recognise = 0;
+}
+
 static void measure(void **state)
 {
 	const struct shim_host_options options = {
 		.ring_bytes = 1u << 20, .table_slots = 1u << 16, .counts = COUNTS_SITES,
+		.recognise = true,
 	};
 	volatile char deep[10000];	/* stack to copy */
 	struct bench b;
@@ -185,7 +246,9 @@ static void measure(void **state)
 	row("malloc, mode off", time_malloc(&b, no_release));
 	row("malloc and free, mode off", time_pair(&b, no_release));
 	measure_sampled(&b);
+	b.host.control->recognise = 0;
 	measure_all(&b);
+	measure_paths(&b);
 	measure_counts(&b);
 	shim_host_close(&b.host);
 }

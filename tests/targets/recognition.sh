@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 # Real programs at work, in exact mode, twice: with every recognised stack compared with what
 # libunwind finds in its copy, and without, to see which share of the stacks is still copied after
-# one second (SECONDS_PLAIN). Each is watched for SECONDS_WATCHED. Rows of all runs are kept in
+# one second (SECONDS_PLAIN), and what recognition takes of the program's time (perf, where it is
+# installed). Each is watched for SECONDS_WATCHED. Rows of all runs are kept in
 # targets-recognition.tsv in the build folder, and add up in the table that this ends with; one
 # mismatch fails it. PROGRAMS: only those.
 . "$(dirname "$0")/../e2e/lib.sh"
@@ -21,9 +22,29 @@ copied() {
 		tr -c '0-9\n' ' ' | awk '{ n = 0; for (i = 2; i <= NF; i++) n += $i; print $1, n }'
 }
 
+# From here to timed_end the victim's time is sampled; TIMED: milliseconds of it in recognition.
+timed_begin() {
+	command -v perf >/dev/null 2>&1 || return
+	setpriv --pdeathsig=KILL perf record -q -e cpu-clock -F 997 -p "$VICTIM" \
+		-o "$WORK/perf.data" >/dev/null 2>&1 &
+	SAMPLER=$!
+}
+
+timed_end() {
+	[ "$SAMPLER" ] || return
+	kill -INT "$SAMPLER" 2>/dev/null
+	wait "$SAMPLER" 2>/dev/null
+	SAMPLER=
+	TIMED=$(python3 -B "$SRCDIR/tests/targets/shim_time.py" "$WORK/perf.data" \
+		"$BUILDDIR/inject/shim/memattach-shim.so" | cut -d' ' -f1)
+}
+
 # watched PROGRAM VERIFY SECONDS [OPTION]: a session with the process $VICTIM, and its row.
 watched() {
+	SAMPLER='' TIMED=''
+	[ "$2" = 1 ] || timed_begin
 	attach -p "$VICTIM" -d "$3" --exact --verify-stacks="$2" --json --view=overview ${4:-}
+	timed_end
 	case $STATUS in
 	0 | 4)	;;
 	*)	fail "$1: exit status $STATUS" ;;
@@ -31,9 +52,10 @@ watched() {
 	early=$(copied 'in the first second') all=$(copied 'in all')
 	echo "${early:-$all} $all $(jq -r '[(.session.events | .alloc + .free + .map + .unmap),
 		.session.stacks.audited, .session.stacks.mismatched] | join(" ")' "$REPORT")" |
-		awk -v OFS='\t' -v name="$1" -v verify="$2" \
+		awk -v OFS='\t' -v name="$1" -v verify="$2" -v timed="${TIMED:--}" \
 		    -v now="$(date -u +%Y-%m-%dT%H:%M:%SZ)" '
-			{ print now, name, verify, $5, $3, $4, $3 - $1, $4 - $2, $6, $7 }' \
+			{ print now, name, verify, $5, $3, $4, $3 - $1, $4 - $2, $6, $7,
+				timed }' \
 			>>"$RECOGNITION_RESULTS"
 	note "$1: $(sed -n 's/.*memattach: //; s/stacks in all: //p' "$ERRORS" | tail -n 1)"
 	json_expect .session.stacks.mismatched 0 || bad=1
@@ -209,12 +231,15 @@ awk -F '\t' '
 	{ seen[$2] = 1; mismatched += $10; all_mismatched[$2] += $10 }
 	$3 == 1 { events[$2] += $4; audited[$2] += $9 }
 	$3 != 1 { late[$2] += $7 + $8; copied[$2] += $8 }
+	$11 + 0 { known[$2] += $5; ms[$2] += $11 }
+	function each(p) { return known[p] ? sprintf("%.0f", ms[p] * 1e6 / known[p]) : "-" }
 	END {
-		printf "%-10s %12s %12s %10s %14s %10s\n", "program", "events", "audited",
-			"mismatched", "after 1 s", "copied %"
+		printf "%-10s %12s %12s %10s %14s %10s %10s\n", "program", "events", "audited",
+			"mismatched", "after 1 s", "copied %", "ns a stack"
 		for (p in seen) {
-			printf "%-10s %12d %12d %10d %14d %10.3f\n", p, events[p], audited[p],
-				all_mismatched[p], late[p], late[p] ? 100 * copied[p] / late[p] : 0
+			printf "%-10s %12d %12d %10d %14d %10.3f %10s\n", p, events[p],
+				audited[p], all_mismatched[p], late[p],
+				late[p] ? 100 * copied[p] / late[p] : 0, each(p)
 			e += events[p]; a += audited[p]; n += audited[p] > 0
 		}
 		printf "%d programs, %d events, %d stacks compared, %d mismatched\n", n, e, a,

@@ -12,43 +12,14 @@
 
 #include <cmocka.h>
 
-#include "inject/rules_abi.h"
-#include "tests/unit/shim_host.h"
+#include "tests/unit/made_rules.h"
 
-/*
- * call_on(function, top, rbp, rbx): calls function(16) with rsp at top, so that its return
- * address, call_on_return, lies at top - 8.
- */
-void call_on(void *function, uint64_t *top, uint64_t rbp, uint64_t rbx);
-extern const char call_on_return[];
-__asm__(".text\n"
-	".globl call_on\n"
-	".type call_on, @function\n"
-	"call_on:\n"
-	"	push %rbp\n"
-	"	push %rbx\n"
-	"	push %r12\n"
-	"	mov %rsp, %r12\n"
-	"	mov %rdi, %rax\n"
-	"	mov %rsi, %rsp\n"
-	"	mov %rdx, %rbp\n"
-	"	mov %rcx, %rbx\n"
-	"	mov $16, %edi\n"
-	"	call *%rax\n"
-	".globl call_on_return\n"
-	"call_on_return:\n"
-	"	mov %r12, %rsp\n"
-	"	pop %r12\n"
-	"	pop %rbx\n"
-	"	pop %rbp\n"
-	"	ret\n"
-	".size call_on, . - call_on\n");
-
-enum { PLACES = 48, BELOW = 8192, ABOVE = 512, DEEP = 1400, MAX_PATH = 1024, NAMES = 20000 };
-#define CODE 0x10000000ull
-#define JIT 0x20000000ull
-#define JIT_BYTES 4096u
-#define PLACE(i) (CODE + 16u * (uint64_t)(i) + 8u)	/* a return address with rule i */
+enum { PLACES = MADE_PLACES, BELOW = 8192, ABOVE = 512, DEEP = 1400, MAX_PATH = 1024,
+       NAMES = 20000 };
+#define CODE MADE_CODE
+#define JIT MADE_JIT
+#define JIT_BYTES MADE_JIT_BYTES
+#define PLACE MADE_PLACE
 
 /* What was told of one name. */
 struct told {
@@ -66,8 +37,8 @@ struct seen {
 struct world {
 	struct shim_host host;
 	void *malloc;
-	struct rules_rule rule[PLACES];
-	uint64_t generation;
+	struct made_rules made;
+	struct rules_rule *rule;	/* of made */
 	struct told *told;
 	uint32_t told_count;
 	struct seen seen;
@@ -75,10 +46,6 @@ struct world {
 	uint64_t *end;		/* of the made-up stack */
 };
 
-static const struct rules_rule guess = {
-	.kind = RULES_GUESS, .base = RULES_BASE_RBP, .flags = RULES_SAVES_RBP, .cfa = 16,
-	.rbp = -16,
-};
 static char block[64];
 static void *fake_malloc(size_t size)
 {
@@ -86,59 +53,9 @@ static void *fake_malloc(size_t size)
 	return block;
 }
 
-static struct rules_head *head_of(const struct world *w)
-{
-	return (void *)((uint8_t *)w->host.control + w->host.control->rules_offset);
-}
-
-static struct rules_module module_put(struct world *w, uint64_t low, uint64_t high,
-				      const struct rules_row *row, uint32_t rows, uint32_t *used)
-{
-	uint8_t *arena = (uint8_t *)head_of(w) + RULES_ARENA_AT;
-	uint32_t pages = (uint32_t)((high - low + 255) >> RULES_PAGE_LOG2), at = 0;
-	struct rules_module module = { .low = low, .high = high, .row_at = *used / 8,
-				       .row_count = rows };
-
-	memcpy(arena + *used, row, rows * sizeof(*row));
-	*used += rows * 8;
-	module.index_at = *used / 4;
-	for (uint32_t i = 0; i <= pages; i++) {
-		while (at + 1 < rows && row[at + 1].start <= i << RULES_PAGE_LOG2)
-			at++;
-		memcpy(arena + *used, &at, sizeof(at));
-		*used += 4;
-	}
-	*used = (*used + 7) & ~7u;
-	return module;
-}
-
-/* Rule 0 copies, 1 ends, 2 cuts, 3 leaves call_on; from 4 on the places; then JIT code. */
 static void publish(struct world *w)
 {
-	struct rules_rule *rule = (void *)((uint8_t *)head_of(w) + RULES_RULE_AT);
-	uint64_t which = (w->generation + 1) & 1, here = (uint64_t)call_on_return;
-	struct rules_module *module = (void *)((uint8_t *)head_of(w) + RULES_DIRECTORY_AT(which));
-	struct rules_row row[PLACES] = { { 0, 0 } }, own[1] = { { 0, 3 } }, end[1] = { { 0, 1 } };
-	uint32_t used = 0;
-	bool code_first = CODE < here;
-
-	rule[1] = (struct rules_rule){ .kind = RULES_END };
-	rule[2] = (struct rules_rule){ .kind = RULES_CUT };
-	rule[3] = (struct rules_rule){ .kind = RULES_STEP, .cfa = 8 };
-	for (uint32_t i = 0; i < PLACES; i++) {
-		rule[4 + i] = w->rule[i];
-		row[i] = (struct rules_row){ 16 * i, 4 + i };
-	}
-	rule[4 + PLACES] = guess;
-	module[code_first ? 0 : 1] = module_put(w, CODE, CODE + 16 * PLACES, row, PLACES, &used);
-	module[code_first ? 1 : 2] = (struct rules_module){ .low = JIT, .high = JIT + JIT_BYTES,
-							    .rule = 4 + PLACES };
-	module[code_first ? 2 : 0] = module_put(w, here - 16, here + 16, own, 1, &used);
-	/* What is no return address lies on the stack: the walk ends there. */
-	module[3] = module_put(w, (uint64_t)w->top, (uint64_t)w->end, end, 1, &used);
-	head_of(w)->count[which] = 4;
-	head_of(w)->modules[which] = w->host.control->module_generation;
-	head_of(w)->generation = ++w->generation;
+	made_rules_publish(&w->made, w->host.control);
 }
 
 static struct told *told_find(struct world *w, uint64_t name)
@@ -198,7 +115,7 @@ static struct rules_rule rule_of(const struct world *w, uint64_t ra)
 	if (ra > CODE && ra <= CODE + 16 * PLACES)
 		return w->rule[(ra - 1 - CODE) / 16];
 	if (ra > JIT && ra <= JIT + JIT_BYTES)
-		return guess;
+		return made_guess;
 	if (ra > (uint64_t)w->top && ra <= (uint64_t)w->end)
 		return (struct rules_rule){ .kind = RULES_END };
 	return (struct rules_rule){ .kind = RULES_COPY };
@@ -296,6 +213,9 @@ static void begin(struct world *w, uint64_t *area)
 	memset(area, 0, (BELOW + ABOVE) * sizeof(*area));
 	w->top = area + BELOW;
 	w->end = w->top + ABOVE;
+	w->rule = w->made.rule;
+	w->made.low = w->top;
+	w->made.high = w->end;
 	shim_host_open(&w->host, &options);
 	w->malloc = shim_host_hook(&w->host, RING_SHAPE_MALLOC, (const void *)fake_malloc, 0, 0, 0);
 	shim_host_arm(&w->host);
