@@ -32,11 +32,12 @@
 #include <stdint.h>
 
 #define RING_MAGIC		0x31474e4952414d4dull	/* "MMARING1" */
-#define RING_VERSION		4u
+#define RING_VERSION		5u
 #define RING_LINE		64u
 #define RING_CONTROL_BYTES	(128u * 1024u)
 #define RING_SIZE_LIMIT		(1ull << 56)	/* of ring_record.size */
 #define RING_MAX_RINGS		256u
+#define RING_LANES		256u
 #define RING_MAX_ENTRIES	128u
 #define RING_MAX_STACKS		2048u
 #define RING_MAX_STACK_BYTES	65536u
@@ -208,6 +209,13 @@ struct ring_head {
 	uint64_t lost_call;
 };
 
+/* What one thread lost at once, under pressure. Nobody else adds, so that needs no lock. */
+struct ring_lane {
+	uint64_t owner;		/* thread pointer, for good; 0: free */
+	uint64_t lost_alloc, lost_free, lost_alloc_bytes;
+	uint64_t reserved[4];
+};
+
 /* A hooked entry point, as the shim needs it. Written by the keeper before it arms. */
 struct ring_entry {
 	uint64_t low, high;	/* the function's own code: a caller in here is a nested call */
@@ -355,6 +363,7 @@ struct ring_control {
 	struct ring_range stack[RING_MAX_STACKS];	/* sorted: ring_publish_stacks() */
 	struct ring_journal journal;
 	struct ring_head ring[RING_MAX_RINGS] RING_OWN_LINE;
+	struct ring_lane lane[RING_LANES];
 };
 
 /*
@@ -398,6 +407,7 @@ RING_ASSERT(sizeof(struct ring_stack) == RING_LINE, "registers are one line");
 RING_ASSERT(sizeof(struct ring_call) == RING_LINE, "a call is one line more");
 RING_ASSERT(sizeof(struct ring_thread) == RING_THREAD_SLOT_BYTES, "a thread is one line");
 RING_ASSERT(sizeof(struct ring_head) == 3 * RING_LINE, "each word in its own line");
+RING_ASSERT(sizeof(struct ring_lane) == RING_LINE, "a lane is one line");
 RING_ASSERT(sizeof(struct ring_island_entry) == 128, "32 entries in a page");
 RING_ASSERT(offsetof(struct ring_island_entry, original) == 16, "index lies at original - 8");
 RING_ASSERT(sizeof(struct ring_control) <= RING_CONTROL_BYTES, "control block too large");

@@ -496,6 +496,20 @@ double reader_backlog(const struct reader *reader)
 	return most < reader->ring_lines ? (double)most / (double)reader->ring_lines : 1.0;
 }
 
+/* What threads lost at once: nothing before there was pressure. */
+static void losses_add_lanes(const struct reader *reader, struct reader_losses *sum)
+{
+	if (!__atomic_load_n(&reader->control->pressed, __ATOMIC_RELAXED))
+		return;
+	for (uint32_t i = 0; i < RING_LANES; i++) {
+		const struct ring_lane *lane = &reader->control->lane[i];
+
+		sum->alloc += ring_load(&lane->lost_alloc);
+		sum->free += ring_load(&lane->lost_free);
+		sum->alloc_bytes += ring_load(&lane->lost_alloc_bytes);
+	}
+}
+
 static void losses_sum(const struct reader *reader, struct reader_losses *sum)
 {
 	*sum = (struct reader_losses){
@@ -515,6 +529,7 @@ static void losses_sum(const struct reader *reader, struct reader_losses *sum)
 		sum->call += ring_load(&head->lost_call);
 		sum->spent_ticks += ring_load(&head->spent_cycles);
 	}
+	losses_add_lanes(reader, sum);
 }
 
 void reader_losses(const struct reader *reader, struct reader_losses *ret)

@@ -112,7 +112,7 @@ static bool lose_at_once(struct ring_control *control, const struct shim_call *c
 {
 	if (!shim_is_pressed(control) || !shim_lost_set(control, event->address))
 		return false;
-	shim_record_lost(control, call, event);
+	shim_loss_at_once(control, call, event);
 	return true;
 }
 
@@ -148,12 +148,13 @@ static bool may_skip(const struct ring_control *control, const struct shim_event
 static bool record_free(struct ring_control *control, const struct shim_call *call,
 			struct shim_event *event)
 {
-	bool lost = shim_load(&control->pressed) && shim_lost_clear(control, event->address);
+	bool lost;
 
 	arch_fetch_to_write((const void *)(event->address - 1));
 	arch_fetch_to_write((const void *)event->address);
+	lost = shim_load(&control->pressed) && shim_lost_clear(control, event->address);
 	if (lost && may_skip(control, event)) {
-		shim_record_lost(control, call, event);
+		shim_loss_at_once(control, call, event);
 		return false;
 	}
 	event->with_stack |= (!lost && !shim_live_clear(control, event->address)) ||

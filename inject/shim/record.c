@@ -188,33 +188,6 @@ static bool reserve_or_wait(struct ring_control *control, struct place *place, u
 	return reserve_waiting(control, place, kept);
 }
 
-static void count_loss(struct ring_head *head, const struct shim_event *event)
-{
-	switch (event->kind) {
-	case RING_ALLOC:
-		if (event->address == 0)	/* counted elsewhere: shim_record_audit() */
-			break;
-		shim_add(&head->lost_alloc_bytes, event->size);
-		shim_add(&head->lost_alloc, 1);
-		break;
-	case RING_UNDO:		/* a block that lives on is lost */
-		shim_add(&head->lost_alloc, 1);
-		break;
-	case RING_FREE:
-		shim_add(&head->lost_free, 1);
-		break;
-	case RING_CALL:
-		shim_add(&head->lost_call, 1);
-		break;
-	case RING_MODULE:	/* module_generation says it too */
-	case RING_PATH:		/* the stack is copied instead */
-		break;
-	default:
-		shim_add(&head->lost_map, 1);
-		break;
-	}
-}
-
 /*
  * While the reader can't keep up, to find out where an allocation comes from would be for nothing.
  * pressed: from now on it is counted only, until there is room for many.
@@ -231,21 +204,12 @@ static void press(struct ring_control *control, const struct shim_event *event)
 	shim_wake_reader(control);
 }
 
-/* Any ring's counters will do: a thread's own, so that threads seldom share. */
-void shim_record_lost(struct ring_control *control, const struct shim_call *call,
-		      const struct shim_event *event)
-{
-	uint64_t ring = shim_hash(call->thread) * control->ring_count >> (64 - SHIM_HASH_SHIFT);
-
-	count_loss(&control->ring[ring], event);
-}
-
 static bool drop_at_once(struct ring_control *control, const struct shim_call *call,
 			 const struct shim_event *event)
 {
 	if (event->kind != RING_ALLOC || !shim_is_pressed(control))
 		return false;
-	shim_record_lost(control, call, event);
+	shim_loss_at_once(control, call, event);
 	return true;
 }
 
@@ -414,7 +378,7 @@ static __attribute__((noinline)) bool record_lines(struct ring_control *control,
 	place.lines = lines_for(event, &plan);
 	if (!find_room(control, &place, event, &plan)) {
 		if (still_recording(control, place.time)) {
-			count_loss(place.head, event);
+			shim_loss_count(place.head, event);
 			press(control, event);
 		}
 		return false;

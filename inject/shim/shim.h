@@ -174,9 +174,10 @@ struct shim_event {
  */
 bool shim_record(struct ring_control *control, const struct shim_call *call,
 		 const struct shim_event *event);
-/* Counts event as lost: it is not even tried. */
-void shim_record_lost(struct ring_control *control, const struct shim_call *call,
-		      const struct shim_event *event);
+/* loss.c: event, which belongs into that ring, is lost; an ALLOC or FREE is lost at once. */
+void shim_loss_count(struct ring_head *head, const struct shim_event *event);
+void shim_loss_at_once(struct ring_control *control, const struct shim_call *call,
+		       const struct shim_event *event);
 /*
  * True while events are to be recorded at now: the epoch has not lapsed. Ends
  * the epoch when its deadline has passed.

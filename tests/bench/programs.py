@@ -68,7 +68,8 @@ class Measurement:
 
     def __init__(self, tools, options):
         self.tools, self.options, self.rows = tools, options, []
-        self.configs = configs.here(tools)
+        self.configs = [row for row in configs.here(tools)
+                        if not options.under or row.name in options.under]
         self.offsets = {}
 
     def row(self, kind, config, way, name, threads):
@@ -107,7 +108,7 @@ class Measurement:
     def repetition(self, number):
         for name in self.options.only:
             for threads in self.options.threads:
-                for way in (RUN, ATTACH):
+                for way in self.options.ways:
                     for config in self.wanted(number, way):
                         self.row(number, config, way, name, threads)
 
@@ -142,6 +143,8 @@ def parse():
     parser.add_argument("--quick", action="store_true", help="only what is fast")
     parser.add_argument("--patience", type=float, help="seconds that one run may take")
     parser.add_argument("--only", nargs="*", help="these programs")
+    parser.add_argument("--under", nargs="*", help="these rows of configs.py")
+    parser.add_argument("--ways", nargs="*", default=[RUN, ATTACH], help="run, attached")
     options = parser.parse_args()
     watched.patience = options.patience or (FULL_PATIENCE if options.full else watched.patience)
     options.threads = [int(number) for number in options.threads.split(",")]

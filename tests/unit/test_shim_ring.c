@@ -103,6 +103,24 @@ static void fill_the_end_of_the_ring(void **state)
 	shim_host_close(&f.host);
 }
 
+/* What found no room in the rings, and what was lost at once. */
+static struct ring_head losses(const struct fixture *f)
+{
+	struct ring_head sum = f->host.control->ring[0];
+
+	for (uint32_t i = 1; i < f->host.control->ring_count; i++) {
+		sum.lost_alloc += f->host.control->ring[i].lost_alloc;
+		sum.lost_free += f->host.control->ring[i].lost_free;
+		sum.lost_alloc_bytes += f->host.control->ring[i].lost_alloc_bytes;
+	}
+	for (uint32_t i = 0; i < RING_LANES; i++) {
+		sum.lost_alloc += f->host.control->lane[i].lost_alloc;
+		sum.lost_free += f->host.control->lane[i].lost_free;
+		sum.lost_alloc_bytes += f->host.control->lane[i].lost_alloc_bytes;
+	}
+	return sum;
+}
+
 static void drop_and_count_when_full(void **state)
 {
 	const unsigned int calls = 2000;
@@ -116,14 +134,14 @@ static void drop_and_count_when_full(void **state)
 	head = &f.host.control->ring[0];
 	for (unsigned int i = 0; i < calls; i++)
 		free(f.hook.malloc(8));
-	assert_true(head->lost_alloc > 0 && head->lost_stack > 0);
-	assert_int_equal(head->lost_alloc_bytes, 8 * head->lost_alloc);
+	assert_true(losses(&f).lost_alloc > 0 && head->lost_stack > 0);
+	assert_int_equal(losses(&f).lost_alloc_bytes, 8 * losses(&f).lost_alloc);
 	/* The eighth that is kept takes frees. */
-	for (frees = 0; head->lost_free == 0; frees++)
+	for (frees = 0; losses(&f).lost_free == 0; frees++)
 		f.hook.free(malloc(8));
 	assert_true(frees - 1 >= 1024 / 8 - 2);
 	shim_host_drain(&f.host, 0, tally_add, &tally, NULL);
-	assert_int_equal(tally.count, calls - head->lost_alloc + frees - 1);
+	assert_int_equal(tally.count, calls - losses(&f).lost_alloc + frees - 1);
 	shim_host_close(&f.host);
 }
 
@@ -142,29 +160,29 @@ static void count_alone_while_pressed(void **state)
 	c = f.host.control;
 	older = f.hook.malloc(8);
 	assert_int_equal(c->pressed, 0);
-	while (c->ring[0].lost_alloc == 0)
+	while (losses(&f).lost_alloc == 0)
 		free(f.hook.malloc(8));
 	assert_int_equal(c->pressed, RING_PRESSED | RING_WAS_PRESSED);
 	shim_host_drain(&f.host, 0, tally_add, &tally, NULL);
 	tally.count = 0;
-	lost = c->ring[0].lost_alloc;
+	lost = losses(&f).lost_alloc;
 	p = f.hook.malloc(24);
-	assert_int_equal(c->ring[0].lost_alloc, lost + 1);
-	assert_int_equal(c->ring[0].lost_alloc_bytes, 8 * lost + 24);
+	assert_int_equal(losses(&f).lost_alloc, lost + 1);
+	assert_int_equal(losses(&f).lost_alloc_bytes, 8 * lost + 24);
 	f.hook.free(older);
 	shim_host_drain(&f.host, 0, tally_add, &tally, NULL);
 	assert_int_equal(tally.count, 1);	/* the free, which is not to be lost */
 	assert_ptr_equal((void *)tally.last_address, older);
 	f.hook.free(p);				/* nobody would know of what */
-	assert_int_equal(c->ring[0].lost_free, 1);
+	assert_int_equal(losses(&f).lost_free, 1);
 	shim_host_drain(&f.host, 0, tally_add, &tally, NULL);
 	assert_int_equal(tally.count, 1);
 	c->pressed = RING_WAS_PRESSED;
 	f.hook.free(f.hook.malloc(24));
 	shim_host_drain(&f.host, 0, tally_add, &tally, NULL);
 	assert_int_equal(tally.count, 3);
-	assert_int_equal(c->ring[0].lost_alloc, lost + 1);
-	assert_int_equal(c->ring[0].lost_free, 1);
+	assert_int_equal(losses(&f).lost_alloc, lost + 1);
+	assert_int_equal(losses(&f).lost_free, 1);
 	shim_host_close(&f.host);
 }
 
@@ -213,22 +231,20 @@ struct slot {
 /* Frees what is in slot; true: that was lost, too. */
 static bool slot_free(struct fixture *f, const struct slot *slot)
 {
-	const struct ring_head *head = &f->host.control->ring[0];
-	uint64_t before = head->lost_free;
+	uint64_t before = losses(f).lost_free;
 
 	f->hook.free(slot->block);
 	if (!slot->lost)
-		assert_int_equal(head->lost_free, before);
-	return head->lost_free != before;
+		assert_int_equal(losses(f).lost_free, before);
+	return losses(f).lost_free != before;
 }
 
 static void slot_fill(struct fixture *f, struct slot *slot, size_t size)
 {
-	const struct ring_head *head = &f->host.control->ring[0];
-	uint64_t before = head->lost_alloc;
+	uint64_t before = losses(f).lost_alloc;
 
 	slot->block = f->hook.malloc(size);
-	slot->lost = head->lost_alloc != before;
+	slot->lost = losses(f).lost_alloc != before;
 }
 
 /*
@@ -261,7 +277,7 @@ static unsigned int lose_at_random(uint64_t table_slots)
 	for (unsigned int i = 0; i < SLOTS; i++)
 		free(slot[i].block);
 	assert_true(lost > 10000);
-	assert_int_equal(f.host.control->ring[0].lost_free, dropped);
+	assert_int_equal(losses(&f).lost_free, dropped);
 	shim_host_close(&f.host);
 	return dropped * 100 / lost;
 }
@@ -290,12 +306,12 @@ static void lapse_while_pressed(void **state)
 	f.host.control->deadline = 1;
 	for (unsigned int i = 0; i < 2000; i++)
 		block[i] = f.hook.malloc(8);
-	lost = f.host.control->ring[0].lost_alloc;
+	lost = losses(&f).lost_alloc;
 	assert_int_equal(f.host.control->lapsed, 1);
 	assert_true(lost < 2000);
 	for (unsigned int i = 2000; i < 4000; i++)
 		block[i] = f.hook.malloc(8);
-	assert_int_equal(f.host.control->ring[0].lost_alloc, lost);
+	assert_int_equal(losses(&f).lost_alloc, lost);
 	for (unsigned int i = 0; i < 4000; i++)
 		free(block[i]);
 	shim_host_close(&f.host);
@@ -581,7 +597,6 @@ static void *hammer(void *context)
 static uint64_t read_hammers(struct fixture *f, struct tally *tally)
 {
 	struct ring_control *c = f->host.control;
-	uint64_t lost = 0;
 	bool running = true;
 
 	while (running) {
@@ -590,11 +605,9 @@ static uint64_t read_hammers(struct fixture *f, struct tally *tally)
 			shim_host_drain(&f->host, ring, tally_add, tally, NULL);
 		__atomic_add_fetch(&c->wake, 1, __ATOMIC_SEQ_CST);
 	}
-	for (uint32_t ring = 0; ring < c->ring_count; ring++) {
+	for (uint32_t ring = 0; ring < c->ring_count; ring++)
 		assert_int_equal(c->ring[ring].head, c->ring[ring].tail);
-		lost += c->ring[ring].lost_alloc + c->ring[ring].lost_free;
-	}
-	return lost;
+	return losses(f).lost_alloc + losses(f).lost_free;
 }
 
 static void hammer_rings(enum ring_overflow overflow, struct tally *tally, uint64_t *ret_lost)
