@@ -328,6 +328,34 @@ static void free_of_sampled_blocks_only(void **state)
 	shim_host_close(&f.host);
 }
 
+/* What was sampled is freed by the next realloc, what was not leaves nothing. */
+static void reallocs_are_sampled(void **state)
+{
+	enum { CALLS = 100000, SIZE = 100, INTERVAL = 10000, EXPECTED = CALLS / 100 };
+	unsigned int allocs = 0, frees = 0;
+	struct fixture f;
+	void *p = NULL;
+
+	(void)state;
+	begin(&f, &(struct shim_host_options){ .table_slots = 1024, .interval = INTERVAL,
+					       .seed = 7, .stack_limit = 64 });
+	for (unsigned int i = 0; i < CALLS; i++) {
+		p = p && i % 3 ? f.realloc_in_place(p, SIZE) : f.realloc_moves(p, SIZE);
+		shim_host_log(&f.host, &f.log);
+		assert_true(f.log.count <= 2);
+		for (unsigned int k = 0; k < f.log.count; k++) {
+			if (f.log.record[k].kind == RING_FREE)
+				frees++;
+			else
+				allocs++;
+			assert_true(frees <= allocs && allocs <= frees + 1);
+		}
+	}
+	assert_in_range(allocs, EXPECTED - 160, EXPECTED + 160);	/* five sigma */
+	assert_int_equal(f.host.control->lost_table, 0);
+	shim_host_close(&f.host);
+}
+
 static void realloc_keeps_the_table(void **state)
 {
 	struct fixture f;
@@ -495,6 +523,7 @@ int main(void)
 		cmocka_unit_test(take_over_idle_slots),
 		cmocka_unit_test(leave_a_busy_slot_alone),
 		cmocka_unit_test(free_of_sampled_blocks_only),
+		cmocka_unit_test(reallocs_are_sampled),
 		cmocka_unit_test(realloc_keeps_the_table),
 		cmocka_unit_test(tell_marked_neighbours_apart),
 		cmocka_unit_test(flag_what_finds_no_room_in_the_table),

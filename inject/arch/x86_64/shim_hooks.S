@@ -102,32 +102,35 @@
 .endm
 
 /*
- * A free of a block that was not sampled (table.c has it in C): NULL, unless every
- * call is wanted; nothing is marked there; or none of the eight addresses of its bucket.
- * r10 = control.
+ * Is pointer that of a sampled block (table.c has it in C)? Then on at \found. No: nothing is
+ * marked there, or it is none of the eight addresses of its bucket. Changes rax. r10 = control.
+ * pre: not NULL, which free places of the table look like.
  */
-.macro QUICK_FREE pointer
-	test	%\pointer, %\pointer
-	jz	.Lnothing\@
-	cmpl	$MODE_SAMPLE, CONTROL_MODE(%r10)
-	jne	.Lslow\@
-	mov	%rax, -8(%rsp)
+.macro IF_IN_TABLE pointer, found
 	mov	%\pointer, %rax
 	shr	$MARK_SHIFT, %rax
 	movzwl	%ax, %eax
 	cmpb	$0, CONTROL_MARKS(%r10, %rax)
-	jne	.Lmarked\@
-	mov	-8(%rsp), %rax
-	jmp	*%r11
-.Lmarked\@:
+	je	.Lno\@
 	mov	%\pointer, %rax
 	HASH_LINE %rax, CONTROL_TABLE_MASK
 	add	%r10, %rax
 	add	CONTROL_TABLE_OFFSET(%r10), %rax	/* rax = bucket, one cache line */
 	.irp	slot, 0, 1, 2, 3, 4, 5, 6, 7
 	cmp	%\pointer, 8*\slot(%rax)
-	je	.Lfound\@
+	je	\found
 	.endr
+.Lno\@:
+.endm
+
+/* A free of NULL, unless every call is wanted, or of a block that was not sampled. */
+.macro QUICK_FREE pointer
+	test	%\pointer, %\pointer
+	jz	.Lnothing\@
+	cmpl	$MODE_SAMPLE, CONTROL_MODE(%r10)
+	jne	.Lslow\@
+	mov	%rax, -8(%rsp)
+	IF_IN_TABLE \pointer, .Lfound\@
 	mov	-8(%rsp), %rax
 	jmp	*%r11
 .Lnothing\@:
@@ -137,6 +140,23 @@
 .Lfound\@:
 	mov	-8(%rsp), %rax
 .Lslow\@:
+.endm
+
+/* A realloc of a block that was not sampled to one that is not. */
+.macro QUICK_REALLOC pointer, size
+	cmpl	$MODE_SAMPLE, CONTROL_MODE(%r10)
+	jne	.Lrecord\@
+	test	%\pointer, %\pointer
+	jz	.Lnew\@
+	mov	%rax, -8(%rsp)
+	IF_IN_TABLE \pointer, .Lfound\@
+	mov	-8(%rsp), %rax
+.Lnew\@:
+	QUICK_ALLOC \size
+	jmp	.Lrecord\@
+.Lfound\@:
+	mov	-8(%rsp), %rax
+.Lrecord\@:
 .endm
 
 /* Only counted, and no jump to another entry (RING_ISLAND_SPAN)? Then to where. r10 = control. */
@@ -286,7 +306,7 @@ shim_hook_\name:
 	ALLOC_HOOK memalign, SHAPE_MEMALIGN, rsi
 	ALLOC_HOOK new_aligned, SHAPE_NEW_ALIGNED, rdi
 	ALLOC_HOOK posix_memalign, SHAPE_POSIX_MEMALIGN, rdx
-	HOOK realloc, SHAPE_REALLOC, shim_realloc_begin, shim_realloc_end
+	HOOK realloc, SHAPE_REALLOC, shim_realloc_begin, shim_realloc_end, "QUICK_REALLOC rdi,", rsi
 	HOOK reallocarray, SHAPE_REALLOCARRAY, shim_realloc_begin, shim_realloc_end
 	HOOK free, SHAPE_FREE, shim_free_begin, shim_free_end, QUICK_FREE, rdi, COUNT_FREE
 	HOOK dl_state, SHAPE_DL_STATE, shim_module_begin, shim_module_end
