@@ -124,14 +124,32 @@ struct standstill {
 	uint64_t tail, since;
 };
 
-/*
- * Does the ring wait for a record that somebody is in the middle of, for so long? That may be this
- * very thread, which a signal handler has interrupted there: each would wait for the other for
- * ever. Who comes later does not wait for the same one again.
- */
-static bool is_stuck(const struct place *place, struct standstill *still)
+/* Is what the reader would read next reserved, but not there? */
+static bool is_unfinished(const struct ring_control *control, uint32_t ring)
 {
-	uint64_t tail = shim_load(&place->head->tail), word;
+	const struct ring_head *head = &control->ring[ring];
+	uint64_t tail = shim_load(&head->tail), word;
+
+	if (shim_load(&head->head) == tail)
+		return false;
+	word = shim_load((const uint64_t *)((const uint8_t *)control + control->rings_offset +
+					    ring * control->ring_bytes +
+					    (tail & (control->ring_lines - 1)) * RING_LINE));
+	return ring_commit_position(word) != tail << 16 >> 16 ||
+	       ring_commit_state(word) != RING_DONE;
+}
+
+/*
+ * Does the reader wait for a record that somebody is in the middle of, for so long? That may be
+ * this very thread, which a signal handler has interrupted there: each would wait for the other
+ * for ever. It may not even have said BUSY yet, as a signal comes most easily just behind the
+ * locked instruction that reserves; and it may be in another ring, before which this one's
+ * records may not be handed over. Who comes later does not wait for the same one again.
+ */
+static bool is_stuck(const struct ring_control *control, const struct place *place,
+		     struct standstill *still)
+{
+	uint64_t tail = shim_load(&place->head->tail);
 
 	if (tail != still->tail) {
 		*still = (struct standstill){ tail, place->time };
@@ -139,12 +157,14 @@ static bool is_stuck(const struct place *place, struct standstill *still)
 	}
 	if (shim_load(&place->head->given_up) == tail + 1)
 		return true;
-	word = shim_load(commit_word(place, tail));
-	if (place->time - still->since < STUCK_CYCLES || ring_commit_position(word) != tail ||
-	    ring_commit_state(word) != RING_BUSY)
+	if (place->time - still->since < STUCK_CYCLES)
 		return false;
-	shim_store(&place->head->given_up, tail + 1);
-	return true;
+	for (uint32_t i = 0; i < control->ring_count; i++)
+		if (is_unfinished(control, i)) {
+			shim_store(&place->head->given_up, tail + 1);
+			return true;
+		}
+	return false;
 }
 
 /*
@@ -167,7 +187,7 @@ static bool reserve_waiting(struct ring_control *control, struct place *place, u
 		    !shim_epoch_open(control, place->time))
 			break;
 		reserved = reserve(place, kept) == RESERVED;
-		if (reserved || is_stuck(place, &still))
+		if (reserved || is_stuck(control, place, &still))
 			break;
 		shim_wake_reader(control);
 		shim_wait(control, seen, turn);
