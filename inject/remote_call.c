@@ -178,7 +178,8 @@ static int run_to(struct borrow *b, enum tracee_stop_kind wanted)
 		error = tracee_run_to_syscall(b->request.tid);
 		if (!error)
 			error = tracee_wait(b->request.tid, end, &stop);
-	} while (!error && stop.kind != wanted && is_in_passing(b, &stop));
+	} while (!error && stop.kind != wanted && tracee_now_ns() < end &&
+		 is_in_passing(b, &stop));
 	if (error)
 		abandon_tracee(b->request.tid);	/* still running, or killed: to be reaped */
 	if (error)

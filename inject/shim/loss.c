@@ -7,7 +7,7 @@
  * has a lane of its own for that. A lane is not given back: whoever has the same thread pointer
  * later goes on in it, and who finds none locks.
  */
-#include "inject/shim/block_bits.h"
+#include "inject/shim/shim.h"
 
 #define PROBES 4u
 
@@ -60,7 +60,7 @@ void shim_loss_at_once(struct ring_control *control, const struct shim_call *cal
 	struct ring_lane *lane = lane_of(control, call->thread);
 
 	if (!lane) {
-		shim_loss_count(&control->ring[call->thread / RING_LINE % control->ring_count],
+		shim_loss_count(&control->ring[shim_hash(call->thread) % control->ring_count],
 				event);
 	} else if (event->kind == RING_FREE) {
 		arch_add(&lane->lost_free, 1);

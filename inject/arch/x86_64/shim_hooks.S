@@ -142,14 +142,14 @@
 .Lslow\@:
 .endm
 
-/* A realloc of a block that was not sampled to one that is not. */
-.macro QUICK_REALLOC pointer, size
+/* A realloc of a block (rdi) that was not sampled to one that is not. */
+.macro QUICK_REALLOC size
 	cmpl	$MODE_SAMPLE, CONTROL_MODE(%r10)
 	jne	.Lrecord\@
-	test	%\pointer, %\pointer
+	test	%rdi, %rdi
 	jz	.Lnew\@
 	mov	%rax, -8(%rsp)
-	IF_IN_TABLE \pointer, .Lfound\@
+	IF_IN_TABLE rdi, .Lfound\@
 	mov	-8(%rsp), %rax
 .Lnew\@:
 	QUICK_ALLOC \size
@@ -306,7 +306,7 @@ shim_hook_\name:
 	ALLOC_HOOK memalign, SHAPE_MEMALIGN, rsi
 	ALLOC_HOOK new_aligned, SHAPE_NEW_ALIGNED, rdi
 	ALLOC_HOOK posix_memalign, SHAPE_POSIX_MEMALIGN, rdx
-	HOOK realloc, SHAPE_REALLOC, shim_realloc_begin, shim_realloc_end, "QUICK_REALLOC rdi,", rsi
+	HOOK realloc, SHAPE_REALLOC, shim_realloc_begin, shim_realloc_end, QUICK_REALLOC, rsi
 	HOOK reallocarray, SHAPE_REALLOCARRAY, shim_realloc_begin, shim_realloc_end
 	HOOK free, SHAPE_FREE, shim_free_begin, shim_free_end, QUICK_FREE, rdi, COUNT_FREE
 	HOOK dl_state, SHAPE_DL_STATE, shim_module_begin, shim_module_end

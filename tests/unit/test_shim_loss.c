@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_shim_loss.c - what finds no room: what is counted, what is lost at once, and that what was
+ * recorded has its free.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "src/base/sanitized.h"
+#include "tests/unit/shim_user.h"
+
+static void drop_and_count_when_full(void **state)
+{
+	const unsigned int calls = 2000;
+	struct shim_tally tally = { 0 };
+	struct shim_user f;
+	struct ring_head *head;
+	uint64_t frees;
+
+	(void)state;
+	user_begin(&f, &(struct shim_host_options){ .ring_bytes = 65536, .stack_limit = 512 });
+	head = &f.host.control->ring[0];
+	for (unsigned int i = 0; i < calls; i++)
+		free(f.hook.malloc(8));
+	assert_true(user_losses(&f).lost_alloc > 0 && head->lost_stack > 0);
+	assert_int_equal(user_losses(&f).lost_alloc_bytes, 8 * user_losses(&f).lost_alloc);
+	/* The eighth that is kept takes frees. */
+	for (frees = 0; user_losses(&f).lost_free == 0; frees++)
+		f.hook.free(malloc(8));
+	assert_true(frees - 1 >= 1024 / 8 - 2);
+	shim_host_drain(&f.host, 0, shim_tally_add, &tally, NULL);
+	assert_int_equal(tally.count, calls - user_losses(&f).lost_alloc + frees - 1);
+	shim_host_close(&f.host);
+}
+
+/* Once an allocation found no room they are counted alone, until the reader says otherwise. */
+static void count_alone_while_pressed(void **state)
+{
+	struct shim_tally tally = { 0 };
+	struct shim_user f;
+	struct ring_control *c;
+	uint64_t lost;
+	void *p, *older;
+
+	(void)state;
+	user_begin(&f, &(struct shim_host_options){ .ring_bytes = 65536, .stack_limit = 512,
+					       .table_slots = 1024 });
+	c = f.host.control;
+	older = f.hook.malloc(8);
+	assert_int_equal(c->pressed, 0);
+	while (user_losses(&f).lost_alloc == 0)
+		free(f.hook.malloc(8));
+	assert_int_equal(c->pressed, RING_PRESSED | RING_WAS_PRESSED);
+	shim_host_drain(&f.host, 0, shim_tally_add, &tally, NULL);
+	tally.count = 0;
+	lost = user_losses(&f).lost_alloc;
+	p = f.hook.malloc(24);
+	assert_int_equal(user_losses(&f).lost_alloc, lost + 1);
+	assert_int_equal(user_losses(&f).lost_alloc_bytes, 8 * lost + 24);
+	f.hook.free(older);
+	shim_host_drain(&f.host, 0, shim_tally_add, &tally, NULL);
+	assert_int_equal(tally.count, 1);	/* the free, which is not to be lost */
+	assert_ptr_equal((void *)tally.last_address, older);
+	f.hook.free(p);				/* nobody would know of what */
+	assert_int_equal(user_losses(&f).lost_free, 1);
+	shim_host_drain(&f.host, 0, shim_tally_add, &tally, NULL);
+	assert_int_equal(tally.count, 1);
+	c->pressed = RING_WAS_PRESSED;
+	f.hook.free(f.hook.malloc(24));
+	shim_host_drain(&f.host, 0, shim_tally_add, &tally, NULL);
+	assert_int_equal(tally.count, 3);
+	assert_int_equal(user_losses(&f).lost_alloc, lost + 1);
+	assert_int_equal(user_losses(&f).lost_free, 1);
+	shim_host_close(&f.host);
+}
+
+/* A block that was lost is freed where nobody sees it: what is recorded there then has its free. */
+static void know_recorded_from_lost(void **state)
+{
+	struct shim_tally tally = { 0 };
+	struct shim_user f;
+	struct ring_control *c;
+	void *p, *q;
+
+	(void)state;
+	if (MEMATTACH_SANITIZED)	/* its malloc gives no address twice so soon */
+		skip();
+	user_begin(&f, &(struct shim_host_options){ .stack_limit = 64, .table_slots = 256 });
+	c = f.host.control;
+	c->pressed = RING_PRESSED | RING_WAS_PRESSED;
+	p = f.hook.malloc(24);
+	free(p);
+	c->pressed = RING_WAS_PRESSED;
+	q = f.hook.malloc(24);
+	assert_ptr_equal(p, q);
+	f.hook.free(q);
+	shim_host_drain(&f.host, 0, shim_tally_add, &tally, NULL);
+	assert_int_equal(tally.count, 2);
+	/* realloc: it may fail, its free is recorded. */
+	c->pressed = RING_PRESSED | RING_WAS_PRESSED;
+	p = f.hook.malloc(24);
+	c->pressed = RING_WAS_PRESSED;
+	tally.count = 0;
+	p = f.hook.realloc(p, 30000);
+	shim_host_drain(&f.host, 0, shim_tally_add, &tally, NULL);
+	assert_int_equal(tally.count, 2);
+	f.hook.free(p);
+	shim_host_drain(&f.host, 0, shim_tally_add, &tally, NULL);
+	assert_int_equal(tally.count, 3);
+	shim_host_close(&f.host);
+}
+
+#define SLOTS 3000u
+struct slot {
+	void *block;
+	bool lost;
+};
+
+/* Frees what is in slot; true: that was lost, too. */
+static bool slot_free(struct shim_user *f, const struct slot *slot)
+{
+	uint64_t before = user_losses(f).lost_free;
+
+	f->hook.free(slot->block);
+	if (!slot->lost)
+		assert_int_equal(user_losses(f).lost_free, before);
+	return user_losses(f).lost_free != before;
+}
+
+static void slot_fill(struct shim_user *f, struct slot *slot, size_t size)
+{
+	uint64_t before = user_losses(f).lost_alloc;
+
+	slot->block = f->hook.malloc(size);
+	slot->lost = user_losses(f).lost_alloc != before;
+}
+
+/*
+ * Blocks come and go at random, now under pressure and now not: of what was recorded each free is,
+ * too, of what was lost nearly none, or fewer where the table is so small that memory shares words.
+ */
+static unsigned int lose_at_random(uint64_t table_slots)
+{
+	static struct slot slot[SLOTS];
+	unsigned int lost = 0, dropped = 0;
+	struct shim_tally tally = { 0 };
+	struct shim_user f;
+
+	memset(slot, 0, sizeof(slot));
+	user_begin(&f, &(struct shim_host_options){ .stack_limit = 8, .table_slots = table_slots });
+	for (unsigned int i = 0; i < 100000; i++) {
+		struct slot *s = &slot[(unsigned int)rand() % SLOTS];
+
+		if (s->block) {
+			lost += s->lost;
+			dropped += slot_free(&f, s);
+		}
+		slot_fill(&f, s, (size_t)rand() % 1000);
+		if (i % 40 == 0)
+			f.host.control->pressed = RING_WAS_PRESSED |
+						  (rand() % 2 ? RING_PRESSED : 0);
+		if (i % 100 == 0)
+			shim_host_drain(&f.host, 0, shim_tally_add, &tally, NULL);
+	}
+	for (unsigned int i = 0; i < SLOTS; i++)
+		free(slot[i].block);
+	assert_true(lost > 10000);
+	assert_int_equal(user_losses(&f).lost_free, dropped);
+	shim_host_close(&f.host);
+	return dropped * 100 / lost;
+}
+
+static void lose_pairs(void **state)
+{
+	(void)state;
+	if (MEMATTACH_SANITIZED)	/* and its blocks lie far apart */
+		skip();
+	/* all, unless the heap lies on both sides of a multiple of 64 MiB */
+	assert_in_range(lose_at_random(1u << 17), 60, 100);
+	assert_in_range(lose_at_random(256), 1, 59);
+	assert_int_equal(lose_at_random(64), 0);	/* too small */
+}
+
+/* After the deadline nothing is lost: nothing is recorded. It is noticed under pressure, too. */
+static void lapse_while_pressed(void **state)
+{
+	void *block[4000];
+	struct shim_user f;
+	uint64_t lost;
+
+	(void)state;
+	user_begin(&f, &(struct shim_host_options){ .ring_bytes = 65536, .stack_limit = 512 });
+	f.host.control->pressed = RING_PRESSED | RING_WAS_PRESSED;
+	f.host.control->deadline = 1;
+	for (unsigned int i = 0; i < 2000; i++)
+		block[i] = f.hook.malloc(8);
+	lost = user_losses(&f).lost_alloc;
+	assert_int_equal(f.host.control->lapsed, 1);
+	assert_true(lost < 2000);
+	for (unsigned int i = 2000; i < 4000; i++)
+		block[i] = f.hook.malloc(8);
+	assert_int_equal(user_losses(&f).lost_alloc, lost);
+	for (unsigned int i = 0; i < 4000; i++)
+		free(block[i]);
+	shim_host_close(&f.host);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(drop_and_count_when_full),
+		cmocka_unit_test(count_alone_while_pressed),
+		cmocka_unit_test(know_recorded_from_lost),
+		cmocka_unit_test(lose_pairs),
+		cmocka_unit_test(lapse_while_pressed),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
