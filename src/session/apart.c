@@ -216,13 +216,35 @@ static void forget_others(void)
 	cleanup_fd(&answering);
 }
 
+/* Nobody waits for the answer any more: it has closed its end. */
+static bool is_unwanted(int socket)
+{
+	char byte;
+
+	return recv(socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
+}
+
+/*
+ * The signal alone says nothing: the kernel sends it after a message is there, and where its
+ * sender was interrupted in between, that is the question which is being answered.
+ */
+static void on_socket(int signal)
+{
+	int error = errno;
+
+	(void)signal;
+	if (is_unwanted(answering))
+		_exit(0);
+	errno = error;
+}
+
 /* Its end is told by its status alone. */
 static void become_child(void)
 {
 	static const int fatal[] = {
-		SIGABRT, SIGALRM, SIGBUS, SIGFPE, SIGILL, SIGIO, SIGPIPE, SIGPROF, SIGSEGV,
-		SIGTRAP,
+		SIGABRT, SIGALRM, SIGBUS, SIGFPE, SIGILL, SIGPIPE, SIGPROF, SIGSEGV, SIGTRAP,
 	};
+	const struct sigaction ends = { .sa_handler = on_socket, .sa_flags = SA_RESTART };
 	const struct rlimit none = { 0, 0 };
 	int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
 	sigset_t empty;
@@ -236,6 +258,7 @@ static void become_child(void)
 	if (!MEMATTACH_SANITIZED)	/* its handlers are to speak */
 		for (size_t i = 0; i < ARRAY_SIZE(fatal); i++)
 			(void)signal(fatal[i], SIG_DFL);
+	(void)sigaction(SIGIO, &ends, NULL);
 	(void)sigemptyset(&empty);
 	(void)sigprocmask(SIG_SETMASK, &empty, NULL);
 	if (nowhere >= 0 && !MEMATTACH_SANITIZED)
@@ -257,11 +280,9 @@ static void set_clocks(const struct apart *apart, bool on)
  */
 static void end_with_socket(int socket, bool on)
 {
-	char byte;
-
 	(void)fcntl(socket, F_SETOWN, getpid());
 	(void)fcntl(socket, F_SETFL, on ? O_RDWR | O_ASYNC : O_RDWR);
-	if (on && recv(socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0)
+	if (on && is_unwanted(socket))
 		_exit(0);
 }
 
@@ -327,7 +348,7 @@ static const char *end_child(struct apart *apart)
 	apart->child = 0;
 	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)
 		return was_killed;
-	if (WIFSIGNALED(status) && WTERMSIG(status) != SIGIO)	/* that was us */
+	if (WIFSIGNALED(status))
 		return WTERMSIG(status) == SIGPROF || WTERMSIG(status) == SIGALRM ?
 		       "took too long" : "crashed";
 	return WIFEXITED(status) && !WEXITSTATUS(status) ? NULL : "gave up";

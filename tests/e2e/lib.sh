@@ -63,10 +63,16 @@ portrait() {
 fail() {
 	echo "FAIL: $*"
 	[ ! -s "$ERRORS" ] || { echo "--- memattach said:"; tail -n ${ERROR_LINES:-20} "$ERRORS"; }
+	gone=
 	for pid in $STARTED; do
-		echo "--- $pid$(is_gone "$pid" && echo " is gone")"
+		if is_gone "$pid"; then
+			gone="$gone $pid"
+			continue
+		fi
+		echo "--- $pid"
 		portrait "$pid"
 	done
+	echo "--- gone:$gone"
 	exit 1
 }
 

@@ -39,6 +39,8 @@ static int answer(void *context, const void *question, size_t bytes, struct apar
 		(void)kill(self, SIGKILL);
 	if (what == 's')
 		(void)usleep(500000);
+	if (what == 'i')	/* as if the question's own signal came only now */
+		(void)raise(SIGIO);
 	if (what == 'e' && !lab->healed)
 		_exit(1);
 	while (what == 'l' && !lab->healed)
@@ -199,6 +201,22 @@ static void killed_children_blame_nobody(void **state)
 	apart_free(lab.apart);
 }
 
+/* What announces the question may come after it. */
+static void the_questions_signal_ends_nobody(void **state)
+{
+	struct lab lab;
+	pid_t first;
+
+	(void)state;
+	begin(&lab, 1, 2);
+	assert_int_equal(ask(&lab, "i"), 0);
+	first = lab.child;
+	assert_int_equal(ask(&lab, "i"), 0);
+	assert_int_equal(lab.child, first);
+	assert_int_equal(lab.blamed, 0);
+	apart_free(lab.apart);
+}
+
 static double now(void)
 {
 	struct timespec t;
@@ -351,6 +369,7 @@ int main(void)
 		cmocka_unit_test(dead_children_are_replaced),
 		cmocka_unit_test(gives_up),
 		cmocka_unit_test(killed_children_blame_nobody),
+		cmocka_unit_test(the_questions_signal_ends_nobody),
 		cmocka_unit_test(late_answers_go_nowhere),
 		cmocka_unit_test(children_have_their_own),
 		cmocka_unit_test(asks_without_waiting),
