@@ -5,7 +5,7 @@
 needs jq
 
 victim leader awkward --kind=leader
-grep -q '^State:.Z' "/proc/$VICTIM/status" || fail "the main thread is not dead"
+await 20 grep -q '^State:.Z' "/proc/$VICTIM/status" || fail "the main thread is not dead"
 pristine_take "$VICTIM"
 for loader in map auto; do
 	attach -p "$VICTIM" -d 0.3 $EXACT --json --loader="$loader"

@@ -108,7 +108,12 @@ await() {
 	done
 }
 
-is_gone() { ! kill -0 "$1" 2>/dev/null || grep -q '^State:.Z' "/proc/$1/status"; }
+# A process whose main thread alone has ended looks like a zombie.
+is_gone() {
+	kill -0 "$1" 2>/dev/null || return 0
+	grep -qs '^State:.Z' "/proc/$1/status" &&
+		[ "$(ls "/proc/$1/task" 2>/dev/null | wc -l)" -le 1 ]
+}
 
 # A shell's background processes ignore SIGINT; ours are to take it.
 # background NAME COMMAND...: its input is a fifo that never ends, its output $WORK/NAME.out.
