@@ -70,13 +70,17 @@ static void ring_wipe(const struct reader *reader, const struct reader_ring *rin
 		__atomic_store_n(ring_line(reader, ring, position + i), 0, __ATOMIC_RELAXED);
 }
 
+bool reader_is_pressed(const struct reader *reader)
+{
+	return __atomic_load_n(&reader->control->pressed, __ATOMIC_RELAXED) & RING_PRESSED;
+}
+
 /* Has room for many been made? Then allocations are recorded again. */
 static void reader_relieve(const struct reader *reader)
 {
 	uint32_t *pressed = &reader->control->pressed;
 
-	if ((__atomic_load_n(pressed, __ATOMIC_RELAXED) & RING_PRESSED) &&
-	    reader_backlog(reader) <= RELIEVED)
+	if (reader_is_pressed(reader) && reader_backlog(reader) <= RELIEVED)
 		__atomic_store_n(pressed, RING_WAS_PRESSED, __ATOMIC_RELAXED);
 }
 

@@ -80,6 +80,8 @@ int reader_finish(struct reader *reader, reader_event_fn fn, void *context);
 void reader_wait(const struct reader *reader, uint64_t nanoseconds);
 /* How full the fullest ring is now, 0 to 1. For the overload controller. */
 double reader_backlog(const struct reader *reader);
+/* Does the target lose allocations at once, as there was no room? */
+bool reader_is_pressed(const struct reader *reader);
 /* Losses so far. Any time, also from inside the callback. */
 void reader_losses(const struct reader *reader, struct reader_losses *ret);
 /*

@@ -325,6 +325,25 @@ static void wait_for_events(struct session *s, uint64_t pause, double due)
 		reader_wait(s->watch.reader, pause);
 }
 
+/* Only where what comes meanwhile may be lost, which is then counted. */
+static void begin_sharing(struct session *s)
+{
+	s->share = (struct share){ .file = -1 };
+	if (s->options->mode == SNAPSHOT_EXACT && !s->options->block)
+		share_open(&s->share);
+}
+
+/* After a drain; the target was losing events before it. Not beyond the moment due. */
+static void rest(struct session *s, bool losing, double due)
+{
+	double left = (due - session_now()) * 1e9;
+	uint64_t most = share_turn(&s->share, losing);
+	struct timespec pause = { .tv_nsec = (long)fmin((double)most, fmax(left, 0)) };
+
+	if (pause.tv_nsec > 0)
+		(void)nanosleep(&pause, NULL);
+}
+
 static int keep_watching(struct session *s)
 {
 	double begin = session_now(), next = begin + s->options->interval, extra = 0;
@@ -333,8 +352,10 @@ static int keep_watching(struct session *s)
 	int error = 0;
 
 	session_report_begin(&s->report, &s->watch);
+	begin_sharing(s);
 	while (!error && !s->link.stop_wanted && !s->link.target_gone && !s->trace_ended) {
 		double filled = reader_backlog(s->watch.reader);
+		bool losing = reader_is_pressed(s->watch.reader);
 		int events = watch_drain(&s->watch);
 
 		session_trace_pump(s);
@@ -344,6 +365,8 @@ static int keep_watching(struct session *s)
 			error = keeper_link_poll(&s->link, 0);
 		if (!error)
 			wait_for_events(s, pause, fmin(next, end));
+		if (!error && s->share.file >= 0)
+			rest(s, losing, fmin(next, end));
 		session_report_turn(&s->report, &s->watch);
 		session_check_turn(s);
 		if (session_now() >= end)
@@ -355,6 +378,7 @@ static int keep_watching(struct session *s)
 			error = take_extra(s, &extra);
 		}
 	}
+	share_close(&s->share);
 	session_check_end(s);
 	watch_look_at_threads(&s->watch, true);
 	session_report_watched(&s->report);

@@ -6,6 +6,7 @@
 #include "src/session/check.h"
 #include "src/session/leaks.h"
 #include "src/session/report.h"
+#include "src/session/share.h"
 #include "src/trace/log.h"
 #include "src/session/watch.h"
 
@@ -26,6 +27,7 @@ struct session {
 	struct unwinder *unwinder;
 	struct watch watch;
 	struct snapshot_on snapshot_on;
+	struct share share;	/* of the processors, while it watches */
 	bool watching;
 	bool hooked;		/* once: there is something to report */
 	bool map_only;		/* the plan is for the map loader */
