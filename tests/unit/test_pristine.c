@@ -522,6 +522,44 @@ static void note_loading(void **state)
 	pristine_free(other);
 }
 
+/* Its mappings were looked at, then it was closed and loaded again, then its pages were. */
+static void note_loading_again(void **state)
+{
+	static const char format[] = "pristine 1\n"
+		"map 20000 30000 5 10000 8 1 7 1 %x 0 /lib.so\n"
+		"map 30000 40000 1 20000 8 1 7 1 %x 0 /lib.so\n"
+		"map 40000 50000 1 30000 8 1 7 1 %x 0 /lib.so\n"
+		"map 50000 60000 3 40000 8 1 7 0 0 0 /lib.so\n";
+	static const struct {
+		unsigned int code, constants, relocated, differences;
+	} then[] = {
+		{ 1, 0, 2, 1 }, { 0, 1, 2, 1 }, { 0, 0, 0, 0 }, { 0, 0, 1, 0 }, { 1, 1, 1, 2 },
+	};
+	char text[sizeof(format) + 32];
+	struct pristine_diff diff;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(then); i++) {
+		struct pristine *before, *after;
+
+		(void)snprintf(text, sizeof(text), format, 0, 0, 2);
+		before = read_text(text);
+		(void)snprintf(text, sizeof(text), format, then[i].code, then[i].constants,
+			       then[i].relocated);
+		after = read_text(text);
+		assert_true(pristine_compare(before, after, false, &diff) >= 0);
+		assert_int_equal(diff.differences, then[i].differences);
+		assert_int_equal(diff.notes, then[i].relocated != 2);
+		assert_true(pristine_compare(after, before, false, &diff) >= 0);
+		assert_int_equal(diff.differences, then[i].differences);
+		assert_true(pristine_compare(before, after, true, &diff) >= 0);
+		assert_int_equal(diff.differences,
+				 then[i].differences + (then[i].relocated != 2));
+		pristine_free(before);
+		pristine_free(after);
+	}
+}
+
 #define CASE(test) cmocka_unit_test_setup_teardown(test, begin, end)
 
 int main(void)
@@ -532,6 +570,7 @@ int main(void)
 		CASE(see_protection),
 		CASE(note_relocation),
 		CASE(note_loading),
+		CASE(note_loading_again),
 		CASE(see_hole_in_file_mapping),
 		CASE(see_new_file_mapping),
 		CASE(see_anonymous_mapping_when_quiet),
