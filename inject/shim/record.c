@@ -124,27 +124,31 @@ struct standstill {
 	uint64_t tail, since;
 };
 
-/* Is what the reader would read next reserved, but not there? */
+/* Is anything in the ring reserved, but not there? What is there may have to wait for it, too. */
 static bool is_unfinished(const struct ring_control *control, uint32_t ring)
 {
 	const struct ring_head *head = &control->ring[ring];
-	uint64_t tail = shim_load(&head->tail), word;
+	const uint8_t *lines = (const uint8_t *)control + control->rings_offset +
+			       ring * control->ring_bytes;
+	uint64_t tail = shim_load(&head->tail), count = shim_load(&head->head) - tail, word;
 
-	if (shim_load(&head->head) == tail)
-		return false;
-	word = shim_load((const uint64_t *)((const uint8_t *)control + control->rings_offset +
-					    ring * control->ring_bytes +
-					    (tail & (control->ring_lines - 1)) * RING_LINE));
-	return ring_commit_position(word) != tail << 16 >> 16 ||
-	       ring_commit_state(word) != RING_DONE;
+	for (uint64_t i = 0; i < count; i += ring_commit_lines(word)) {
+		uint64_t line = (tail + i) & (control->ring_lines - 1);
+
+		word = shim_load((const uint64_t *)(lines + line * RING_LINE));
+		if (ring_commit_position(word) != (tail + i) << 16 >> 16 ||
+		    ring_commit_state(word) != RING_DONE || ring_commit_lines(word) == 0)
+			return true;
+	}
+	return false;
 }
 
 /*
  * Does the reader wait for a record that somebody is in the middle of, for so long? That may be
  * this very thread, which a signal handler has interrupted there: each would wait for the other
  * for ever. It may not even have said BUSY yet, as a signal comes most easily just behind the
- * locked instruction that reserves; and it may be in another ring, before which this one's
- * records may not be handed over. Who comes later does not wait for the same one again.
+ * locked instruction that reserves; and it may be in another ring or behind records that are there:
+ * those that may depend on it are not handed over. Who comes later does not wait for it again.
  */
 static bool is_stuck(const struct ring_control *control, const struct place *place,
 		     struct standstill *still)

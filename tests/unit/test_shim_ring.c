@@ -82,8 +82,15 @@ static void go_anywhere(const cpu_set_t *before)
 	assert_int_equal(sched_setaffinity(0, sizeof(*before), before), 0);
 }
 
-/* The next record of ring, reserved and at its start only; commit: how far it has come. */
-static struct ring_record *leave_unfinished(struct shim_user *f, uint32_t ring, uint64_t commit)
+/* A record that was begun and that nobody goes on with. */
+struct unfinished {
+	uint32_t ring;
+	uint64_t position;
+	struct ring_record *record;
+};
+
+/* The next record of ring, reserved; busy: it says so, else even that is to come. */
+static struct unfinished leave_unfinished(struct shim_user *f, uint32_t ring, bool busy)
 {
 	struct ring_control *c = f->host.control;
 	uint64_t position = c->ring[ring].head++;
@@ -92,42 +99,53 @@ static struct ring_record *leave_unfinished(struct shim_user *f, uint32_t ring, 
 		(position & (c->ring_lines - 1));
 
 	*record = (struct ring_record){
-		.commit = commit, .kind = RING_FREE, .time = 1, .caller = 1, .thread = 1,
+		.commit = busy ? ring_commit_word(position, 1, RING_BUSY) : 0,
+		.kind = RING_FREE, .time = 1, .caller = 1, .thread = 1,
 	};
-	return record;
+	return (struct unfinished){ ring, position, record };
 }
 
-/*
- * As if a signal handler had come between a record's reservation and its end, in the ring of this
- * CPU or in another one, before whose record the reader hands nothing over.
- */
-static void unfinished_is_not_waited_for(uint64_t commit, bool elsewhere)
+/* Until one is lost: the wait for it has an end, and it has one once. */
+static void is_given_up(struct shim_user *f, uint32_t ring)
 {
-	struct shim_tally tally = { 0 };
-	struct shim_user f;
-	struct ring_head *head;
-	struct ring_record *record;
-	uint64_t tail, cycles;
-	cpu_set_t before;
-	uint32_t here;
+	struct ring_head *head = &f->host.control->ring[ring];
+	uint64_t tail = head->tail, cycles;
 
-	user_begin(&f, &(struct shim_host_options){ .ring_count = 2, .ring_bytes = 65536,
-					       .stack_limit = 256 });
-	f.host.control->overflow = RING_OVERFLOW_BLOCK;
-	here = stay_here(&before) % 2;
-	head = &f.host.control->ring[here];
-	tail = head->tail;
-	record = leave_unfinished(&f, elsewhere ? 1 - here : here, commit);
 	while (head->lost_alloc == 0)
-		free(f.hook.malloc(8));
+		free(f->hook.malloc(8));
 	assert_int_equal(head->given_up, tail + 1);
 	cycles = head->blocked_cycles;
 	assert_true(cycles >= 1ull << 33);
 	for (unsigned int i = 0; i < 50; i++)	/* once is enough */
-		free(f.hook.malloc(8));
+		free(f->hook.malloc(8));
 	assert_true(head->lost_alloc >= 50);
 	assert_true(head->blocked_cycles - cycles < 1ull << 33);
-	record->commit = ring_commit_word(0, 1, RING_DONE);
+}
+
+/*
+ * As if a signal handler had come between a record's reservation and its end, in the ring of this
+ * CPU or in another one, at its tail or behind another record. The reader hands nothing over that
+ * may depend on it.
+ */
+static void unfinished_is_not_waited_for(bool busy, bool elsewhere, bool behind)
+{
+	struct shim_tally tally = { 0 };
+	struct unfinished unfinished;
+	struct ring_head *head;
+	struct shim_user f;
+	cpu_set_t before;
+	uint32_t here;
+
+	user_begin(&f, &(struct shim_host_options){ .ring_count = 2, .ring_bytes = 65536,
+						    .stack_limit = 256 });
+	f.host.control->overflow = RING_OVERFLOW_BLOCK;
+	here = stay_here(&before) % 2;
+	head = &f.host.control->ring[here];
+	if (behind)
+		free(f.hook.malloc(8));
+	unfinished = leave_unfinished(&f, elsewhere ? 1 - here : here, busy);
+	is_given_up(&f, here);
+	unfinished.record->commit = ring_commit_word(unfinished.position, 1, RING_DONE);
 	shim_host_drain(&f.host, 0, shim_tally_add, &tally, NULL);
 	shim_host_drain(&f.host, 1, shim_tally_add, &tally, NULL);
 	free(f.hook.malloc(8));
@@ -139,9 +157,10 @@ static void unfinished_is_not_waited_for(uint64_t commit, bool elsewhere)
 static void what_nobody_can_finish_is_not_waited_for(void **state)
 {
 	(void)state;
-	unfinished_is_not_waited_for(ring_commit_word(0, 1, RING_BUSY), false);
-	unfinished_is_not_waited_for(0, false);	/* just reserved */
-	unfinished_is_not_waited_for(0, true);
+	unfinished_is_not_waited_for(true, false, false);
+	unfinished_is_not_waited_for(false, false, false);	/* just reserved */
+	unfinished_is_not_waited_for(false, true, false);
+	unfinished_is_not_waited_for(false, false, true);
 }
 
 struct consumer {
