@@ -3,6 +3,7 @@
 #ifndef MEMATTACH_EINTR_H
 #define MEMATTACH_EINTR_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 #include <sys/user.h>
 
@@ -16,6 +17,16 @@ enum eintr_restart {
 	EINTR_RESTARTNOHAND = 514,
 	EINTR_RESTART_RESTARTBLOCK = 516,
 };
+
+/* At an event stop: was it waiting in a system call that goes on afterwards? Else it ran. */
+static inline bool eintr_was_waiting(const struct user_regs_struct *registers)
+{
+	long result = -(long)registers->rax;
+
+	return (long)registers->orig_rax >= 0 &&
+	       (result == EINTR_RESTARTSYS || result == EINTR_RESTARTNOINTR ||
+		result == EINTR_RESTARTNOHAND || result == EINTR_RESTART_RESTARTBLOCK);
+}
 
 /*
  * tid stands in an event stop and *registers was read there. When its call

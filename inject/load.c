@@ -82,6 +82,8 @@ static int borrow_for(const struct attachment *a, const struct load_options *opt
 		return threads_borrow(&a->target, &request, ret);
 	request.tid = options->proven->tid;
 	request.allow = BORROW_ALLOW_BLOCKED | BORROW_ALLOW_RESTART_BLOCK;
+	if (options->proven->kept_ns)	/* it stands where it was proven, also if it ran */
+		request.allow |= BORROW_ALLOW_USER;
 	request.stack_room = THREADS_CALL_STACK;
 	request.expect = &options->proven->registers;
 	request.expect_stack = options->proven->stack;

@@ -258,20 +258,9 @@ static int classify_stop(struct borrow *b)
 	b->mode = BORROW_USER;
 	if (b->original.cs != REGS_USER_CS)
 		return -ENOTSUP;
-	if ((long)b->original.orig_rax < 0)
-		return error;
-	switch (-(long)b->original.rax) {
-	case EINTR_RESTARTSYS:
-	case EINTR_RESTARTNOINTR:
-	case EINTR_RESTARTNOHAND:
-		b->mode = BORROW_BLOCKED;
-		break;
-	case EINTR_RESTART_RESTARTBLOCK:
-		b->mode = BORROW_RESTART_BLOCK;
-		break;
-	default:
-		break;
-	}
+	if (eintr_was_waiting(&b->original))
+		b->mode = -(long)b->original.rax == EINTR_RESTART_RESTARTBLOCK ?
+				  BORROW_RESTART_BLOCK : BORROW_BLOCKED;
 	return error;
 }
 

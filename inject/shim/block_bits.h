@@ -16,10 +16,11 @@ static inline bool shim_is_pressed(const struct ring_control *control)
 	       shim_load(&control->lapsed) < shim_load(&control->epoch);
 }
 /*
- * The block that begins to live at address was lost; false: that can't be kept. Ends: true if it
- * surely was.
+ * The block that begins to live at address was lost; false: that can't be kept. Is the one that
+ * lived there last one of those? One that is recorded begins to live there.
  */
 bool shim_lost_set(struct ring_control *control, uint64_t address);
-bool shim_lost_clear(struct ring_control *control, uint64_t address);
+bool shim_lost_is_set(struct ring_control *control, uint64_t address);
+void shim_lost_clear(struct ring_control *control, uint64_t address);
 
 #endif

@@ -128,7 +128,7 @@ static void record_block(struct ring_control *control, const struct shim_call *c
 	shim_live_set(control, event->address);
 	/* Of a block that lived there before: nobody has this one yet. */
 	if (shim_load(&control->pressed))
-		(void)shim_lost_clear(control, event->address);
+		shim_lost_clear(control, event->address);
 	if (!shim_record(control, call, event) && shim_control() == control &&
 	    (shim_load(&control->pressed) & RING_PRESSED))
 		(void)shim_lost_set(control, event->address);
@@ -152,7 +152,7 @@ static bool record_free(struct ring_control *control, const struct shim_call *ca
 
 	arch_fetch_to_write((const void *)(event->address - 1));
 	arch_fetch_to_write((const void *)event->address);
-	lost = shim_load(&control->pressed) && shim_lost_clear(control, event->address);
+	lost = shim_load(&control->pressed) && shim_lost_is_set(control, event->address);
 	if (lost && may_skip(control, event)) {
 		shim_loss_at_once(control, call, event);
 		return false;

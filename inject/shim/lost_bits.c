@@ -4,11 +4,15 @@
  * recorded: nobody could tell what it was the free of, and there would be less room for others.
  *
  * The second half of the address table. A word stands for 512 bytes of memory: which 512 (its
- * place and 32 bits of it), and a bit for each 16 of them. A word in use for other memory is
- * left alone: then the free is recorded, and that is all. What must not be is a bit that is set
+ * place and 32 bits of it), and a bit for each 16 of them. What must not be is a bit that is set
  * while a block that was recorded lives there: its free would be missed, and it would be a leak.
  * So whoever records a block clears the bit first, bits are set and cleared by instructions that
  * lose nothing, and one is set only where the word still is for that memory.
+ *
+ * A free leaves the bit: what comes there next is lost, too, as a rule, and finds it set; two
+ * locked instructions would be a tenth of what such a pair costs. So a word that is in use for
+ * other memory may be so for nothing. It is left alone, and the free recorded, but at times it
+ * gives way: the frees of what was lost there will be recorded, and that is all.
  */
 #include "inject/shim/block_bits.h"
 
@@ -46,31 +50,43 @@ static bool is_for(const struct group *group, uint64_t word)
 	return (word ^ group->tag) >> 32 == 0;
 }
 
+/* One time in 16, each address at another beat. */
+static bool gives_way(const struct ring_control *control, uint64_t address)
+{
+	return ((address >> GRANULE_SHIFT) + shim_load(&control->beat)) * SHIM_GOLDEN >> 60 == 0;
+}
+
 bool shim_lost_set(struct ring_control *control, uint64_t address)
 {
 	struct group group = group_of(control, address);
 
 	for (uint32_t i = 0; group.word && i < TRIES; i++) {
-		uint64_t word = shim_load(group.word);
+		uint64_t word = shim_load(group.word), others = (uint32_t)word;
 
-		if ((uint32_t)word != 0 && !is_for(&group, word))
-			return false;
-		if (shim_exchange_if(group.word, word, group.tag | (uint32_t)word | group.bit))
+		if (!is_for(&group, word)) {
+			if (others != 0 && !gives_way(control, address))
+				return false;
+			others = 0;
+		}
+		if (others & group.bit || shim_exchange_if(group.word, word,
+							   group.tag | others | group.bit))
 			return true;
 	}
 	return false;
 }
 
-bool shim_lost_clear(struct ring_control *control, uint64_t address)
+bool shim_lost_is_set(struct ring_control *control, uint64_t address)
 {
 	struct group group = group_of(control, address);
-	uint64_t word;
+	uint64_t word = group.word ? shim_load(group.word) : 0;
 
-	if (!group.word)
-		return false;
-	word = shim_load(group.word);
-	if (!(word & group.bit) || !is_for(&group, word))
-		return false;
-	word = __atomic_fetch_and(group.word, ~group.bit, __ATOMIC_ACQ_REL);
 	return (word & group.bit) && is_for(&group, word);
+}
+
+void shim_lost_clear(struct ring_control *control, uint64_t address)
+{
+	struct group group = group_of(control, address);
+
+	if (shim_lost_is_set(control, address))
+		(void)__atomic_fetch_and(group.word, ~group.bit, __ATOMIC_ACQ_REL);
 }

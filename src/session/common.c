@@ -51,7 +51,9 @@ int session_fail(struct session *s, int status, const char *what, int error)
 
 int session_prove_thread(struct session *s, bool keep, char why[128])
 {
-	struct safe_thread_input input = { &s->view, s->unwinder, &s->plan, keep };
+	/* On the way in there is another loader for those that never wait. */
+	bool running = s->state == STATE_UNHOOKED;
+	struct safe_thread_input input = { &s->view, s->unwinder, &s->plan, keep, running };
 	int error = -ENOENT;
 
 	(void)snprintf(why, 128, "the target has no dlopen");

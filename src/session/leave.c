@@ -35,7 +35,7 @@ static void short_pause(void)
  */
 static int unhook(struct session *s)
 {
-	struct safe_thread_input proof = { &s->view, s->unwinder, &s->plan, false };
+	struct safe_thread_input proof = { &s->view, s->unwinder, &s->plan, false, false };
 	uint64_t value[PROTO_ASKED] = { 0 };
 	double end = session_now() + LEAVE_SECONDS;
 	int error;

@@ -5,6 +5,10 @@
  * frame, it could wait for itself for ever. So: every frame is looked at, and
  * the other threads are searched for return addresses into the loader, which
  * might hold its lock; where a word looks like one, that thread is unwound, too.
+ *
+ * A blocked thread inside an allocator has the frame of one of its entries: they wait for locks
+ * in functions that are called. A running one may be anywhere, also where an entry has jumped
+ * to; it must be outside of all code of the allocator's module, which for libc's is all of libc.
  */
 #include "src/session/safe_thread.h"
 
@@ -14,6 +18,7 @@
 
 #include "inject/arch/x86_64/call_shape.h"
 #include "inject/arch/x86_64/frame.h"
+#include "inject/eintr.h"
 #include "inject/threads.h"
 #include "src/base/log.h"
 #include "src/symbolize/frame_names.h"
@@ -103,6 +108,37 @@ static const char *frame_objection(const struct search *s, const struct frame *f
 	return frame_names_forbidden(module, frame->offset);
 }
 
+/* Is frame in a module that has an entry of an allocator? */
+static bool in_allocators_module(const struct search *s, const struct frame *frame)
+{
+	const struct modules *modules = s->in->view->modules;
+
+	for (uint32_t i = 0; i < s->in->plan->entry_count; i++) {
+		const struct module *module = modules_find(modules, s->in->plan->entry[i].address);
+
+		if (module && module->id == frame->module)
+			return true;
+	}
+	return false;
+}
+
+/* NULL or why a thread that was stopped as it ran may not do it. */
+static const char *running_objection(const struct search *s, const struct frame *frame,
+				     uint32_t count)
+{
+	if (!s->in->running)
+		return "it runs";
+	/* Where the thread has begun, libc called the program: in the main thread behind _start. */
+	if (count > 1)
+		count--;
+	while (count > 1 && in_allocators_module(s, &frame[count - 1]))
+		count--;
+	for (uint32_t i = 0; i < count; i++)
+		if (in_allocators_module(s, &frame[i]))
+			return "it runs in an allocator's library";
+	return NULL;
+}
+
 static const char inside_shim[] = "a frame is in the shim";
 
 static const char *shim_objection(const struct search *s, const struct frame *frame)
@@ -114,7 +150,8 @@ static const char *shim_objection(const struct search *s, const struct frame *fr
 	return module->kind == MODULE_SHIM ? inside_shim : NULL;
 }
 
-static int check_frames(struct search *s, const struct unwind_input *input)
+static int check_frames(struct search *s, const struct unwind_input *input,
+			const struct user_regs_struct *registers)
 {
 	static struct frame frame[STACKS_MAX_FRAMES];
 	enum unwind_end end;
@@ -125,6 +162,12 @@ static int check_frames(struct search *s, const struct unwind_input *input)
 		return not_safe(s, "its stack can't be unwound to the end");
 	for (uint32_t i = 0; i < count; i++) {
 		const char *objection = s->objection(s, &frame[i]);
+
+		if (objection)
+			return not_safe(s, objection);
+	}
+	if (s->objection == frame_objection && !eintr_was_waiting(registers)) {
+		const char *objection = running_objection(s, frame, count);
 
 		if (objection)
 			return not_safe(s, objection);
@@ -160,7 +203,7 @@ static int check_sample(struct search *s, pid_t tid)
 	input.stack = copy;
 	input.stack_address = sample.registers.rsp;
 	input.stack_bytes = sample.stack_bytes;
-	error = check_frames(s, &input);
+	error = check_frames(s, &input, &sample.registers);
 	(void)munmap(copy, sample.stack_bytes);
 	return error;
 }
@@ -203,6 +246,29 @@ static bool has_room(const struct search *s, const struct thread_candidate *t)
 	       t->sp - map->start >= THREADS_CALL_STACK + FRAME_MAX_BYTES + 4096;
 }
 
+/* Those that are blocked, or those that run. 0: one was found. */
+static int try_threads(struct search *s, bool running)
+{
+	int error = running ? -ENOENT : not_safe(s, "no thread is blocked in a system call");
+	size_t tried = 0;
+
+	for (size_t i = 0; i < s->count && tried < MAX_SAMPLES; i++) {
+		const struct thread_candidate *t = &s->thread[i];
+
+		if (running ? t->rank != THREAD_RUNNING : !blocked(t))
+			continue;
+		if (!running && !has_room(s, t)) {	/* of a running one: who borrows it looks */
+			error = not_safe(s, "its stack is too small");
+			continue;
+		}
+		tried++;
+		error = check_sample(s, t->tid);
+		if (error != -ENOENT)
+			break;
+	}
+	return error;
+}
+
 int safe_thread_find(const struct safe_thread_input *input, char ret_why[128])
 {
 	static struct search s;
@@ -222,25 +288,15 @@ int safe_thread_find(const struct safe_thread_input *input, char ret_why[128])
 	find_loader(&s);
 	if (!s.loader_low)
 		return not_safe(&s, "there is no dynamic loader");
-	error = not_safe(&s, "no thread is blocked in a system call");
 	for (size_t i = 0; i < s.count; i++) {
 		int other = blocked(&s.thread[i]) ? check_outside_loader(&s, &s.thread[i]) : 0;
 
 		if (other)
 			return other;
 	}
-	for (size_t i = 0, tried = 0; i < s.count && tried < MAX_SAMPLES; i++) {
-		if (!blocked(&s.thread[i]))
-			continue;
-		if (!has_room(&s, &s.thread[i])) {
-			error = not_safe(&s, "its stack is too small");
-			continue;
-		}
-		tried++;
-		error = check_sample(&s, s.thread[i].tid);
-		if (error != -ENOENT)
-			return error;
-	}
+	error = try_threads(&s, false);
+	if (error == -ENOENT && input->keep && input->running)
+		error = try_threads(&s, true);
 	return error;
 }
 

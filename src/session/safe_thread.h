@@ -12,12 +12,15 @@ struct safe_thread_input {
 	struct unwinder *unwinder;
 	const struct hook_plan *plan;	/* the allocators' entries */
 	bool keep;			/* what is found stands until the keeper's next request */
+	bool running;			/* with keep: one that runs will do, see below */
 };
 /*
  * Looks for a thread blocked in a system call whose whole stack was unwound and
  * holds no frame of the dynamic loader, an allocator, fork or a signal handler,
  * while no other thread is inside the loader. On success the keeper still holds
  * that thread's sample: the next load or unload "on the sampled thread" uses it.
+ * Where none is blocked a running one may do: one that is in no code of a module with an
+ * allocator, but for where threads begin.
  * 0; -ENOENT no such thread (ret_why says what was in the way); -errno.
  */
 int safe_thread_find(const struct safe_thread_input *input, char ret_why[128]) _must_check_;

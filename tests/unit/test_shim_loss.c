@@ -185,6 +185,46 @@ static void lose_pairs(void **state)
 	assert_int_equal(lose_at_random(64), 0);	/* too small */
 }
 
+static bool pair_is_lost(struct shim_user *f, size_t size)
+{
+	struct slot slot;
+
+	slot_fill(f, &slot, size);
+	assert_true(slot.lost);
+	return slot_free(f, &slot);
+}
+
+/* What was lost and freed keeps its word of the table, but not for ever. */
+static void give_way(void **state)
+{
+	enum { BLOCKS = 400, SIZE = 1000, BEATS = 2000 };
+	struct slot slot[BLOCKS];
+	struct shim_user f;
+	unsigned int i, gone;
+
+	(void)state;
+	if (MEMATTACH_SANITIZED)
+		skip();
+	user_begin(&f, &(struct shim_host_options){ .stack_limit = 8, .table_slots = 256 });
+	f.host.control->pressed = RING_PRESSED | RING_WAS_PRESSED;
+	for (i = 0; i < BLOCKS; i++)
+		slot_fill(&f, &slot[i], SIZE);
+	/* Memory of 400 kB, words for 64: one block there that finds its word in use. */
+	for (gone = 0; gone < BLOCKS; gone++) {
+		if (!slot_free(&f, &slot[gone]) && !pair_is_lost(&f, SIZE))
+			break;
+		slot_fill(&f, &slot[gone], SIZE);
+	}
+	assert_in_range(gone, 0, BLOCKS - 1);
+	for (i = 0; i < BEATS && !pair_is_lost(&f, SIZE); i++)
+		f.host.control->beat++;
+	assert_in_range(i, 1, BEATS - 1);
+	assert_true(pair_is_lost(&f, SIZE));
+	for (i = 0; i < BLOCKS; i++)
+		free(i == gone ? NULL : slot[i].block);
+	shim_host_close(&f.host);
+}
+
 /* After the deadline nothing is lost: nothing is recorded. It is noticed under pressure, too. */
 static void lapse_while_pressed(void **state)
 {
@@ -216,6 +256,7 @@ int main(void)
 		cmocka_unit_test(count_alone_while_pressed),
 		cmocka_unit_test(know_recorded_from_lost),
 		cmocka_unit_test(lose_pairs),
+		cmocka_unit_test(give_way),
 		cmocka_unit_test(lapse_while_pressed),
 	};
 

@@ -1,0 +1,21 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# A thread that waited when memattach came by dlopen, and makes no system call any more when it
+# leaves: the shim goes all the same, while it runs on.
+. "$(dirname "$0")/lib.sh"
+needs jq
+victim busy turns_busy
+pristine_take "$VICTIM"
+attach_begin -p "$VICTIM" --loader=dlopen $EXACT --json
+attach_await "$VICTIM"
+tell busy b
+sleep 0.5
+attach_end
+expect "$STATUS" 0 "exit status"
+answered busy busy && fail "it has not been busy for long enough"
+json_expect .session.loader dlopen
+json_expect .session.detached pristine
+pristine_check "$VICTIM"
+kill -USR1 "$VICTIM"
+answer busy busy
+finished busy
