@@ -261,6 +261,17 @@ void front_stand_apart(void)
 	(void)signal(SIGTTOU, SIG_IGN);		/* it is heard with `stty tostop`, too */
 }
 
+/* In a child of parent: the keeper, to the end. */
+static _Noreturn void become_keeper(struct target *target, const struct session_options *options,
+				    const struct program *program, pid_t parent)
+{
+	(void)signal(SIGXFSZ, SIG_IGN);		/* a limit of file sizes is an error like others */
+	(void)prctl(PR_SET_PDEATHSIG, SIGTERM);
+	if (getppid() != parent)
+		_exit(SESSION_FAILED);
+	_exit(run_keeper(target, options, program, parent));
+}
+
 /* screen: NULL, or what the keeper is not to draw over. */
 static pid_t start_keeper(struct target *target, const struct session_options *options,
 			  const struct program *program, struct front_screen *screen)
@@ -273,11 +284,7 @@ static pid_t start_keeper(struct target *target, const struct session_options *o
 	front_stand_apart();
 	if (screen)
 		front_screen_forked(screen);
-	(void)signal(SIGXFSZ, SIG_IGN);		/* a limit of file sizes is an error like others */
-	(void)prctl(PR_SET_PDEATHSIG, SIGTERM);
-	if (getppid() != parent)
-		_exit(SESSION_FAILED);
-	_exit(run_keeper(target, options, program, parent));
+	become_keeper(target, options, program, parent);
 }
 
 /* SIGUSR1 is ours only with --snapshot-on=SIGUSR1. */
@@ -357,6 +364,19 @@ int front_run(struct target *target, const struct session_options *options)
 	block_signals(options, &set);
 	return options->screen ? run_with_screen(target, options, &set) :
 				 run(target, options, NULL, &set);
+}
+
+void front_become_keeper(pid_t pid, const struct session_options *options, pid_t parent)
+{
+	struct target target;
+	int status = front_open_target(pid, options, &target);
+	sigset_t set;
+
+	if (status != SESSION_OK)
+		_exit(status);
+	front_stand_apart();
+	block_signals(options, &set);
+	become_keeper(&target, options, NULL, parent);
 }
 
 /* The child's side: waits at the gate, then becomes the command. */

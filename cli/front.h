@@ -19,6 +19,12 @@ int front_open_target(pid_t pid, const struct session_options *options, struct t
 	_must_check_;
 /* Runs keeper and analyst for target (ownership taken) to the end. The exit status. */
 int front_run(struct target *target, const struct session_options *options);
+/*
+ * In a child of parent, which is told nothing but the exit status: watches pid as its keeper, until
+ * a SIGTERM, or until parent ends.
+ */
+void front_become_keeper(pid_t pid, const struct session_options *options, pid_t parent)
+	__attribute__((noreturn));
 /* For a child of ours: the terminal's signals (Ctrl-C) come to the front alone. */
 void front_stand_apart(void);
 /* Starts command (found by PATH) and watches it from its first allocation. The exit status. */

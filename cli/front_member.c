@@ -11,20 +11,16 @@
 #include "cli/front_member.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
 #include "cli/front.h"
 #include "cli/front_follow.h"
+#include "cli/said.h"
 #include "src/base/log.h"
 #include "src/base/pidref.h"
-
-#define SAID_BYTES 8192u
-#define PREFIX "memattach: "
 
 /* ---- the member's side ---- */
 
@@ -34,16 +30,6 @@ static int watch(pid_t pid, const struct session_options *options)
 	int status = front_open_target(pid, options, &target);
 
 	return status == SESSION_OK ? front_run(&target, options) : status;
-}
-
-static int redirect(int said)
-{
-	_cleanup_fd_ int nowhere = open("/dev/null", O_RDWR | O_CLOEXEC);
-
-	if (nowhere < 0 || dup2(nowhere, STDIN_FILENO) < 0 || dup2(nowhere, STDOUT_FILENO) < 0 ||
-	    dup2(said, STDERR_FILENO) < 0)
-		return -errno;
-	return 0;
 }
 
 static void set_output(struct session_options *options, const struct member_recording *recording)
@@ -72,7 +58,7 @@ static void become(const struct member *member, const struct member_task *task, 
 
 	front_stand_apart();
 	(void)prctl(PR_SET_PDEATHSIG, SIGTERM);
-	if (getppid() != front || redirect(member->said))
+	if (getppid() != front || said_redirect(member->said))
 		_exit(SESSION_FAILED);
 	close_others(keep, ARRAY_SIZE(keep));	/* other members' */
 	_exit(run(member, task));
@@ -90,9 +76,9 @@ int member_begin(struct member *member, pid_t pid, struct member_recording recor
 				   .followed = task->followed, .recording = recording,
 				   .said = -1 };
 	(void)pidref_read_start_time(pid, &member->start_time);
-	member->said = memfd_create("memattach-said", MFD_CLOEXEC);
+	member->said = said_open();
 	if (member->said < 0)
-		return -errno;
+		return member->said;
 	member->front = fork();
 	if (member->front == 0)
 		become(member, task, front);
@@ -135,25 +121,6 @@ bool member_reap(struct member *member)
 	return true;
 }
 
-/* To stderr, unless quiet; ret_last: the last line, which is why it failed, where it did. */
-static void pass_on(const struct member *member, bool quiet, char *ret_last, size_t room)
-{
-	char text[SAID_BYTES], *rest = text, *line;
-	ssize_t got = pread(member->said, text, sizeof(text) - 1, 0);
-
-	text[got > 0 ? got : 0] = '\0';
-	while ((line = strsep(&rest, "\n"))) {
-		if (strncmp(line, PREFIX, strlen(PREFIX)) == 0)
-			line += strlen(PREFIX);
-		if (!line[0])
-			continue;
-		if (!quiet)
-			log_warning("%d%s%s: %s", member->pid, member->name.text[0] ? " " : "",
-				    member->name.text, line);
-		(void)snprintf(ret_last, room, "%s", line);
-	}
-}
-
 static void forget(struct member *member)
 {
 	static const char *const suffix[] = { "", "-wal", "-shm" };
@@ -183,7 +150,8 @@ void member_conclude(struct member *member)
 		error = member_read(&options, &member->content);
 	if (error && error != -ENODATA)
 		recording_explain(member->recording.name, error, why, sizeof(why));
-	pass_on(member, error && member_is_missed(member), last, sizeof(last));
+	said_pass_on(member->said, member->pid, member->name.text,
+		     error && member_is_missed(member), last, sizeof(last));
 	if (error)
 		(void)snprintf(member->problem, sizeof(member->problem), "%s", last[0] ? last :
 			       why[0] ? why : "it ended before it could be watched");

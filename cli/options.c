@@ -16,6 +16,7 @@
 
 #include "inject/allocators.h"
 #include "src/base/log.h"
+#include "src/base/quantity.h"
 #include "src/leak/contents.h"
 #include "src/leak/roots.h"
 #include "src/leak/suppressions.h"
@@ -85,35 +86,6 @@ static int bad(const char *option, const char *value, const char *wanted)
 	return SESSION_USAGE;
 }
 
-/* A whole number with an optional suffix K, M or G (powers of 1024). */
-static int read_size(const char *text, uint64_t *ret)
-{
-	char *end;
-	unsigned long long value;
-	unsigned int shift = 0;
-
-	errno = 0;
-	value = strtoull(text, &end, 10);
-	if (errno || end == text || text[0] == '-')
-		return -EINVAL;
-	if (*end) {
-		const char *suffix = strchr("kKmMgG", *end);
-
-		if (!suffix || end[1])
-			return -EINVAL;
-		shift = 10u * (1u + (unsigned int)(strchr("kmg", *suffix | 0x20) - "kmg"));
-	}
-	if (value > UINT64_MAX >> shift)
-		return -ERANGE;
-	*ret = value << shift;
-	return 0;
-}
-
-int options_read_size(const char *text, uint64_t *ret)
-{
-	return read_size(text, ret);
-}
-
 int options_bad(const char *option, const char *value, const char *wanted)
 {
 	return bad(option, value, wanted);
@@ -149,7 +121,7 @@ static int set_pid(struct cli_options *o, const char *value)
 {
 	uint64_t pid;
 
-	if (read_size(value, &pid) || pid == 0 || pid > 1u << 30)
+	if (quantity_size(value, &pid) || pid == 0 || pid > 1u << 30)
 		return bad("-p", value, "a process id");
 	if (o->targets.pids == CLI_MAX_TARGETS)
 		return too_many("-p");
@@ -173,7 +145,7 @@ static int set_max_processes(struct cli_options *o, const char *value)
 {
 	uint64_t most;
 
-	if (read_size(value, &most) || most == 0 || most > CLI_MAX_TARGETS)
+	if (quantity_size(value, &most) || most == 0 || most > CLI_MAX_TARGETS)
 		return bad("--max-processes", value, "a number from 1 to 1024");
 	o->targets.max = (uint32_t)most;
 	return SESSION_OK;
@@ -191,7 +163,7 @@ static int set_mode(struct cli_options *o, enum snapshot_mode mode)
 
 static int set_sample(struct cli_options *o, const char *value)
 {
-	if (read_size(value, &o->session.sample_bytes) || o->session.sample_bytes == 0 ||
+	if (quantity_size(value, &o->session.sample_bytes) || o->session.sample_bytes == 0 ||
 	    o->session.sample_bytes >= 1ull << 47)
 		return bad("--sample", value, "a mean number of bytes of at least 1 (K, M, G)");
 	return set_mode(o, SNAPSHOT_SAMPLED);
@@ -315,7 +287,7 @@ static int set_show_bytes(struct cli_options *o, const char *value)
 {
 	uint64_t bytes;
 
-	if (read_size(value, &bytes) || bytes == 0 || bytes > CONTENTS_MAX_BYTES)
+	if (quantity_size(value, &bytes) || bytes == 0 || bytes > CONTENTS_MAX_BYTES)
 		return bad("--show-bytes", value, "a number of bytes from 1 to 4096");
 	o->session.show_bytes = (uint32_t)bytes;
 	return SESSION_OK;
@@ -357,9 +329,9 @@ static int add_trigger(struct snapshot_triggers *to, const char *text)
 	else if (strcasecmp(text, "SIGUSR1") == 0 || strcasecmp(text, "USR1") == 0)
 		to->signal = true;
 	else if (text[0] == '+')
-		return read_size(text + 1, &to->growth) || !to->growth;
+		return quantity_size(text + 1, &to->growth) || !to->growth;
 	else
-		return read_size(text, &to->allocated) || !to->allocated;
+		return quantity_size(text, &to->allocated) || !to->allocated;
 	return 0;
 }
 
@@ -379,7 +351,7 @@ static int set_max_recording(struct cli_options *o, const char *value)
 {
 	uint64_t bytes;
 
-	if (read_size(value, &bytes) || bytes < RECORDING_LIMIT_LEAST || bytes > 1ull << 50)
+	if (quantity_size(value, &bytes) || bytes < RECORDING_LIMIT_LEAST || bytes > 1ull << 50)
 		return bad("--max-recording", value, "a number of bytes from 256K");
 	o->session.max_recording = bytes;
 	return SESSION_OK;
@@ -389,7 +361,7 @@ static int set_max_memory(struct cli_options *o, const char *value)
 {
 	uint64_t bytes;
 
-	if (read_size(value, &bytes) || bytes < EVICT_LEAST || bytes > 1ull << 50)
+	if (quantity_size(value, &bytes) || bytes < EVICT_LEAST || bytes > 1ull << 50)
 		return bad("--max-memory", value, "a number of bytes from 16M");
 	o->session.max_memory = bytes;
 	return SESSION_OK;
@@ -409,7 +381,7 @@ static int set_top(struct cli_options *o, const char *value)
 {
 	uint64_t top;
 
-	if (read_size(value, &top) || top == 0 || top > 1u << 30)
+	if (quantity_size(value, &top) || top == 0 || top > 1u << 30)
 		return bad("--top", value, "a number of sites");
 	o->session.top = (uint32_t)top;
 	return SESSION_OK;
@@ -451,7 +423,7 @@ static int set_value(struct cli_options *o, int option, const char *value)
 	case OPT_OVERFLOW: return set_overflow(o, value);
 	case OPT_FREES: return set_frees(o, value);
 	case OPT_STACKS: return set_stacks(o, value);
-	case OPT_VERIFY_STACKS: return read_size(value, &s->verify_stacks) ?
+	case OPT_VERIFY_STACKS: return quantity_size(value, &s->verify_stacks) ?
 			bad("--verify-stacks", value, "a number of stacks, or 0 for none") : 0;
 	case OPT_SNAPSHOT: return set_snapshot(o, value);
 	case OPT_ROOTS: return set_roots(o, value);
@@ -472,9 +444,9 @@ static int set_value(struct cli_options *o, int option, const char *value)
 				  options_view_set(o, option, value);
 	case OPT_FUNCTION: return set_filter(o, option, value);
 	case OPT_TO: o->export_to = value; return SESSION_OK;
-	case OPT_SEED: return read_size(value, &s->seed) ? bad("--seed", value, "a number") :
+	case OPT_SEED: return quantity_size(value, &s->seed) ? bad("--seed", value, "a number") :
 			SESSION_OK;
-	case OPT_RING: return read_size(value, &s->ring_bytes) || s->ring_bytes < 1u << 20 ||
+	case OPT_RING: return quantity_size(value, &s->ring_bytes) || s->ring_bytes < 1u << 20 ||
 			s->ring_bytes > 1u << 30 ?
 			bad("--ring-size", value, "between 1M and 1G") : SESSION_OK;
 	default: return options_view_set(o, option, value);

@@ -58,8 +58,6 @@ int options_parse_mixed(int argc, char **argv, struct cli_options *ret) _must_ch
  */
 int options_check_taken(const char *command, const char *option) _must_check_;
 
-/* A whole number with an optional suffix K, M or G (powers of 1024). 0, -EINVAL, -ERANGE. */
-int options_read_size(const char *text, uint64_t *ret) _must_check_;
 /* Says that value of option is not what is wanted: SESSION_USAGE. */
 int options_bad(const char *option, const char *value, const char *wanted);
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "src/base/log.h"
+#include "src/base/quantity.h"
 
 #define NAMES_BYTES 400u
 
@@ -48,7 +49,7 @@ static int set_depth(struct view_options *v, const char *value)
 {
 	uint64_t depth;
 
-	if (options_read_size(value, &depth) || depth == 0 || depth > 1u << 20)
+	if (quantity_size(value, &depth) || depth == 0 || depth > 1u << 20)
 		return options_bad("--depth", value, "a number of frames of at least 1");
 	v->depth = (uint32_t)depth;
 	return SESSION_OK;
@@ -85,7 +86,7 @@ static int set_site(struct view_filter *filter, const char *value)
 {
 	uint64_t site;
 
-	if (options_read_size(value, &site) || site == 0 || site > UINT32_MAX)
+	if (quantity_size(value, &site) || site == 0 || site > UINT32_MAX)
 		return options_bad("--site", value, "a site's number as a report has it");
 	filter->site = (uint32_t)site;
 	return SESSION_OK;
@@ -99,8 +100,8 @@ static int set_size(struct view_filter *filter, const char *value)
 
 	if (high)
 		*high++ = '\0';
-	if (!low || options_read_size(low, &filter->size_low) ||
-	    options_read_size(high ? high : low, &filter->size_high) ||
+	if (!low || quantity_size(low, &filter->size_low) ||
+	    quantity_size(high ? high : low, &filter->size_high) ||
 	    filter->size_low > filter->size_high || filter->size_high == 0)
 		return options_bad("--size", value, "a size or a range of them: 64, 1K-4K");
 	return SESSION_OK;

@@ -99,35 +99,6 @@ int allocators_lookup(const struct allocator_module *module, const char *name,
 	return r;
 }
 
-static bool has_marker(const struct allocator_module *module, const char *name)
-{
-	struct elf_symbol symbol;
-
-	return allocators_lookup(module, name, &symbol) == 0;
-}
-
-/* Whose malloc this is, by what else the module defines. Wrappers' markers come before libc's. */
-static const char *family_name(const struct allocator_module *module, const char *prefix)
-{
-	if (*prefix)
-		return "jemalloc";
-	if (has_marker(module, "mi_version"))
-		return "mimalloc";
-	if (has_marker(module, "tc_version"))
-		return "tcmalloc";
-	if (has_marker(module, "mallctl"))
-		return "jemalloc";
-	/* Where local names are known: musl has an __libc_malloc, too. */
-	if (has_marker(module, "__libc_malloc_impl"))
-		return "musl";
-	if (has_marker(module, "gnu_get_libc_version") ||
-	    (module->has_symtab && has_marker(module, "__libc_malloc")))
-		return "glibc";
-	if (has_marker(module, "__libc_start_main") || has_marker(module, "__malloc_donate"))
-		return "musl";
-	return "other";
-}
-
 /* Puts the module into the result, once; its place or -ENOSPC. */
 static int keep_module(struct search *search)
 {
@@ -156,6 +127,7 @@ static int add_family(struct search *search, const char *name, enum hook_family_
 	snprintf(family->name, sizeof(family->name), "%s", name);
 	memcpy(family->module, search->module->path, sizeof(family->module));
 	family->kind = kind;
+	family->uses_tls = kind == HOOK_FAMILY_MALLOC && allocator_uses_tls(name);
 	if (kind == HOOK_FAMILY_MALLOC)
 		allocator_version(search->module, name, family->version);
 	family->usable = allocator_usable(search->module, name, search->prefix);
@@ -254,10 +226,11 @@ static void add_groups(struct search *search, unsigned int mask, const char *pre
 static bool is_mere_loader(const struct search *search)
 {
 	const struct link_map_list *list = search->input->list;
+	struct elf_symbol symbol;
 
 	return !search->module->is_exe &&
 	       search->module->image.base == list->interpreter_base &&
-	       !has_marker(search->module, "__libc_start_main");
+	       allocators_lookup(search->module, "__libc_start_main", &symbol) != 0;
 }
 
 static void find_malloc(struct search *search)
@@ -270,7 +243,8 @@ static void find_malloc(struct search *search)
 			   1u << ALLOCATOR_STANDARD | 1u << ALLOCATOR_OPERATOR |
 			   1u << ALLOCATOR_JEMALLOC | 1u << ALLOCATOR_TCMALLOC |
 			   1u << ALLOCATOR_MIMALLOC,
-			   "", add_family(search, family_name(module, ""), HOOK_FAMILY_MALLOC));
+			   "", add_family(search, allocator_family(module, ""),
+					  HOOK_FAMILY_MALLOC));
 	for (const char *const *prefix = allocator_prefixes + 1; *prefix; prefix++) {
 		search->prefix = *prefix;
 		if (defines(module, *prefix, "malloc"))

@@ -70,6 +70,11 @@ struct allocators {
 	size_t left_out;	/* symbols and families for which there was no room */
 };
 
+/* "glibc", "jemalloc", ...: whose malloc the module's is. prefix: of its name. A constant. */
+const char *allocator_family(const struct allocator_module *module, const char *prefix);
+/* Is thread-local storage read whenever one of its functions is called? See RING_ISLAND_TLS. */
+bool allocator_uses_tls(const char *family);
+
 enum allocator_track { ALLOCATOR_TRACK_MALLOC = 1, ALLOCATOR_TRACK_MMAP = 2,
 		       ALLOCATOR_TRACK_ALL = 3 };
 

@@ -36,7 +36,7 @@ struct hook_family {
 	char version[32];		/* "" when unknown */
 	char module[HOOK_PATH_BYTES];	/* path of the module as the link map names it */
 	uint32_t kind;			/* enum hook_family_kind */
-	uint32_t reserved;
+	uint32_t uses_tls;		/* 1: in each call, see RING_ISLAND_TLS */
 	struct counts_usable usable;	/* of its blocks; the keeper checks it */
 };
 

@@ -227,6 +227,8 @@ int hooks_write_islands(struct attachment *a)
 			return error;
 		if (e->jumps_on)
 			slot.index |= RING_ISLAND_SPAN;
+		if (e->family < HOOK_MAX_FAMILIES && a->plan.family[e->family].uses_tls)
+			slot.index |= RING_ISLAND_TLS;
 		if (pwrite(a->shim_fd, &slot, sizeof(slot), (off_t)offset) != sizeof(slot))
 			return -EIO;
 		a->control->entry[i] = (struct ring_entry){

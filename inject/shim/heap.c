@@ -24,7 +24,7 @@ void shim_call_open(const struct ring_control *control, struct shim_call *call)
 	call->span = (index & RING_ISLAND_SPAN) != 0;
 	call->state = 0;
 	call->carried = 0;
-	call->thread = arch_thread_pointer(control);
+	call->thread = arch_thread_pointer(control, index);
 }
 
 /* count * size; what does not fit in 64 bits never succeeds. */

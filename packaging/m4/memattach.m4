@@ -100,6 +100,21 @@ AC_DEFUN([MEMATTACH_WITH_NCURSES], [
 	AM_CONDITIONAL([HAVE_NCURSES], [test "$have_ncurses" = yes])
 ])
 
+# MEMATTACH_WITH_DAEMON
+# memattachd: HAVE_DAEMON (conditional), INIH_CFLAGS, INIH_LIBS, $have_daemon.
+AC_DEFUN([MEMATTACH_WITH_DAEMON], [
+	AC_ARG_WITH([memattachd],
+		[AS_HELP_STRING([--with-memattachd],
+			[background sampling by systemd @<:@auto@:>@])],
+		[], [with_memattachd=auto])
+	have_daemon=no
+	AS_IF([test "$with_memattachd" != no],
+		[PKG_CHECK_MODULES([INIH], [inih >= 53], [have_daemon=yes], [:])])
+	AS_IF([test "$with_memattachd$have_daemon" = yesno],
+		[AC_MSG_ERROR([--with-memattachd: inih is missing (package libinih-dev)])])
+	AM_CONDITIONAL([HAVE_DAEMON], [test "$have_daemon" = yes])
+])
+
 # MEMATTACH_LIST_LIBRARIES
 # One line that names the libraries and their versions, for the summary and for --version.
 AC_DEFUN([MEMATTACH_LIST_LIBRARIES], [
@@ -112,6 +127,8 @@ AC_DEFUN([MEMATTACH_LIST_LIBRARIES], [
 	AS_IF([test "$have_libiberty" = yes], [built_with="$built_with, libiberty"])
 	AS_IF([test "$have_ncurses" = yes],
 		[built_with="$built_with, ncursesw `$PKG_CONFIG --modversion ncursesw`"])
+	AS_IF([test "$have_daemon" = yes],
+		[built_with="$built_with, inih `$PKG_CONFIG --modversion inih`"])
 	AC_DEFINE_UNQUOTED([MEMATTACH_BUILT_WITH], ["$built_with"], [libraries, for --version])
 ])
 

@@ -127,21 +127,24 @@ pid_t process_tracer(const struct process_search *search, pid_t pid)
 }
 
 /* The effective one is the second. */
-static bool is_users(const struct process_search *search, pid_t pid)
+uid_t process_user(const struct process_search *search, pid_t pid)
 {
 	char status[2048];
 	const char *uid;
 	char *end;
 
-	if (search->user == 0)
-		return true;
 	if (!read_text(search, pid, "status", status, sizeof(status)))
-		return false;
+		return (uid_t)-1;
 	uid = strstr(status, "\nUid:");
 	if (!uid)
-		return false;
+		return (uid_t)-1;
 	(void)strtoul(uid + 5, &end, 10);
-	return (uid_t)strtoul(end, NULL, 10) == search->user;
+	return (uid_t)strtoul(end, NULL, 10);
+}
+
+static bool is_users(const struct process_search *search, pid_t pid)
+{
+	return search->user == 0 || process_user(search, pid) == search->user;
 }
 
 static bool is_own(const struct process_search *search, pid_t pid)
@@ -162,26 +165,34 @@ bool process_has_program(const struct process_search *search, pid_t pid)
 	       strstr(status, "\nVmSize:") && !is_own(search, pid);
 }
 
-/* The file's name without folders, and without what the kernel adds to a replaced one's. */
-static bool is_called(const struct process_search *search, pid_t pid, const char *name)
+void process_executable(const struct process_search *search, pid_t pid, char *ret, size_t room)
 {
 	static const char deleted[] = " (deleted)";
-	char path[PATH_ROOM], file[PATH_ROOM];
+	char path[PATH_ROOM];
 	ssize_t length;
-	char *base;
+	size_t end;
 
-	if (strcmp(process_name(search, pid).text, name) == 0)
-		return true;
 	(void)snprintf(path, sizeof(path), "%s/%d/exe", search->proc, pid);
-	length = readlink(path, file, sizeof(file) - 1);
-	if (length <= 0)
-		return false;
-	file[length] = '\0';
-	if ((size_t)length > strlen(deleted) &&
-	    strcmp(file + length - strlen(deleted), deleted) == 0)
-		file[(size_t)length - strlen(deleted)] = '\0';
-	base = strrchr(file, '/');
-	return strcmp(base ? base + 1 : file, name) == 0;
+	length = readlink(path, ret, room - 1);
+	ret[length > 0 ? length : 0] = '\0';
+	end = strlen(ret);
+	if (end > strlen(deleted) && strcmp(ret + end - strlen(deleted), deleted) == 0)
+		ret[end - strlen(deleted)] = '\0';
+}
+
+bool process_is_called(const char *command, const char *executable, const char *name)
+{
+	const char *base = strrchr(executable, '/');
+
+	return strcmp(command, name) == 0 || strcmp(base ? base + 1 : executable, name) == 0;
+}
+
+static bool is_called(const struct process_search *search, pid_t pid, const char *name)
+{
+	char executable[PATH_ROOM];
+
+	process_executable(search, pid, executable, sizeof(executable));
+	return process_is_called(process_name(search, pid).text, executable, name);
 }
 
 /* --- units ----------------------------------------------------------------------- */
@@ -235,14 +246,11 @@ bool process_unit_holds(const char *path, const char *root, const char *unit, ui
 	return found;
 }
 
-/*
- * The path in a line of version 2 ("0::/a/b") or of systemd's own hierarchy; NULL: another's. The
- * line is cut at its end.
- */
-static char *unit_path(char *line)
+/* The path in a line of version 2 ("0::/a/b") or of systemd's own hierarchy; NULL: another's. */
+static const char *group_path(const char *line)
 {
 	static const char *const head[] = { "0::", ":name=systemd:" };
-	char *at;
+	const char *at;
 
 	if (strncmp(line, head[0], strlen(head[0])) == 0)
 		return line + strlen(head[0]);
@@ -250,26 +258,30 @@ static char *unit_path(char *line)
 	return at ? at + strlen(head[1]) : NULL;
 }
 
-/*
- * Where systemd's groups begin: above that of process 1, which is not "/" in a container that
- * shares its host's view of groups.
- */
-static void find_root(const struct process_search *search, char *root, size_t room)
+/* Where there are both, systemd's own stands first. */
+void process_cgroup(const struct process_search *search, pid_t pid, char *ret, size_t room)
+{
+	char text[CGROUP_BYTES], *rest = text, *line;
+	const char *path = NULL;
+
+	(void)read_text(search, pid, "cgroup", text, sizeof(text));
+	while (!path && (line = strsep(&rest, "\n")))
+		path = group_path(line);
+	(void)snprintf(ret, room, "%s", path ? path : "");
+}
+
+/* Above the group of process 1: not "/" in a container that shares its host's view of groups. */
+void process_cgroup_root(const struct process_search *search, char *ret, size_t room)
 {
 	static const char init[] = "/init.scope";
-	char text[CGROUP_BYTES], *rest = text, *line, *path;
 	size_t length;
 
-	root[0] = '\0';
-	(void)read_text(search, 1, "cgroup", text, sizeof(text));
-	while ((line = strsep(&rest, "\n"))) {
-		path = unit_path(line);
-		length = path ? strlen(path) : 0;
-		if (length > strlen(init) && strcmp(path + length - strlen(init), init) == 0) {
-			path[length - strlen(init)] = '\0';
-			(void)snprintf(root, room, "%s", path);
-		}
-	}
+	process_cgroup(search, 1, ret, room);
+	length = strlen(ret);
+	if (length >= strlen(init) && strcmp(ret + length - strlen(init), init) == 0)
+		ret[length - strlen(init)] = '\0';
+	else
+		ret[0] = '\0';
 }
 
 struct unit_search {
@@ -278,15 +290,10 @@ struct unit_search {
 
 static bool is_in_unit(const struct process_search *search, pid_t pid, const struct unit_search *u)
 {
-	char text[CGROUP_BYTES], *rest = text, *line, *path;
+	char path[CGROUP_BYTES];
 
-	(void)read_text(search, pid, "cgroup", text, sizeof(text));
-	while ((line = strsep(&rest, "\n"))) {
-		path = unit_path(line);
-		if (path && process_unit_holds(path, u->root, u->name, search->user))
-			return true;
-	}
-	return false;
+	process_cgroup(search, pid, path, sizeof(path));
+	return process_unit_holds(path, u->root, u->name, search->user);
 }
 
 static bool has_type(const char *unit)
@@ -299,6 +306,11 @@ static bool has_type(const char *unit)
 		if (strcmp(dot, type[i]) == 0)
 			return true;
 	return false;
+}
+
+void process_unit_name(const char *unit, char *ret, size_t room)
+{
+	(void)snprintf(ret, room, "%s%s", unit, has_type(unit) ? "" : ".service");
 }
 
 /* --- all of them ----------------------------------------------------------------- */
@@ -365,9 +377,8 @@ int process_find_unit(const struct process_search *search, const char *unit,
 {
 	struct unit_search wanted;
 
-	(void)snprintf(wanted.name, sizeof(wanted.name), "%s%s", unit,
-		       has_type(unit) ? "" : ".service");
-	find_root(search, wanted.root, sizeof(wanted.root));
+	process_unit_name(unit, wanted.name, sizeof(wanted.name));
+	process_cgroup_root(search, wanted.root, sizeof(wanted.root));
 	return each(search, add_in_unit, &wanted, to);
 }
 

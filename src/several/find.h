@@ -53,6 +53,25 @@ struct process_name {
 };
 struct process_name process_name(const struct process_search *search, pid_t pid);
 
+/* Its effective user; -1: it has ended. */
+uid_t process_user(const struct process_search *search, pid_t pid);
+/*
+ * The path of its executable file, without what the kernel adds to a replaced one's; "" if it is
+ * not known.
+ */
+void process_executable(const struct process_search *search, pid_t pid, char *ret, size_t room);
+/*
+ * The path of its control group as the kernel names it (version 2, or systemd's own hierarchy of
+ * version 1); "" if it is not known.
+ */
+void process_cgroup(const struct process_search *search, pid_t pid, char *ret, size_t room);
+/* Where systemd's groups begin in such paths: "", but in some containers. */
+void process_cgroup_root(const struct process_search *search, char *ret, size_t room);
+/* Is its command name, or its executable file's without folders, the given one? */
+bool process_is_called(const char *command, const char *executable, const char *name);
+
+/* unit with its type: ".service" if it has none. */
+void process_unit_name(const char *unit, char *ret, size_t room);
 /* Is unit (with its type) the one that path, a line's of /proc/PID/cgroup, lies in? */
 bool process_unit_holds(const char *path, const char *root, const char *unit, uid_t user);
 

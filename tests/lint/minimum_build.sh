@@ -8,7 +8,7 @@ case ${WARN_CFLAGS:-} in *-Werror*) werror=--enable-werror ;; *) werror= ;; esac
 
 # shellcheck disable=SC2086 # none or one
 configure_private CC="${CC:-cc}" CFLAGS=-O0 --without-libiberty --without-ncurses \
-	--without-protobuf-c --without-zlib --without-zstd $werror
+	--without-memattachd --without-protobuf-c --without-zlib --without-zstd $werror
 step make
 step ./cli/memattach --version
 if grep -q 'define HAVE_LIBIBERTY' "$BUILDDIR/config.h" &&

@@ -292,6 +292,7 @@ static void plan_jemalloc(void **state)
 	start_sleep(LIBRARY("libjemalloc.so.2"));
 	plan_all();
 	assert_string_equal(target.plan.family[0].name, "jemalloc");
+	assert_int_equal(target.plan.family[0].uses_tls, 1);
 	assert_true(isdigit((unsigned char)target.plan.family[0].version[0]));
 	expect_entries(0, names);
 	/* libc's own is still there for whoever reaches it. */

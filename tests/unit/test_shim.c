@@ -4,6 +4,7 @@
  * itself does not notice.
  */
 #include <errno.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -541,6 +542,28 @@ static void drop_calls_reached_by_tail_jump(void **state)
 	shim_host_close(&f.host);
 }
 
+/* However its entry finds it out, it is the same thread. */
+static void know_the_thread(void **state)
+{
+	void *(*with_tls)(size_t);
+	struct fixture f;
+	void *p, *q;
+
+	(void)state;
+	begin(&f, &(struct shim_host_options){ .stack_limit = 64 });
+	*(void **)&with_tls = shim_host_hook(&f.host, RING_SHAPE_MALLOC, (const void *)malloc, 0,
+					     0, RING_ISLAND_TLS);
+	p = f.hook.malloc(24);
+	q = with_tls(24);
+	expect_count(&f, 2);
+	assert_true(f.log.record[0].thread == (uint64_t)pthread_self());
+	assert_true(f.log.record[1].thread == (uint64_t)pthread_self());
+	assert_int_equal(f.log.record[1].entry, f.host.control->entry_count - 1);
+	free(p);
+	free(q);
+	shim_host_close(&f.host);
+}
+
 static int child_of(struct fixture *f)
 {
 	if (f->host.root->control != 0)
@@ -606,6 +629,7 @@ int main(void)
 		cmocka_unit_test(keep_all_registers),
 		cmocka_unit_test(drop_nested_calls),
 		cmocka_unit_test(drop_calls_reached_by_tail_jump),
+		cmocka_unit_test(know_the_thread),
 		cmocka_unit_test(pass_through_in_fork_children),
 		cmocka_unit_test(keep_errno),
 	};

@@ -119,14 +119,16 @@ static inline void arch_pause(void)
 }
 
 /*
- * fs_base of this thread. rdfsbase where the keeper saw that the kernel allows
- * it (it cannot fault, whatever fs_base is); else the TCB's pointer to itself.
+ * fs_base of this thread: the TCB's pointer to itself, where the island's index says that there is
+ * a TCB. Else rdfsbase, if the keeper saw that the kernel allows it (it cannot fault, whatever
+ * fs_base is).
  */
-static inline uint64_t arch_thread_pointer(const struct ring_control *control)
+static inline uint64_t arch_thread_pointer(const struct ring_control *control, uint32_t index)
 {
 	uint64_t thread;
 
-	if (control->thread_pointer == RING_THREAD_POINTER_FSBASE)
+	if (!(index & RING_ISLAND_TLS) &&
+	    control->thread_pointer == RING_THREAD_POINTER_FSBASE)
 		__asm__ volatile("rdfsbase %0" : "=r"(thread));
 	else
 		__asm__ volatile("mov %%fs:0, %0" : "=r"(thread));

@@ -20,8 +20,13 @@
  */
 #include "inject/arch/x86_64/shim_offsets.h"
 
-/* The thread pointer: control->thread_pointer ? rdfsbase : %fs:0. r10 = control. */
+/*
+ * The thread pointer: entry has a TCB or !control->thread_pointer ? %fs:0 : rdfsbase.
+ * r10 = control, r11 = original.
+ */
 .macro THREAD_POINTER register
+	testl	$ISLAND_TLS, ISLAND_INDEX(%r11)
+	jnz	.Lself\@
 	cmpl	$0, CONTROL_THREAD_POINTER(%r10)
 	je	.Lself\@
 	rdfsbase \register

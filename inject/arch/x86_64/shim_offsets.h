@@ -46,6 +46,7 @@
 #define MODE_SAMPLE		2	/* RING_MODE_SAMPLE */
 #define MODE_COUNT		3	/* RING_MODE_COUNT */
 #define ISLAND_INDEX		(-8)	/* of the index, from the original */
+#define ISLAND_TLS		0x40000000	/* RING_ISLAND_TLS */
 
 /* enum ring_shape */
 #define SHAPE_MALLOC		1

@@ -1,0 +1,368 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * daemon.c - see daemon.h.
+ *
+ * One thread that sleeps until the kernel tells of a process, a child has ended, somebody's time
+ * has come or a signal arrives. Where the kernel tells nobody (process_events.h) the list of
+ * processes is looked at every few seconds instead.
+ */
+#include "cli/daemon.h"
+
+#include <errno.h>
+#include <math.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "cli/daemon_watch.h"
+#include "cli/front.h"
+#include "src/base/log.h"
+#include "src/daemon/retention.h"
+#include "src/daemon/roster.h"
+#include "src/session/session.h"
+#include "src/several/process_events.h"
+
+#define LOOK_SECONDS	5.0	/* where the kernel tells nothing */
+#define ASK_SECONDS	60.0	/* and all are asked about again: none is missed for longer */
+#define TIDY_SECONDS	600.0
+#define LEAST_MEMORY	(16ull << 20)
+
+struct daemon {
+	const struct daemon_files *files;
+	struct settings settings;
+	struct matcher matcher;
+	struct process_search search;
+	struct roster roster;
+	struct daemon_watch *watch;
+	size_t watches;
+	int events;		/* -1: the kernel tells us nothing */
+	int signals;
+	double looked, asked, tidied;	/* roster_now() of the last ones */
+	bool stopping;
+	int status;
+};
+
+/* --- watches -------------------------------------------------------------- */
+
+/* Each gets the same part of what all may take. */
+static uint64_t memory_each(const struct settings *settings)
+{
+	uint64_t each = settings->max_memory / settings->max_targets;
+
+	return each > LEAST_MEMORY ? each : LEAST_MEMORY;
+}
+
+/* Is one of this name (context's rule is the folder's) being written? */
+struct shelf {
+	const struct daemon *daemon;
+	const char *rule;
+};
+
+static bool is_being_written(void *context, const char *name)
+{
+	const struct shelf *shelf = context;
+
+	for (size_t i = 0; i < shelf->daemon->watches; i++) {
+		const struct daemon_watch *watch = &shelf->daemon->watch[i];
+		const char *base = watch->recording ? strrchr(watch->recording, '/') : NULL;
+
+		if (base && strcmp(watch->rule, shelf->rule) == 0 && strcmp(base + 1, name) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Of each rule's recordings those go that are too old, too many or too large together. */
+static void tidy_up(struct daemon *d)
+{
+	char folder[4096];
+
+	d->tidied = roster_now();
+	for (size_t i = 0; i < d->settings.rules; i++) {
+		const struct watch_rule *rule = &d->settings.rule[i];
+		struct shelf shelf = { d, rule->name };
+		int removed;
+
+		(void)snprintf(folder, sizeof(folder), "%s/%s", d->files->state, rule->name);
+		removed = retention_apply(folder, &rule->watch, time(NULL), is_being_written,
+					  &shelf);
+		if (removed > 0)
+			log_notice("[watch %s]: %d recording%s removed", rule->name, removed,
+				   removed == 1 ? "" : "s");
+		else if (removed < 0 && removed != -ENOENT)
+			log_error("%s: %s", folder, strerror(-removed));
+	}
+}
+
+static void begin(struct daemon *d, struct roster_process *process)
+{
+	const struct watch_rule *rule = &d->settings.rule[process->rule];
+	struct daemon_watch *grown = reallocarray(d->watch, d->watches + 1, sizeof(*grown));
+	int error = grown ? 0 : -ENOMEM;
+
+	if (grown) {
+		d->watch = grown;
+		error = daemon_watch_begin(&grown[d->watches], process->pid, rule,
+					   memory_each(&d->settings), d->files->state);
+	}
+	if (error) {
+		log_error("%d: can't begin to watch it: %s", process->pid, strerror(-error));
+		roster_ended(process, true, rule->watch.retry_after, roster_now());
+		return;
+	}
+	log_notice("%d %s: watched by [watch %s], %s", process->pid,
+		   grown[d->watches].name.text, rule->name, grown[d->watches].recording);
+	process->state = ROSTER_WATCHED;
+	d->watches++;
+}
+
+static void begin_due(struct daemon *d)
+{
+	struct roster_process *process;
+
+	while (d->watches < d->settings.max_targets &&
+	       (process = roster_due(&d->roster, roster_now())))
+		begin(d, process);
+}
+
+static const char *how_it_ended(const struct daemon_watch *watch)
+{
+	switch (watch->status) {
+	case SESSION_OK:
+		return watch->ending ? "left as it was" : "left as it was, unasked";
+	case SESSION_TARGET_ENDED:
+		return "it has ended, or runs another program";
+	case SESSION_REFUSED:
+		return "refused, nothing touched";
+	case SESSION_DORMANT:
+		return "left dormant; run `memattach cleanup -p` with its number";
+	default:
+		return "its session failed";
+	}
+}
+
+static void conclude(struct daemon *d, struct daemon_watch *watch)
+{
+	struct roster_process *process = roster_find(&d->roster, watch->pid);
+	bool gone = watch->status == SESSION_TARGET_ENDED;
+
+	log_notice("%d %s: %s", watch->pid, watch->name.text, how_it_ended(watch));
+	if (watch->status == SESSION_DORMANT)
+		d->status = SESSION_DORMANT;
+	if (process)
+		roster_ended(process, !gone && !watch->ending, watch->retry_after, roster_now());
+	daemon_watch_done(watch);
+}
+
+/* True: one has ended, and what it watched may have to be asked about. */
+static bool reap(struct daemon *d)
+{
+	size_t before = d->watches;
+
+	for (size_t i = d->watches; i-- > 0;) {
+		if (!daemon_watch_reap(&d->watch[i]))
+			continue;
+		conclude(d, &d->watch[i]);
+		d->watch[i] = d->watch[--d->watches];
+	}
+	return d->watches < before;
+}
+
+/* --- who is there --------------------------------------------------------- */
+
+static void complain(int error)
+{
+	if (error)
+		log_error("can't look for processes: %s", strerror(-error));
+}
+
+static void look(struct daemon *d, bool ask)
+{
+	double now = roster_now();
+
+	d->looked = now;
+	if (ask)
+		d->asked = now;
+	complain(ask ? roster_ask_again(&d->roster, &d->search, &d->matcher, now) :
+		       roster_look(&d->roster, &d->search, &d->matcher, now));
+}
+
+/* When the next look at all of them, or at the recordings, is due. */
+static double next_look(const struct daemon *d)
+{
+	double ask = fmin(d->asked + ASK_SECONDS, d->tidied + TIDY_SECONDS);
+
+	return d->events >= 0 ? ask : fmin(ask, d->looked + LOOK_SECONDS);
+}
+
+static void take_events(struct daemon *d)
+{
+	struct process_event event;
+	int got, noted = 0;
+
+	while ((got = process_events_next(d->events, &event)) > 0)
+		if (!noted && (event.kind == PROCESS_FORK || event.kind == PROCESS_EXEC))
+			noted = roster_note(&d->roster, event.pid, roster_now());
+	if (got == -ENOBUFS || noted) {
+		look(d, true);
+	} else if (got < 0) {
+		process_events_close(d->events);
+		d->events = -1;
+	}
+}
+
+/* --- settings ------------------------------------------------------------- */
+
+/* Those that another rule means now, or none, are left; they are asked about once they are. */
+static void end_unmeant(struct daemon *d)
+{
+	static struct process_facts facts;
+
+	for (size_t i = 0; i < d->watches; i++) {
+		const struct watch_rule *rule = NULL;
+
+		if (facts_read(&d->search, d->watch[i].pid, &facts) == 0)
+			rule = match_find(&d->matcher, &facts);
+		if (!rule || strcmp(rule->name, d->watch[i].rule) != 0)
+			daemon_watch_end(&d->watch[i]);
+	}
+}
+
+/* What is watched goes on as it was begun. Settings that are wrong change nothing. */
+static void reload(struct daemon *d)
+{
+	struct settings fresh;
+	int problems = daemon_read_settings(d->files, &fresh);
+
+	if (problems) {
+		settings_done(&fresh);
+		log_error("the settings have problems: those from before stay");
+		return;
+	}
+	settings_done(&d->settings);
+	d->settings = fresh;
+	end_unmeant(d);
+	look(d, true);
+	log_notice("settings read again: %zu rules", d->settings.rules);
+}
+
+/* --- the loop ------------------------------------------------------------- */
+
+static void stop(struct daemon *d)
+{
+	d->stopping = true;
+	for (size_t i = 0; i < d->watches; i++)
+		daemon_watch_end(&d->watch[i]);
+}
+
+static void take_signals(struct daemon *d)
+{
+	struct signalfd_siginfo info;
+
+	while (read(d->signals, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
+		if (info.ssi_signo == SIGHUP && !d->stopping)
+			reload(d);
+		else if (info.ssi_signo == SIGTERM || info.ssi_signo == SIGINT)
+			stop(d);
+	}
+}
+
+/* Milliseconds until something is due; -1: nothing is. */
+static int pause_ms(const struct daemon *d)
+{
+	double next = next_look(d), now = roster_now();
+
+	if (d->stopping)
+		return -1;
+	if (d->watches < d->settings.max_targets)
+		next = fmin(next, roster_next(&d->roster));
+	return next <= now ? 0 : (int)fmin((next - now) * 1000 + 1, 3600e3);
+}
+
+static void wait_and_take(struct daemon *d)
+{
+	struct pollfd fd[2] = { { .fd = d->signals, .events = POLLIN },
+				{ .fd = d->events, .events = POLLIN } };
+
+	if (poll(fd, 2, pause_ms(d)) <= 0)
+		return;
+	if (fd[0].revents)
+		take_signals(d);
+	if (fd[1].revents)
+		take_events(d);
+}
+
+static void attend(struct daemon *d)
+{
+	tidy_up(d);
+	look(d, true);
+	while (!d->stopping || d->watches > 0) {
+		bool ended;
+
+		if (!d->stopping)
+			begin_due(d);
+		wait_and_take(d);
+		ended = reap(d);
+		complain(roster_look_at_noted(&d->roster, &d->search, &d->matcher, roster_now()));
+		if (ended || roster_now() >= d->tidied + TIDY_SECONDS)
+			tidy_up(d);
+		if (!d->stopping && (ended || roster_now() >= next_look(d)))
+			look(d, roster_now() >= d->asked + ASK_SECONDS);
+	}
+}
+
+static int open_signals(void)
+{
+	sigset_t set;
+	int fd;
+
+	(void)sigemptyset(&set);
+	(void)sigaddset(&set, SIGINT);
+	(void)sigaddset(&set, SIGTERM);
+	(void)sigaddset(&set, SIGHUP);
+	(void)sigaddset(&set, SIGCHLD);
+	(void)sigprocmask(SIG_BLOCK, &set, NULL);
+	fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	return fd < 0 ? -errno : fd;
+}
+
+static int run(struct daemon *d)
+{
+	d->signals = open_signals();
+	if (d->signals < 0) {
+		log_error("%s", strerror(-d->signals));
+		return SESSION_FAILED;
+	}
+	d->events = process_events_open();
+	d->search = process_search_here();
+	d->matcher.settings = &d->settings;
+	process_cgroup_root(&d->search, d->matcher.root, sizeof(d->matcher.root));
+	log_notice("%zu rules; processes are %s", d->settings.rules,
+		   d->events >= 0 ? "told of by the kernel" : "looked for every 5 seconds");
+	attend(d);
+	process_events_close(d->events);
+	cleanup_fd(&d->signals);
+	return d->status;
+}
+
+int daemon_run(const struct daemon_files *files)
+{
+	static struct daemon d;
+	int problems, status = front_check_clock();
+
+	d = (struct daemon){ .files = files, .status = SESSION_OK,
+			     .roster = { .random = (uint64_t)(roster_now() * 1e9) | 1 } };
+	if (status != SESSION_OK)
+		return status;
+	problems = daemon_read_settings(files, &d.settings);
+	if (problems)
+		status = problems < 0 ? SESSION_FAILED : SESSION_USAGE;
+	else
+		status = run(&d);
+	settings_done(&d.settings);
+	roster_done(&d.roster);
+	free(d.watch);
+	return status;
+}

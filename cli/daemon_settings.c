@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT */
+/* daemon_settings.c - where settings are read from, and what --check-config says of them. */
+#include <errno.h>
+#include <string.h>
+
+#include "cli/daemon.h"
+#include "src/base/log.h"
+#include "src/daemon/match.h"
+#include "src/session/session.h"
+
+static void tell(void *context, const struct settings_problem *problem)
+{
+	(void)context;
+	if (problem->line)
+		log_error("%s:%u: %s", problem->file, problem->line, problem->text);
+	else
+		log_error("%s: %s", problem->file, problem->text);
+}
+
+/* must: it is an error that it is not there. */
+static int read_one(struct settings *settings, const char *file, bool must)
+{
+	int result = settings_read_file(settings, file, tell, NULL);
+
+	if (result == -ENOENT && !must)
+		return 0;
+	if (result < 0)
+		log_error("%s: %s", file, strerror(-result));
+	return result;
+}
+
+int daemon_read_settings(const struct daemon_files *files, struct settings *ret)
+{
+	int vendor, own, folder = 0, rest;
+
+	settings_init(ret);
+	vendor = read_one(ret, files->vendor, false);
+	own = vendor < 0 ? 0 : read_one(ret, files->config, files->config_given);
+	if (vendor < 0 || own < 0)
+		return vendor < 0 ? vendor : own;
+	if (!files->config_given) {
+		folder = settings_read_folder(ret, files->folder, tell, NULL);
+		if (folder < 0)
+			log_error("%s: %s", files->folder, strerror(-folder));
+	}
+	if (folder < 0)
+		return folder;
+	rest = settings_complete(ret, tell, NULL);
+	return rest < 0 ? rest : vendor + own + folder + rest;
+}
+
+/* --- --check-config ------------------------------------------------------- */
+
+/* pre: matcher's settings hold rule. The number of processes, which are printed. */
+static size_t print_meant(const struct matcher *matcher, const struct process_search *search,
+			  const struct process_set *all, const struct watch_rule *rule)
+{
+	static struct process_facts facts;
+	size_t found = 0;
+
+	for (size_t i = 0; i < all->count; i++) {
+		if (facts_read(search, all->pid[i], &facts) || match_find(matcher, &facts) != rule)
+			continue;
+		printf("  %d %s\n", facts.pid, facts.name);
+		found++;
+	}
+	return found;
+}
+
+static int print_rules(const struct settings *settings)
+{
+	const struct process_search search = process_search_here();
+	_cleanup_(process_set_done) struct process_set all = { 0 };
+	static struct matcher matcher;
+	int error = process_find_all(&search, &all);
+
+	if (error)
+		return error;
+	matcher.settings = settings;
+	process_cgroup_root(&search, matcher.root, sizeof(matcher.root));
+	for (size_t i = 0; i < settings->rules; i++) {
+		const struct watch_rule *rule = &settings->rule[i];
+
+		printf("[watch %s] %s:%u\n", rule->name, rule->file, rule->line);
+		if (print_meant(&matcher, &search, &all, rule) == 0)
+			printf("  no process that runs now\n");
+	}
+	return 0;
+}
+
+int daemon_check(const struct daemon_files *files)
+{
+	struct settings settings;
+	int problems = daemon_read_settings(files, &settings), error = 0;
+
+	if (problems == 0) {
+		printf("no problem, %zu rule%s\n", settings.rules, settings.rules == 1 ? "" : "s");
+		error = print_rules(&settings);
+		if (error)
+			log_error("can't look for processes: %s", strerror(-error));
+	}
+	settings_done(&settings);
+	if (problems == -ENOMEM || error)
+		return SESSION_FAILED;
+	return problems ? SESSION_USAGE : SESSION_OK;
+}

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * daemon_watch.c - see daemon_watch.h.
+ *
+ * The session is that of `memattach -p PID -o FILE`, told by the same options, so that they are
+ * held to the same rules. memattachd itself opens no target and traces nobody.
+ */
+#include "cli/daemon_watch.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cli/front.h"
+#include "cli/options.h"
+#include "cli/said.h"
+#include "src/base/log.h"
+
+#define ARGUMENTS	12
+#define ARGUMENT_BYTES	64
+
+/* --- its session ---------------------------------------------------------- */
+
+struct command_line {
+	char text[ARGUMENTS][ARGUMENT_BYTES];
+	char *argv[ARGUMENTS + 1];
+	int argc;
+};
+
+static _printf_(2, 3) void argument(struct command_line *line, const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	(void)vsnprintf(line->text[line->argc], ARGUMENT_BYTES, format, arguments);
+	va_end(arguments);
+	line->argv[line->argc] = line->text[line->argc];
+	line->argc++;
+}
+
+static int session_options_for(const struct watch_rule *rule, uint64_t max_memory,
+			       struct cli_options *ret)
+{
+	const struct watch_settings *watch = &rule->watch;
+	struct command_line line = { .argc = 0 };
+
+	argument(&line, "attach");
+	if (watch->sample_bytes)
+		argument(&line, "--sample=%llu", (unsigned long long)watch->sample_bytes);
+	else
+		argument(&line, "--overhead=%g", watch->overhead_percent);
+	argument(&line, "--interval=%g", watch->snapshot_every);
+	argument(&line, "--ring-size=%llu", (unsigned long long)watch->ring_bytes);
+	argument(&line, "--max-memory=%llu", (unsigned long long)max_memory);
+	return options_parse(line.argc, line.argv, ret);
+}
+
+/* In the child. */
+static _Noreturn void become(const struct daemon_watch *watch, const struct watch_rule *rule,
+			     uint64_t max_memory, pid_t parent)
+{
+	static struct cli_options options;
+	int keep[] = { watch->said };
+
+	if (said_redirect(watch->said))
+		_exit(SESSION_FAILED);
+	close_others(keep, ARRAY_SIZE(keep));
+	if (session_options_for(rule, max_memory, &options) != SESSION_OK)
+		_exit(SESSION_USAGE);
+	options.session.output = watch->recording;
+	front_become_keeper(watch->pid, &options.session, parent);
+}
+
+/* --- its recording -------------------------------------------------------- */
+
+/* A process may call itself anything: what is no part of a plain name becomes "_". */
+static void plain_name(const char *name, char *ret, size_t room)
+{
+	size_t i;
+
+	for (i = 0; name[i] && i + 1 < room; i++)
+		ret[i] = strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-+",
+				name[i]) ? name[i] : '_';
+	ret[i] = '\0';
+}
+
+/* STATE/RULE/NAME-PID-TIME.memattach; the folders are made. NULL: errno says why. */
+static char *name_recording(const char *state, const struct watch_rule *rule,
+			    const struct process_name *process, pid_t pid)
+{
+	char folder[4096], name[32], when[32];
+	time_t now = time(NULL);
+	struct tm tm;
+	char *path;
+
+	(void)snprintf(folder, sizeof(folder), "%s/%s", state, rule->name);
+	if (mkdir(folder, 0750) < 0 && errno != EEXIST)
+		return NULL;
+	plain_name(process->text, name, sizeof(name));
+	(void)localtime_r(&now, &tm);
+	(void)strftime(when, sizeof(when), "%Y%m%dT%H%M%S", &tm);
+	return asprintf(&path, "%s/%s-%d-%s.memattach", folder, name, pid, when) < 0 ? NULL : path;
+}
+
+/* Of a process that was refused nothing was recorded. */
+static void forget_empty(const struct daemon_watch *watch)
+{
+	struct stat status;
+
+	if (stat(watch->recording, &status) == 0 && status.st_size == 0)
+		(void)unlink(watch->recording);
+}
+
+/* --- from begin to end ---------------------------------------------------- */
+
+int daemon_watch_begin(struct daemon_watch *watch, pid_t pid, const struct watch_rule *rule,
+		       uint64_t max_memory, const char *state)
+{
+	const struct process_search search = process_search_here();
+	pid_t parent = getpid();
+	int error = 0;
+
+	*watch = (struct daemon_watch){ .pid = pid, .said = said_open(),
+					.retry_after = rule->watch.retry_after,
+					.name = process_name(&search, pid),
+					.rule = strdup(rule->name) };
+	if (watch->said < 0)
+		error = watch->said;
+	else if (!watch->rule)
+		error = -ENOMEM;
+	if (!error) {
+		watch->recording = name_recording(state, rule, &watch->name, pid);
+		error = watch->recording ? 0 : -errno;
+	}
+	if (!error) {
+		watch->keeper = fork();
+		error = watch->keeper < 0 ? -errno : 0;
+	}
+	if (!error && watch->keeper == 0)
+		become(watch, rule, max_memory, parent);
+	if (error) {
+		watch->keeper = 0;
+		daemon_watch_done(watch);
+	}
+	return error;
+}
+
+void daemon_watch_end(struct daemon_watch *watch)
+{
+	if (watch->keeper && !watch->ending)
+		(void)kill(watch->keeper, SIGTERM);	/* not reaped yet: still this process */
+	watch->ending = true;
+}
+
+bool daemon_watch_reap(struct daemon_watch *watch)
+{
+	char last[200] = "";
+	int status;
+
+	if (!watch->keeper || waitpid(watch->keeper, &status, WNOHANG) != watch->keeper)
+		return false;
+	watch->keeper = 0;
+	watch->status = WIFEXITED(status) ? WEXITSTATUS(status) : SESSION_DORMANT;
+	said_pass_on(watch->said, watch->pid, watch->name.text, false, last, sizeof(last));
+	if (WIFSIGNALED(status))
+		log_error("%d %s: what watched it was killed by signal %d", watch->pid,
+			  watch->name.text, WTERMSIG(status));
+	forget_empty(watch);
+	return true;
+}
+
+void daemon_watch_done(struct daemon_watch *watch)
+{
+	cleanup_fd(&watch->said);
+	free(watch->rule);
+	free(watch->recording);
+	*watch = (struct daemon_watch){ .said = -1 };
+}

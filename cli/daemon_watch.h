@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/* daemon_watch.h - one process that memattachd watches: a child of ours that is its keeper. */
+#ifndef MEMATTACH_DAEMON_WATCH_H
+#define MEMATTACH_DAEMON_WATCH_H
+
+#include "src/daemon/settings.h"
+#include "src/session/session.h"
+#include "src/several/find.h"
+
+struct daemon_watch {
+	pid_t pid;			/* of whom is watched */
+	pid_t keeper;			/* our child; 0: it has ended */
+	char *rule;			/* its name */
+	char *recording;		/* path */
+	struct process_name name;	/* of the process, when it began */
+	double retry_after;
+	int said;			/* its standard error */
+	int status;			/* how it ended: an exit status of ours */
+	bool ending;			/* it was told to */
+};
+
+/* Begins to watch pid by rule; recordings are below state, in a folder for each rule. 0, -errno. */
+int daemon_watch_begin(struct daemon_watch *watch, pid_t pid, const struct watch_rule *rule,
+		       uint64_t max_memory, const char *state) _must_check_;
+/* Tells it to detach, once. */
+void daemon_watch_end(struct daemon_watch *watch);
+/* True: it has ended just now. What it said is in the log, and a recording of nothing is gone. */
+bool daemon_watch_reap(struct daemon_watch *watch);
+void daemon_watch_done(struct daemon_watch *watch);
+
+#endif

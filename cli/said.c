@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/* said.c - see said.h. */
+#include "cli/said.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "src/base/log.h"
+
+#define SAID_BYTES 8192u
+#define PREFIX "memattach: "
+
+int said_open(void)
+{
+	int said = memfd_create("memattach-said", MFD_CLOEXEC);
+
+	return said < 0 ? -errno : said;
+}
+
+int said_redirect(int said)
+{
+	_cleanup_fd_ int nowhere = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	if (nowhere < 0 || dup2(nowhere, STDIN_FILENO) < 0 || dup2(nowhere, STDOUT_FILENO) < 0 ||
+	    dup2(said, STDERR_FILENO) < 0)
+		return -errno;
+	return 0;
+}
+
+void said_pass_on(int said, pid_t pid, const char *name, bool quiet, char *ret_last, size_t room)
+{
+	char text[SAID_BYTES], *rest = text, *line;
+	ssize_t got = pread(said, text, sizeof(text) - 1, 0);
+
+	text[got > 0 ? got : 0] = '\0';
+	while ((line = strsep(&rest, "\n"))) {
+		if (strncmp(line, PREFIX, strlen(PREFIX)) == 0)
+			line += strlen(PREFIX);
+		if (!line[0])
+			continue;
+		if (!quiet)
+			log_warning("%d%s%s: %s", pid, name[0] ? " " : "", name, line);
+		(void)snprintf(ret_last, room, "%s", line);
+	}
+}

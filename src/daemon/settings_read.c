@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * settings_read.c - files of sections, by inih.
+ *
+ * inih tells neither lines nor empty sections, and cuts a long line in two. So it gets its lines
+ * from here, where they are counted and held against its room.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <ini.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "src/daemon/settings_private.h"
+
+#define MOST_BYTES	(1u << 20)
+#define MOST_NAME	64
+#define WATCH		"watch"
+#define BLANKS		" \t\r\n"
+
+struct reading {
+	struct settings *settings;
+	const char *file;
+	FILE *stream;
+	settings_tell *tell;
+	void *context;
+	uint32_t line;
+	uint32_t section_line;		/* of the section that it is in; 0: none */
+	uint32_t keys;			/* in that section */
+	enum settings_section section;
+	size_t rule;			/* its index, with SECTION_WATCH */
+	uint32_t known_line;		/* the section that section and rule are of */
+	int problems;
+	int error;			/* -ENOMEM */
+};
+
+static void problem_at(struct reading *r, uint32_t line, const char *format, ...) _printf_(3, 4);
+
+static void problem_at(struct reading *r, uint32_t line, const char *format, ...)
+{
+	struct settings_problem problem = { .file = r->file, .line = line };
+	va_list arguments;
+
+	va_start(arguments, format);
+	(void)vsnprintf(problem.text, sizeof(problem.text), format, arguments);
+	va_end(arguments);
+	r->tell(r->context, &problem);
+	r->problems++;
+}
+
+/* --- lines ---------------------------------------------------------------- */
+
+static void end_section(struct reading *r)
+{
+	if (r->section_line && r->keys == 0)
+		problem_at(r, r->section_line, "this section is empty");
+	r->keys = 0;
+}
+
+/* A line into buffer, without its end; its whole length. NULL in *ret_why: it is a good one. */
+static size_t take_line(FILE *stream, char *buffer, size_t room, const char **ret_why)
+{
+	size_t length = 0;
+	int c;
+
+	*ret_why = NULL;
+	while ((c = getc(stream)) != EOF && c != '\n') {
+		if (c == '\0')
+			*ret_why = "there is a byte 0 in this line";
+		else if (length + 2 >= room)
+			*ret_why = "this line is too long";
+		else
+			buffer[length] = (char)c;
+		length += length + 2 < room;
+	}
+	buffer[length] = '\0';
+	return length + (c == '\n');
+}
+
+/* For inih, as fgets; but a line that is no good is told, and an empty one for it. */
+static char *next_line(char *buffer, int room, void *context)
+{
+	struct reading *r = context;
+	const char *why;
+
+	if (take_line(r->stream, buffer, (size_t)room, &why) == 0)
+		return NULL;
+	r->line++;
+	if (why) {
+		problem_at(r, r->line, "%s", why);
+		buffer[0] = '\0';
+	}
+	if (buffer[strspn(buffer, BLANKS)] == '[') {
+		end_section(r);
+		r->section_line = r->line;
+	}
+	return buffer;
+}
+
+/* --- sections ------------------------------------------------------------- */
+
+/* It becomes a folder's. */
+static bool is_plain_name(const char *name)
+{
+	return name[0] != '.' && strlen(name) <= MOST_NAME &&
+	       name[strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+			   "-+_.@")] == '\0';
+}
+
+static enum settings_section begin_rule(struct reading *r, const char *name)
+{
+	const struct watch_rule *other;
+
+	name += strspn(name, BLANKS);
+	if (!*name) {
+		problem_at(r, r->section_line, "a watch has a name: [watch NAME]");
+		return SECTION_NONE;
+	}
+	if (!is_plain_name(name)) {
+		problem_at(r, r->section_line, "[watch %.60s]: not a name of at most %d letters, "
+			   "digits and -+_.@", name, MOST_NAME);
+		return SECTION_NONE;
+	}
+	other = settings_rule_named(r->settings, name);
+	if (other) {
+		problem_at(r, r->section_line, "[watch %.60s]: there is one of this name in "
+			   "%.100s, line %u", name, other->file, other->line);
+		return SECTION_NONE;
+	}
+	if (r->settings->rules == SETTINGS_MAX_RULES) {
+		problem_at(r, r->section_line, "there are more than %u rules",
+			   SETTINGS_MAX_RULES);
+		return SECTION_NONE;
+	}
+	if (!settings_rule_add(r->settings, name, r->file, r->section_line)) {
+		r->error = -ENOMEM;
+		return SECTION_NONE;
+	}
+	r->rule = r->settings->rules - 1;
+	return SECTION_WATCH;
+}
+
+/* What is in a section that can't be used is not looked at. */
+static enum settings_section begin_section(struct reading *r, const char *name)
+{
+	size_t length = strlen(WATCH);
+
+	if (strcmp(name, "daemon") == 0)
+		return SECTION_DAEMON;
+	if (strcmp(name, "defaults") == 0)
+		return SECTION_DEFAULTS;
+	if (strncmp(name, WATCH, length) == 0 && (!name[length] || strchr(BLANKS, name[length])))
+		return begin_rule(r, name + length);
+	if (r->section_line)
+		problem_at(r, r->section_line, "[%.60s]: no such section; there are [daemon], "
+			   "[defaults] and [watch NAME]", name);
+	else
+		problem_at(r, r->line, "this stands in no section");
+	return SECTION_NONE;
+}
+
+static int on_key(void *context, const char *section, const char *key, const char *value)
+{
+	struct reading *r = context;
+	struct watch_rule *rule = NULL;
+	char why[sizeof(((struct settings_problem *)NULL)->text)];
+	int error;
+
+	r->keys++;
+	if (r->known_line != r->section_line || r->section_line == 0) {
+		r->known_line = r->section_line;
+		r->section = begin_section(r, section);
+	}
+	if (r->section == SECTION_NONE)
+		return 1;
+	if (r->section == SECTION_WATCH)
+		rule = &r->settings->rule[r->rule];
+	error = settings_take(r->settings, r->section, rule, key, value, why, sizeof(why));
+	if (error == -ENOMEM)
+		r->error = error;
+	else if (error)
+		problem_at(r, r->line, "%s", why);
+	return 1;
+}
+
+/* --- files ---------------------------------------------------------------- */
+
+/* A regular file of reasonable size. */
+static FILE *open_file(const char *file, int *ret_error)
+{
+	int fd = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	struct stat status;
+	FILE *stream = NULL;
+
+	*ret_error = 0;
+	if (fd < 0 || fstat(fd, &status) < 0)
+		*ret_error = -errno;
+	else if (!S_ISREG(status.st_mode))
+		*ret_error = S_ISDIR(status.st_mode) ? -EISDIR : -EINVAL;
+	else if (status.st_size > MOST_BYTES)
+		*ret_error = -EFBIG;
+	else if (!(stream = fdopen(fd, "r")))
+		*ret_error = -errno;
+	if (!stream && fd >= 0)
+		(void)close(fd);
+	return stream;
+}
+
+int settings_read_file(struct settings *settings, const char *file, settings_tell *tell,
+		       void *context)
+{
+	struct reading r = { .settings = settings, .file = file, .tell = tell,
+			     .context = context };
+	int line, error;
+
+	r.stream = open_file(file, &error);
+	if (!r.stream)
+		return error;
+	line = ini_parse_stream(next_line, &r, on_key, &r);
+	if (ferror(r.stream))
+		r.error = -EIO;
+	(void)fclose(r.stream);
+	if (line > 0)	/* the first of such lines */
+		problem_at(&r, (uint32_t)line, "neither a [section] nor a key = value");
+	if (line < 0)
+		r.error = -ENOMEM;
+	end_section(&r);
+	return r.error ? r.error : r.problems;
+}
+
+static int is_settings_file(const struct dirent *entry)
+{
+	size_t length = strlen(entry->d_name);
+
+	return entry->d_name[0] != '.' && length > 5 &&
+	       strcmp(entry->d_name + length - 5, ".conf") == 0;
+}
+
+static int compare_names(const struct dirent **a, const struct dirent **b)
+{
+	return strcmp((*a)->d_name, (*b)->d_name);
+}
+
+/* One of a folder's; that it can't be read is a problem of its own, and the others go on. */
+static int read_one(struct settings *settings, const char *folder, const char *name,
+		    settings_tell *tell, void *context)
+{
+	struct settings_problem problem = { .line = 0 };
+	char path[4096];
+	int result;
+
+	(void)snprintf(path, sizeof(path), "%s/%s", folder, name);
+	result = settings_read_file(settings, path, tell, context);
+	if (result >= 0 || result == -ENOMEM)
+		return result;
+	problem.file = path;
+	(void)snprintf(problem.text, sizeof(problem.text), "%s", strerror(-result));
+	tell(context, &problem);
+	return 1;
+}
+
+int settings_read_folder(struct settings *settings, const char *folder, settings_tell *tell,
+			 void *context)
+{
+	struct dirent **entry;
+	int count = scandir(folder, &entry, is_settings_file, compare_names), problems = 0;
+
+	if (count < 0)
+		return errno == ENOENT ? 0 : -errno;
+	for (int i = 0; i < count; i++) {
+		int one = problems < 0 ? 0 : read_one(settings, folder, entry[i]->d_name, tell,
+						      context);
+
+		problems = one < 0 ? one : problems + one;
+		free(entry[i]);
+	}
+	free(entry);
+	return problems;
+}

@@ -1,0 +1,123 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# memattachd watches whom its rules mean: who is there, who comes later; leaves whom they no longer
+# mean after SIGHUP, and all of them when it is told to stop, as they were.
+. "$(dirname "$0")/lib.sh"
+needs jq
+daemon=$BUILDDIR/cli/memattachd
+[ -x "$daemon" ] || skip "memattachd is not built (inih)"
+config=$WORK/memattach.conf
+state=$WORK/state
+log=$WORK/daemon.err
+
+# rules TEXT: the settings.
+rules() {
+	cat >"$config" <<-END
+		[defaults]
+		attach-after = 0
+		spread = 0
+		snapshot-every = 1s
+		retry-after = 1h
+		$1
+	END
+}
+
+begin() {
+	env --default-signal=INT,QUIT "$daemon" --config="$config" --state="$state" \
+		2>"$log" </dev/null >"$WORK/daemon.out" &
+	DAEMON=$!
+	STARTED="$DAEMON $STARTED"
+}
+
+# says COUNT WORDS: lines of the log that have them.
+says() { [ "$(grep -c "$2" "$log")" -eq "$1" ]; }
+
+# The daemon is told to stop; how it ended.
+end() {
+	kill -TERM "$DAEMON"
+	wait "$DAEMON"
+	expect $? "${1:-0}" "exit status of memattachd: $(cat "$log")"
+}
+
+# armed PID: it is watched, by the daemon.
+armed() { "$TOOLS/ringwatch" "$1" armed 20000 >"$WORK/ringwatch" || fail "$(cat "$log")"; }
+
+# --- what it is told ----------------------------------------------------------------------
+
+rules '[watch a]
+nmae = x'
+"$daemon" --check-config --config="$config" 2>"$log"
+expect $? 2 "exit status of --check-config"
+grep -q "memattach.conf:7: nmae: no such key" "$log" || fail "$(cat "$log")"
+begin
+wait "$DAEMON"
+expect $? 2 "exit status with settings that are wrong"
+"$daemon" --config="$WORK/none" --state="$state" 2>"$log"
+expect $? 6 "exit status without the file"
+
+# --- who is there, who comes, who is excluded -----------------------------------------------
+
+victim one leaky
+ONE=$VICTIM
+rules "[watch leaky]
+exe = $VICTIMS/leaky"
+"$daemon" --check-config --config="$config" >"$WORK/check"
+expect $? 0 "exit status of --check-config"
+grep -q "^  $ONE leaky" "$WORK/check" || fail "$(cat "$WORK/check")"
+pristine_take "$ONE"
+begin
+armed "$ONE"
+victim two leaky
+TWO=$VICTIM
+armed "$TWO"
+await 20 says 2 "watched by .watch leaky"
+victim other processes --kind=idle
+OTHER=$VICTIM
+sleep 2
+"$TOOLS/ringwatch" "$OTHER" gone 0 >/dev/null || fail "no rule means $OTHER"
+
+# One ends: it is said, and the others are watched on.
+tell two q
+await 20 says 1 "$TWO leaky: it has ended"
+
+# --- other settings --------------------------------------------------------------------------
+
+rules '[watch leaky]
+exe = broken
+no key'
+kill -HUP "$DAEMON"
+await 20 says 1 "those from before stay"
+armed "$ONE"
+rules "[watch idle]
+exe = $VICTIMS/processes
+[watch leaky]
+exe = $VICTIMS/leaky
+exclude-name = leaky"
+kill -HUP "$DAEMON"
+armed "$OTHER"
+await 20 says 1 "$ONE leaky: left as it was"
+pristine_check "$ONE"
+
+# --- the end -------------------------------------------------------------------------------------
+
+end
+await 1 says 1 "$OTHER processes: left as it was"
+"$TOOLS/ringwatch" "$OTHER" gone 0 >/dev/null || fail "something is still in $OTHER"
+for recording in "$state"/leaky/leaky-"$ONE"-*.memattach; do
+	"$MEMATTACH" report "$recording" --json >"$REPORT" || fail "$recording can't be read"
+	json_expect .target.pid "$ONE"
+	json_expect .session.detached pristine
+done
+[ "$(ls "$state/leaky")" ] || fail "no recording"
+
+# A daemon that is killed: its keepers leave by themselves.
+victim three leaky
+rules "[watch leaky]
+name = leaky"
+pristine_take "$VICTIM"
+begin
+armed "$VICTIM"
+kill -KILL "$DAEMON"
+wait "$DAEMON" 2>/dev/null
+"$TOOLS/ringwatch" "$VICTIM" gone 20000 >"$WORK/ringwatch" || fail "$(cat "$WORK/ringwatch")"
+pristine_check "$VICTIM"
