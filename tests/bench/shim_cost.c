@@ -236,9 +236,12 @@ static void measure(void **state)
 	b.malloc = fake_malloc;
 	b.free = fake_free;
 	row("call of a function that does nothing", time_malloc(&b, no_release));
-	hook = shim_host_hook(&b.host, RING_SHAPE_MALLOC, (const void *)fake_malloc, 0, 0, 0);
+	/* as of an allocator with caches for threads */
+	hook = shim_host_hook(&b.host, RING_SHAPE_MALLOC, (const void *)fake_malloc, 0, 0,
+			      RING_ISLAND_TLS);
 	memcpy(&b.malloc, &hook, sizeof(hook));
-	hook = shim_host_hook(&b.host, RING_SHAPE_FREE, (const void *)fake_free, 0, 0, 0);
+	hook = shim_host_hook(&b.host, RING_SHAPE_FREE, (const void *)fake_free, 0, 0,
+			      RING_ISLAND_TLS);
 	memcpy(&b.free, &hook, sizeof(hook));
 	row("malloc, not armed (fork child)", time_malloc(&b, no_release));
 	shim_host_arm(&b.host);
