@@ -208,6 +208,8 @@ static void take_events(struct daemon *d)
 	if (got == -ENOBUFS || noted) {
 		look(d, true);
 	} else if (got < 0) {
+		log_notice("the kernel tells no more of processes (%s): looked for every 5 seconds",
+			   strerror(-got));
 		process_events_close(d->events);
 		d->events = -1;
 	}
@@ -358,7 +360,7 @@ int daemon_run(const struct daemon_files *files)
 		return status;
 	problems = daemon_read_settings(files, &d.settings);
 	if (problems)
-		status = problems < 0 ? SESSION_FAILED : SESSION_USAGE;
+		status = problems == -ENOMEM ? SESSION_FAILED : SESSION_USAGE;
 	else
 		status = run(&d);
 	settings_done(&d.settings);

@@ -51,6 +51,15 @@ int daemon_read_settings(const struct daemon_files *files, struct settings *ret)
 
 /* --- --check-config ------------------------------------------------------- */
 
+/* A process may call itself anything; a terminal would obey it. */
+static void print_process(const struct process_facts *facts)
+{
+	printf("  %d ", facts->pid);
+	for (const char *c = facts->name; *c; c++)
+		putchar((unsigned char)*c < 0x20 || *c == 0x7f ? '?' : *c);
+	putchar('\n');
+}
+
 /* pre: matcher's settings hold rule. The number of processes, which are printed. */
 static size_t print_meant(const struct matcher *matcher, const struct process_search *search,
 			  const struct process_set *all, const struct watch_rule *rule)
@@ -61,7 +70,7 @@ static size_t print_meant(const struct matcher *matcher, const struct process_se
 	for (size_t i = 0; i < all->count; i++) {
 		if (facts_read(search, all->pid[i], &facts) || match_find(matcher, &facts) != rule)
 			continue;
-		printf("  %d %s\n", facts.pid, facts.name);
+		print_process(&facts);
 		found++;
 	}
 	return found;

@@ -526,7 +526,7 @@ int freeze_end(const struct target *target, const struct freeze_gadgets *gadgets
 }
 
 /* Fields of /proc/PID/stat by their numbers in proc(5); state is field 3. */
-enum { STAT_STATE = 3, STAT_FAULTS = 10, STAT_USER = 14, STAT_KERNEL = 15, STAT_EXIT_SIGNAL = 38,
+enum { STAT_STATE = 3, STAT_FAULTS = 10, STAT_USER = 14, STAT_EXIT_SIGNAL = 38,
        STAT_EXIT_CODE = 52, STAT_FIELDS = 53 };
 
 static int read_stat(pid_t pid, char *ret_state, unsigned long long field[STAT_FIELDS])
@@ -552,14 +552,17 @@ static int read_stat(pid_t pid, char *ret_state, unsigned long long field[STAT_F
 	return 0;
 }
 
-/* What tells a picture's remains from a child of the target's own. */
+/*
+ * What tells a picture's remains from a child of the target's own: it has run no code. What its end
+ * took the kernel may be a tick of its time.
+ */
 static bool is_left_picture(pid_t pid)
 {
 	unsigned long long field[STAT_FIELDS];
 	char state;
 
 	if (read_stat(pid, &state, field) != 0 || state != 'Z' || field[STAT_EXIT_SIGNAL] != 0 ||
-	    field[STAT_USER] + field[STAT_KERNEL] != 0)
+	    field[STAT_USER] != 0)
 		return false;
 	return (field[STAT_FAULTS] == 0 && field[STAT_EXIT_CODE] == SIGKILL) ||
 	       field[STAT_EXIT_CODE] == FREEZE_CHILD_STATUS << 8;

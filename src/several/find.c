@@ -258,15 +258,18 @@ static const char *group_path(const char *line)
 	return at ? at + strlen(head[1]) : NULL;
 }
 
-/* Where there are both, systemd's own stands first. */
+/* Where there are both, systemd's own stands first, and counts unless it is the root. */
 void process_cgroup(const struct process_search *search, pid_t pid, char *ret, size_t room)
 {
 	char text[CGROUP_BYTES], *rest = text, *line;
 	const char *path = NULL;
 
 	(void)read_text(search, pid, "cgroup", text, sizeof(text));
-	while (!path && (line = strsep(&rest, "\n")))
-		path = group_path(line);
+	while ((!path || strcmp(path, "/") == 0) && (line = strsep(&rest, "\n"))) {
+		const char *other = group_path(line);
+
+		path = other ? other : path;
+	}
 	(void)snprintf(ret, room, "%s", path ? path : "");
 }
 

@@ -72,6 +72,8 @@ static int begin(void **state)
 		{ 16, "sh", "/bin/sh", "0::/machine.slice/c1.service/system.slice/nginx.service\n",
 		  0, false },
 		{ 17, "sh", "/bin/sh", "5:cpu:/system.slice/nginx.service\n0::/\n", 0, false },
+		{ 18, "sh", "/bin/sh", "9:name=systemd:/\n5:cpu:/x\n0::/hybrid.service\n", 0, false },
+		{ 19, "sh", "/bin/sh", "9:name=systemd:/hybrid.service\n0::/\n", 0, false },
 	};
 	FILE *file;
 
@@ -147,6 +149,7 @@ static void units_are_control_groups(void **state)
 	by_unit("user@33.service", 0, "15 ");
 	by_unit("w", 0, "");			/* nested, but no unit */
 	by_unit("nginx.scope", 0, "");
+	by_unit("hybrid", 0, "18 19 ");		/* both versions: the one that has it */
 }
 
 /* In a container that sees the host's groups, units begin where its systemd does. */
@@ -216,7 +219,7 @@ static void what_is_gone_is_nothing(void **state)
 	assert_string_equal(process_name(&search, 4242).text, "");
 	assert_int_equal(process_find_name(&nowhere, "x", &set), -ENOENT);
 	assert_int_equal(process_find_all(&search, &set), 0);
-	assert_int_equal(set.count, 10);
+	assert_int_equal(set.count, 12);
 	process_set_done(&set);
 }
 
