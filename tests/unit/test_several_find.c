@@ -72,7 +72,8 @@ static int begin(void **state)
 		{ 16, "sh", "/bin/sh", "0::/machine.slice/c1.service/system.slice/nginx.service\n",
 		  0, false },
 		{ 17, "sh", "/bin/sh", "5:cpu:/system.slice/nginx.service\n0::/\n", 0, false },
-		{ 18, "sh", "/bin/sh", "9:name=systemd:/\n5:cpu:/x\n0::/hybrid.service\n", 0, false },
+		{ 18, "sh", "/bin/sh", "9:name=systemd:/\n5:cpu:/x\n0::/hybrid.service\n", 0,
+		  false },
 		{ 19, "sh", "/bin/sh", "9:name=systemd:/hybrid.service\n0::/\n", 0, false },
 	};
 	FILE *file;
