@@ -7,10 +7,9 @@
 
 /* Where things lie. */
 struct daemon_files {
-	const char *vendor;	/* settings that come with memattachd; need not be there */
-	const char *config;	/* the administrator's */
-	bool config_given;	/* on the command line: it must be there */
-	const char *folder;	/* and more of them, "*.conf" */
+	const char *config;	/* settings */
+	bool config_given;	/* on the command line: it must be there, and is all */
+	const char *folder;	/* more of them, "*.conf" */
 	const char *state;	/* recordings go below */
 };
 

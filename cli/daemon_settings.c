@@ -31,13 +31,12 @@ static int read_one(struct settings *settings, const char *file, bool must)
 
 int daemon_read_settings(const struct daemon_files *files, struct settings *ret)
 {
-	int vendor, own, folder = 0, rest;
+	int own, folder = 0, rest;
 
 	settings_init(ret);
-	vendor = read_one(ret, files->vendor, false);
-	own = vendor < 0 ? 0 : read_one(ret, files->config, files->config_given);
-	if (vendor < 0 || own < 0)
-		return vendor < 0 ? vendor : own;
+	own = read_one(ret, files->config, files->config_given);
+	if (own < 0)
+		return own;
 	if (!files->config_given) {
 		folder = settings_read_folder(ret, files->folder, tell, NULL);
 		if (folder < 0)
@@ -46,7 +45,7 @@ int daemon_read_settings(const struct daemon_files *files, struct settings *ret)
 	if (folder < 0)
 		return folder;
 	rest = settings_complete(ret, tell, NULL);
-	return rest < 0 ? rest : vendor + own + folder + rest;
+	return rest < 0 ? rest : own + folder + rest;
 }
 
 /* --- --check-config ------------------------------------------------------- */

@@ -95,7 +95,7 @@ int main(int argc, char **argv)
 {
 	const char *state = getenv("STATE_DIRECTORY");	/* systemd.exec(5) */
 	struct daemon_files files = {
-		.vendor = VENDOR_SETTINGS, .config = SETTINGS_FILE, .folder = SETTINGS_FOLDER,
+		.config = SETTINGS_FILE, .folder = SETTINGS_FOLDER,
 		.state = state && state[0] ? state : STATE_FOLDER,
 	};
 	bool check = false;

@@ -526,7 +526,7 @@ int freeze_end(const struct target *target, const struct freeze_gadgets *gadgets
 }
 
 /* Fields of /proc/PID/stat by their numbers in proc(5); state is field 3. */
-enum { STAT_STATE = 3, STAT_FAULTS = 10, STAT_USER = 14, STAT_EXIT_SIGNAL = 38,
+enum { STAT_STATE = 3, STAT_FAULTS = 10, STAT_USER = 14, STAT_KERNEL = 15, STAT_EXIT_SIGNAL = 38,
        STAT_EXIT_CODE = 52, STAT_FIELDS = 53 };
 
 static int read_stat(pid_t pid, char *ret_state, unsigned long long field[STAT_FIELDS])
@@ -553,8 +553,8 @@ static int read_stat(pid_t pid, char *ret_state, unsigned long long field[STAT_F
 }
 
 /*
- * What tells a picture's remains from a child of the target's own: it has run no code. What its end
- * took the kernel may be a tick of its time.
+ * What tells a picture's remains from a child of the target's own. One that was killed has touched
+ * no page, so it has run no code; its end may have taken a tick of the kernel's time.
  */
 static bool is_left_picture(pid_t pid)
 {
@@ -565,7 +565,7 @@ static bool is_left_picture(pid_t pid)
 	    field[STAT_USER] != 0)
 		return false;
 	return (field[STAT_FAULTS] == 0 && field[STAT_EXIT_CODE] == SIGKILL) ||
-	       field[STAT_EXIT_CODE] == FREEZE_CHILD_STATUS << 8;
+	       (field[STAT_KERNEL] == 0 && field[STAT_EXIT_CODE] == FREEZE_CHILD_STATUS << 8);
 }
 
 /* Children of one thread that are pictures' remains, as the target sees them. */

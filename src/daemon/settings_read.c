@@ -32,6 +32,7 @@ struct reading {
 	uint32_t line;
 	uint32_t section_line;		/* of the section that it is in; 0: none */
 	uint32_t keys;			/* in that section */
+	bool may_be_empty;		/* it: all but watches */
 	enum settings_section section;
 	size_t rule;			/* its index, with SECTION_WATCH */
 	uint32_t known_line;		/* the section that section and rule are of */
@@ -57,8 +58,8 @@ static void problem_at(struct reading *r, uint32_t line, const char *format, ...
 
 static void end_section(struct reading *r)
 {
-	if (r->section_line && r->keys == 0)
-		problem_at(r, r->section_line, "this section is empty");
+	if (r->section_line && r->keys == 0 && !r->may_be_empty)
+		problem_at(r, r->section_line, "this watch is empty");
 	r->keys = 0;
 }
 
@@ -86,7 +87,7 @@ static size_t take_line(FILE *stream, char *buffer, size_t room, const char **re
 static char *next_line(char *buffer, int room, void *context)
 {
 	struct reading *r = context;
-	const char *why;
+	const char *why, *first;
 
 	if (take_line(r->stream, buffer, (size_t)room, &why) == 0)
 		return NULL;
@@ -95,9 +96,11 @@ static char *next_line(char *buffer, int room, void *context)
 		problem_at(r, r->line, "%s", why);
 		buffer[0] = '\0';
 	}
-	if (buffer[strspn(buffer, BLANKS)] == '[') {
+	first = buffer + strspn(buffer, BLANKS);
+	if (*first == '[') {
 		end_section(r);
 		r->section_line = r->line;
+		r->may_be_empty = strncmp(first + 1, WATCH, strlen(WATCH)) != 0;
 	}
 	return buffer;
 }

@@ -69,13 +69,12 @@ grep -q "^  $ONE leaky" "$WORK/check" || fail "$(cat "$WORK/check")"
 pristine_take "$ONE"
 begin
 armed "$ONE"
-victim two leaky
-TWO=$VICTIM
-armed "$TWO"
-await 20 says 2 "watched by .watch leaky"
 victim other processes --kind=idle
 OTHER=$VICTIM
-sleep 2
+victim two leaky
+TWO=$VICTIM
+armed "$TWO"	# who came before it was looked at before
+await 20 says 2 "watched by .watch leaky"
 "$TOOLS/ringwatch" "$OTHER" gone 0 >/dev/null || fail "no rule means $OTHER"
 
 # One ends: it is said, and the others are watched on.

@@ -9,7 +9,7 @@ pristine_take "$VICTIM"
 attach_begin -p "$VICTIM" --loader=dlopen $EXACT --json
 attach_await "$VICTIM"
 tell busy b
-sleep 0.5
+await 20 grep -q running "/proc/$VICTIM/syscall" || fail "it is not busy"
 attach_end
 expect "$STATUS" 0 "exit status"
 answered busy busy && fail "it has not been busy for long enough"

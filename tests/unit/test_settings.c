@@ -122,8 +122,8 @@ static void tell_what_is_wrong(void **state)
 		{ "[watch a]\nname = x\nsnapshot-every = 0\n", 3, "'0' is not a time of 1s" },
 		{ "[watch a]\nname =\nuser = x\n", 2, "name: the value is missing" },
 		{ "[watch a]\noverhead = 1%\n", 1, "names nobody" },
-		{ "[watch a]\n", 1, "this section is empty" },
-		{ "[watch a]\n[watch b]\nname = x\n", 1, "this section is empty" },
+		{ "[watch a]\n", 1, "this watch is empty" },
+		{ "[watch a]\n[watch b]\nname = x\n", 1, "this watch is empty" },
 		{ "[watch]\nname = x\n", 1, "a watch has a name" },
 		{ "[watch ../x]\nname = x\n", 1, "not a name" },
 		{ "[watch a]\nname = x\n[watch a]\nname = y\n", 3, "there is one of this name" },
@@ -146,6 +146,20 @@ static void tell_what_is_wrong(void **state)
 			fail_msg("%s: %d problems\n%s", row[i].text, count, problems.all);
 		settings_done(&s);
 	}
+}
+
+/* All of it may be a comment. */
+static void take_empty_sections(void **state)
+{
+	struct problems problems;
+	struct settings s;
+
+	(void)state;
+	assert_int_equal(read_text(&s, &problems, "[daemon]\n#max-targets = 1\n[defaults]\n"), 0);
+	assert_int_equal(s.max_targets, 64);
+	settings_done(&s);
+	assert_int_equal(read_text(&s, &problems, ""), 0);
+	settings_done(&s);
 }
 
 static void refuse_odd_lines(void **state)
@@ -225,6 +239,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(read_what_is_given),
 		cmocka_unit_test(tell_what_is_wrong),
+		cmocka_unit_test(take_empty_sections),
 		cmocka_unit_test(refuse_odd_lines),
 		cmocka_unit_test(read_folders_by_name),
 	};
