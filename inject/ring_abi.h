@@ -32,12 +32,13 @@
 #include <stdint.h>
 
 #define RING_MAGIC		0x31474e4952414d4dull	/* "MMARING1" */
-#define RING_VERSION		5u
+#define RING_VERSION		6u
 #define RING_LINE		64u
 #define RING_CONTROL_BYTES	(128u * 1024u)
 #define RING_SIZE_LIMIT		(1ull << 56)	/* of ring_record.size */
 #define RING_MAX_RINGS		256u
 #define RING_LANES		256u
+#define RING_LOST_LEAST		64u	/* words of lost blocks: the low bits of a group's number */
 #define RING_MAX_ENTRIES	128u
 #define RING_MAX_STACKS		2048u
 #define RING_MAX_STACK_BYTES	65536u
@@ -313,6 +314,7 @@ struct ring_control {
 	uint64_t shadows_offset, shadow_slots;	/* slots: a power of two */
 	uint64_t counts_offset, counts_slots;	/* 0: nothing is counted; a power of two */
 	uint64_t counts_block;		/* bytes of a thread's counters: counts_abi.h */
+	uint64_t lost_offset, lost_mask;	/* ring_place_lost() */
 
 	/* Set from outside while the target runs; the shim only reads these lines. */
 	uint64_t deadline RING_OWN_LINE;	/* TSC after which nothing is recorded (keeper) */
@@ -357,6 +359,7 @@ struct ring_control {
 
 	/* The code of the entries by class, sorted and disjoint: ring_publish_callers(). */
 	uint32_t caller_count[RING_CLASS_COUNT];
+	struct ring_range callers[RING_CLASS_COUNT];	/* first one's low, last one's high */
 	struct ring_range caller[RING_CLASS_COUNT][RING_MAX_ENTRIES];
 
 	struct ring_entry entry[RING_MAX_ENTRIES];
@@ -365,6 +368,20 @@ struct ring_control {
 	struct ring_head ring[RING_MAX_RINGS] RING_OWN_LINE;
 	struct ring_lane lane[RING_LANES];
 };
+
+/*
+ * Places the words of lost blocks (shim/lost_bits.c): the second half of the address table. Too
+ * small a table has none: offset 0. The mask is that of a word's number.
+ */
+static inline void ring_place_lost(struct ring_control *c)
+{
+	uint64_t half = c->table_slots / 2;
+
+	if (half < RING_LOST_LEAST)
+		return;
+	c->lost_offset = c->table_offset + half * sizeof(uint64_t);
+	c->lost_mask = half - 1;
+}
 
 /*
  * The shim's only writable data: one page of .bss, wiped in fork children, so

@@ -46,6 +46,9 @@ static void publish(struct ring_control *control, enum ring_class class, struct 
 
 	memcpy(control->caller[class], range, kept * sizeof(*range));
 	control->caller_count[class] = kept;
+	control->callers[class] = (struct ring_range){ 0 };
+	if (kept > 0)
+		control->callers[class] = (struct ring_range){ range[0].low, range[kept - 1].high };
 }
 
 void ring_publish_callers(struct ring_control *control)

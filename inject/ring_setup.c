@@ -90,6 +90,7 @@ void ring_setup_control(struct ring_control *c, const struct ring_geometry *g)
 	c->table_slots = g->table_slots;
 	c->thread_mask = ring_line_mask(g->thread_slots);
 	c->table_mask = ring_line_mask(g->table_slots / 8);
+	ring_place_lost(c);
 	c->rings_offset = c->table_offset + g->table_slots * sizeof(uint64_t);
 	c->ring_bytes = g->ring_bytes;
 	c->ring_lines = g->ring_bytes / RING_LINE;

@@ -14,10 +14,9 @@ void shim_count_free(struct ring_control *control, const struct shim_call *call,
 		     uint64_t address);
 
 /*
- * What the hooks call instead of begin() and end() where a call is only counted: once it has
- * made a block, or before it gives one back that is not NULL.
+ * What the hook of a free calls instead of begin() where it is only counted: before a block is
+ * given back that is not NULL.
  */
-void shim_count_made(struct shim_call *call, enum ring_shape shape);
 void shim_count_goes(struct shim_call *call, enum ring_shape shape);
 
 /*

@@ -15,6 +15,7 @@
  */
 #include "inject/shim/block_bits.h"
 #include "inject/shim/counts.h"
+#include "inject/shim/loss.h"
 
 void shim_call_open(const struct ring_control *control, struct shim_call *call)
 {
@@ -108,23 +109,18 @@ static void record_sampled(struct ring_control *control, const struct shim_call 
  * free will be. Where that can't be kept it goes the long way.
  */
 static bool lose_at_once(struct ring_control *control, const struct shim_call *call,
-			 const struct shim_event *event)
+			 uint64_t address, uint64_t size)
 {
-	if (!shim_is_pressed(control) || !shim_lost_set(control, event->address))
+	if (!shim_is_pressed(control) || !shim_lost_set(control, address))
 		return false;
-	shim_loss_at_once(control, call, event);
+	shim_loss_alloc(control, call->thread, size);
 	return true;
 }
 
-static void record_block(struct ring_control *control, const struct shim_call *call,
-			 struct shim_event *event)
+/* RING_MODE_ALL, and it is not lost at once. */
+static void record_new(struct ring_control *control, const struct shim_call *call,
+		       const struct shim_event *event)
 {
-	if (call->state & SHIM_SAMPLED) {
-		record_sampled(control, call, event);
-		return;
-	}
-	if (lose_at_once(control, call, event))
-		return;
 	shim_live_set(control, event->address);
 	/* Of a block that lived there before: nobody has this one yet. */
 	if (shim_load(&control->pressed))
@@ -132,6 +128,15 @@ static void record_block(struct ring_control *control, const struct shim_call *c
 	if (!shim_record(control, call, event) && shim_control() == control &&
 	    (shim_load(&control->pressed) & RING_PRESSED))
 		(void)shim_lost_set(control, event->address);
+}
+
+static void record_block(struct ring_control *control, const struct shim_call *call,
+			 struct shim_event *event)
+{
+	if (call->state & SHIM_SAMPLED)
+		record_sampled(control, call, event);
+	else if (!lose_at_once(control, call, event->address, event->size))
+		record_new(control, call, event);
 }
 
 /* Need the free of a block that nobody knows of not be recorded? A realloc may fail. */
@@ -154,7 +159,7 @@ static bool record_free(struct ring_control *control, const struct shim_call *ca
 	arch_fetch_to_write((const void *)event->address);
 	lost = shim_load(&control->pressed) && shim_lost_is_set(control, event->address);
 	if (lost && may_skip(control, event)) {
-		shim_loss_at_once(control, call, event);
+		shim_loss_free(control, call->thread);
 		return false;
 	}
 	event->with_stack |= (!lost && !shim_live_clear(control, event->address)) ||
@@ -171,18 +176,42 @@ static bool count_begin(const struct ring_control *control, struct shim_call *ca
 	return true;
 }
 
+/* RING_MODE_ALL. What is lost costs as little as can be: no event is made of it. */
+static void record_made(struct ring_control *control, const struct shim_call *call,
+			enum ring_shape shape, uint64_t size, uint64_t address)
+{
+	struct shim_event event;
+
+	if (lose_at_once(control, call, address, size))
+		return;
+	event = (struct shim_event){
+		.kind = RING_ALLOC,
+		.address = address,
+		.size = size,
+		.align_log2 = align_log2(call, shape),
+	};
+	record_new(control, call, &event);
+}
+
 /* The short ways of the hooks: no begin(), so what that does is done here. */
-void shim_count_made(struct shim_call *call, enum ring_shape shape)
+void shim_made(struct shim_call *call, enum ring_shape shape)
 {
 	struct ring_control *control = shim_control();
-	uint64_t address;
+	uint64_t address, size;
+	uint32_t mode;
 
 	if (!control)
 		return;
 	shim_call_open(control, call);
 	address = block_of(call, shape);
-	if (address != 0 && !shim_is_nested(control, call, RING_CLASS_HEAP))
-		shim_count_alloc(control, call, size_asked(call, shape), address);
+	if (address == 0 || shim_is_nested(control, call, RING_CLASS_HEAP))
+		return;
+	mode = shim_load(&control->mode);
+	size = size_asked(call, shape);
+	if (mode == RING_MODE_ALL)
+		record_made(control, call, shape, size, address);
+	else if (mode == RING_MODE_COUNT)
+		shim_count_alloc(control, call, size, address);
 }
 
 void shim_count_goes(struct shim_call *call, enum ring_shape shape)

@@ -7,16 +7,31 @@
 #define SAME(number, truth) \
 	_Static_assert((number) == (truth), #number " does not match " #truth)
 
-SAME(CONTROL_THREADS_OFFSET, offsetof(struct ring_control, threads_offset));
 SAME(CONTROL_THREAD_MASK, offsetof(struct ring_control, thread_mask));
 SAME(CONTROL_TABLE_OFFSET, offsetof(struct ring_control, table_offset));
 SAME(CONTROL_TABLE_MASK, offsetof(struct ring_control, table_mask));
+SAME(CONTROL_LOST_OFFSET, offsetof(struct ring_control, lost_offset));
+SAME(CONTROL_LOST_MASK, offsetof(struct ring_control, lost_mask));
+SAME(CONTROL_EPOCH, offsetof(struct ring_control, epoch));
+SAME(CONTROL_LAPSED, offsetof(struct ring_control, lapsed));
+SAME(CONTROL_PRESSED, offsetof(struct ring_control, pressed));
+SAME(CONTROL_CALLERS, offsetof(struct ring_control, callers[RING_CLASS_HEAP]));
+SAME(CONTROL_LANES, offsetof(struct ring_control, lane));
+SAME(LANES, RING_LANES);
+SAME(LANE_OWNER, offsetof(struct ring_lane, owner));
+SAME(LANE_LOST_ALLOC, offsetof(struct ring_lane, lost_alloc));
+SAME(LANE_LOST_ALLOC_BYTES, offsetof(struct ring_lane, lost_alloc_bytes));
+SAME(LANE_LOST_FREE, offsetof(struct ring_lane, lost_free));
+SAME(sizeof(struct ring_lane), RING_LINE);
+SAME(ROOT_SHIM_LOW, offsetof(struct shim_root, shim_low));
+SAME(ROOT_SHIM_HIGH, offsetof(struct shim_root, shim_high));
 SAME(CONTROL_DEADLINE, offsetof(struct ring_control, deadline));
 SAME(CONTROL_MODE, offsetof(struct ring_control, mode));
 SAME(CONTROL_INTERVAL, offsetof(struct ring_control, interval));
 SAME(CONTROL_THREAD_POINTER, offsetof(struct ring_control, thread_pointer));
 SAME(CONTROL_CALLS, offsetof(struct ring_control, calls));
 SAME(CONTROL_MARKS, RING_CONTROL_BYTES);
+SAME(CONTROL_THREADS, RING_CONTROL_BYTES + MARKS_BYTES);
 SAME(MARK_SHIFT, MARKS_SHIFT);
 SAME(MARKS_BYTES, 1u << 16);
 SAME(THREAD_OWNER, offsetof(struct ring_thread, owner));
@@ -35,6 +50,8 @@ SAME(CALL_R13, offsetof(struct shim_call, r13));
 SAME(CALL_R14, offsetof(struct shim_call, r14));
 SAME(CALL_R15, offsetof(struct shim_call, r15));
 SAME(CALL_FRAME_BYTES, offsetof(struct shim_call, caller));
+SAME(MODE_ALL, RING_MODE_ALL);
+SAME(PRESSED, RING_PRESSED);
 SAME(MODE_SAMPLE, RING_MODE_SAMPLE);
 SAME(MODE_COUNT, RING_MODE_COUNT);
 SAME(ISLAND_INDEX, (int)offsetof(struct ring_island_entry, index) -
@@ -57,4 +74,5 @@ SAME(SHAPE_DL_STATE, RING_SHAPE_DL_STATE);
 /* Lines of threads and buckets are addressed by a hash that is shifted by 6 less, and masked. */
 SAME(RING_THREAD_SLOT_BYTES, 64);
 SAME(HASH_FACTOR, SHIM_GOLDEN);
+SAME(HASH_SHIFT, SHIM_HASH_SHIFT);
 SAME(HASH_LINE_SHIFT, SHIM_HASH_SHIFT - 6);

@@ -5,9 +5,11 @@
  * What finds no room is counted beside its ring, by locked additions. Under pressure most is
  * lost, at once, and there two or three of those would be most of what it costs: each thread
  * has a lane of its own for that. A lane is not given back: whoever has the same thread pointer
- * later goes on in it, and who finds none locks.
+ * later goes on in it, and who finds none locks. (LOST_FREE and LOST_ALLOC in shim_quick.S add to
+ * lanes, too.)
  */
-#include "inject/shim/shim.h"
+#include "inject/arch/x86_64/shim_offsets.h"
+#include "inject/shim/loss.h"
 
 #define PROBES 4u
 
@@ -53,19 +55,42 @@ static struct ring_lane *lane_of(struct ring_control *control, uint64_t thread)
 	return NULL;
 }
 
-/* pre: RING_ALLOC or RING_FREE. One instruction each: this thread's signal handlers add, too. */
-void shim_loss_at_once(struct ring_control *control, const struct shim_call *call,
-		       const struct shim_event *event)
+static struct ring_head *ring_of(struct ring_control *control, uint64_t thread)
 {
-	struct ring_lane *lane = lane_of(control, call->thread);
+	return &control->ring[shim_hash(thread) % control->ring_count];
+}
 
-	if (!lane) {
-		shim_loss_count(&control->ring[shim_hash(call->thread) % control->ring_count],
-				event);
-	} else if (event->kind == RING_FREE) {
-		arch_add(&lane->lost_free, 1);
-	} else if (event->address != 0) {	/* else it is counted elsewhere, as above */
-		arch_add(&lane->lost_alloc_bytes, event->size);
+/* What is lost at once has no time. Is this one that is to find out that the epoch has lapsed? */
+static void look_at_clock(struct ring_control *control, uint64_t losses)
+{
+	uint32_t cpu;
+
+	if (losses % LOSSES_A_LOOK == 0)
+		(void)shim_epoch_open(control, arch_clock(control, &cpu));
+}
+
+/* Into the lane by one instruction each: this thread's signal handlers add, too. */
+void shim_loss_alloc(struct ring_control *control, uint64_t thread, uint64_t size)
+{
+	struct ring_lane *lane = lane_of(control, thread);
+
+	if (lane) {
+		arch_add(&lane->lost_alloc_bytes, size);
 		arch_add(&lane->lost_alloc, 1);
+		look_at_clock(control, shim_load(&lane->lost_alloc));
+	} else {
+		shim_add(&ring_of(control, thread)->lost_alloc_bytes, size);
+		shim_add(&ring_of(control, thread)->lost_alloc, 1);
+		look_at_clock(control, shim_load(&ring_of(control, thread)->lost_alloc));
 	}
+}
+
+void shim_loss_free(struct ring_control *control, uint64_t thread)
+{
+	struct ring_lane *lane = lane_of(control, thread);
+
+	if (lane)
+		arch_add(&lane->lost_free, 1);
+	else
+		shim_add(&ring_of(control, thread)->lost_free, 1);
 }

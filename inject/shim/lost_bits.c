@@ -10,18 +10,14 @@
  * lose nothing, and one is set only where the word still is for that memory.
  *
  * A free leaves the bit: what comes there next is lost, too, as a rule, and finds it set; two
- * locked instructions would be a tenth of what such a pair costs. So a word that is in use for
+ * locked instructions would be a tenth of what such a pair costs. (The hooks look here,
+ * too: FIND_LOST in shim_quick.S.) So a word that is in use for
  * other memory may be so for nothing. It is left alone, and the free recorded, but at times it
  * gives way: the frees of what was lost there will be recorded, and that is all.
  */
+#include "inject/arch/x86_64/shim_offsets.h"
 #include "inject/shim/block_bits.h"
 
-#define GRANULE_SHIFT	4	/* malloc's alignment: no two blocks share a granule */
-#define GROUP_SHIFT	9
-#define ARENA_SHIFT	26	/* glibc's arenas all begin at multiples of that */
-#define PLACE_SHIFT	6	/* the low bits of a group's number are in its place: */
-#define LEAST_WORDS	(1u << PLACE_SHIFT)
-#define ADDRESS_BITS	47	/* beyond, 32 bits would not tell groups apart */
 #define TRIES		3u
 
 struct group {
@@ -32,14 +28,14 @@ struct group {
 
 static struct group group_of(struct ring_control *control, uint64_t address)
 {
-	uint64_t *table = (uint64_t *)((uint8_t *)control + control->table_offset);
-	uint64_t half = control->table_slots / 2, number = address >> GROUP_SHIFT;
+	uint64_t *words = (uint64_t *)((uint8_t *)control + control->lost_offset);
+	uint64_t number = address >> GROUP_SHIFT;
 	uint64_t spread = (address >> ARENA_SHIFT) * SHIM_GOLDEN >> SHIM_HASH_SHIFT;
 
-	if (half < LEAST_WORDS || address >> ADDRESS_BITS || address % (1u << GRANULE_SHIFT))
+	if (control->lost_offset == 0 || address >> ADDRESS_BITS || address % (1u << GRANULE_SHIFT))
 		return (struct group){ .word = NULL };
 	return (struct group){
-		.word = &table[half + ((number ^ spread) & (half - 1))],
+		.word = &words[(number ^ spread) & control->lost_mask],
 		.tag = number >> PLACE_SHIFT << 32,
 		.bit = 1ull << (address >> GRANULE_SHIFT & 31),
 	};
@@ -55,6 +51,8 @@ static bool gives_way(const struct ring_control *control, uint64_t address)
 {
 	return ((address >> GRANULE_SHIFT) + shim_load(&control->beat)) * SHIM_GOLDEN >> 60 == 0;
 }
+
+_Static_assert(RING_LOST_LEAST >= 1u << PLACE_SHIFT, "a word's tag would not tell groups apart");
 
 bool shim_lost_set(struct ring_control *control, uint64_t address)
 {

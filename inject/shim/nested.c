@@ -17,13 +17,14 @@
 /* From here on: hooks of the mapping class. */
 extern const uint8_t shim_mapping_hooks[] __attribute__((visibility("hidden")));
 
-/* ranges are sorted and disjoint, and do not change while armed (ring_publish_callers()). */
+/*
+ * pre: address is not below the first. ranges are sorted and disjoint, and do not change while
+ * armed (ring_publish_callers()).
+ */
 static bool in_ranges(const struct ring_range *range, uint32_t count, uint64_t address)
 {
 	uint32_t low = 0, high = count;
 
-	if (count == 0 || address < range[0].low || address >= range[count - 1].high)
-		return false;
 	while (high - low > 1) {
 		uint32_t middle = (low + high) / 2;
 
@@ -38,12 +39,15 @@ static bool in_ranges(const struct ring_range *range, uint32_t count, uint64_t a
 bool shim_is_nested(const struct ring_control *control, const struct shim_call *call,
 		    enum ring_class class)
 {
-	uint32_t count = control->caller_count[class];
+	const struct ring_range *all = &control->callers[class];
 	uint64_t caller = call->caller;
+	uint32_t count;
 
 	if (caller >= shim_root_page.shim_low && caller < shim_root_page.shim_high)
 		return (caller >= (uint64_t)shim_mapping_hooks) == (class == RING_CLASS_MAPPING);
-	if (count > RING_MAX_ENTRIES)
+	if (caller < all->low || caller >= all->high)
 		return false;
-	return in_ranges(control->caller[class], count, caller);
+	count = control->caller_count[class];
+	return count <= RING_MAX_ENTRIES &&
+	       in_ranges(control->caller[class], count, caller);
 }

@@ -13,6 +13,7 @@
  * are: a lost free leaves a block alive for ever.
  */
 #include "inject/shim/block_bits.h"
+#include "inject/shim/loss.h"
 #include "inject/shim/paths.h"
 #include "inject/shim/shadow.h"
 
@@ -233,7 +234,8 @@ static bool drop_at_once(struct ring_control *control, const struct shim_call *c
 {
 	if (event->kind != RING_ALLOC || !shim_is_pressed(control))
 		return false;
-	shim_loss_at_once(control, call, event);
+	if (event->address != 0)	/* else it is counted elsewhere: shim_record_audit() */
+		shim_loss_alloc(control, call->thread, event->size);
 	return true;
 }
 

@@ -73,6 +73,11 @@ void shim_call_open(const struct ring_control *control, struct shim_call *call);
  */
 bool shim_alloc_begin(struct shim_call *call, enum ring_shape shape);
 void shim_alloc_end(struct shim_call *call, enum ring_shape shape);
+/*
+ * Instead of begin() and end() where nothing has to be known before the original (IF_MADE in
+ * shim_hooks.S): once it has returned.
+ */
+void shim_made(struct shim_call *call, enum ring_shape shape);
 bool shim_realloc_begin(struct shim_call *call, enum ring_shape shape);
 void shim_realloc_end(struct shim_call *call, enum ring_shape shape);
 bool shim_free_begin(struct shim_call *call, enum ring_shape shape);
@@ -174,10 +179,6 @@ struct shim_event {
  */
 bool shim_record(struct ring_control *control, const struct shim_call *call,
 		 const struct shim_event *event);
-/* loss.c: event, which belongs into that ring, is lost; an ALLOC or FREE is lost at once. */
-void shim_loss_count(struct ring_head *head, const struct shim_event *event);
-void shim_loss_at_once(struct ring_control *control, const struct shim_call *call,
-		       const struct shim_event *event);
 /*
  * True while events are to be recorded at now: the epoch has not lapsed. Ends
  * the epoch when its deadline has passed.

@@ -19,6 +19,10 @@
 #include "src/base/huge_pages.h"
 
 #define HASHMAP_FIRST_CAPACITY 64
+#define GOLDEN	0x9e3779b97f4a7c15u	/* 2^64 / golden ratio */
+#define LINE_SHIFT	2	/* slots of a cache line */
+#define LINE_SLOTS	(1u << LINE_SHIFT)
+#define LINE_BYTES	((uintptr_t)LINE_SLOTS * sizeof(struct hashmap_slot))
 
 struct hashmap_slot {
 	uint64_t key; /* 0: empty */
@@ -29,7 +33,7 @@ uint64_t hashmap_hash(uint64_t key)
 {
 	/* Heap addresses differ in few middle bits: multiply up, fold the top down. */
 	key ^= key >> 32;
-	key *= 0x9e3779b97f4a7c15u;
+	key *= GOLDEN;
 	key ^= key >> 29;
 	key *= 0xbf58476d1ce4e5b9u;
 	return key ^ (key >> 32);
@@ -37,7 +41,7 @@ uint64_t hashmap_hash(uint64_t key)
 
 void hashmap_done(struct hashmap *map)
 {
-	free(map->slot);
+	free(map->memory);
 	*map = (struct hashmap){ 0 };
 }
 
@@ -54,10 +58,20 @@ size_t hashmap_bytes(const struct hashmap *map)
 	return map->capacity * sizeof(*map->slot);
 }
 
+/* Where the search for key begins. pre: capacity > 0 */
+static inline size_t hashmap_home(const struct hashmap *map, uint64_t key)
+{
+	if (map->near == 0)
+		return hashmap_hash(key) & (map->capacity - 1);
+	/* Fibonacci hashing: neighbours and strides spread evenly, by the product's top bits. */
+	return (key >> (map->near + LINE_SHIFT)) * GOLDEN >> map->line_shift << LINE_SHIFT |
+	       (key >> map->near & (LINE_SLOTS - 1));
+}
+
 /* The slot that holds key, or the empty one where it belongs. pre: capacity > 0, key != 0 */
 static size_t hashmap_probe(const struct hashmap *map, uint64_t key)
 {
-	size_t mask = map->capacity - 1, i = hashmap_hash(key) & mask;
+	size_t mask = map->capacity - 1, i = hashmap_home(map, key);
 
 	while (map->slot[i].key != 0 && map->slot[i].key != key)
 		i = (i + 1) & mask;
@@ -85,7 +99,7 @@ bool hashmap_get(const struct hashmap *map, uint64_t key, uint64_t *ret_value)
 void hashmap_foresee(const struct hashmap *map, uint64_t key)
 {
 	if (map->capacity > 0)
-		__builtin_prefetch(&map->slot[hashmap_hash(key) & (map->capacity - 1)], 1);
+		__builtin_prefetch(&map->slot[hashmap_home(map, key)], 1);
 }
 
 bool hashmap_glance(const struct hashmap *map, uint64_t key, uint64_t *ret_value)
@@ -94,7 +108,7 @@ bool hashmap_glance(const struct hashmap *map, uint64_t key, uint64_t *ret_value
 
 	if (map->capacity == 0 || key == 0)
 		return false;
-	slot = &map->slot[hashmap_hash(key) & (map->capacity - 1)];
+	slot = &map->slot[hashmap_home(map, key)];
 	*ret_value = slot->value;
 	return slot->key == key;
 }
@@ -104,15 +118,17 @@ static int hashmap_grow(struct hashmap *map)
 	struct hashmap bigger = *map;
 
 	bigger.capacity = map->capacity ? map->capacity * 2 : HASHMAP_FIRST_CAPACITY;
-	bigger.slot = calloc(bigger.capacity, sizeof(*bigger.slot));
-	if (!bigger.slot)
+	bigger.line_shift = (uint8_t)(__builtin_clzll(bigger.capacity) + 1 + LINE_SHIFT);
+	bigger.memory = calloc(bigger.capacity + LINE_SLOTS, sizeof(*bigger.slot));
+	if (!bigger.memory)
 		return -ENOMEM;
+	bigger.slot = (void *)(((uintptr_t)bigger.memory + LINE_BYTES - 1) & -LINE_BYTES);
 	huge_pages_ask(bigger.slot, bigger.capacity * sizeof(*bigger.slot));
 	for (size_t i = 0; i < map->capacity; i++) {
 		if (map->slot[i].key != 0)
 			bigger.slot[hashmap_probe(&bigger, map->slot[i].key)] = map->slot[i];
 	}
-	free(map->slot);
+	free(map->memory);
 	*map = bigger;
 	return 0;
 }
@@ -137,16 +153,19 @@ int hashmap_put(struct hashmap *map, uint64_t key, uint64_t value)
 		hashmap_put_zero(map, value);
 		return 0;
 	}
-	if (map->capacity > 0) {
-		i = hashmap_probe(map, key);
-		if (map->slot[i].key == key) {
-			map->slot[i].value = value;
-			return 0;
-		}
-	}
-	if (hashmap_is_full(map) && hashmap_grow(map) < 0)
+	if (map->capacity == 0 && hashmap_grow(map) < 0)
 		return -ENOMEM;
-	map->slot[hashmap_probe(map, key)] = (struct hashmap_slot){ key, value };
+	i = hashmap_probe(map, key);
+	if (map->slot[i].key == key) {
+		map->slot[i].value = value;
+		return 0;
+	}
+	if (hashmap_is_full(map)) {
+		if (hashmap_grow(map) < 0)
+			return -ENOMEM;
+		i = hashmap_probe(map, key);
+	}
+	map->slot[i] = (struct hashmap_slot){ key, value };
 	map->count++;
 	return 0;
 }
@@ -157,7 +176,7 @@ static void hashmap_close_hole(struct hashmap *map, size_t hole)
 	size_t mask = map->capacity - 1;
 
 	for (size_t i = (hole + 1) & mask; map->slot[i].key != 0; i = (i + 1) & mask) {
-		size_t home = hashmap_hash(map->slot[i].key) & mask;
+		size_t home = hashmap_home(map, map->slot[i].key);
 
 		/* Its home lies cyclically in (hole, i]: moving it would put it before its home. */
 		if (((i - home) & mask) < ((i - hole) & mask))

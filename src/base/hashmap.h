@@ -13,13 +13,20 @@
 #include "src/base/cleanup.h"
 
 struct hashmap {
-	struct hashmap_slot *slot;
+	struct hashmap_slot *slot;	/* at a cache line, in memory */
+	void *memory;
 	size_t capacity, count;		/* capacity: 0 or a power of two */
 	uint64_t zero_value;		/* of key 0 */
 	bool has_zero;
+	uint8_t near;			/* set while it is empty: see below */
+	uint8_t line_shift;		/* 64 - log2 of the lines */
 };
 
-/* A zeroed struct hashmap is an empty map. */
+/*
+ * A zeroed struct hashmap is an empty map. near > 0: keys in the same aligned 4 * 2^near are looked
+ * for in one cache line (four slots), one after another those that differ by 2^near, as
+ * neighbours among the keys are asked for one after another. 0: each goes to a place of its own.
+ */
 void hashmap_done(struct hashmap *map);
 /* True and *ret_value set when key is there. */
 bool hashmap_get(const struct hashmap *map, uint64_t key, uint64_t *ret_value);

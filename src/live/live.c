@@ -29,6 +29,7 @@
 #define EVENT_CREDIT	4u
 #define GLIBC_HEADER	8u
 #define GLIBC_MIN_CHUNK	32u
+#define NEAR_SHIFT	5u	/* of live.addresses: small blocks lie 32 bytes apart or less */
 
 int live_new(const struct live_options *options, struct sites *sites, struct live **ret)
 {
@@ -43,6 +44,7 @@ int live_new(const struct live_options *options, struct sites *sites, struct liv
 	live->complete = options->exact && options->complete;
 	live->credit = FIRST_CREDIT;
 	live->free_block = NO_BLOCK;
+	live->addresses.near = NEAR_SHIFT;
 	live->most_threads = MAX_THREADS;
 	if (mappings_new(&live->mappings) < 0 || pairs_new(&live->pairs) < 0 ||
 	    freed_new(&live->freed) < 0 || wrong_frees_new(&live->wrong) < 0) {

@@ -126,6 +126,7 @@ static void make_ring(struct shim_host *host, const struct shim_host_options *o)
 	c->table_slots = o->table_slots;
 	c->thread_mask = ring_line_mask(slots);
 	c->table_mask = ring_line_mask(o->table_slots / 8);
+	ring_place_lost(c);
 	c->rings_offset = c->table_offset + o->table_slots * 8;
 	c->ring_bytes = ring_bytes;
 	c->ring_lines = ring_bytes / RING_LINE;

@@ -69,9 +69,9 @@ static void step(struct hashmap *map, struct model *model, uint64_t *state)
 	model->has[i] = false;
 }
 
-static void run_model(uint64_t stride)
+static void run_model(uint64_t stride, uint8_t near)
 {
-	struct hashmap map = { 0 };
+	struct hashmap map = { .near = near };
 	struct model model = { .stride = stride };
 	uint64_t state = 88172645463325252u + stride;
 
@@ -87,10 +87,12 @@ static void run_model(uint64_t stride)
 static void model_random_operations(void **state)
 {
 	(void)state;
-	run_model(1);
-	run_model(16);
-	run_model(4096);
-	run_model(1ull << 32);
+	for (uint8_t near = 0; near <= 5; near += 5) {
+		run_model(1, near);
+		run_model(16, near);
+		run_model(4096, near);
+		run_model(1ull << 32, near);
+	}
 }
 
 static void get_empty_map(void **state)

@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "inject/ring_publish.h"
 #include "src/base/sanitized.h"
 #include "tests/unit/shim_user.h"
 
@@ -226,14 +227,14 @@ static void give_way(void **state)
 }
 
 /* After the deadline nothing is lost: nothing is recorded. It is noticed under pressure, too. */
-static void lapse_while_pressed(void **state)
+static void lapse_with_table(uint64_t table_slots)
 {
 	void *block[4000];
 	struct shim_user f;
 	uint64_t lost;
 
-	(void)state;
-	user_begin(&f, &(struct shim_host_options){ .ring_bytes = 65536, .stack_limit = 512 });
+	user_begin(&f, &(struct shim_host_options){ .ring_bytes = 65536, .stack_limit = 512,
+					       .table_slots = table_slots });
 	f.host.control->pressed = RING_PRESSED | RING_WAS_PRESSED;
 	f.host.control->deadline = 1;
 	for (unsigned int i = 0; i < 2000; i++)
@@ -249,6 +250,79 @@ static void lapse_while_pressed(void **state)
 	shim_host_close(&f.host);
 }
 
+static void lapse_while_pressed(void **state)
+{
+	(void)state;
+	lapse_with_table(0);
+	lapse_with_table(1u << 14);
+}
+
+/* One block that is lost where one was lost before: the shortest way of both hooks. */
+static void lose_one(struct shim_user *f, size_t size)
+{
+	f->hook.free(f->hook.malloc(size));
+}
+
+/* lose_one, and how many of its two calls were counted as lost. */
+static uint64_t lost_of_one(struct shim_user *f)
+{
+	struct ring_head before = user_losses(f), after;
+
+	lose_one(f, 24);
+	after = user_losses(f);
+	assert_int_equal(after.lost_alloc_bytes - before.lost_alloc_bytes,
+			 24 * (after.lost_alloc - before.lost_alloc));
+	return after.lost_alloc - before.lost_alloc + after.lost_free - before.lost_free;
+}
+
+/* The short way is for what is lost and nothing else; and what it leaves to C is right there. */
+static void lose_shortly(void **state)
+{
+	const struct ring_range everything = { 0x1000, UINT64_MAX };
+	struct shim_tally tally = { 0 };
+	struct ring_control *c;
+	struct ring_lane *lane;
+	struct shim_user f;
+
+	(void)state;
+	if (MEMATTACH_SANITIZED)
+		skip();
+	user_begin(&f, &(struct shim_host_options){ .stack_limit = 8, .table_slots = 1u << 14 });
+	c = f.host.control;
+	c->pressed = RING_PRESSED | RING_WAS_PRESSED;
+	lose_one(&f, 24);
+	for (unsigned int i = 0; i < 3000; i++)
+		assert_int_equal(lost_of_one(&f), 2);
+	assert_int_equal(f.host.control->ring[0].head, 0);
+	/* A call of the allocator's own. */
+	assert_int_equal(ring_publish_helpers(c, &everything, 1), 0);
+	assert_int_equal(lost_of_one(&f), 0);
+	ring_publish_callers(c);
+	assert_int_equal(lost_of_one(&f), 2);
+	/* Nothing is recorded now. */
+	c->mode = RING_MODE_OFF;
+	assert_int_equal(lost_of_one(&f), 0);
+	c->mode = RING_MODE_ALL;
+	c->lapsed = c->epoch;
+	assert_int_equal(lost_of_one(&f), 0);
+	c->lapsed = 0;
+	/* The lanes belong to others: the ring's own counters. */
+	for (lane = c->lane; lane < c->lane + RING_LANES; lane++)
+		lane->owner++;
+	assert_int_equal(lost_of_one(&f), 2);
+	assert_int_equal(c->ring[0].lost_free, 1);
+	for (lane = c->lane; lane < c->lane + RING_LANES; lane++)
+		lane->owner--;
+	assert_int_equal(lost_of_one(&f), 2);
+	assert_int_equal(c->ring[0].head, 0);
+	/* Every call is wanted, or there is room again: both are recorded. */
+	c->pressed = RING_WAS_PRESSED;
+	assert_int_equal(lost_of_one(&f), 0);
+	shim_host_drain(&f.host, 0, shim_tally_add, &tally, NULL);
+	assert_int_equal(tally.count, 2);
+	shim_host_close(&f.host);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -258,6 +332,7 @@ int main(void)
 		cmocka_unit_test(lose_pairs),
 		cmocka_unit_test(give_way),
 		cmocka_unit_test(lapse_while_pressed),
+		cmocka_unit_test(lose_shortly),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -411,6 +411,8 @@ static void merge_callers(void **state)
 	assert_int_equal(f.host.control->caller[RING_CLASS_HEAP][0].high, 250);
 	assert_int_equal(f.host.control->caller[RING_CLASS_HEAP][1].high, 400);
 	assert_int_equal(f.host.control->caller_count[RING_CLASS_MAPPING], 1);
+	assert_int_equal(f.host.control->callers[RING_CLASS_HEAP].low, 100);
+	assert_int_equal(f.host.control->callers[RING_CLASS_HEAP].high, 400);
 	shim_host_close(&f.host);
 }
 

@@ -9,18 +9,25 @@
 #define MEMATTACH_SHIM_OFFSETS_H
 
 /* struct ring_control */
-#define CONTROL_THREADS_OFFSET	48
 #define CONTROL_TABLE_OFFSET	64
 #define CONTROL_THREAD_MASK	80
 #define CONTROL_TABLE_MASK	88
+#define CONTROL_LOST_OFFSET	176
+#define CONTROL_LOST_MASK	184
 #define CONTROL_DEADLINE	192
+#define CONTROL_EPOCH		200
 #define CONTROL_MODE		208
 #define CONTROL_INTERVAL	216
 #define CONTROL_THREAD_POINTER	248
 #define CONTROL_CALLS		312
+#define CONTROL_LAPSED		384
+#define CONTROL_PRESSED		444
+#define CONTROL_CALLERS		472
+#define CONTROL_LANES		102272
 
 /* marks_abi.h: of an address, MARK_SHIFT bits are dropped and 16 taken */
 #define CONTROL_MARKS		131072
+#define CONTROL_THREADS		196608	/* where control.threads_offset is: behind them */
 #define MARK_SHIFT		6
 
 /* struct ring_thread */
@@ -28,6 +35,25 @@
 #define THREAD_COUNTDOWN	16
 #define THREAD_INTERVAL		24
 #define THREAD_USED		40
+
+/* struct ring_lane */
+#define LANES			256
+#define LANE_OWNER		0
+#define LANE_LOST_ALLOC		8
+#define LANE_LOST_FREE		16
+#define LANE_LOST_ALLOC_BYTES	24
+#define LOSSES_A_LOOK		1024	/* loss.c: at the clock */
+
+/* lost_bits.c */
+#define GRANULE_SHIFT		4	/* malloc's alignment: no two blocks share a granule */
+#define GROUP_SHIFT		9	/* 32 of them have a word */
+#define ARENA_SHIFT		26	/* glibc's arenas all begin at multiples of that */
+#define PLACE_SHIFT		6	/* the low bits of a group's number are in its place */
+#define ADDRESS_BITS		47	/* beyond, 32 bits would not tell groups apart */
+
+/* struct shim_root */
+#define ROOT_SHIM_LOW		8
+#define ROOT_SHIM_HIGH		16
 
 /* struct shim_call; its last word is the hook's return address */
 #define CALL_ARGUMENT		0
@@ -43,6 +69,8 @@
 #define CALL_R15		120
 #define CALL_FRAME_BYTES	168
 
+#define MODE_ALL		1	/* RING_MODE_ALL */
+#define PRESSED			1	/* RING_PRESSED */
 #define MODE_SAMPLE		2	/* RING_MODE_SAMPLE */
 #define MODE_COUNT		3	/* RING_MODE_COUNT */
 #define ISLAND_INDEX		(-8)	/* of the index, from the original */
@@ -67,5 +95,7 @@
 /* shim_hash(): 2^64 / golden ratio; the top 24 bits of the product, times the 64 bytes of a line */
 #define HASH_FACTOR		0x9e3779b97f4a7c15
 #define HASH_LINE_SHIFT		34
+#define HASH_SHIFT		40
+#define LINE_SHIFT		6
 
 #endif
