@@ -53,6 +53,17 @@
 .endm
 
 /*
+ * What the call frame information says behind "sub" and "add" of rsp: whole offsets, because
+ * LLVM's assembler takes an adjustment behind .cfi_restore_state from the state before it.
+ */
+.macro FRAME_SET_UP
+	.cfi_def_cfa_offset 8+CALL_FRAME_BYTES
+.endm
+.macro FRAME_GONE
+	.cfi_def_cfa_offset 8
+.endm
+
+/*
  * A hook. quick: a macro of above, its argument, or nothing; begin, end: C functions of shim.h;
  * if, short: a macro that may go to another, which is the shorter way; made: its argument. The call
  * frame information is right at every instruction: exceptions and unwinders pass through.
@@ -71,7 +82,7 @@ shim_hook_\name:
 	\if	.Lshort_\name
 	.endif
 	sub	$CALL_FRAME_BYTES, %rsp		/* struct shim_call; rsp is now 16-aligned */
-	.cfi_adjust_cfa_offset CALL_FRAME_BYTES
+	FRAME_SET_UP
 	SAVE_ARGUMENTS
 	SAVE_KEPT
 	mov	%rsp, %rdi
@@ -89,13 +100,12 @@ shim_hook_\name:
 	mov	CALL_RESULT(%rsp), %rax
 	mov	CALL_RESULT_HIGH(%rsp), %rdx
 	add	$CALL_FRAME_BYTES, %rsp
-	.cfi_remember_state
-	.cfi_adjust_cfa_offset -CALL_FRAME_BYTES
+	FRAME_GONE
 	ret
 .Ltail_\name:
-	.cfi_restore_state
+	FRAME_SET_UP
 	add	$CALL_FRAME_BYTES, %rsp
-	.cfi_adjust_cfa_offset -CALL_FRAME_BYTES
+	FRAME_GONE
 .Lpass_\name:
 	jmp	*%r11
 	.ifnb	\short
@@ -112,7 +122,7 @@ shim_hook_\name:
  */
 .macro MADE shape, size
 	sub	$CALL_FRAME_BYTES, %rsp
-	.cfi_adjust_cfa_offset CALL_FRAME_BYTES
+	FRAME_SET_UP
 	mov	%rdi, CALL_ARGUMENT+0(%rsp)
 	mov	%rsi, CALL_ARGUMENT+8(%rsp)
 	mov	%rdx, CALL_ARGUMENT+16(%rsp)
@@ -134,21 +144,21 @@ shim_hook_\name:
 	mov	CALL_RESULT(%rsp), %rax
 	mov	CALL_RESULT_HIGH(%rsp), %rdx
 	add	$CALL_FRAME_BYTES, %rsp
-	.cfi_adjust_cfa_offset -CALL_FRAME_BYTES
+	FRAME_GONE
 	ret
 .endm
 
 /* RING_MODE_COUNT: a free is counted before it; no frame is left around the original. */
 .macro COUNT_FREE shape, pointer
 	sub	$CALL_FRAME_BYTES, %rsp
-	.cfi_adjust_cfa_offset CALL_FRAME_BYTES
+	FRAME_SET_UP
 	SAVE_ARGUMENTS
 	mov	%rsp, %rdi
 	mov	$\shape, %esi
 	call	shim_count_goes			/* shim_count_goes(call, shape) */
 	RESTORE_ARGUMENTS
 	add	$CALL_FRAME_BYTES, %rsp
-	.cfi_adjust_cfa_offset -CALL_FRAME_BYTES
+	FRAME_GONE
 	jmp	*%r11
 .endm
 
