@@ -49,7 +49,7 @@ attach_await "$VICTIM"
 tell forkers f
 answer forkers family
 children=${ANSWER#"family ok "}
-STARTED="$children $STARTED"
+own $children
 attach_end
 expect "$STATUS" 0 "exit status with children"
 json_expect .session.detached pristine

@@ -27,7 +27,7 @@ begin() {
 	env --default-signal=INT,QUIT "$@" "$daemon" --config="$config" --state="$state" \
 		2>"$log" </dev/null >"$WORK/daemon.out" &
 	DAEMON=$!
-	STARTED="$DAEMON $STARTED"
+	own "$DAEMON"
 }
 
 # says COUNT WORDS: lines of the log that have them.

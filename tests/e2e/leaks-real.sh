@@ -103,7 +103,7 @@ try_git() {
 	done
 	mkfifo "$WORK/full"
 	sleep 600 <>"$WORK/full" &
-	STARTED="$! $STARTED"
+	own "$!"
 	background gitlog sh -c "exec git -C '$WORK/git' --no-pager log -p --stat >'$WORK/full'"
 	gitlog=$LAST
 	await 20 grep -q pipe_write "/proc/$gitlog/wchan" || sleep 1	# no wchan: give it a moment

@@ -106,7 +106,7 @@ if command -v strace >/dev/null 2>&1; then
 	picture_hold "$VICTIM"
 	strace -f -qq -e trace=none -o /dev/null -p "$VICTIM" &
 	TRACER=$!
-	STARTED="$TRACER $STARTED"
+	own "$TRACER"
 	await 20 grep -q "^TracerPid:.$TRACER\$" "/proc/$VICTIM/status" || fail "no tracer came"
 	picture_release
 	expect "$STATUS" 5 "exit status with another tracer"

@@ -43,14 +43,13 @@ picture_hold() {
 	python3 "$E2E/hold_picture.py" "$1" "$MEMATTACH" -p "$1" --leaks -d 0 --json \
 		>"$REPORT" 2>"$WORK/held.pids" </dev/null &
 	HOLDER=$!
-	STARTED="$HOLDER $STARTED"
-	held_before=$STARTED
+	own "$HOLDER"
 	await 60 is_held || fail "no picture was seen"
 	# shellcheck disable=SC2046
 	set -- $(grep -E "$held_line" "$WORK/held.pids") none none none none
 	ATTACH=$1 KEEPER=$2 ANALYST=$3 PICTURE=$4
 	[ "$PICTURE" != none ] || fail "no picture was seen: $(cat "$WORK/held.pids")"
-	STARTED="$ATTACH $KEEPER $ANALYST $STARTED"
+	own "$ATTACH" "$KEEPER" "$ANALYST"
 }
 
 # The analyst reads on. Sets STATUS.
@@ -59,6 +58,5 @@ picture_release() {
 	await 60 is_gone "$HOLDER" || fail "memattach does not end"
 	wait "$HOLDER"
 	STATUS=$?
-	STARTED=$held_before	# no children of ours: their numbers may be others' from now on
 	grep -vE "$held_line" "$WORK/held.pids" >"$ERRORS"
 }

@@ -29,18 +29,40 @@ fi
 E2E=$SRCDIR/tests/e2e
 WORK=$(mktemp -d "${TMPDIR:-/tmp}/memattach-e2e.XXXXXX") || exit 99
 chmod 755 "$WORK"
-STARTED=""	# process ids to end, newest first
+STARTED=""	# processes to end, newest first: PID@BEGUN each
 STATUS=0	# of the last memattach
 REPORT=$WORK/report.json
 ERRORS=$WORK/errors
 
+# begun PID: sets BEGUN to when it began, in the kernel's ticks; empty: there is no such process.
+# The number of a process that is gone is another's soon: a run of the tests wraps around.
+begun() {
+	BEGUN=
+	[ -e "/proc/$1/stat" ] || return 0
+	{ BEGUN=$(sed -n '$s/.*) //p' "/proc/$1/stat" | cut -d ' ' -f 20); } 2>/dev/null
+}
+
+# own PID...: this test is to end them.
+own() {
+	for own_pid in "$@"; do
+		begun "$own_pid"
+		STARTED="$own_pid@$BEGUN $STARTED"
+	done
+}
+
+# is_own PID@BEGUN: it is that process still.
+is_own() {
+	begun "${1%@*}"
+	[ -n "$BEGUN" ] && [ "$BEGUN" = "${1#*@}" ]
+}
+
 # Ends exactly the processes that this test started.
 tidy_up() {
-	for pid in $STARTED; do
-		kill -KILL "$pid" 2>/dev/null
+	for process in $STARTED; do
+		! is_own "$process" || kill -KILL "${process%@*}" 2>/dev/null
 	done
-	for pid in $STARTED; do
-		wait "$pid" 2>/dev/null
+	for process in $STARTED; do
+		wait "${process%@*}" 2>/dev/null
 	done
 	rm -rf "$WORK"
 }
@@ -64,8 +86,9 @@ fail() {
 	echo "FAIL: $*"
 	[ ! -s "$ERRORS" ] || { echo "--- memattach said:"; tail -n ${ERROR_LINES:-20} "$ERRORS"; }
 	gone=
-	for pid in $STARTED; do
-		if is_gone "$pid"; then
+	for process in $STARTED; do
+		pid=${process%@*}
+		if ! is_own "$process" || is_gone "$pid"; then
 			gone="$gone $pid"
 			continue
 		fi
@@ -127,7 +150,7 @@ background() {
 		<>"$WORK/$background_name.in" >"$WORK/$background_name.out" \
 		2>"$WORK/$background_name.err" &
 	LAST=$!
-	STARTED="$LAST $STARTED"
+	own "$LAST"
 }
 
 # is_ready NAME: the victim that begins has said so, or is gone.
@@ -196,7 +219,7 @@ attach() {
 attach_begin() {
 	env --default-signal=INT,QUIT "$MEMATTACH" "$@" >"$REPORT" 2>"$ERRORS" </dev/null &
 	ATTACH=$!
-	STARTED="$ATTACH $STARTED"
+	own "$ATTACH"
 }
 
 # attach_await PID: until the hooks in PID record.

@@ -12,7 +12,7 @@ forked() {
 	tell forkers "$1"
 	answer forkers "$2"
 	FORKED=${ANSWER#"$2 ok "}
-	STARTED="$FORKED $STARTED"
+	own "$FORKED"
 }
 
 # Nothing of ours in it; its code, files and mappings of files are what the parent had before.
@@ -85,7 +85,7 @@ for loader in $LOADERS; do
 	tell forkers p
 	answer forkers storm
 	FORKED=${ANSWER#"storm ok "}
-	STARTED="$FORKED $STARTED"
+	own "$FORKED"
 	for pid in $FORKED; do
 		child_pristine "$pid"
 	done

@@ -59,7 +59,7 @@ for way in stop:INT unread:TERM; do
 		-o "$WORK/$how.rec"
 	await 20 test -s "$WORK/pty/pid" || fail "no terminal: $(cat "$WORK/terminal.err")"
 	ATTACH=$(cat "$WORK/pty/pid")
-	STARTED="$ATTACH $STARTED"
+	own "$ATTACH"
 	attach_await "$VICTIM"
 	await 20 screen_children || fail "no screen"
 	touch "$WORK/pty/block"

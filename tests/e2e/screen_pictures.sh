@@ -16,7 +16,7 @@ cd "$WORK" || exit 99	# short names in the pictures
 begin() {
 	mkfifo ready
 	./demo_server 900 >ready &
-	STARTED="$! $STARTED"
+	own "$!"
 	read -r VICTIM <ready
 	rm ready
 	screen_begin 80 24 -p "$VICTIM" "$@"

@@ -131,7 +131,7 @@ nginx_has_worker() {
 	# shellcheck disable=SC2086
 	[ "$(echo $NGINX_CHILDREN | wc -w)" -eq "${NGINX_WORKERS:-1}" ] || return 1
 	VICTIM=$(echo "$NGINX_CHILDREN" | tr -s ' ' '\n' | sed -n 1p)
-	STARTED="$NGINX_CHILDREN $STARTED"
+	own $NGINX_CHILDREN
 	python3 -c "import socket; socket.create_connection(('127.0.0.1', $NGINX_PORT)).close()"
 }
 

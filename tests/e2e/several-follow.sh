@@ -15,7 +15,7 @@ fresh() {
 	tell family "$1"
 	await 20 more_stopped || fail "no child: $(cat "$WORK/family.err")"
 	CHILD=$(sed -n 's/^stopped ok //p' "$WORK/family.out" | tail -n 1)
-	STARTED="$CHILD $STARTED"
+	own "$CHILD"
 	await 20 grep -q '^State:.T' "/proc/$CHILD/status" || fail "$CHILD does not stop"
 	pristine_take "$CHILD"
 	"$TOOLS/ringwatch" "$CHILD" gone 0 >"$WORK/ringwatch" || fail "$CHILD was entered"
@@ -157,7 +157,7 @@ pristine_check "$VICTIM"
 tell forkers p
 answer forkers storm
 FORKED=${ANSWER#"storm ok "}
-STARTED="$FORKED $STARTED"
+own "$FORKED"
 for pid in $FORKED; do
 	# One that is never still may be left by dlopen, or time ran out: both were told, and
 	# cleanup does it, in a minute as many as it can, this one first.

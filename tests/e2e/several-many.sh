@@ -18,7 +18,7 @@ done
 all_there() { [ "$(grep -c '^child ok' "$WORK/family.out")" -eq $((MANY - 1)) ]; }
 await 60 all_there || fail "not all children are there"
 children=$(sed -n 's/^child ok //p' "$WORK/family.out")
-STARTED="$children $STARTED"
+own $children
 for pid in $VICTIM $children; do
 	pristine_take "$pid"
 done

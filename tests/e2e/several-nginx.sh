@@ -85,7 +85,7 @@ new_workers() {
 	[ "$(echo "$NGINX_CHILDREN" | wc -w)" -eq 2 ]
 }
 await 60 new_workers || fail "no reload: $(cat "$WORK/nginx/error.log")"
-STARTED="$NGINX_CHILDREN $STARTED"
+own $NGINX_CHILDREN
 for pid in $NGINX_CHILDREN; do
 	attach_await "$pid"
 done

@@ -79,7 +79,7 @@ child() {
 	tell family "$1"
 	await 20 more_children || fail "no child: $(cat "$WORK/family.err")"
 	CHILD=$(sed -n 's/^child ok //p' "$WORK/family.out" | tail -n 1)
-	STARTED="$CHILD $STARTED"
+	own "$CHILD"
 }
 
 more_children() { [ "$(grep -c '^child ok' "$WORK/family.out")" -gt "$before" ]; }

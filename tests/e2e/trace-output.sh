@@ -20,7 +20,7 @@ broken() {
 	env --default-signal=INT,QUIT "$MEMATTACH" trace -p "$VICTIM" "$@" \
 		>"$SINK" 2>"$ERRORS" </dev/null &
 	ATTACH=$!
-	STARTED="$ATTACH $STARTED"
+	own "$ATTACH"
 	[ -z "${READER:-}" ] || eval "$READER"
 	# where it can't write its first line it may be over before anybody sees it begin
 	await 20 begun_or_over || fail "hooks are not armed"
@@ -60,7 +60,7 @@ slow() {
 	env --default-signal=INT,QUIT "$MEMATTACH" trace -p "$VICTIM" --json "$@" \
 		>"$WORK/pipe" 2>"$ERRORS" </dev/null &
 	ATTACH=$!
-	STARTED="$ATTACH $STARTED"
+	own "$ATTACH"
 	exec 7<"$WORK/pipe"
 	attach_await "$VICTIM"
 	tell traced b
@@ -70,7 +70,7 @@ slow() {
 slow_end() {
 	cat <&7 >"$REPORT" &
 	reader=$!
-	STARTED="$reader $STARTED"
+	own "$reader"
 	exec 7<&-
 	answer traced busy
 	attach_end INT

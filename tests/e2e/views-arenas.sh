@@ -118,10 +118,12 @@ pristine_check "$VICTIM"
 
 # What could be given back is what malloc_trim gives back: private memory of no file.
 look fragmentation
-own() { sed -n 's/^Anonymous: *\([0-9]*\) kB/\1/p' "/proc/$VICTIM/smaps" | jq -s 'add * 1024'; }
-before=$(own)
+anonymous() {
+	sed -n 's/^Anonymous: *\([0-9]*\) kB/\1/p' "/proc/$VICTIM/smaps" | jq -s 'add * 1024'
+}
+before=$(anonymous)
 told t trim
-freed=$((before - $(own)))
+freed=$((before - $(anonymous)))
 promised=$(jq .trimmable_bytes "$WORK/fragmentation.json")
 [ "$promised" -gt 100000 ] && [ "$freed" -ge "$promised" ] && \
 	[ $((freed - promised)) -le 65536 ] || fail "malloc_trim gave $freed back, not $promised"

@@ -70,7 +70,7 @@ program() {
 	(cd "$WORK" && exec env --default-signal=INT,QUIT setpriv --pdeathsig=KILL "$@" \
 		</dev/null >"$WORK/$program_name.out" 2>&1) &
 	VICTIM=$!
-	STARTED="$VICTIM $STARTED"
+	own "$VICTIM"
 	await 20 works "$VICTIM" || fail "$program_name: $(tail -n 3 "$WORK/$program_name.out")"
 	both "$program_name"
 	kill -KILL "$VICTIM" 2>/dev/null
