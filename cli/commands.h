@@ -12,6 +12,7 @@ int cmd_cleanup(int argc, char **argv);
 int cmd_diff(int argc, char **argv);
 int cmd_export(int argc, char **argv);
 int cmd_report(int argc, char **argv);
+int cmd_status(int argc, char **argv);
 int cmd_symbolize(int argc, char **argv);
 
 #endif

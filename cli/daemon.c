@@ -9,6 +9,7 @@
 #include "cli/daemon.h"
 
 #include <errno.h>
+#include <grp.h>
 #include <math.h>
 #include <poll.h>
 #include <signal.h>
@@ -16,11 +17,12 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-#include "cli/daemon_watch.h"
+#include "cli/daemon_control.h"
+#include "cli/daemon_tell.h"
 #include "cli/front.h"
 #include "src/base/log.h"
 #include "src/daemon/retention.h"
-#include "src/daemon/roster.h"
+#include "src/daemon/service.h"
 #include "src/session/session.h"
 #include "src/several/process_events.h"
 
@@ -37,6 +39,10 @@ struct daemon {
 	struct roster roster;
 	struct daemon_watch *watch;
 	size_t watches;
+	struct daemon_tell tell;
+	struct control *control;	/* NULL: nobody can ask */
+	struct pollfd *poll;	/* signals, events, control's, then a watch each */
+	size_t polls;		/* that there is room for */
 	int events;		/* -1: the kernel tells us nothing */
 	int signals;
 	double looked, asked, tidied;	/* roster_now() of the last ones */
@@ -112,8 +118,7 @@ static void begin(struct daemon *d, struct roster_process *process)
 		roster_ended(process, true, rule->watch.retry_after, roster_now());
 		return;
 	}
-	log_notice("%d %s: watched by [watch %s], %s", process->pid,
-		   grown[d->watches].name.text, rule->name, grown[d->watches].recording);
+	daemon_tell_begun(&d->tell, &d->settings, &grown[d->watches]);
 	process->state = ROSTER_WATCHED;
 	d->watches++;
 }
@@ -127,28 +132,12 @@ static void begin_due(struct daemon *d)
 		begin(d, process);
 }
 
-static const char *how_it_ended(const struct daemon_watch *watch)
-{
-	switch (watch->status) {
-	case SESSION_OK:
-		return watch->ending ? "left as it was" : "left as it was, unasked";
-	case SESSION_TARGET_ENDED:
-		return "it has ended, or runs another program";
-	case SESSION_REFUSED:
-		return "refused, nothing touched";
-	case SESSION_DORMANT:
-		return "left dormant; run `memattach cleanup -p` with its number";
-	default:
-		return "its session failed";
-	}
-}
-
 static void conclude(struct daemon *d, struct daemon_watch *watch)
 {
 	struct roster_process *process = roster_find(&d->roster, watch->pid);
 	bool gone = watch->status == SESSION_TARGET_ENDED;
 
-	log_notice("%d %s: %s", watch->pid, watch->name.text, how_it_ended(watch));
+	daemon_tell_ended(&d->tell, &d->settings, watch);
 	if (watch->status == SESSION_DORMANT)
 		d->status = SESSION_DORMANT;
 	if (process)
@@ -236,11 +225,14 @@ static void end_unmeant(struct daemon *d)
 static void reload(struct daemon *d)
 {
 	struct settings fresh;
-	int problems = daemon_read_settings(d->files, &fresh);
+	int problems;
 
+	service_reloading();
+	problems = daemon_read_settings(d->files, &fresh);
 	if (problems) {
 		settings_done(&fresh);
 		log_error("the settings have problems: those from before stay");
+		daemon_tell_ready(&d->tell);
 		return;
 	}
 	settings_done(&d->settings);
@@ -248,6 +240,7 @@ static void reload(struct daemon *d)
 	end_unmeant(d);
 	look(d, true);
 	log_notice("settings read again: %zu rules", d->settings.rules);
+	daemon_tell_ready(&d->tell);
 }
 
 /* --- the loop ------------------------------------------------------------- */
@@ -255,6 +248,7 @@ static void reload(struct daemon *d)
 static void stop(struct daemon *d)
 {
 	d->stopping = true;
+	daemon_tell_stopping(d->watches);
 	for (size_t i = 0; i < d->watches; i++)
 		daemon_watch_end(&d->watch[i]);
 }
@@ -274,45 +268,106 @@ static void take_signals(struct daemon *d)
 /* Milliseconds until something is due; -1: nothing is. */
 static int pause_ms(const struct daemon *d)
 {
-	double next = next_look(d), now = roster_now();
+	double next = daemon_tell_next(&d->tell), now = roster_now();
 
-	if (d->stopping)
-		return -1;
-	if (d->watches < d->settings.max_targets)
+	if (d->control)
+		next = fmin(next, control_next(d->control));
+	if (!d->stopping)
+		next = fmin(next, next_look(d));
+	if (!d->stopping && d->watches < d->settings.max_targets)
 		next = fmin(next, roster_next(&d->roster));
+	if (next == INFINITY)
+		return -1;
 	return next <= now ? 0 : (int)fmin((next - now) * 1000 + 1, 3600e3);
+}
+
+/* Where to hear what; the number of places, 0: no memory. */
+static size_t gather(struct daemon *d)
+{
+	size_t most = 2 + CONTROL_FDS + d->watches, count = 0;
+	struct pollfd *grown = d->polls < most ? reallocarray(d->poll, most, sizeof(*grown)) :
+						 d->poll;
+
+	if (!grown)
+		return 0;
+	d->poll = grown;
+	d->polls = d->polls < most ? most : d->polls;
+	grown[count++] = (struct pollfd){ .fd = d->signals, .events = POLLIN };
+	grown[count++] = (struct pollfd){ .fd = d->events, .events = POLLIN };
+	if (d->control)
+		count += control_poll(d->control, grown + count);
+	for (size_t i = 0; i < d->watches; i++)
+		grown[count++] = (struct pollfd){ .fd = d->watch[i].figures.socket,
+						  .events = POLLIN };
+	return count;
+}
+
+static void take_figures(struct daemon *d)
+{
+	for (size_t i = 0; i < d->watches; i++)
+		(void)figures_take(&d->watch[i].figures, roster_now());
+}
+
+static void take_questions(struct daemon *d)
+{
+	struct daemon_state state = {
+		.settings = &d->settings, .roster = &d->roster, .search = &d->search,
+		.watch = d->watch, .watches = d->watches, .told = d->events >= 0,
+	};
+
+	if (d->control)
+		control_turn(d->control, roster_now(), daemon_control_answer, &state);
 }
 
 static void wait_and_take(struct daemon *d)
 {
-	struct pollfd fd[2] = { { .fd = d->signals, .events = POLLIN },
-				{ .fd = d->events, .events = POLLIN } };
+	size_t count = gather(d);
 
-	if (poll(fd, 2, pause_ms(d)) <= 0)
+	if (count == 0)
+		log_error("%s", strerror(ENOMEM));
+	if (poll(d->poll, count, count ? pause_ms(d) : 1000) < 0)
 		return;
-	if (fd[0].revents)
+	if (count && d->poll[0].revents)
 		take_signals(d);
-	if (fd[1].revents)
+	if (count && d->poll[1].revents)
 		take_events(d);
+	take_figures(d);
+	take_questions(d);
+}
+
+static void begin_and_look(struct daemon *d)
+{
+	begin_due(d);
+	if (roster_now() >= next_look(d))
+		look(d, roster_now() >= d->asked + ASK_SECONDS);
+	daemon_tell_state(&d->tell, &d->roster, d->watches);
+}
+
+/* True: there is more to do. */
+static bool turn(struct daemon *d)
+{
+	bool ended;
+
+	wait_and_take(d);
+	ended = reap(d);
+	complain(roster_look_at_noted(&d->roster, &d->search, &d->matcher, roster_now()));
+	if (ended || roster_now() >= d->tidied + TIDY_SECONDS)
+		tidy_up(d);
+	if (ended && !d->stopping)
+		look(d, false);
+	if (!d->stopping)
+		begin_and_look(d);
+	return daemon_tell_turn(&d->tell, roster_now()) > 0 || d->watches > 0 || !d->stopping;
 }
 
 static void attend(struct daemon *d)
 {
 	tidy_up(d);
 	look(d, true);
-	while (!d->stopping || d->watches > 0) {
-		bool ended;
-
-		if (!d->stopping)
-			begin_due(d);
-		wait_and_take(d);
-		ended = reap(d);
-		complain(roster_look_at_noted(&d->roster, &d->search, &d->matcher, roster_now()));
-		if (ended || roster_now() >= d->tidied + TIDY_SECONDS)
-			tidy_up(d);
-		if (!d->stopping && (ended || roster_now() >= next_look(d)))
-			look(d, roster_now() >= d->asked + ASK_SECONDS);
-	}
+	begin_and_look(d);
+	daemon_tell_ready(&d->tell);
+	while (turn(d))
+		;
 }
 
 static int open_signals(void)
@@ -330,6 +385,18 @@ static int open_signals(void)
 	return fd < 0 ? -errno : fd;
 }
 
+/* Without it processes are watched all the same. */
+static void open_control(struct daemon *d)
+{
+	const struct group *group = getgrnam("memattach");
+	int error = control_new(d->files->control, group ? group->gr_gid : (gid_t)-1, &d->control);
+
+	if (error)
+		log_error("%s: can't be asked there: %s; name another socket by --control=PATH",
+			  d->files->control, error == -EADDRINUSE ?
+			  "another memattachd is" : strerror(-error));
+}
+
 static int run(struct daemon *d)
 {
 	d->signals = open_signals();
@@ -337,13 +404,16 @@ static int run(struct daemon *d)
 		log_error("%s", strerror(-d->signals));
 		return SESSION_FAILED;
 	}
+	daemon_tell_init(&d->tell);
 	d->events = process_events_open();
 	d->search = process_search_here();
 	d->matcher.settings = &d->settings;
 	process_cgroup_root(&d->search, d->matcher.root, sizeof(d->matcher.root));
+	open_control(d);
 	log_notice("%zu rules; processes are %s", d->settings.rules,
 		   d->events >= 0 ? "told of by the kernel" : "looked for every 5 seconds");
 	attend(d);
+	control_free(d->control);
 	process_events_close(d->events);
 	cleanup_fd(&d->signals);
 	return d->status;
@@ -366,5 +436,6 @@ int daemon_run(const struct daemon_files *files)
 	settings_done(&d.settings);
 	roster_done(&d.roster);
 	free(d.watch);
+	free(d.poll);
 	return status;
 }

@@ -11,6 +11,7 @@ struct daemon_files {
 	bool config_given;	/* on the command line: it must be there, and is all */
 	const char *folder;	/* more of them, "*.conf" */
 	const char *state;	/* recordings go below */
+	const char *control;	/* socket at which to be asked */
 };
 
 /*

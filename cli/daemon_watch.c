@@ -22,6 +22,7 @@
 #include "cli/options.h"
 #include "cli/said.h"
 #include "src/base/log.h"
+#include "src/daemon/roster.h"
 
 #define ARGUMENTS	12
 #define ARGUMENT_BYTES	64
@@ -62,12 +63,12 @@ static int session_options_for(const struct watch_rule *rule, uint64_t max_memor
 	return options_parse(line.argc, line.argv, ret);
 }
 
-/* In the child. */
+/* In the child; figures: where its analyst tells them. */
 static _Noreturn void become(const struct daemon_watch *watch, const struct watch_rule *rule,
-			     uint64_t max_memory, pid_t parent)
+			     uint64_t max_memory, int figures, pid_t parent)
 {
 	static struct cli_options options;
-	int keep[] = { watch->said };
+	int keep[] = { watch->said, figures };
 
 	if (said_redirect(watch->said))
 		_exit(SESSION_FAILED);
@@ -75,6 +76,8 @@ static _Noreturn void become(const struct daemon_watch *watch, const struct watc
 	if (session_options_for(rule, max_memory, &options) != SESSION_OK)
 		_exit(SESSION_USAGE);
 	options.session.output = watch->recording;
+	options.session.screen = options.session.screen_can_wait = true;
+	options.session.screen_socket = figures;
 	front_become_keeper(watch->pid, &options.session, parent);
 }
 
@@ -110,12 +113,17 @@ static char *name_recording(const char *state, const struct watch_rule *rule,
 }
 
 /* Of a process that was refused nothing was recorded. */
-static void forget_empty(const struct daemon_watch *watch)
+static void forget_empty(struct daemon_watch *watch)
 {
 	struct stat status;
 
-	if (stat(watch->recording, &status) == 0 && status.st_size == 0)
+	if (stat(watch->recording, &status) == 0) {
+		if (status.st_size > 0)
+			return;
 		(void)unlink(watch->recording);
+	}
+	free(watch->recording);
+	watch->recording = NULL;
 }
 
 /* --- from begin to end ---------------------------------------------------- */
@@ -125,9 +133,11 @@ int daemon_watch_begin(struct daemon_watch *watch, pid_t pid, const struct watch
 {
 	const struct process_search search = process_search_here();
 	pid_t parent = getpid();
+	_cleanup_fd_ int figures = -1;
 	int error = 0;
 
 	*watch = (struct daemon_watch){ .pid = pid, .said = said_open(),
+					.begun = roster_now(), .figures = { .socket = -1 },
 					.retry_after = rule->watch.retry_after,
 					.name = process_name(&search, pid),
 					.rule = strdup(rule->name) };
@@ -139,12 +149,14 @@ int daemon_watch_begin(struct daemon_watch *watch, pid_t pid, const struct watch
 		watch->recording = name_recording(state, rule, &watch->name, pid);
 		error = watch->recording ? 0 : -errno;
 	}
+	if (!error)
+		error = figures_open(&watch->figures, &figures);
 	if (!error) {
 		watch->keeper = fork();
 		error = watch->keeper < 0 ? -errno : 0;
 	}
 	if (!error && watch->keeper == 0)
-		become(watch, rule, max_memory, parent);
+		become(watch, rule, max_memory, figures, parent);
 	if (error) {
 		watch->keeper = 0;
 		daemon_watch_done(watch);
@@ -161,14 +173,14 @@ void daemon_watch_end(struct daemon_watch *watch)
 
 bool daemon_watch_reap(struct daemon_watch *watch)
 {
-	char last[200] = "";
 	int status;
 
 	if (!watch->keeper || waitpid(watch->keeper, &status, WNOHANG) != watch->keeper)
 		return false;
 	watch->keeper = 0;
 	watch->status = WIFEXITED(status) ? WEXITSTATUS(status) : SESSION_DORMANT;
-	said_pass_on(watch->said, watch->pid, watch->name.text, false, last, sizeof(last));
+	said_pass_on(watch->said, watch->pid, watch->name.text, watch->status == SESSION_REFUSED,
+		     watch->why, sizeof(watch->why));
 	if (WIFSIGNALED(status))
 		log_error("%d %s: what watched it was killed by signal %d", watch->pid,
 			  watch->name.text, WTERMSIG(status));
@@ -179,7 +191,8 @@ bool daemon_watch_reap(struct daemon_watch *watch)
 void daemon_watch_done(struct daemon_watch *watch)
 {
 	cleanup_fd(&watch->said);
+	figures_close(&watch->figures);
 	free(watch->rule);
 	free(watch->recording);
-	*watch = (struct daemon_watch){ .said = -1 };
+	*watch = (struct daemon_watch){ .said = -1, .figures = { .socket = -1 } };
 }

@@ -3,6 +3,7 @@
 #ifndef MEMATTACH_DAEMON_WATCH_H
 #define MEMATTACH_DAEMON_WATCH_H
 
+#include "src/daemon/figures.h"
 #include "src/daemon/settings.h"
 #include "src/session/session.h"
 #include "src/several/find.h"
@@ -11,11 +12,14 @@ struct daemon_watch {
 	pid_t pid;			/* of whom is watched */
 	pid_t keeper;			/* our child; 0: it has ended */
 	char *rule;			/* its name */
-	char *recording;		/* path */
+	char *recording;		/* path; NULL: there is none, or none any more */
 	struct process_name name;	/* of the process, when it began */
+	double begun;			/* roster_now() */
 	double retry_after;
 	int said;			/* its standard error */
-	int status;			/* how it ended: an exit status of ours */
+	struct figures figures;
+	int status;			/* how it ended: an exit status of ours; */
+	char why[200];			/* and what was said last; "" nothing */
 	bool ending;			/* it was told to */
 };
 
@@ -24,7 +28,10 @@ int daemon_watch_begin(struct daemon_watch *watch, pid_t pid, const struct watch
 		       uint64_t max_memory, const char *state) _must_check_;
 /* Tells it to detach, once. */
 void daemon_watch_end(struct daemon_watch *watch);
-/* True: it has ended just now. What it said is in the log, and a recording of nothing is gone. */
+/*
+ * True: it has ended just now. What it said is in the log, but for why it was refused; and a
+ * recording of nothing is gone.
+ */
 bool daemon_watch_reap(struct daemon_watch *watch);
 void daemon_watch_done(struct daemon_watch *watch);
 

@@ -26,7 +26,7 @@ enum help_value {
 enum {
 	HELP_ATTACH = 1u << 0, HELP_RUN = 1u << 1, HELP_TRACE = 1u << 2, HELP_LEAKS = 1u << 3,
 	HELP_CHECK = 1u << 4, HELP_CLEANUP = 1u << 5, HELP_REPORT = 1u << 6, HELP_DIFF = 1u << 7,
-	HELP_EXPORT = 1u << 8, HELP_SYMBOLIZE = 1u << 9,
+	HELP_EXPORT = 1u << 8, HELP_SYMBOLIZE = 1u << 9, HELP_STATUS = 1u << 10,
 };
 
 struct help_command {

@@ -31,6 +31,8 @@ const struct help_command help_command_table[] = {
 	  "a recording for pprof, heaptrack, ms_print, browsers and others", "recording" },
 	{ "symbolize", HELP_SYMBOLIZE, "symbolize FILE [--search=FOLDER]...",
 	  "find names that a recording lacks", "recording" },
+	{ "status", HELP_STATUS, "status [options]",
+	  "what memattachd watches, and how it fares", "" },
 	{ NULL, 0, NULL, NULL, NULL },
 };
 
@@ -48,7 +50,8 @@ const struct help_option help_option_table[] = {
 	{ "output", 'o', HELP_FILE, "FILE", NULL, HOOK | HELP_EXPORT, "the file to write" },
 	{ "leaks", 0, HELP_NONE, NULL, NULL, HELP_ATTACH | HELP_RUN | HELP_REPORT,
 	  "search for lost memory" },
-	{ "json", 0, HELP_NONE, NULL, NULL, HOOK | HELP_REPORT | HELP_DIFF, "print JSON" },
+	{ "json", 0, HELP_NONE, NULL, NULL, HOOK | HELP_REPORT | HELP_DIFF | HELP_STATUS,
+	  "print JSON" },
 	{ "top", 0, HELP_TEXT, "N", NULL, HOOK | HELP_REPORT | HELP_DIFF, "print so many" },
 	{ "exact", 0, HELP_NONE, NULL, NULL, HOOK, "record every event" },
 	{ "sample", 0, HELP_TEXT, "BYTES", NULL, WATCH, "record one allocation in so many bytes" },
@@ -91,6 +94,7 @@ const struct help_option help_option_table[] = {
 	{ "unit", 0, HELP_TEXT, "UNIT", NULL, SEVERAL, "all processes of a unit of systemd" },
 	{ "follow", 0, HELP_NONE, NULL, NULL, SEVERAL, "what they fork, or become by exec, too" },
 	{ "max-processes", 0, HELP_TEXT, "N", NULL, SEVERAL, "so many at the most (64)" },
+	{ "control", 0, HELP_FILE, "SOCKET", NULL, HELP_STATUS, "where memattachd is asked" },
 	{ "view", 0, HELP_VIEW, "VIEW", NULL, VIEW, "print one view" },
 	{ "by", 0, HELP_METRIC, "FIGURE", NULL, SITES, "what is sorted by and added up" },
 	{ "reverse", 0, HELP_NONE, NULL, NULL, VIEW, "from the innermost function" },

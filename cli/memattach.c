@@ -38,6 +38,7 @@ static const char help_text[] =
 	"memattach export FILE[@120s] --to=FORMAT [-o OUT]   for pprof, heaptrack, ms_print,\n"
 	"                            flame graphs, ...; --to=help lists the formats\n"
 	"memattach symbolize FILE [--search=FOLDER]...   find names that a recording lacks\n"
+	"memattach status [--json]   what memattachd (8) watches, and how it fares\n"
 	"memattach help COMMAND | COMMAND --help   its options\n"
 	"memattach --version | --help\n"
 	"\n"
@@ -73,6 +74,7 @@ static const struct {
 	{ "diff", cmd_diff, true },
 	{ "export", cmd_export, true },
 	{ "symbolize", cmd_symbolize, true },
+	{ "status", cmd_status, true },
 	{ "--help", print_help, false },
 	{ "-h", print_help, false },
 	{ "help", print_help, false },

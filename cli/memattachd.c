@@ -2,6 +2,7 @@
 /* memattachd.c - background sampling of the processes that its settings name. */
 #include <errno.h>
 #include <getopt.h>
+#include <limits.h>
 #include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,11 +11,12 @@
 
 #include "cli/daemon.h"
 #include "src/base/log.h"
+#include "src/daemon/control_ask.h"
 #include "src/session/session.h"
 #include "src/version.h"
 
 static const char help_text[] =
-	"memattachd [--config=FILE] [--state=FOLDER]\n"
+	"memattachd [--config=FILE] [--state=FOLDER] [--control=SOCKET]\n"
 	"                    watches the processes that its settings name, until SIGTERM; SIGHUP:\n"
 	"                    reads the settings again\n"
 	"memattachd --check-config [--config=FILE]\n"
@@ -23,14 +25,17 @@ static const char help_text[] =
 	"\n"
 	"Settings: " SETTINGS_FILE " and " SETTINGS_FOLDER "/*.conf,\n"
 	"or FILE alone. Recordings: " STATE_FOLDER ", $STATE_DIRECTORY or FOLDER.\n"
+	"`memattach status` asks at " CONTROL_PATH ",\n"
+	"$RUNTIME_DIRECTORY/control or SOCKET.\n"
 	"Exit status: 0 stopped, all processes are as they were; 2 wrong usage or settings,\n"
 	"3 not on this machine, 5 something was left dormant, 6 internal error.\n"
 	"The manual: man memattachd, man memattach.conf\n";
 
-enum { OPT_CONFIG = 256, OPT_STATE, OPT_CHECK, OPT_HELP, OPT_VERSION };
+enum { OPT_CONFIG = 256, OPT_STATE, OPT_CONTROL, OPT_CHECK, OPT_HELP, OPT_VERSION };
 static const struct option long_options[] = {
 	{ "config", required_argument, NULL, OPT_CONFIG },
 	{ "state", required_argument, NULL, OPT_STATE },
+	{ "control", required_argument, NULL, OPT_CONTROL },
 	{ "check-config", no_argument, NULL, OPT_CHECK },
 	{ "help", no_argument, NULL, OPT_HELP },
 	{ "version", no_argument, NULL, OPT_VERSION },
@@ -59,6 +64,9 @@ static bool take_options(int argc, char **argv, struct daemon_files *files, bool
 			break;
 		case OPT_STATE:
 			files->state = optarg;
+			break;
+		case OPT_CONTROL:
+			files->control = optarg;
 			break;
 		case OPT_CHECK:
 			*ret_check = true;
@@ -93,16 +101,20 @@ static int check_state(const char *state)
 
 int main(int argc, char **argv)
 {
-	const char *state = getenv("STATE_DIRECTORY");	/* systemd.exec(5) */
+	const char *state = getenv("STATE_DIRECTORY");	/* systemd.exec(5); and this: */
+	const char *runtime = getenv("RUNTIME_DIRECTORY");
+	char control[PATH_MAX] = CONTROL_PATH;
 	struct daemon_files files = {
 		.config = SETTINGS_FILE, .folder = SETTINGS_FOLDER,
-		.state = state && state[0] ? state : STATE_FOLDER,
+		.state = state && state[0] ? state : STATE_FOLDER, .control = control,
 	};
 	bool check = false;
 	int status;
 
 	(void)setlocale(LC_CTYPE, "");
 	log_init(LOG_NOTICE);
+	if (runtime && runtime[0])
+		(void)snprintf(control, sizeof(control), "%s/control", runtime);
 	if (!take_options(argc, argv, &files, &check, &status))
 		return status;
 	if (check)

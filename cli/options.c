@@ -30,7 +30,7 @@ enum {
 	OPT_TRACE_TO, OPT_SUPPRESSIONS, OPT_SHOW_BYTES, OPT_FREES, OPT_ACCESS, OPT_HISTORY,
 	OPT_FUNCTION, OPT_TO, OPT_SEARCH, OPT_SNAPSHOT_ON, OPT_MAX_RECORDING,
 	OPT_HEAPS, OPT_STACKS, OPT_VERIFY_STACKS, OPT_MAX_MEMORY, OPT_COUNTS, OPT_OVERHEAD,
-	OPT_NAME, OPT_UNIT, OPT_FOLLOW, OPT_MAX_PROCESSES,
+	OPT_NAME, OPT_UNIT, OPT_FOLLOW, OPT_MAX_PROCESSES, OPT_CONTROL,
 };
 #define SAMPLED_RING (8ull << 20)
 #define EXACT_RING (32ull << 20)
@@ -76,6 +76,7 @@ static const struct option long_options[] = {
 	{ "unit", required_argument, NULL, OPT_UNIT },
 	{ "follow", no_argument, NULL, OPT_FOLLOW },
 	{ "max-processes", required_argument, NULL, OPT_MAX_PROCESSES },
+	{ "control", required_argument, NULL, OPT_CONTROL },
 	OPTIONS_VIEW_ROWS,
 	{ NULL, 0, NULL, 0 },
 };
@@ -439,6 +440,7 @@ static int set_value(struct cli_options *o, int option, const char *value)
 	case OPT_UNIT: return add_target("--unit", value, o->targets.unit, &o->targets.units);
 	case OPT_MAX_PROCESSES: return set_max_processes(o, value);
 	case OPT_HISTORY: s->history = value; return SESSION_OK;
+	case OPT_CONTROL: o->control = value; return SESSION_OK;
 	case OPT_SIZE: case OPT_SITE: case OPT_THREAD: case OPT_MODULE:
 		return s->trace ? set_filter(o, option, value) :
 				  options_view_set(o, option, value);

@@ -35,6 +35,7 @@ struct cli_options {
 	bool track_given;	/* --track */
 	bool overflow_given;	/* --on-overflow */
 	const char *export_to;	/* --to, NULL: not given */
+	const char *control;	/* --control, NULL: not given */
 	char **operands;	/* what is left: a command, a file, a view; NULL-terminated */
 };
 

@@ -101,7 +101,8 @@ AC_DEFUN([MEMATTACH_WITH_NCURSES], [
 ])
 
 # MEMATTACH_WITH_DAEMON
-# memattachd: HAVE_DAEMON (conditional), INIH_CFLAGS, INIH_LIBS, $have_daemon.
+# memattachd: HAVE_DAEMON (conditional), INIH_CFLAGS, INIH_LIBS, $have_daemon. Where libsystemd is,
+# it tells the service manager and the journal: HAVE_SYSTEMD, SYSTEMD_LIBS, $have_systemd.
 AC_DEFUN([MEMATTACH_WITH_DAEMON], [
 	AC_ARG_WITH([memattachd],
 		[AS_HELP_STRING([--with-memattachd],
@@ -113,6 +114,17 @@ AC_DEFUN([MEMATTACH_WITH_DAEMON], [
 	AS_IF([test "$with_memattachd$have_daemon" = yesno],
 		[AC_MSG_ERROR([--with-memattachd: inih is missing (package libinih-dev)])])
 	AM_CONDITIONAL([HAVE_DAEMON], [test "$have_daemon" = yes])
+	AC_ARG_WITH([libsystemd],
+		[AS_HELP_STRING([--with-libsystemd],
+			[memattachd tells systemd and its journal @<:@auto@:>@])],
+		[], [with_libsystemd=auto])
+	have_systemd=no
+	AS_IF([test "$with_libsystemd" != no && test "$have_daemon" = yes],
+		[PKG_CHECK_MODULES([SYSTEMD], [libsystemd >= 246], [have_systemd=yes], [:])])
+	AS_IF([test "$with_libsystemd$have_systemd" = yesno],
+		[AC_MSG_ERROR([--with-libsystemd: it is missing (package libsystemd-dev)])])
+	AS_IF([test "$have_systemd" = yes],
+		[AC_DEFINE([HAVE_SYSTEMD], [1], [memattachd tells systemd and its journal])])
 ])
 
 # MEMATTACH_LIST_LIBRARIES
@@ -129,6 +141,8 @@ AC_DEFUN([MEMATTACH_LIST_LIBRARIES], [
 		[built_with="$built_with, ncursesw `$PKG_CONFIG --modversion ncursesw`"])
 	AS_IF([test "$have_daemon" = yes],
 		[built_with="$built_with, inih `$PKG_CONFIG --modversion inih`"])
+	AS_IF([test "$have_systemd" = yes],
+		[built_with="$built_with, libsystemd `$PKG_CONFIG --modversion libsystemd`"])
 	AC_DEFINE_UNQUOTED([MEMATTACH_BUILT_WITH], ["$built_with"], [libraries, for --version])
 ])
 

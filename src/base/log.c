@@ -25,15 +25,13 @@ void log_init(enum log_level level)
 }
 
 /* C0 and DEL, and C1 in its UTF-8 form (c2 80..9f); other UTF-8 passes. */
-static void log_neutralise(char *text, size_t length)
+void log_neutralise(char *text)
 {
-	unsigned char *c = (unsigned char *)text;
-
-	for (size_t i = 0; i < length; i++) {
-		if (c[i] < 0x20 || c[i] == 0x7f)
-			c[i] = '?';
-		else if (c[i] == 0xc2 && i + 1 < length && c[i + 1] >= 0x80 && c[i + 1] < 0xa0)
-			c[i] = c[i + 1] = '?';
+	for (unsigned char *c = (unsigned char *)text; *c; c++) {
+		if (*c < 0x20 || *c == 0x7f)
+			*c = '?';
+		else if (*c == 0xc2 && c[1] >= 0x80 && c[1] < 0xa0)
+			c[0] = c[1] = '?';
 	}
 }
 
@@ -65,8 +63,8 @@ void log_print(enum log_level level, const char *format, ...)
 	va_end(arguments);
 	if (n >= 0 && (size_t)n >= room)
 		memcpy(line + sizeof(line) - 5, "...", 4);
+	log_neutralise(line);
 	used = strlen(line);
-	log_neutralise(line, used);
 	line[used++] = '\n';
 	log_write(line, used);
 	errno = saved;

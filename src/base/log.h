@@ -12,6 +12,8 @@ void log_init(enum log_level level);
 
 /* Prints one line if level is enabled. Keeps errno. Never called while a tracee is stopped. */
 void log_print(enum log_level level, const char *format, ...) _printf_(2, 3);
+/* Control characters of text become "?": it may carry names that a hostile target chose. */
+void log_neutralise(char *text);
 
 #define log_error(...)   log_print(LOG_ERROR, __VA_ARGS__)
 #define log_warning(...) log_print(LOG_WARNING, __VA_ARGS__)

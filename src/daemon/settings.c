@@ -61,6 +61,7 @@ void settings_done(struct settings *settings)
 	for (size_t i = 0; i < settings->rules; i++)
 		settings_rule_done(&settings->rule[i]);
 	free(settings->rule);
+	free(settings->on_event);
 	*settings = (struct settings){ 0 };
 }
 

@@ -67,6 +67,7 @@ struct watch_rule {
 struct settings {
 	uint32_t max_targets;		/* at a time */
 	uint64_t max_memory;		/* of all sessions together */
+	char *on_event;			/* command; NULL: none */
 	struct watch_settings defaults;
 	struct watch_rule *rule;
 	size_t rules;

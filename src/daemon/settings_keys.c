@@ -87,6 +87,18 @@ static int read_ring(const char *value, void *to)
 	return 0;
 }
 
+/* "": none, also where an earlier file names one. */
+static int read_command(const char *value, void *to)
+{
+	char *copy = value[0] ? strdup(value) : NULL;
+
+	if (value[0] && !copy)
+		return -ENOMEM;
+	free(*(char **)to);
+	*(char **)to = copy;
+	return 0;
+}
+
 #define IN(member) offsetof(struct watch_settings, member)
 static const struct key watch_key[] = {
 	{ "overhead", "a percentage, as in 1%", read_percent, IN(overhead_percent),
@@ -112,6 +124,7 @@ static const struct key daemon_key[] = {
 	{ "max-targets", "a number from 1 to 10000", read_targets,
 	  offsetof(struct settings, max_targets), 0 },
 	{ "max-memory", "bytes, as in 1G", read_size, offsetof(struct settings, max_memory), 0 },
+	{ "on-event", "a command", read_command, offsetof(struct settings, on_event), 0 },
 };
 
 static const struct key *find_key(const struct key *table, size_t count, const char *name)

@@ -304,7 +304,8 @@ static uint64_t next_pause(const struct session *s, uint64_t pause, int events, 
 	bool sampled = s->options->mode != SNAPSHOT_EXACT;
 	uint64_t most = !events ? PAUSE_IDLE_NS : sampled ? PAUSE_SAMPLED_NS : PAUSE_MAX_NS;
 
-	if (s->options->screen || s->trace)	/* somebody waits for what we say */
+	/* somebody waits for what we say */
+	if ((s->options->screen && !s->options->screen_can_wait) || s->trace)
 		most = PAUSE_MAX_NS;
 	if (filled > BUSY_RING)
 		return 0;

@@ -50,6 +50,7 @@ struct session_options {
 	bool plain;			/* reprint the top sites each interval */
 	bool screen;			/* show them on a live screen, which is */
 	int screen_socket;		/* at the other end of this */
+	bool screen_can_wait;		/* there is nobody who types */
 	bool color;
 	bool block;			/* --on-overflow=block */
 	bool free_stacks;		/* --frees=stacks */

@@ -47,7 +47,8 @@ offers() {
 
 check_shell() {
 	SHELL_NAME=$1
-	offers 'memattach ' attach run trace leaks check cleanup report diff export symbolize
+	offers 'memattach ' attach run trace leaks check cleanup report diff export symbolize \
+		status
 	offers 'memattach re' report !run
 	offers 'memattach -' -p
 	offers 'memattach -p 1 --' --exact --leaks --view !--to !--search

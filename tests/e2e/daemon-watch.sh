@@ -4,44 +4,7 @@
 # mean after SIGHUP, and all of them when it is told to stop, as they were.
 . "$(dirname "$0")/lib.sh"
 needs jq
-daemon=$BUILDDIR/cli/memattachd
-[ -x "$daemon" ] || skip "memattachd is not built (inih)"
-config=$WORK/memattach.conf
-state=$WORK/state
-log=$WORK/daemon.err
-
-# rules TEXT: the settings.
-rules() {
-	cat >"$config" <<-END
-		[defaults]
-		attach-after = 0
-		spread = 0
-		snapshot-every = 1s
-		retry-after = 1h
-		$1
-	END
-}
-
-# begin [COMMAND...]: the daemon, run by that.
-begin() {
-	env --default-signal=INT,QUIT "$@" "$daemon" --config="$config" --state="$state" \
-		2>"$log" </dev/null >"$WORK/daemon.out" &
-	DAEMON=$!
-	own "$DAEMON"
-}
-
-# says COUNT WORDS: lines of the log that have them.
-says() { [ "$(grep -c "$2" "$log")" -eq "$1" ]; }
-
-# The daemon is told to stop; how it ended.
-end() {
-	kill -TERM "$DAEMON"
-	wait "$DAEMON"
-	expect $? "${1:-0}" "exit status of memattachd: $(cat "$log")"
-}
-
-# armed PID: it is watched, by the daemon.
-armed() { "$TOOLS/ringwatch" "$1" armed 20000 >"$WORK/ringwatch" || fail "$(cat "$log")"; }
+. "$E2E/daemon_lib.sh"
 
 # --- what it is told ----------------------------------------------------------------------
 

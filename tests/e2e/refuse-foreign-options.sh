@@ -42,6 +42,7 @@ called() {
 	run) set -- "$@" -- /nonexistent/command ;;
 	report | symbolize) set -- "$@" /nonexistent/recording ;;
 	diff) set -- "$@" /nonexistent/one /nonexistent/two ;;
+	status) set -- "$@" --control=/nonexistent/socket ;;
 	export) set -- "$@" --to=folded /nonexistent/recording ;;
 	*) case $* in -p* | --pid*) ;; *) set -- "$@" -p $NOBODY ;; esac ;;
 	esac

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: MIT */
+/* cmd_status.c - memattach status: what memattachd watches, and how it fares. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/commands.h"
+#include "cli/options.h"
+#include "src/base/log.h"
+#include "src/daemon/control_ask.h"
+#include "src/report/human.h"
+#include "src/report/printable.h"
+
+#define NAME_COLUMNS	16
+#define RULE_COLUMNS	12
+
+static int refused(const char *path, int error, const char *words)
+{
+	if (error == -ENOENT || error == -ECONNREFUSED)
+		log_error("no memattachd answers at %s; start it (systemctl start memattachd), or "
+			  "name its socket by --control=SOCKET", path);
+	else if (error == -EREMOTEIO)
+		log_error("memattachd: %s", words);
+	else
+		log_error("%s: %s", path, error == -EBADMSG ? "what answers is no memattachd of "
+			  "this version" : strerror(-error));
+	return SESSION_REFUSED;
+}
+
+/* --- for people ----------------------------------------------------------- */
+
+static double real_of(const json_t *object, const char *key)
+{
+	return json_number_value(json_object_get(object, key));
+}
+
+/* Any bytes, cut after so many columns; fill: blanks up to there. */
+static void put_text(const json_t *object, const char *key, int columns, bool fill)
+{
+	const char *text = json_string_value(json_object_get(object, key));
+	char *shown = printable_copy(text ? text : "?", PRINTABLE_TERMINAL);
+	int left = columns;
+
+	if (shown) {
+		printable_cut(shown, (size_t)columns);
+		fputs(shown, stdout);
+		left -= (int)printable_columns(shown);
+	}
+	free(shown);
+	printf("%*s ", fill && left > 0 ? left : 0, "");
+}
+
+static void put_figures(const json_t *process)
+{
+	const json_t *figures = json_object_get(process, "figures");
+	double growing = real_of(figures, "growing_sites");
+
+	printf("%-10s ", human_seconds(real_of(process, "seconds")).text);
+	if (!json_is_object(figures)) {
+		fputs("no snapshot yet\n", stdout);
+		return;
+	}
+	printf("%9s %9s %9s %7s  ", human_bytes(real_of(figures, "live_bytes")).text,
+	       human_bytes(real_of(figures, "rss_bytes")).text,
+	       human_count(real_of(figures, "allocs_per_second")).text,
+	       human_count(growing).text);
+	if (real_of(figures, "overhead_percent") >= 0)
+		printf("%.2g %%\n", real_of(figures, "overhead_percent"));
+	else
+		fputs("-\n", stdout);
+}
+
+static void put_process(const json_t *process)
+{
+	const char *state = json_string_value(json_object_get(process, "state"));
+
+	printf("%8.0f ", real_of(process, "pid"));
+	put_text(process, "name", NAME_COLUMNS, true);
+	put_text(process, "rule", RULE_COLUMNS, true);
+	if (state && (strcmp(state, "waiting") == 0 || strcmp(state, "refused") == 0))
+		printf("%s, %s in %s\n", state, state[0] == 'r' ? "tried again" : "due",
+		       human_seconds(real_of(process, "due_in")).text);
+	else
+		put_figures(process);
+}
+
+static void put_status(const json_t *answer)
+{
+	const json_t *own = json_object_get(answer, "memattachd");
+	const json_t *processes = json_object_get(answer, "processes"), *process;
+	bool all = json_is_true(json_object_get(own, "sees_all"));
+	size_t i;
+
+	fputs("memattachd ", stdout);
+	put_text(own, "version", NAME_COLUMNS, false);
+	printf("process %.0f", real_of(own, "pid"));
+	if (all)
+		printf(", %.0f rules, at most %.0f processes", real_of(own, "rules"),
+		       real_of(own, "max_targets"));
+	else
+		printf(": your own processes");
+	putchar('\n');
+	if (json_array_size(processes) == 0) {
+		puts("no process is watched, or waits to be");
+		return;
+	}
+	printf("%8s %-*s %-*s %-10s %9s %9s %9s %7s  %s\n", "pid", NAME_COLUMNS, "name",
+	       RULE_COLUMNS, "rule", "watched", "live", "RSS", "allocs/s", "growing", "cost");
+	json_array_foreach(processes, i, process)
+		put_process(process);
+}
+
+int cmd_status(int argc, char **argv)
+{
+	struct cli_options options;
+	char words[256] = "";
+	const char *path;
+	json_t *answer;
+	int status = options_parse(argc, argv, &options), error;
+
+	if (status != SESSION_OK)
+		return status;
+	if (options.operands[0]) {
+		log_error("usage: memattach status [--json] [--control=SOCKET]");
+		return SESSION_USAGE;
+	}
+	path = options.control ? options.control : CONTROL_PATH;
+	error = control_ask(path, "status", &answer, words);
+	if (error)
+		return refused(path, error, words);
+	if (options.session.json) {
+		(void)json_dumpf(answer, stdout, JSON_INDENT(1) | JSON_PRESERVE_ORDER);
+		putchar('\n');
+	} else {
+		put_status(answer);
+	}
+	json_decref(answer);
+	if (fflush(stdout) == 0 && !ferror(stdout))
+		return SESSION_OK;
+	log_error("can't write the answer: %s", strerror(errno));
+	return SESSION_FAILED;
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+/* events.c - see events.h. */
+#include "src/daemon/events.h"
+
+#include <stdio.h>
+
+#include "src/base/log.h"
+#include "src/daemon/journal.h"
+
+#define TEXT_BYTES	1024u
+
+/* Priorities are those of syslog(3). */
+static const struct {
+	const char *name, *id;
+	int priority;
+	enum log_level level;
+} kind_table[EVENT_KINDS] = {
+	[EVENT_WATCHED] = { "watched", "ea11822a75164004a6ffe0ac719da754", 5, LOG_NOTICE },
+	[EVENT_LEFT] = { "left", "36456cf7948c45bb9ec4dacf859eeb84", 5, LOG_NOTICE },
+	[EVENT_ENDED] = { "ended", "2b9f9ecd0a6e4d799d0a03ac029adb62", 5, LOG_NOTICE },
+	[EVENT_REFUSED] = { "refused", "fc2688653c494dc1920ef642341c17a2", 4, LOG_WARNING },
+	[EVENT_DORMANT] = { "dormant", "c14e6ab9ddb04c3e9c99eedc2f0f6003", 3, LOG_ERROR },
+	[EVENT_FAILED] = { "failed", "65429d987a734b22bb2fd499550800f1", 3, LOG_ERROR },
+};
+
+const char *event_name(enum event_kind kind)
+{
+	return kind_table[kind].name;
+}
+
+const char *event_message_id(enum event_kind kind)
+{
+	return kind_table[kind].id;
+}
+
+static bool put_in_journal(const struct daemon_event *event, const char *line)
+{
+	const char *const value[] = {
+		line, event_message_id(event->kind), event_name(event->kind), event->name,
+		event->rule, event->recording,
+	};
+	static const char *const name[] = {
+		"MESSAGE", "MESSAGE_ID", "MEMATTACH_EVENT", "MEMATTACH_TARGET_NAME",
+		"MEMATTACH_RULE", "MEMATTACH_RECORDING",
+	};
+	char text[ARRAY_SIZE(name) + 2][TEXT_BYTES + 32];
+	const char *field[ARRAY_SIZE(text)];
+	size_t count = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(name); i++) {
+		if (!value[i])
+			continue;
+		(void)snprintf(text[count], sizeof(*text), "%s=%s", name[i], value[i]);
+		log_neutralise(text[count++]);
+	}
+	(void)snprintf(text[count++], sizeof(*text), "PRIORITY=%d",
+		       kind_table[event->kind].priority);
+	(void)snprintf(text[count++], sizeof(*text), "MEMATTACH_TARGET_PID=%d", event->pid);
+	for (size_t i = 0; i < count; i++)
+		field[i] = text[i];
+	return journal_put(field, count);
+}
+
+void event_tell(const struct daemon_event *event)
+{
+	char line[TEXT_BYTES];
+
+	(void)snprintf(line, sizeof(line), "%d%s%s: %s", event->pid, event->name[0] ? " " : "",
+		       event->name, event->text);
+	log_neutralise(line);
+	if (!journal_is_there() || !put_in_journal(event, line))
+		log_print(kind_table[event->kind].level, "%s", line);
+}

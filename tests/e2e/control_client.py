@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: MIT
+"""Asks memattachd: argv[1] is its socket, argv[2] what to send, argv[3] as whom, if given. --abuse:
+many that stall, send too much, hang up; fails if those are not cut off, or if somebody is kept
+waiting for them."""
+import json
+import os
+import pwd
+import socket
+import sys
+import time
+
+STATUS = b'{"memattach": 1, "command": "status"}\n'
+MANY = 20
+PATIENCE = 60
+
+
+def connect():
+    client = socket.socket(socket.AF_UNIX)
+    client.connect(sys.argv[1])
+    client.settimeout(PATIENCE)
+    return client
+
+
+def rest(client):
+    """All that comes until it is closed; that it was reset is an end, too."""
+    got = b""
+    try:
+        while True:
+            part = client.recv(65536)
+            if not part:
+                return got
+            got += part
+    except ConnectionResetError:
+        return got
+
+
+def ask(text):
+    client = connect()
+    client.sendall(text)
+    return rest(client)
+
+
+def abuse():
+    silent = [connect() for _ in range(MANY)]       # more than it takes at a time
+    for client in silent[:8]:                       # those it takes
+        client.sendall(b'{"memattach": 1, ')
+    begin = time.monotonic()
+    for client in silent:
+        assert rest(client) == b"", "an answer to no question"
+    assert time.monotonic() - begin < PATIENCE, "they are not cut off"
+    client = connect()
+    try:
+        client.sendall(b"x" * 100000)
+    except (BrokenPipeError, ConnectionResetError):
+        pass
+    assert rest(client) == b"", "an answer to a line that is too long"
+    for _ in range(100):
+        client = connect()
+        client.sendall(STATUS)
+        client.close()
+    pieces = connect()
+    for i in range(len(STATUS)):
+        pieces.sendall(STATUS[i:i + 1])
+    assert "processes" in json.loads(rest(pieces)), "no answer to what came in pieces"
+
+
+if len(sys.argv) > 3:
+    user = pwd.getpwnam(sys.argv[3])
+    os.setgroups([])
+    os.setgid(user.pw_gid)
+    os.setuid(user.pw_uid)
+if sys.argv[2] == "--abuse":
+    abuse()
+else:
+    sys.stdout.buffer.write(ask(sys.argv[2].encode() + b"\n"))

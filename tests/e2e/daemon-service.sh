@@ -1,0 +1,76 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# What memattachd tells the service manager, by its protocol; and that the command of on-event is
+# run for what happens to each process, without more rights than its user has.
+. "$(dirname "$0")/lib.sh"
+needs python3
+. "$E2E/daemon_lib.sh"
+"$daemon" --version | grep -q libsystemd || skip "memattachd was built without libsystemd"
+words=$WORK/manager.out
+
+# told COUNT WORDS: so many messages of them at the least.
+told() { [ "$(grep -c "$2" "$words")" -ge "$1" ]; }
+
+# happened EVENT PID: the command was run for it.
+happened() { grep -q "^$1 $2 leaky leaky /" "$WORK/events"; }
+
+background manager python3 -u "$E2E/notify_listener.py" "$WORK/notify"
+await 20 told 1 '^listening' || fail "$(cat "$WORK/manager.err")"
+cat >"$WORK/on_event" <<END
+#!/bin/sh
+echo "\$MEMATTACH_EVENT \$MEMATTACH_TARGET_PID \$MEMATTACH_TARGET_NAME \$MEMATTACH_RULE" \\
+	"\${MEMATTACH_RECORDING:-none} \$MEMATTACH_TEXT; \$(grep CapAmb /proc/self/status)" \\
+	"\${NOTIFY_SOCKET:-mute}" >>"$WORK/events"
+END
+chmod +x "$WORK/on_event"
+
+# --- ready, its state, the watchdog -----------------------------------------------------------
+
+victim one leaky
+ONE=$VICTIM
+pristine_take "$ONE"
+rules "[daemon]
+on-event = $WORK/on_event
+[watch leaky]
+exe = $VICTIMS/leaky"
+begin NOTIFY_SOCKET="$WORK/notify" WATCHDOG_USEC=500000
+armed "$ONE"
+await 20 told 1 '^READY=1|STATUS=' || fail "not ready: $(cat "$words")"
+await 20 told 1 '^STATUS=1 process watched, 0 waiting, 0 refused' || fail "$(cat "$words")"
+await 20 told 4 '^WATCHDOG=1$' || fail "the watchdog hears nothing: $(cat "$words")"
+await 20 happened watched "$ONE" || fail "no command for $ONE: $(cat "$WORK/events" "$log")"
+
+# One that stands still says nothing: the watchdog's word is the loop's own.
+kill -STOP "$DAEMON"
+await 10 grep -q '^State:.T' "/proc/$DAEMON/status" || fail "it does not stop"
+sleep 0.2
+before=$(grep -c '^WATCHDOG' "$words")
+sleep 1
+expect "$(grep -c '^WATCHDOG' "$words")" "$before" "words while it stands still"
+kill -CONT "$DAEMON"
+
+# --- who is refused ----------------------------------------------------------------------------
+
+victim two processes --kind=stopped
+rules "[daemon]
+on-event = $WORK/on_event
+[watch leaky]
+exe = $VICTIMS/leaky
+exe = $VICTIMS/processes
+exclude-pid-file = $WORK/supervisor"
+echo "$VICTIM_SELF" >"$WORK/supervisor"
+kill -HUP "$DAEMON"
+await 20 told 1 '^RELOADING=1|MONOTONIC_USEC=[0-9]' || fail "$(cat "$words")"
+await 20 told 2 '^READY=1' || fail "not ready again: $(cat "$words")"
+await 20 grep -q "^refused $VICTIM processes leaky none refused, nothing touched: .*stopped" \
+	"$WORK/events" || fail "nothing of the refusal: $(cat "$WORK/events" "$log")"
+await 20 told 1 '^STATUS=1 process watched, 0 waiting, 1 refused' || fail "$(cat "$words")"
+
+# --- the end -------------------------------------------------------------------------------------
+
+end
+await 10 told 1 '^STOPPING=1|STATUS=leaving 1 process$' || fail "$(cat "$words")"
+happened left "$ONE" || fail "it did not wait for the command: $(cat "$WORK/events")"
+pristine_check "$ONE"
+! grep -v 'CapAmb:.0000000000000000 mute$' "$WORK/events" || fail "the command may do too much"
+! grep 'on-event' "$log" || fail "the command failed"

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: MIT */
+/* test_figures.c - what a session tells of itself, and one that was taken over. */
+#include <errno.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "src/daemon/figures.h"
+
+struct fixture {
+	struct figures figures;
+	int analyst;
+	struct screen_outbox out;
+};
+
+static void begin(struct fixture *f)
+{
+	memset(f, 0, sizeof(*f));
+	assert_int_equal(figures_open(&f->figures, &f->analyst), 0);
+}
+
+static void end(struct fixture *f)
+{
+	screen_outbox_done(&f->out);
+	cleanup_fd(&f->analyst);
+	figures_close(&f->figures);
+	assert_int_equal(f->figures.socket, -1);
+	assert_null(f->figures.in.bytes);
+}
+
+/* A state with points, sites of which every second one grows, threads; bytes are left out. */
+static void put_state(struct fixture *f, const struct screen_state *state, size_t left_out)
+{
+	const struct screen_point point = { 0 };
+	const struct screen_thread thread = { 0 };
+
+	assert_int_equal(screen_outbox_begin(&f->out, SCREEN_STATE), 0);
+	assert_int_equal(apart_put(&f->out.bytes, state, sizeof(*state)), 0);
+	for (uint32_t i = 0; i < state->point_count; i++)
+		assert_int_equal(apart_put(&f->out.bytes, &point, sizeof(point)), 0);
+	for (uint32_t i = 0; i < state->site_count; i++) {
+		const struct screen_site site = { .id = i, .growing = i % 2 };
+
+		assert_int_equal(apart_put(&f->out.bytes, &site, sizeof(site)), 0);
+	}
+	for (uint32_t i = 0; i < state->thread_count; i++)
+		assert_int_equal(apart_put(&f->out.bytes, &thread, sizeof(thread)), 0);
+	f->out.bytes.count -= left_out;
+	assert_int_equal(screen_outbox_end(&f->out, 0), 0);
+}
+
+static bool sent(struct fixture *f)
+{
+	assert_int_equal(screen_send(f->analyst, &f->out), 0);
+	assert_int_equal(screen_outbox_waiting(&f->out), 0);
+	return figures_take(&f->figures, 7);
+}
+
+static void take_the_last_ones(void **state)
+{
+	const struct screen_state first = { .time = 1, .live_bytes = 10 };
+	const struct screen_state last = { .time = 2, .live_bytes = 20, .point_count = 3,
+					   .site_count = 5, .thread_count = 2 };
+	struct fixture f;
+
+	(void)state;
+	begin(&f);
+	assert_false(figures_take(&f.figures, 1));
+	assert_false(f.figures.known);
+	put_state(&f, &first, 0);
+	assert_int_equal(screen_outbox_begin(&f.out, SCREEN_NOTE), 0);
+	assert_int_equal(apart_put_text(&f.out.bytes, "of no interest"), 0);
+	assert_int_equal(screen_outbox_end(&f.out, 0), 0);
+	put_state(&f, &last, 0);
+	assert_true(sent(&f));
+	assert_true(f.figures.known);
+	assert_int_equal(f.figures.state.live_bytes, 20);
+	assert_int_equal(f.figures.growing, 2);
+	assert_true(f.figures.time == 7);
+	assert_null(f.figures.in.bytes);	/* not held until the next ones */
+	assert_false(figures_take(&f.figures, 8));
+	end(&f);
+	assert_int_equal(f.figures.state.live_bytes, 20);
+}
+
+/* A message that comes in pieces counts once it is whole. */
+static void take_pieces(void **state)
+{
+	const struct screen_state whole = { .live_bytes = 30, .site_count = 1 };
+	struct fixture f;
+
+	(void)state;
+	begin(&f);
+	put_state(&f, &whole, 0);
+	for (size_t i = 0; i < f.out.bytes.count; i++) {
+		assert_int_equal(f.figures.known, false);
+		assert_int_equal(send(f.analyst, f.out.bytes.bytes + i, 1, 0), 1);
+		assert_int_equal(figures_take(&f.figures, 1), i + 1 == f.out.bytes.count);
+	}
+	assert_int_equal(f.figures.state.live_bytes, 30);
+	f.out.bytes.count = 0;
+	end(&f);
+}
+
+static void make_numbers_of_what_is_none(void **state)
+{
+	const struct screen_state odd = { .time = NAN, .byte_rate = INFINITY,
+					  .overhead_percent = -INFINITY, .alloc_rate = 5 };
+	struct fixture f;
+
+	(void)state;
+	begin(&f);
+	put_state(&f, &odd, 0);
+	assert_true(sent(&f));
+	assert_true(f.figures.state.time == 0 && f.figures.state.byte_rate == 0);
+	assert_true(f.figures.state.overhead_percent == 0 && f.figures.state.alloc_rate == 5);
+	end(&f);
+}
+
+/* What is not as long as it says is not believed, and nothing more is heard. */
+static void hear_no_nonsense(void **state)
+{
+	const struct screen_state good = { .live_bytes = 1 };
+	static const struct {
+		struct screen_state state;
+		size_t left_out;
+	} bad[] = {
+		{ { .site_count = 2 }, 1 },
+		{ { .site_count = SCREEN_MAX_SITES + 1 },
+		  (SCREEN_MAX_SITES + 1) * sizeof(struct screen_site) },
+		{ { .point_count = SCREEN_MAX_POINTS + 1 }, 0 },
+	};
+	struct fixture f;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
+		begin(&f);
+		put_state(&f, &good, 0);
+		put_state(&f, &bad[i].state, bad[i].left_out);
+		assert_true(sent(&f));
+		assert_int_equal(f.figures.state.live_bytes, 1);	/* those from before stay */
+		assert_int_equal(f.figures.socket, -1);
+		end(&f);
+	}
+}
+
+static void hear_no_endless_message(void **state)
+{
+	const struct screen_header header = { SCREEN_STATE, SCREEN_MAX_BYTES + 1 };
+	struct fixture f;
+
+	(void)state;
+	begin(&f);
+	assert_int_equal(send(f.analyst, &header, sizeof(header), 0), sizeof(header));
+	assert_false(figures_take(&f.figures, 1));
+	assert_int_equal(f.figures.socket, -1);
+	end(&f);
+}
+
+static void see_the_end(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	begin(&f);
+	cleanup_fd(&f.analyst);
+	assert_false(figures_take(&f.figures, 1));
+	assert_int_equal(f.figures.socket, -1);
+	assert_false(figures_take(&f.figures, 1));
+	end(&f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(take_the_last_ones),
+		cmocka_unit_test(take_pieces),
+		cmocka_unit_test(make_numbers_of_what_is_none),
+		cmocka_unit_test(hear_no_nonsense),
+		cmocka_unit_test(hear_no_endless_message),
+		cmocka_unit_test(see_the_end),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
