@@ -87,9 +87,8 @@ static void put_process(const json_t *process)
 static void put_status(const json_t *answer)
 {
 	const json_t *own = json_object_get(answer, "memattachd");
-	const json_t *processes = json_object_get(answer, "processes"), *process;
+	const json_t *processes = json_object_get(answer, "processes");
 	bool all = json_is_true(json_object_get(own, "sees_all"));
-	size_t i;
 
 	fputs("memattachd ", stdout);
 	put_text(own, "version", NAME_COLUMNS, false);
@@ -106,8 +105,8 @@ static void put_status(const json_t *answer)
 	}
 	printf("%8s %-*s %-*s %-10s %9s %9s %9s %7s  %s\n", "pid", NAME_COLUMNS, "name",
 	       RULE_COLUMNS, "rule", "watched", "live", "RSS", "allocs/s", "growing", "cost");
-	json_array_foreach(processes, i, process)
-		put_process(process);
+	for (size_t i = 0; i < json_array_size(processes); i++)
+		put_process(json_array_get(processes, i));
 }
 
 int cmd_status(int argc, char **argv)

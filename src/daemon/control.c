@@ -48,7 +48,7 @@ static int address_of(const char *path, struct sockaddr_un *ret)
 	*ret = (struct sockaddr_un){ .sun_family = AF_UNIX };
 	if (strlen(path) >= sizeof(ret->sun_path))
 		return -ENAMETOOLONG;
-	(void)strcpy(ret->sun_path, path);
+	memcpy(ret->sun_path, path, strlen(path) + 1);
 	return 0;
 }
 
@@ -207,7 +207,7 @@ static bool has_enough(const struct control *control, uid_t uid)
 
 static void take_one(struct control *control, struct client *place, int fd, double now)
 {
-	struct control_peer peer;
+	struct control_peer peer = { .uid = (uid_t)-1 };
 
 	if (who_asks(fd, control->group, &peer) || has_enough(control, peer.uid)) {
 		(void)close(fd);

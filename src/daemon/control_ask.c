@@ -21,7 +21,7 @@ static int connect_to(const char *path)
 		return -errno;
 	if (strlen(path) >= sizeof(address.sun_path))
 		return -ENAMETOOLONG;
-	(void)strcpy(address.sun_path, path);
+	memcpy(address.sun_path, path, strlen(path) + 1);
 	if (setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof(wait)) < 0 ||
 	    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &wait, sizeof(wait)) < 0 ||
 	    connect(fd, (const struct sockaddr *)&address, sizeof(address)) < 0)

@@ -24,7 +24,7 @@ echo "\$MEMATTACH_EVENT \$MEMATTACH_TARGET_PID \$MEMATTACH_TARGET_NAME \$MEMATTA
 END
 chmod +x "$WORK/on_event"
 
-# --- ready, its state, the watchdog -----------------------------------------------------------
+# --- ready, its state, the watchdog -------------------------------------------------------------
 
 victim one leaky
 ONE=$VICTIM
@@ -49,7 +49,7 @@ sleep 1
 expect "$(grep -c '^WATCHDOG' "$words")" "$before" "words while it stands still"
 kill -CONT "$DAEMON"
 
-# --- who is refused ----------------------------------------------------------------------------
+# --- who is refused -----------------------------------------------------------------------------
 
 victim two processes --kind=stopped
 rules "[daemon]
@@ -66,7 +66,7 @@ await 20 grep -q "^refused $VICTIM processes leaky none refused, nothing touched
 	"$WORK/events" || fail "nothing of the refusal: $(cat "$WORK/events" "$log")"
 await 20 told 1 '^STATUS=1 process watched, 0 waiting, 1 refused' || fail "$(cat "$words")"
 
-# --- the end -------------------------------------------------------------------------------------
+# --- the end ------------------------------------------------------------------------------------
 
 end
 await 10 told 1 '^STOPPING=1|STATUS=leaving 1 process$' || fail "$(cat "$words")"
@@ -74,3 +74,41 @@ happened left "$ONE" || fail "it did not wait for the command: $(cat "$WORK/even
 pristine_check "$ONE"
 ! grep -v 'CapAmb:.0000000000000000 mute$' "$WORK/events" || fail "the command may do too much"
 ! grep 'on-event' "$log" || fail "the command failed"
+
+# --- the journal --------------------------------------------------------------------------------
+# Its native protocol, at a socket of our own, where mounts can be our own.
+
+if ! is_root || ! unshare -m true 2>/dev/null; then
+	note "no mount namespaces: the journal's protocol was not tried"
+	exit 0
+fi
+cat >"$WORK/with_journal" <<END
+mount -t tmpfs none /run && mkdir -p /run/systemd/journal || exit 99
+JOURNAL_STREAM=\$(stat -L -c %d:%i /proc/self/fd/2)
+export JOURNAL_STREAM
+python3 -u "$E2E/notify_listener.py" /run/systemd/journal/socket >"$WORK/journal.out" &
+echo \$! >"$WORK/listener"
+until grep -q '^listening' "$WORK/journal.out"; do sleep 0.02; done
+exec "\$@"
+END
+# message KIND: of ONE, by its fields.
+message() {
+	grep "|MEMATTACH_EVENT=$1|" "$WORK/journal.out" |
+		grep "|MEMATTACH_TARGET_PID=$ONE|" | grep '|MEMATTACH_RULE=leaky|' |
+		grep '|MEMATTACH_TARGET_NAME=leaky|' |
+		grep "|MEMATTACH_RECORDING=$state/leaky/leaky-$ONE-" | grep '|PRIORITY=5|' |
+		grep "^MESSAGE=$ONE leaky: "
+}
+rules "[watch leaky]
+exe = $VICTIMS/leaky"
+begin unshare -m sh "$WORK/with_journal"
+await 20 grep -q '^listening' "$WORK/journal.out" || fail "nobody listens: $(cat "$log")"
+own "$(cat "$WORK/listener")"
+armed "$ONE"
+await 20 message watched || fail "no message: $(cat "$WORK/journal.out" "$log")"
+message watched | grep -q '|MESSAGE_ID=ea11822a75164004a6ffe0ac719da754|' || fail "its MESSAGE_ID"
+end
+await 20 message left || fail "no message of its end: $(cat "$WORK/journal.out")"
+message left | grep -q '|MESSAGE_ID=36456cf7948c45bb9ec4dacf859eeb84|' || fail "its MESSAGE_ID"
+! grep "$ONE leaky: " "$log" || fail "said twice"
+pristine_check "$ONE"
