@@ -23,9 +23,11 @@
 #include "cli/said.h"
 #include "src/base/log.h"
 #include "src/daemon/roster.h"
+#include "src/recording/limit.h"
 
 #define ARGUMENTS	12
 #define ARGUMENT_BYTES	64
+#define MOST_BYTES	(1ull << 50)
 
 /* --- its session ---------------------------------------------------------- */
 
@@ -44,6 +46,14 @@ static _printf_(2, 3) void argument(struct command_line *line, const char *forma
 	va_end(arguments);
 	line->argv[line->argc] = line->text[line->argc];
 	line->argc++;
+}
+
+/* One that is being written is not the retention's: it keeps to the same bytes by itself. */
+static uint64_t most_of_a_recording(const struct watch_settings *watch)
+{
+	uint64_t bytes = watch->keep_bytes < MOST_BYTES ? watch->keep_bytes : MOST_BYTES;
+
+	return bytes > RECORDING_LIMIT_LEAST ? bytes : RECORDING_LIMIT_LEAST;
 }
 
 static int session_options_for(const struct watch_rule *rule, uint64_t max_memory,
@@ -76,6 +86,7 @@ static _Noreturn void become(const struct daemon_watch *watch, const struct watc
 	if (session_options_for(rule, max_memory, &options) != SESSION_OK)
 		_exit(SESSION_USAGE);
 	options.session.output = watch->recording;
+	options.session.max_recording = most_of_a_recording(&rule->watch);
 	options.session.screen = options.session.screen_can_wait = true;
 	options.session.screen_socket = figures;
 	front_become_keeper(watch->pid, &options.session, parent);

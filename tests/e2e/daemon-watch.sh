@@ -71,13 +71,17 @@ for recording in "$state"/leaky/leaky-"$ONE"-*.memattach; do
 	"$MEMATTACH" report "$recording" --json >"$REPORT" || fail "$recording can't be read"
 	json_expect .target.pid "$ONE"
 	json_expect .session.detached pristine
+	! command -v sqlite3 >/dev/null ||
+		expect "$(sqlite3 "$recording" 'SELECT max_bytes FROM session')" 1073741824 \
+			"its largest size"
 done
 [ "$(ls "$state/leaky")" ] || fail "no recording"
 
 # A daemon that is killed: its keepers leave by themselves.
-victim three leaky
+mv "$VICTIMS/leaky" "$VICTIMS/named-$$"
+victim three "named-$$"
 rules "[watch leaky]
-name = leaky"
+name = named-$$"
 pristine_take "$VICTIM"
 begin
 armed "$VICTIM"
@@ -93,7 +97,7 @@ if ! unshare -n true 2>/dev/null; then
 fi
 begin unshare -n
 await 20 says 1 "processes are looked for every 5 seconds"
-victim four leaky
+victim four "named-$$"
 pristine_take "$VICTIM"
 armed "$VICTIM"
 end

@@ -3,6 +3,12 @@
 # shellcheck shell=sh disable=SC2034,SC2154
 daemon=$BUILDDIR/cli/memattachd
 [ -x "$daemon" ] || skip "memattachd is not built (inih)"
+# Rules mean processes of the whole machine: victims are copies that no other test runs.
+mkdir "$WORK/victims"
+for program in churn leaky processes; do
+	cp "$VICTIMS/$program" "$WORK/victims/" || fail "no copy of $program"
+done
+VICTIMS=$WORK/victims
 config=$WORK/memattach.conf
 state=$WORK/state
 control=$WORK/control
