@@ -237,6 +237,7 @@ static void reload(struct daemon *d)
 	}
 	settings_done(&d->settings);
 	d->settings = fresh;
+	roster_rules_changed(&d->roster, fresh.rules);
 	end_unmeant(d);
 	look(d, true);
 	log_notice("settings read again: %zu rules", d->settings.rules);
@@ -302,10 +303,12 @@ static size_t gather(struct daemon *d)
 	return count;
 }
 
-static void take_figures(struct daemon *d)
+/* said: what poll() had to say of each watch. */
+static void take_figures(struct daemon *d, const struct pollfd *said)
 {
 	for (size_t i = 0; i < d->watches; i++)
-		(void)figures_take(&d->watch[i].figures, roster_now());
+		if (said[i].revents)
+			(void)figures_take(&d->watch[i].figures, roster_now());
 }
 
 static void take_questions(struct daemon *d)
@@ -325,13 +328,13 @@ static void wait_and_take(struct daemon *d)
 
 	if (count == 0)
 		log_error("%s", strerror(ENOMEM));
-	if (poll(d->poll, count, count ? pause_ms(d) : 1000) < 0)
+	if (poll(d->poll, count, count ? pause_ms(d) : 1000) < 0 || count == 0)
 		return;
-	if (count && d->poll[0].revents)
+	take_figures(d, d->poll + count - d->watches);
+	if (d->poll[0].revents)
 		take_signals(d);
-	if (count && d->poll[1].revents)
+	if (d->poll[1].revents)
 		take_events(d);
-	take_figures(d);
 	take_questions(d);
 }
 

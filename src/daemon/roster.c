@@ -183,6 +183,13 @@ int roster_look(struct roster *roster, const struct process_search *search,
 	return look(roster, search, matcher, false, now);
 }
 
+void roster_rules_changed(struct roster *roster, size_t rules)
+{
+	for (size_t i = 0; i < roster->count; i++)
+		if (roster->process[i].state == ROSTER_WAITING && roster->process[i].rule >= rules)
+			roster->process[i].state = ROSTER_UNMEANT;
+}
+
 int roster_ask_again(struct roster *roster, const struct process_search *search,
 		     const struct matcher *matcher, double now)
 {

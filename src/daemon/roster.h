@@ -63,6 +63,9 @@ int roster_look_at_noted(struct roster *roster, const struct process_search *sea
 int roster_ask_again(struct roster *roster, const struct process_search *search,
 		     const struct matcher *matcher, double now) _must_check_;
 
+/* There are so many rules now: who waited for one beyond them is to be asked about by a look. */
+void roster_rules_changed(struct roster *roster, size_t rules);
+
 /* NULL: not known. Pointers are good until the next look. */
 struct roster_process *roster_find(const struct roster *roster, pid_t pid);
 /* One that is due; of several the one for the longest time. NULL: none. */

@@ -40,15 +40,6 @@ await 20 told 1 '^STATUS=1 process watched, 0 waiting, 0 refused' || fail "$(cat
 await 20 told 4 '^WATCHDOG=1$' || fail "the watchdog hears nothing: $(cat "$words")"
 await 20 happened watched "$ONE" || fail "no command for $ONE: $(cat "$WORK/events" "$log")"
 
-# One that stands still says nothing: the watchdog's word is the loop's own.
-kill -STOP "$DAEMON"
-await 10 grep -q '^State:.T' "/proc/$DAEMON/status" || fail "it does not stop"
-sleep 0.2
-before=$(grep -c '^WATCHDOG' "$words")
-sleep 1
-expect "$(grep -c '^WATCHDOG' "$words")" "$before" "words while it stands still"
-kill -CONT "$DAEMON"
-
 # --- who is refused -----------------------------------------------------------------------------
 
 victim two processes --kind=stopped

@@ -248,6 +248,25 @@ static void look_at_noted_ones(void **state)
 	roster_done(&roster);
 }
 
+/* Fewer rules, and no look that succeeded since: nobody is due by a rule that is not there. */
+static void wait_for_no_rule_that_is_gone(void **state)
+{
+	struct roster_process process[] = {
+		{ .pid = 1, .state = ROSTER_WAITING, .due = 5, .rule = 1 },
+		{ .pid = 2, .state = ROSTER_WAITING, .due = 6, .rule = 0 },
+		{ .pid = 3, .state = ROSTER_WATCHED, .rule = 1 },
+	};
+	struct roster roster = { .process = process, .count = ARRAY_SIZE(process) };
+
+	(void)state;
+	assert_ptr_equal(roster_due(&roster, 10), &process[0]);
+	roster_rules_changed(&roster, 1);
+	assert_ptr_equal(roster_due(&roster, 10), &process[1]);
+	assert_int_equal(process[2].state, ROSTER_WATCHED);
+	roster_rules_changed(&roster, 0);
+	assert_null(roster_due(&roster, 10));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -256,6 +275,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(wait_for_their_turn, begin_rules, end_rules),
 		cmocka_unit_test_setup_teardown(back_off_when_refused, begin_rules, end_rules),
 		cmocka_unit_test_setup_teardown(look_at_noted_ones, begin_rules, end_rules),
+		cmocka_unit_test(wait_for_no_rule_that_is_gone),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
