@@ -16,11 +16,13 @@
 
 #define QUESTION_SECONDS 20u
 
-enum kind { ASK_FRAME = 1, ASK_ASSIGNED };
+enum kind { ASK_FRAMES = 1, ASK_ASSIGNED };
 struct question {
 	uint32_t kind, count;
 	struct frame frame[STACKS_MAX_FRAMES];
 };
+_Static_assert(SYMBOLIZER_FORESEEN <= STACKS_MAX_FRAMES, "one question has them all");
+
 struct session_names {
 	struct modules *modules;
 	struct symbolizer *symbolizer;
@@ -28,6 +30,7 @@ struct session_names {
 	uint32_t known;			/* modules, when the child was made */
 	bool is_child, confine;
 	struct assigned_finder *finder;	/* the child's */
+	struct symbol_frame told[SYMBOLIZER_MAX_FRAMES];
 	struct question question;
 };
 
@@ -50,17 +53,26 @@ static int put_frame(const struct symbol_frame *frame, struct apart_answer *ret)
 	       apart_put_text(ret, frame->file);
 }
 
-static int answer_frame(struct session_names *names, const struct question *question,
+static int answer_frame(struct session_names *names, const struct frame *asked,
 			struct apart_answer *ret)
 {
 	size_t count;
-	const struct symbol_frame *frame = symbolizer_frame(names->symbolizer, question->frame,
-							    &count);
+	const struct symbol_frame *frame = symbolizer_frame(names->symbolizer, asked, &count);
 	uint32_t number = (uint32_t)count;
 	int error = apart_put(ret, &number, sizeof(number));
 
 	for (size_t i = 0; !error && i < count; i++)
 		error = put_frame(&frame[i], ret);
+	return error;
+}
+
+static int answer_frames(struct session_names *names, const struct question *question,
+			 struct apart_answer *ret)
+{
+	int error = 0;
+
+	for (uint32_t i = 0; !error && i < question->count; i++)
+		error = answer_frame(names, &question->frame[i], ret);
 	return error;
 }
 
@@ -90,8 +102,8 @@ static int answer(void *context, const void *bytes, size_t count, struct apart_a
 	names->is_child = true;
 	if (count < offsetof(struct question, frame))
 		return -EINVAL;
-	return question->kind == ASK_FRAME ? answer_frame(names, question, ret) :
-					     answer_assigned(names, question, ret);
+	return question->kind == ASK_FRAMES ? answer_frames(names, question, ret) :
+					      answer_assigned(names, question, ret);
 }
 
 /* ---- in the analyst ---- */
@@ -136,24 +148,46 @@ static int get_frame(struct apart_reader *reader, struct symbol_frame *ret)
 	return 0;
 }
 
-static int ask_frame(void *context, const struct frame *frame,
-		     struct symbol_frame ret[SYMBOLIZER_MAX_FRAMES], size_t *ret_count)
+static int get_answer(struct apart_reader *reader,
+		      struct symbol_frame ret[SYMBOLIZER_MAX_FRAMES], size_t *ret_count)
 {
-	struct apart_reader reader;
 	uint32_t count = 0;
-	int error = ask(context, ASK_FRAME, frame, 1, &reader);
+	int error = apart_get(reader, &count, sizeof(count));
 
-	if (!error)
-		error = apart_get(&reader, &count, sizeof(count));
 	if (!error && (count < 1 || count > SYMBOLIZER_MAX_FRAMES))
 		error = -EBADMSG;
 	for (uint32_t i = 0; !error && i < count; i++)
-		error = get_frame(&reader, &ret[i]);
+		error = get_frame(reader, &ret[i]);
 	if (error)
 		return error;
 	ret[count - 1].inlined = false;
 	*ret_count = count;
 	return 0;
+}
+
+static int ask_frame(void *context, const struct frame *frame,
+		     struct symbol_frame ret[SYMBOLIZER_MAX_FRAMES], size_t *ret_count)
+{
+	struct apart_reader reader;
+	int error = ask(context, ASK_FRAMES, frame, 1, &reader);
+
+	return error ? error : get_answer(&reader, ret, ret_count);
+}
+
+static int ask_frames(void *context, const struct frame *frame, uint32_t count,
+		      symbolizer_tell *tell, void *told)
+{
+	struct session_names *names = context;
+	struct apart_reader reader;
+	size_t found = 0;
+	int error = ask(names, ASK_FRAMES, frame, count, &reader);
+
+	for (uint32_t i = 0; !error && i < count; i++) {
+		error = get_answer(&reader, names->told, &found);
+		if (!error)
+			tell(told, &frame[i], names->told, found);
+	}
+	return error;
 }
 
 static bool is_sane(const struct assigned *assigned, uint32_t count)
@@ -185,7 +219,8 @@ int session_names_new(struct modules *modules, struct symbolizer *symbolizer,
 	struct session_names *names = calloc(1, sizeof(*names));
 	const struct apart_work work = { .answer = answer, .blame = blame, .context = names,
 					 .seconds = QUESTION_SECONDS };
-	const struct symbolizer_remote remote = { .ask = ask_frame, .context = names };
+	const struct symbolizer_remote remote = { .ask = ask_frame, .ask_many = ask_frames,
+						   .context = names };
 
 	if (!names || apart_new(&work, &names->apart) < 0) {
 		free(names);

@@ -510,6 +510,20 @@ static int write_view(struct session_report *r, const struct watch *watch,
 	return 0;
 }
 
+/* A document and a recording name all sites; a text shows a few, a view perhaps none. */
+static void foresee_names(const struct session_report *r, const struct watch *watch)
+{
+	const struct snapshot *snapshot = r->last;
+
+	if (!r->recording && (!r->options->json || r->options->view))
+		return;
+	for (size_t i = 0; i < snapshot->site_count; i++) {
+		struct stack stack = stacks_get(watch->stacks, snapshot->site[i].stack);
+
+		symbolizer_foresee(r->symbolizer, stack.frame, stack.frame_count);
+	}
+}
+
 void session_report_write(struct session_report *r, struct watch *watch, int *exit)
 {
 	struct snapshot *snapshot = r->last;
@@ -521,6 +535,7 @@ void session_report_write(struct session_report *r, struct watch *watch, int *ex
 	snapshot->session.detached = r->detached;
 	snapshot->session.attach_stop_us_max = r->attach_stop_us;
 	snapshot->session.detach_stop_us_max = r->detach_stop_us;
+	foresee_names(r, watch);
 	if (r->options->trace_to && input.leaks)
 		error = trace_write(stdout, &input, r->options->trace_to, r->options->json);
 	else if (r->options->view)

@@ -67,6 +67,8 @@ struct symbolizer {
 	struct jit_map *jit;
 	uint32_t jit_generation;
 	struct symbolizer_remote remote;
+	struct frame foreseen[SYMBOLIZER_FORESEEN];	/* not asked for yet */
+	uint32_t foreseen_count;
 	struct symbol_frame unknown;	/* answer when there is no memory for a better one */
 	struct symbol_frame not_yet;	/* answer when there was no time for one */
 };
@@ -385,25 +387,33 @@ static void answer_jit(struct symbolizer *symbolizer, const struct frame *frame,
 	finish(answer, symbol || is_jit ? "[jit]" : "", "", address, symbol ? symbol->low : 0);
 }
 
+/* What a remote said, kept. */
+static void take_answer(struct symbolizer *symbolizer, const struct module *module,
+			struct answer *answer)
+{
+	for (size_t i = 0; i < answer->count; i++) {
+		struct symbol_frame *at = &answer->frame[i];
+
+		at->function = kept_text(symbolizer, at->function);
+		at->file = kept_text(symbolizer, at->file);
+		at->module = module->path;
+		at->build_id = module->build_id;
+	}
+}
+
 /* Where the call is, if nobody answers, is where it returns to. */
 static void answer_remote(struct symbolizer *symbolizer, const struct frame *frame,
 			  const struct module *module, struct answer *answer)
 {
 	const struct symbolizer_remote *remote = &symbolizer->remote;
-	struct symbol_frame *at = answer->frame;
-	int error = remote->ask(remote->context, frame, at, &answer->count);
+	int error = remote->ask(remote->context, frame, answer->frame, &answer->count);
 
 	if (error < 0) {
 		*answer = (struct answer){ .count = 1, .not_yet = error == -EAGAIN };
 		finish(answer, module->path, module->build_id, lookup_address(frame), 0);
 		return;
 	}
-	for (size_t i = 0; i < answer->count; i++, at++) {
-		at->function = kept_text(symbolizer, at->function);
-		at->file = kept_text(symbolizer, at->file);
-		at->module = module->path;
-		at->build_id = module->build_id;
-	}
+	take_answer(symbolizer, module, answer);
 }
 
 static void find_answer(struct symbolizer *symbolizer, const struct frame *frame,
@@ -436,17 +446,26 @@ static struct cached *keep(struct symbolizer *symbolizer, const struct cache_key
 	return cached;
 }
 
-const struct symbol_frame *symbolizer_frame(struct symbolizer *symbolizer,
-					    const struct frame *frame, size_t *ret_count)
+/* module: the frame's, or NULL. */
+static struct cache_key key_of(const struct symbolizer *symbolizer, const struct frame *frame,
+			       const struct module *module)
 {
-	const struct module *module = modules_get(symbolizer->modules, frame->module);
 	struct cache_key key = { .offset = frame->offset, .module = frame->module };
-	struct cached *cached;
-	struct answer answer;
 
 	key.flags = frame->flags & FRAME_RETURN;
 	if (!module || module->kind == MODULE_JIT)
 		key.flags |= symbolizer->jit_generation << 8;
+	return key;
+}
+
+const struct symbol_frame *symbolizer_frame(struct symbolizer *symbolizer,
+					    const struct frame *frame, size_t *ret_count)
+{
+	const struct module *module = modules_get(symbolizer->modules, frame->module);
+	struct cache_key key = key_of(symbolizer, frame, module);
+	struct cached *cached;
+	struct answer answer;
+
 	HASH_FIND(hh, symbolizer->cache, &key, sizeof(key), cached);
 	if (!cached) {
 		find_answer(symbolizer, frame, &answer);
@@ -469,6 +488,64 @@ const struct symbol_frame *symbolizer_frame_soon(struct symbolizer *symbolizer,
 	return known == &symbolizer->not_yet ? NULL : known;
 }
 
+/* ---- many at once ---- */
+
+static void take_told(void *told, const struct frame *asked, const struct symbol_frame *frame,
+		      size_t count)
+{
+	struct symbolizer *symbolizer = told;
+	const struct module *module = modules_get(symbolizer->modules, asked->module);
+	struct cache_key key = key_of(symbolizer, asked, module);
+	struct answer answer = { .count = count };
+
+	memcpy(answer.frame, frame, count * sizeof(*frame));
+	take_answer(symbolizer, module, &answer);
+	(void)keep(symbolizer, &key, &answer);
+}
+
+static void ask_foreseen(struct symbolizer *symbolizer)
+{
+	const struct symbolizer_remote *remote = &symbolizer->remote;
+
+	(void)remote->ask_many(remote->context, symbolizer->foreseen, symbolizer->foreseen_count,
+			       take_told, symbolizer);
+	symbolizer->foreseen_count = 0;
+}
+
+static bool is_foreseen(const struct symbolizer *symbolizer, const struct frame *frame)
+{
+	for (uint32_t i = 0; i < symbolizer->foreseen_count; i++) {
+		const struct frame *other = &symbolizer->foreseen[i];
+
+		if (other->offset == frame->offset && other->module == frame->module &&
+		    ((other->flags ^ frame->flags) & FRAME_RETURN) == 0)
+			return true;
+	}
+	return false;
+}
+
+static void foresee(struct symbolizer *symbolizer, const struct frame *frame)
+{
+	const struct module *module = modules_get(symbolizer->modules, frame->module);
+	struct cache_key key = key_of(symbolizer, frame, module);
+	struct cached *cached;
+
+	if (!module || module->kind == MODULE_JIT)
+		return;
+	HASH_FIND(hh, symbolizer->cache, &key, sizeof(key), cached);
+	if (cached || is_foreseen(symbolizer, frame))
+		return;
+	symbolizer->foreseen[symbolizer->foreseen_count++] = *frame;
+	if (symbolizer->foreseen_count == SYMBOLIZER_FORESEEN)
+		ask_foreseen(symbolizer);
+}
+
+void symbolizer_foresee(struct symbolizer *symbolizer, const struct frame *frame, uint32_t count)
+{
+	for (uint32_t i = 0; symbolizer->remote.ask_many && i < count; i++)
+		foresee(symbolizer, &frame[i]);
+}
+
 const char *symbolizer_function_name(struct symbolizer *symbolizer, const struct frame *frame)
 {
 	const struct module *module = modules_get(symbolizer->modules, frame->module);
@@ -485,6 +562,7 @@ const char *symbolizer_function_name(struct symbolizer *symbolizer, const struct
 void symbolizer_set_remote(struct symbolizer *symbolizer, const struct symbolizer_remote *remote)
 {
 	symbolizer->remote = remote ? *remote : (struct symbolizer_remote){ .ask = NULL };
+	symbolizer->foreseen_count = 0;
 }
 
 int symbolizer_set_jit_map(struct symbolizer *symbolizer, int fd)

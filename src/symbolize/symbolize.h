@@ -24,6 +24,11 @@ struct symbol_frame {
 
 #define SYMBOLIZER_MAX_FRAMES 64u	/* of one machine frame */
 
+#define SYMBOLIZER_FORESEEN 128u	/* frames of one question */
+/* frame, count: as symbolizer_remote.ask answers; borrowed for the call. */
+typedef void symbolizer_tell(void *told, const struct frame *asked,
+			     const struct symbol_frame *frame, size_t count);
+
 /* Somebody else who reads modules' files for names. */
 struct symbolizer_remote {
 	/*
@@ -32,6 +37,12 @@ struct symbolizer_remote {
 	 */
 	int (*ask)(void *context, const struct frame *frame,
 		   struct symbol_frame ret[SYMBOLIZER_MAX_FRAMES], size_t *ret_count);
+	/*
+	 * The same of up to SYMBOLIZER_FORESEEN at once: tell has each answer, in their order.
+	 * NULL: can't be asked so. -errno: those that were not told of are not known.
+	 */
+	int (*ask_many)(void *context, const struct frame *frame, uint32_t count,
+			symbolizer_tell *tell, void *told);
 	void *context;
 };
 
@@ -49,6 +60,11 @@ const struct symbol_frame *symbolizer_frame(struct symbolizer *symbolizer,
 /* The same; NULL: not known yet, to be asked for again (session_names_until). */
 const struct symbol_frame *symbolizer_frame_soon(struct symbolizer *symbolizer,
 						 const struct frame *frame, size_t *ret_count);
+/*
+ * Those will be asked for: a remote is asked for many in one question, which takes a fraction of
+ * what they take one by one. Fails silently: they are asked for again when they are wanted.
+ */
+void symbolizer_foresee(struct symbolizer *symbolizer, const struct frame *frame, uint32_t count);
 /* From now on remote is asked for what is not known yet; NULL: the files are read here. Copied. */
 void symbolizer_set_remote(struct symbolizer *symbolizer, const struct symbolizer_remote *remote);
 /*

@@ -9,21 +9,41 @@
  */
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "src/session/names.h"
 #include "src/symbolize/symbolize.h"
 
-static void print(struct symbolizer *symbolizer, uint32_t module, const char *line)
-{
-	struct frame frame = {
-		.module = module, .flags = line[0] == 'r' ? FRAME_RETURN : 0,
-		.offset = strtoull(line + (line[0] == 'r'), NULL, 16),
-	};
-	size_t count;
-	const struct symbol_frame *found = symbolizer_frame(symbolizer, &frame, &count);
+struct asked {
+	struct frame *frame;
+	uint32_t count;
+};
 
-	printf("0x%llx\n", (unsigned long long)frame.offset);
+static int read_asked(uint32_t module, struct asked *ret)
+{
+	char line[64];
+
+	while (fgets(line, sizeof(line), stdin)) {
+		struct frame *grown = reallocarray(ret->frame, ret->count + 1, sizeof(*grown));
+
+		if (!grown)
+			return 1;
+		ret->frame = grown;
+		ret->frame[ret->count++] = (struct frame){
+			.module = module, .flags = line[0] == 'r' ? FRAME_RETURN : 0,
+			.offset = strtoull(line + (line[0] == 'r'), NULL, 16),
+		};
+	}
+	return 0;
+}
+
+static void print(struct symbolizer *symbolizer, const struct frame *frame)
+{
+	size_t count;
+	const struct symbol_frame *found = symbolizer_frame(symbolizer, frame, &count);
+
+	printf("0x%llx\n", (unsigned long long)frame->offset);
 	for (size_t i = 0; i < count; i++)
 		printf("\t%s\t%s\t%u\t%u\n", found[i].function ? found[i].function : "?",
 		       found[i].file ? found[i].file : "?", found[i].line, found[i].column);
@@ -33,15 +53,17 @@ static int print_all(struct modules *modules, uint32_t module, bool apart)
 {
 	struct session_names *names = NULL;
 	struct symbolizer *symbolizer;
-	char line[64];
+	struct asked asked = { .frame = NULL };
 
-	if (symbolizer_new(modules, &symbolizer) < 0 ||
+	if (read_asked(module, &asked) || symbolizer_new(modules, &symbolizer) < 0 ||
 	    (apart && session_names_new(modules, symbolizer, &names) < 0))
 		return 1;
-	while (fgets(line, sizeof(line), stdin))
-		print(symbolizer, module, line);
+	symbolizer_foresee(symbolizer, asked.frame, asked.count);
+	for (uint32_t i = 0; i < asked.count; i++)
+		print(symbolizer, &asked.frame[i]);
 	session_names_free(names);
 	symbolizer_free(symbolizer);
+	free(asked.frame);
 	return fflush(stdout) != 0;
 }
 
