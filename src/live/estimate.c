@@ -20,20 +20,41 @@
 #include "src/live/estimate.h"
 
 #include <math.h>
+#include <stddef.h>
 
 #define WEIGHT_MAX		1099511627776.0	/* 2^40: its fixed-point form fits 64 bits */
+#define WEIGHTS_KEPT		256u
 #define WILSON_HILFERTY_SHAPE	40.0
 #define TAIL			0.025	/* on either side of a 95 % interval */
 
+/* A request for 0 bytes is drawn like one for 1. pre: interval is not 0. */
+static double find_weight(uint64_t size, uint64_t interval)
+{
+	double seen = -expm1(-(double)(size ? size : 1) / (double)interval);
+
+	return fmin(1.0 / seen, WEIGHT_MAX);
+}
+
+/*
+ * Programs ask for few sizes again and again, and expm1() was a tenth of what an event takes where
+ * all of them are drawn.
+ */
 double estimate_weight(uint64_t size, uint64_t interval)
 {
-	double seen;
+	static _Thread_local struct {
+		uint64_t size, interval;
+		double weight;
+	} found[WEIGHTS_KEPT];
+	size_t at = (size ^ size >> 8 ^ interval ^ interval >> 8) % WEIGHTS_KEPT;
 
 	if (interval == 0)
 		return 1.0;
-	/* A request for 0 bytes is drawn like one for 1. */
-	seen = -expm1(-(double)(size ? size : 1) / (double)interval);
-	return fmin(1.0 / seen, WEIGHT_MAX);
+	if (found[at].size != size || found[at].interval != interval) {
+		found[at].size = size;
+		found[at].interval = interval;
+		found[at].weight = find_weight(size, interval);
+	}
+	return found[at].weight;
 }
 
 struct estimate_term estimate_term_drawn(uint64_t size, uint64_t interval)

@@ -18,6 +18,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "src/base/huge_pages.h"
 #include "src/live/sites_private.h"
 
 #define FIRST_CAPACITY	256u
@@ -117,6 +118,7 @@ static int sites_reserve(struct sites *sites)
 	site = reallocarray(sites->site, capacity, sizeof(*site));
 	if (!site)
 		return -ENOMEM;
+	huge_pages_ask(site, capacity * sizeof(*site));
 	sites->site = site;
 	sites->capacity = capacity;
 	return 0;
