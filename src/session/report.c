@@ -514,10 +514,13 @@ static int write_view(struct session_report *r, const struct watch *watch,
 static void foresee_names(const struct session_report *r, const struct watch *watch)
 {
 	const struct snapshot *snapshot = r->last;
+	size_t count = snapshot->site_count;
 
 	if (!r->recording && (!r->options->json || r->options->view))
 		return;
-	for (size_t i = 0; i < snapshot->site_count; i++) {
+	if (!r->recording && r->options->top && r->options->top < count)
+		count = r->options->top;
+	for (size_t i = 0; i < count; i++) {
 		struct stack stack = stacks_get(watch->stacks, snapshot->site[i].stack);
 
 		symbolizer_foresee(r->symbolizer, stack.frame, stack.frame_count);
