@@ -18,11 +18,13 @@
 #include <unistd.h>
 
 #include "cli/daemon_control.h"
+#include "cli/daemon_restore.h"
 #include "cli/daemon_tell.h"
 #include "cli/front.h"
 #include "src/base/log.h"
 #include "src/daemon/retention.h"
 #include "src/daemon/service.h"
+#include "src/daemon/watched.h"
 #include "src/session/session.h"
 #include "src/several/process_events.h"
 
@@ -39,6 +41,8 @@ struct daemon {
 	struct roster roster;
 	struct daemon_watch *watch;
 	size_t watches;
+	struct watched watched;
+	struct restore restore;
 	struct daemon_tell tell;
 	struct control *control;	/* NULL: nobody can ask */
 	struct pollfd *poll;	/* signals, events, control's, then a watch each */
@@ -102,20 +106,47 @@ static void tidy_up(struct daemon *d)
 	}
 }
 
-static void begin(struct daemon *d, struct roster_process *process)
+/* Who is restarted after us, if we are killed, looks after those that were noted here. */
+static void note_watched(struct daemon *d, const struct roster_process *process,
+			 const struct daemon_watch *watch)
+{
+	int before = d->watched.error;
+	int error = watched_add(&d->watched, process->pid, process->start_time, watch->rule,
+				watch->recording);
+
+	if (error && error != before)
+		log_error("%s/" WATCHED_FILE ": %s; if memattachd is killed, run `memattach "
+			  "cleanup -p %d`", d->files->state, strerror(-error), process->pid);
+}
+
+static int begin_watch(struct daemon *d, const struct roster_process *process,
+		       struct daemon_watch *watch)
 {
 	const struct watch_rule *rule = &d->settings.rule[process->rule];
+	int error = daemon_watch_prepare(watch, process->pid, rule, d->files->state);
+
+	if (error)
+		return error;
+	note_watched(d, process, watch);
+	error = daemon_watch_begin(watch, rule, memory_each(&d->settings));
+	if (error)
+		watched_remove(&d->watched, process->pid);
+	return error;
+}
+
+static void begin(struct daemon *d, struct roster_process *process)
+{
 	struct daemon_watch *grown = reallocarray(d->watch, d->watches + 1, sizeof(*grown));
 	int error = grown ? 0 : -ENOMEM;
 
 	if (grown) {
 		d->watch = grown;
-		error = daemon_watch_begin(&grown[d->watches], process->pid, rule,
-					   memory_each(&d->settings), d->files->state);
+		error = begin_watch(d, process, &grown[d->watches]);
 	}
 	if (error) {
 		log_error("%d: can't begin to watch it: %s", process->pid, strerror(-error));
-		roster_ended(process, true, rule->watch.retry_after, roster_now());
+		roster_ended(process, true, d->settings.rule[process->rule].watch.retry_after,
+			     roster_now());
 		return;
 	}
 	daemon_tell_begun(&d->tell, &d->settings, &grown[d->watches]);
@@ -128,20 +159,45 @@ static void begin_due(struct daemon *d)
 	struct roster_process *process;
 
 	while (d->watches < d->settings.max_targets &&
-	       (process = roster_due(&d->roster, roster_now())))
-		begin(d, process);
+	       (process = roster_due(&d->roster, roster_now()))) {
+		if (restore_has(&d->restore, process->pid))
+			roster_hold(process);
+		else
+			begin(d, process);
+	}
+}
+
+/* Something of ours is left in it, or was found there: out with it first. */
+static void begin_restore(struct daemon *d, const struct daemon_watch *watch)
+{
+	const struct watched_process *of = watched_find(&d->watched, watch->pid);
+	bool known = watch->status != DAEMON_WATCH_CARRIES;
+	struct restore_job *job = of ? restore_add(&d->restore, of, &watch->name, known) : NULL;
+
+	if (job)
+		job->children = known && !watch->killed;
+	else
+		d->status = SESSION_DORMANT;
 }
 
 static void conclude(struct daemon *d, struct daemon_watch *watch)
 {
 	struct roster_process *process = roster_find(&d->roster, watch->pid);
 	bool gone = watch->status == SESSION_TARGET_ENDED;
+	bool carries = watch->status == DAEMON_WATCH_CARRIES;
+	double now = roster_now();
 
-	daemon_tell_ended(&d->tell, &d->settings, watch);
-	if (watch->status == SESSION_DORMANT)
-		d->status = SESSION_DORMANT;
+	if (carries || watch->status == SESSION_DORMANT)
+		begin_restore(d, watch);
+	else
+		watched_remove(&d->watched, watch->pid);
+	if (!carries)
+		daemon_tell_ended(&d->tell, &d->settings, watch);
+	if (process && watch->figures.known)
+		process->refusals = 0;
 	if (process)
-		roster_ended(process, !gone && !watch->ending, watch->retry_after, roster_now());
+		roster_ended(process, !gone && !watch->ending,
+			     carries && !process->refusals ? 0 : watch->retry_after, now);
 	daemon_watch_done(watch);
 }
 
@@ -157,6 +213,58 @@ static bool reap(struct daemon *d)
 		d->watch[i] = d->watch[--d->watches];
 	}
 	return d->watches < before;
+}
+
+/* --- what was left somewhere ---------------------------------------------- */
+
+static void conclude_restore(struct daemon *d, struct restore_job *job)
+{
+	struct roster_process *process = roster_find(&d->roster, job->of.pid);
+
+	/* What is left then is in processes that it forked; they were named. */
+	if (job->result == RESTORE_NOTHING && job->children)
+		d->status = SESSION_DORMANT;
+	watched_remove(&d->watched, job->of.pid);
+	if (process && job->result == RESTORE_REFUSED && process->state == ROSTER_WAITING)
+		roster_ended(process, true, d->settings.rule[process->rule].watch.retry_after,
+			     roster_now());
+	else if (process)
+		roster_resume(process, roster_now());
+	restore_remove(&d->restore, job);
+}
+
+static void attend_restore(struct daemon *d)
+{
+	struct restore_job *job;
+
+	restore_begin(&d->restore, roster_now());
+	while ((job = restore_reap(&d->restore, roster_now()))) {
+		daemon_tell_restored(&d->tell, &d->settings, job, d->files->state);
+		job->failed = false;
+		if (job->result != RESTORE_PENDING)
+			conclude_restore(d, job);
+	}
+}
+
+/* Of a memattachd that was killed: whom it watched is looked after before anybody is watched. */
+static void take_over(struct daemon *d)
+{
+	int error = watched_open(&d->watched, d->files->state);
+
+	if (error)
+		log_error("%s/" WATCHED_FILE ": %s; whom a killed memattachd watched is not known",
+			  d->files->state, error == -EAGAIN ? "in use, by another one with this "
+			  "folder" : strerror(-error));
+	for (size_t i = 0; i < d->watched.count; i++) {
+		const struct watched_process *of = &d->watched.process[i];
+		const struct process_name name = process_name(&d->search, of->pid);
+
+		if (!restore_add(&d->restore, of, &name, true))
+			log_error("%s", strerror(ENOMEM));
+	}
+	if (d->watched.count)
+		log_notice("%zu processes were watched when memattachd was killed: what was left "
+			   "in them is taken out", d->watched.count);
 }
 
 /* --- who is there --------------------------------------------------------- */
@@ -252,6 +360,7 @@ static void stop(struct daemon *d)
 	daemon_tell_stopping(d->watches);
 	for (size_t i = 0; i < d->watches; i++)
 		daemon_watch_end(&d->watch[i]);
+	restore_last(&d->restore, roster_now());
 }
 
 static void take_signals(struct daemon *d)
@@ -271,6 +380,7 @@ static int pause_ms(const struct daemon *d)
 {
 	double next = daemon_tell_next(&d->tell), now = roster_now();
 
+	next = fmin(next, restore_next(&d->restore));
 	if (d->control)
 		next = fmin(next, control_next(d->control));
 	if (!d->stopping)
@@ -353,6 +463,7 @@ static bool turn(struct daemon *d)
 
 	wait_and_take(d);
 	ended = reap(d);
+	attend_restore(d);
 	complain(roster_look_at_noted(&d->roster, &d->search, &d->matcher, roster_now()));
 	if (ended || roster_now() >= d->tidied + TIDY_SECONDS)
 		tidy_up(d);
@@ -360,12 +471,15 @@ static bool turn(struct daemon *d)
 		look(d, false);
 	if (!d->stopping)
 		begin_and_look(d);
-	return daemon_tell_turn(&d->tell, roster_now()) > 0 || d->watches > 0 || !d->stopping;
+	return daemon_tell_turn(&d->tell, roster_now()) > 0 || d->watches > 0 ||
+	       restore_busy(&d->restore) > 0 || !d->stopping;
 }
 
 static void attend(struct daemon *d)
 {
 	tidy_up(d);
+	take_over(d);
+	attend_restore(d);
 	look(d, true);
 	begin_and_look(d);
 	daemon_tell_ready(&d->tell);
@@ -417,6 +531,10 @@ static int run(struct daemon *d)
 		   d->events >= 0 ? "told of by the kernel" : "looked for every 5 seconds");
 	attend(d);
 	control_free(d->control);
+	if (restore_failing(&d->restore))
+		d->status = SESSION_DORMANT;
+	restore_done(&d->restore);
+	watched_close(&d->watched);
 	process_events_close(d->events);
 	cleanup_fd(&d->signals);
 	return d->status;

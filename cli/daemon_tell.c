@@ -10,6 +10,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "src/daemon/service.h"
 
@@ -20,6 +21,14 @@ void daemon_tell_init(struct daemon_tell *tell)
 
 /* --- events --------------------------------------------------------------- */
 
+static void say_event(struct daemon_tell *tell, const struct settings *settings,
+		      const struct daemon_event *event)
+{
+	event_tell(event);
+	if (settings->on_event)
+		on_event_run(&tell->runs, settings->on_event, event);
+}
+
 static void say(struct daemon_tell *tell, const struct settings *settings,
 		const struct daemon_watch *watch, enum event_kind kind, const char *text)
 {
@@ -28,9 +37,7 @@ static void say(struct daemon_tell *tell, const struct settings *settings,
 		.recording = watch->recording, .text = text,
 	};
 
-	event_tell(&event);
-	if (settings->on_event)
-		on_event_run(&tell->runs, settings->on_event, &event);
+	say_event(tell, settings, &event);
 }
 
 void daemon_tell_begun(struct daemon_tell *tell, const struct settings *settings,
@@ -66,7 +73,7 @@ void daemon_tell_ended(struct daemon_tell *tell, const struct settings *settings
 		[EVENT_LEFT] = "left as it was",
 		[EVENT_ENDED] = "it has ended, or runs another program",
 		[EVENT_REFUSED] = "refused, nothing touched",
-		[EVENT_DORMANT] = "left dormant; run `memattach cleanup -p` with its number",
+		[EVENT_DORMANT] = "something is left in it, dormant, and is to be taken out",
 		[EVENT_FAILED] = "its session failed",
 	};
 	enum event_kind kind = end_of(watch);
@@ -77,6 +84,33 @@ void daemon_tell_ended(struct daemon_tell *tell, const struct settings *settings
 		       kind == EVENT_LEFT && !watch->ending ? ", unasked" : "",
 		       why ? ": " : "", why ? watch->why : "");
 	say(tell, settings, watch, kind, text);
+}
+
+void daemon_tell_restored(struct daemon_tell *tell, const struct settings *settings,
+			  const struct restore_job *job, const char *state)
+{
+	const char *what = "something is left in it, dormant; it can't be taken out";
+	char text[400], path[4096];
+	struct daemon_event event = {
+		.kind = EVENT_DORMANT, .pid = job->of.pid, .name = job->name.text,
+		.rule = job->of.rule, .text = text,
+	};
+
+	if (job->result == RESTORE_CLEANED) {
+		event.kind = EVENT_CLEANED;
+		what = "what a killed memattach had left in it is out";
+	} else if (job->result == RESTORE_REFUSED) {
+		event.kind = EVENT_REFUSED;
+		what = "refused; what is left in it, dormant, can't be taken out";
+	} else if (!job->failed) {
+		return;
+	}
+	(void)snprintf(path, sizeof(path), "%s/%s/%s", state, job->of.rule, job->of.recording);
+	event.recording = job->of.recording[0] && access(path, F_OK) == 0 ? path : NULL;
+	(void)snprintf(text, sizeof(text), "%s%s%s", what,
+		       event.kind == EVENT_CLEANED ? "" : ": ",
+		       event.kind == EVENT_CLEANED ? "" : job->why);
+	say_event(tell, settings, &event);
 }
 
 /* --- the service manager -------------------------------------------------- */

@@ -6,6 +6,7 @@
 #ifndef MEMATTACH_DAEMON_TELL_H
 #define MEMATTACH_DAEMON_TELL_H
 
+#include "cli/daemon_restore.h"
 #include "cli/daemon_watch.h"
 #include "src/daemon/on_event.h"
 #include "src/daemon/roster.h"
@@ -22,6 +23,9 @@ void daemon_tell_begun(struct daemon_tell *tell, const struct settings *settings
 		       const struct daemon_watch *watch);
 void daemon_tell_ended(struct daemon_tell *tell, const struct settings *settings,
 		       const struct daemon_watch *watch);
+/* The same of what was left in it, for as long as job has news. */
+void daemon_tell_restored(struct daemon_tell *tell, const struct settings *settings,
+			  const struct restore_job *job, const char *state);
 /* What there is to do, where that has changed. */
 void daemon_tell_state(struct daemon_tell *tell, const struct roster *roster, size_t watched);
 /* At each turn of the loop: all is well. The number of commands for events that are running. */

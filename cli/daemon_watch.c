@@ -18,6 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cli/daemon_restore.h"
 #include "cli/front.h"
 #include "cli/options.h"
 #include "cli/said.h"
@@ -83,6 +84,8 @@ static _Noreturn void become(const struct daemon_watch *watch, const struct watc
 	if (said_redirect(watch->said))
 		_exit(SESSION_FAILED);
 	close_others(keep, ARRAY_SIZE(keep));
+	if (restore_is_needed(watch->pid))
+		_exit(DAEMON_WATCH_CARRIES);
 	if (session_options_for(rule, max_memory, &options) != SESSION_OK)
 		_exit(SESSION_USAGE);
 	options.session.output = watch->recording;
@@ -105,6 +108,24 @@ static void plain_name(const char *name, char *ret, size_t room)
 	ret[i] = '\0';
 }
 
+/* A process may be begun twice in a second, where a memattachd was killed: none is overwritten. */
+static char *new_path(const char *folder, const char *name, pid_t pid, const char *when)
+{
+	for (unsigned int i = 1; i < 1000; i++) {
+		char number[8] = "", *path;
+
+		if (i > 1)
+			(void)snprintf(number, sizeof(number), "-%u", i);
+		if (asprintf(&path, "%s/%s-%d-%s%s.memattach", folder, name, pid, when, number) < 0)
+			return NULL;
+		if (access(path, F_OK) < 0 && errno == ENOENT)
+			return path;
+		free(path);
+	}
+	errno = EEXIST;
+	return NULL;
+}
+
 /* STATE/RULE/NAME-PID-TIME.memattach; the folders are made. NULL: errno says why. */
 static char *name_recording(const char *state, const struct watch_rule *rule,
 			    const struct process_name *process, pid_t pid)
@@ -112,7 +133,6 @@ static char *name_recording(const char *state, const struct watch_rule *rule,
 	char folder[4096], name[32], when[32];
 	time_t now = time(NULL);
 	struct tm tm;
-	char *path;
 
 	(void)snprintf(folder, sizeof(folder), "%s/%s", state, rule->name);
 	if (mkdir(folder, 0750) < 0 && errno != EEXIST)
@@ -120,7 +140,7 @@ static char *name_recording(const char *state, const struct watch_rule *rule,
 	plain_name(process->text, name, sizeof(name));
 	(void)localtime_r(&now, &tm);
 	(void)strftime(when, sizeof(when), "%Y%m%dT%H%M%S", &tm);
-	return asprintf(&path, "%s/%s-%d-%s.memattach", folder, name, pid, when) < 0 ? NULL : path;
+	return new_path(folder, name, pid, when);
 }
 
 /* Of a process that was refused nothing was recorded. */
@@ -139,12 +159,10 @@ static void forget_empty(struct daemon_watch *watch)
 
 /* --- from begin to end ---------------------------------------------------- */
 
-int daemon_watch_begin(struct daemon_watch *watch, pid_t pid, const struct watch_rule *rule,
-		       uint64_t max_memory, const char *state)
+int daemon_watch_prepare(struct daemon_watch *watch, pid_t pid, const struct watch_rule *rule,
+			 const char *state)
 {
 	const struct process_search search = process_search_here();
-	pid_t parent = getpid();
-	_cleanup_fd_ int figures = -1;
 	int error = 0;
 
 	*watch = (struct daemon_watch){ .pid = pid, .said = said_open(),
@@ -160,8 +178,18 @@ int daemon_watch_begin(struct daemon_watch *watch, pid_t pid, const struct watch
 		watch->recording = name_recording(state, rule, &watch->name, pid);
 		error = watch->recording ? 0 : -errno;
 	}
-	if (!error)
-		error = figures_open(&watch->figures, &figures);
+	if (error)
+		daemon_watch_done(watch);
+	return error;
+}
+
+int daemon_watch_begin(struct daemon_watch *watch, const struct watch_rule *rule,
+		       uint64_t max_memory)
+{
+	pid_t parent = getpid();
+	_cleanup_fd_ int figures = -1;
+	int error = figures_open(&watch->figures, &figures);
+
 	if (!error) {
 		watch->keeper = fork();
 		error = watch->keeper < 0 ? -errno : 0;
@@ -189,10 +217,11 @@ bool daemon_watch_reap(struct daemon_watch *watch)
 	if (!watch->keeper || waitpid(watch->keeper, &status, WNOHANG) != watch->keeper)
 		return false;
 	watch->keeper = 0;
+	watch->killed = WIFSIGNALED(status);
 	watch->status = WIFEXITED(status) ? WEXITSTATUS(status) : SESSION_DORMANT;
 	said_pass_on(watch->said, watch->pid, watch->name.text, watch->status == SESSION_REFUSED,
 		     watch->why, sizeof(watch->why));
-	if (WIFSIGNALED(status))
+	if (watch->killed)
 		log_error("%d %s: what watched it was killed by signal %d", watch->pid,
 			  watch->name.text, WTERMSIG(status));
 	forget_empty(watch);

@@ -20,12 +20,22 @@ struct daemon_watch {
 	struct figures figures;
 	int status;			/* how it ended: an exit status of ours; */
 	char why[200];			/* and what was said last; "" nothing */
+	bool killed;			/* by a signal */
 	bool ending;			/* it was told to */
 };
 
-/* Begins to watch pid by rule; recordings are below state, in a folder for each rule. 0, -errno. */
-int daemon_watch_begin(struct daemon_watch *watch, pid_t pid, const struct watch_rule *rule,
-		       uint64_t max_memory, const char *state) _must_check_;
+/* The status of one in which something of ours was already: nothing was touched. */
+#define DAEMON_WATCH_CARRIES 64
+
+/*
+ * Makes ready to watch pid by rule; recordings are below state, in a folder for each rule. 0, -errno:
+ * as after daemon_watch_done().
+ */
+int daemon_watch_prepare(struct daemon_watch *watch, pid_t pid, const struct watch_rule *rule,
+			 const char *state) _must_check_;
+/* Begins. As above. */
+int daemon_watch_begin(struct daemon_watch *watch, const struct watch_rule *rule,
+		       uint64_t max_memory) _must_check_;
 /* Tells it to detach, once. */
 void daemon_watch_end(struct daemon_watch *watch);
 /*

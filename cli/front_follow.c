@@ -15,56 +15,17 @@
 #include "cli/front_follow.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <linux/kcmp.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/syscall.h>
 
+#include "cli/carried.h"
 #include "cli/front.h"
 #include "cli/front_clock.h"
-#include "inject/load.h"
 #include "src/base/log.h"
-#include "src/base/procmaps.h"
 
 #define TRIES 25u
 #define PAUSE_NS 120000000l	/* from one try to the next; first shorter ones */
 #define SHORT_PAUSES 3u
-#define OURS "/memfd:memattach-"
-#define RING "/memfd:" LOAD_RING_NAME
-
-enum content { NOTHING, COPIES, SHARED };
-
-static enum content content_of(pid_t pid)
-{
-	_cleanup_(procmaps_done) struct procmaps maps = { 0 };
-	enum content content = NOTHING;
-	_cleanup_fd_ int fd = -1;
-	char path[64];
-
-	(void)snprintf(path, sizeof(path), "/proc/%d/maps", pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0 || procmaps_read(fd, &maps))
-		return NOTHING;		/* what enters it says why it can't */
-	for (size_t i = 0; i < maps.count; i++) {
-		const char *name = maps.map[i].path;
-
-		if (strcmp(name, RING) == 0)
-			return SHARED;
-		if (strncmp(name, OURS, strlen(OURS)) == 0)
-			content = COPIES;
-	}
-	return content;
-}
-
-/* vfork, CLONE_VM: until it calls exec it is its parent. */
-static bool shares_memory(pid_t pid)
-{
-	const struct process_search search = process_search_here();
-	pid_t parent = process_parent(&search, pid);
-
-	return parent > 0 && syscall(SYS_kcmp, pid, parent, KCMP_VM, 0, 0) == 0;
-}
 
 static int run_task(pid_t pid, const struct session_options *options)
 {
@@ -110,15 +71,15 @@ static void unsay(void)
 static int try_once(pid_t pid, const struct session_options *options,
 		    const struct member_orders *orders, double end)
 {
-	enum content content = content_of(pid);
+	enum carried carried = carried_by(pid);
 	int status = SESSION_OK;
 
-	if (content == SHARED || shares_memory(pid)) {
+	if (carried == CARRIED_RING || carried == CARRIED_SHARED) {
 		log_error("process %d shares its parent's memory (vfork); it is watched once it "
 			  "has called exec", pid);
 		return SESSION_REFUSED;
 	}
-	if (content == COPIES)
+	if (carried == CARRIED_COPIES)
 		status = clean(pid, options);
 	if (status != SESSION_OK)
 		return status;

@@ -52,18 +52,34 @@ static bool bind_soon(int fd, const struct sockaddr_un *name, socklen_t bytes)
 }
 
 /* An abstract socket name is a lock that the kernel drops when we die; nothing is left on disk. */
+static socklen_t name_lock(const struct pidref *ref, struct sockaddr_un *ret)
+{
+	int length;
+
+	*ret = (struct sockaddr_un){ .sun_family = AF_UNIX };
+	length = snprintf(ret->sun_path + 1, sizeof(ret->sun_path) - 1, "memattach-%d-%llu",
+			  ref->pid, (unsigned long long)ref->start_time);
+	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length);
+}
+
+bool inject_is_held(const struct pidref *ref)
+{
+	_cleanup_fd_ int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	struct sockaddr_un name;
+	socklen_t bytes = name_lock(ref, &name);
+
+	return fd < 0 || bind(fd, (const struct sockaddr *)&name, bytes) < 0;
+}
+
 static int do_lock(struct inject *in)
 {
-	struct sockaddr_un name = { .sun_family = AF_UNIX };
-	int length = snprintf(name.sun_path + 1, sizeof(name.sun_path) - 1, "memattach-%d-%llu",
-			      in->at.target.ref.pid,
-			      (unsigned long long)in->at.target.ref.start_time);
+	struct sockaddr_un name;
+	socklen_t bytes = name_lock(&in->at.target.ref, &name);
 
 	in->lock = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	if (in->lock < 0)
 		return -errno;
-	if (!bind_soon(in->lock, &name,
-		       (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length))) {
+	if (!bind_soon(in->lock, &name, bytes)) {
 		(void)snprintf(in->problem, sizeof(in->problem),
 			       "another memattach is attached to process %d; detach that one first",
 			       in->at.target.ref.pid);

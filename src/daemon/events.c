@@ -21,6 +21,7 @@ static const struct {
 	[EVENT_REFUSED] = { "refused", "fc2688653c494dc1920ef642341c17a2", 4, LOG_WARNING },
 	[EVENT_DORMANT] = { "dormant", "c14e6ab9ddb04c3e9c99eedc2f0f6003", 3, LOG_ERROR },
 	[EVENT_FAILED] = { "failed", "65429d987a734b22bb2fd499550800f1", 3, LOG_ERROR },
+	[EVENT_CLEANED] = { "cleaned", "7d0f2c5be37f4f1b9a55c1ef6f0a86d2", 5, LOG_NOTICE },
 };
 
 const char *event_name(enum event_kind kind)

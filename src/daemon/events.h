@@ -18,6 +18,7 @@ enum event_kind {
 	EVENT_REFUSED,		/* it can't be watched; nothing was touched */
 	EVENT_DORMANT,		/* something of ours is left in it */
 	EVENT_FAILED,		/* its session has ended for another reason */
+	EVENT_CLEANED,		/* what a killed session had left in it is out */
 	EVENT_KINDS
 };
 

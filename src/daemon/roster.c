@@ -264,3 +264,14 @@ void roster_ended(struct roster_process *process, bool refused, double retry_aft
 	if (process->refusals < MOST_DOUBLINGS)
 		process->refusals++;
 }
+
+void roster_hold(struct roster_process *process)
+{
+	process->due = INFINITY;
+}
+
+void roster_resume(struct roster_process *process, double now)
+{
+	if (process->state == ROSTER_WAITING && process->due == INFINITY)
+		process->due = now;
+}
