@@ -35,8 +35,8 @@ struct watched {
 
 /*
  * Reads the file of folder: the processes of this boot that live. One memattachd at a time has it.
- * Always good to go on with; with an error nothing is read or written: -EAGAIN another one has it,
- * -errno.
+ * Always good to go on with. 0; -EAGAIN another one has it: nothing is read or written; -errno: it
+ * can't be read, and the next change writes it anew.
  */
 int watched_open(struct watched *watched, const char *folder) _must_check_;
 void watched_close(struct watched *watched);

@@ -166,19 +166,19 @@ done
 
 # At the most one EINTR for each kill between a stop and its restore, of each victim.
 [ "$eintr" -le $((FAULTS * 2)) ] || fail "$eintr EINTR for $FAULTS faults"
-recordings=0
+recordings=0 early=0
 for recording in "$state"/faults/*.memattach; do
 	recordings=$((recordings + 1))
-	"$MEMATTACH" report "$recording" --json >"$REPORT" 2>"$ERRORS" || {
-		[ "$(stat -c %s "$recording")" -gt 0 ] || continue
-		fail "$recording can't be read"
-	}
+	"$MEMATTACH" report "$recording" --json >"$REPORT" 2>"$ERRORS" && continue
+	grep -q "ends before its first interval" "$ERRORS" || fail "$recording can't be read"
+	early=$((early + 1))	# its analyst was killed within its first second
 done
+[ $((early * 2)) -lt "$recordings" ] || fail "$early of $recordings recordings have nothing"
 cut -d ' ' -f 1 "$WORK/faults" | sort | uniq -c
 for event in "watched by" "left as it was" "is left in it, dormant" "had left in it is out" \
 	"its session failed" "refused"; do
 	note "$(grep -c "$event" "$all") x $event"
 done
 grep -q "had left in it is out" "$all" || fail "nothing was ever taken out"
-note "$recordings recordings, $eintr EINTR"
 [ "$recordings" -ge 2 ] || fail "no recordings"
+note "$FAULTS faults by seed $SEED: $recordings recordings, $early of nothing, $eintr EINTR"

@@ -5,14 +5,14 @@
 # failed. Results add up in targets-results.tsv, pictures of what was opened are in
 # targets-pictures, both in the build folder.
 #
-#	targets/run.sh [NAME...]	only those: html, readers, recognition, redis, postgres
+#	targets/run.sh [NAME...]	only those: faults, html, readers, recognition, redis, postgres
 set -u
 : "${SRCDIR:=$(cd "$(dirname "$0")/../.." && pwd)}"
 : "${BUILDDIR:=$SRCDIR}"
 : "${TARGETS_RESULTS:=$BUILDDIR/targets-results.tsv}"
 : "${SECONDS_WATCHED:=20}"
 export SRCDIR BUILDDIR SECONDS_WATCHED
-wanted=${*:-html readers recognition redis postgres}
+wanted=${*:-html readers recognition redis postgres faults}
 results=$TARGETS_RESULTS
 . "$SRCDIR/tests/results.sh"
 # What tests need besides memattach itself.
@@ -72,9 +72,19 @@ targets_server() {
 	unset TARGET
 }
 
+# memattachd, keepers and analysts killed: FAULTS (500) times, by SEED.
+targets_faults() {
+	: "${FAULTS:=500}"
+	export FAULTS
+	TEST_LIMIT=$((600 + FAULTS * 20))
+	one "faults of memattachd" daemon-faults.sh
+	TEST_LIMIT=900
+}
+
 for name in $wanted; do
 	case $name in
 	html)	targets_html ;;
+	faults)	targets_faults ;;
 	readers) targets_readers ;;
 	recognition) targets_recognition ;;
 	redis | postgres) targets_server "$name" ;;
