@@ -35,7 +35,7 @@ enum { CHILD_CLEANED = 64, CHILD_COPIES, CHILD_NOTHING, CHILD_HELD };
 
 /* --- in the child --------------------------------------------------------- */
 
-/* One that can't be opened is not held: what enters it says why. Asked first: who leaves may end. */
+/* One that can't be opened is not held: what enters it says why. */
 static bool is_held(pid_t pid)
 {
 	_cleanup_(pidref_done) struct pidref ref = PIDREF_NONE;

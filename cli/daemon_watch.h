@@ -28,8 +28,8 @@ struct daemon_watch {
 #define DAEMON_WATCH_CARRIES 64
 
 /*
- * Makes ready to watch pid by rule; recordings are below state, in a folder for each rule. 0, -errno:
- * as after daemon_watch_done().
+ * Makes ready to watch pid by rule; recordings are below state, in a folder for each rule. 0;
+ * -errno: as after daemon_watch_done().
  */
 int daemon_watch_prepare(struct daemon_watch *watch, pid_t pid, const struct watch_rule *rule,
 			 const char *state) _must_check_;
