@@ -14,7 +14,7 @@ needs jq awk
 cp "$BUILDDIR/tests/victims/selfcheck" "$VICTIMS/" || fail "no copy of selfcheck"
 all=$WORK/all.err	# what every memattachd has said
 
-# --- who is there ---------------------------------------------------------------------------------
+# --- who is there ---
 
 # children PID...: of all their threads.
 children() {
@@ -46,7 +46,7 @@ one_of() {
 	echo "$1"
 }
 
-# --- faults -----------------------------------------------------------------------------------------
+# --- faults ---
 
 # All of it at once, as in a control group that has run out of memory.
 kill_everything() {
@@ -103,7 +103,7 @@ unharmed() {
 	done
 }
 
-# --- the run ----------------------------------------------------------------------------------------
+# --- the run ---
 
 victim mix selfcheck --kind=mix --threads=12
 echo "$VICTIM_SELF" >"$WORK/supervisor.mix"

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # memattachd is killed with all that it has started, and started again: what was left in processes
-# is taken out, also where no rule means them any more, where the list of them is lost or forged, and
-# where they can't be entered at first. Who is watched by another one is left alone.
+# is taken out, also where no rule means them any more, where the list of them is lost or forged,
+# and where they can't be entered at first. Who is watched by another one is left alone.
 . "$(dirname "$0")/lib.sh"
 . "$E2E/daemon_lib.sh"
 cp "$BUILDDIR/tests/victims/family" "$VICTIMS/" || fail "no copy of family"
@@ -37,7 +37,7 @@ gone() {
 	pristine_check "$1"
 }
 
-# --- the same rules ---------------------------------------------------------------------------------
+# --- the same rules ---
 
 victim one leaky
 ONE=$VICTIM
@@ -57,7 +57,7 @@ left "$ONE"
 left "$TWO"
 grep -q "^$ONE [0-9]* leaky leaky-$ONE-" "$list" || fail "not noted: $(cat "$list")"
 
-# --- nobody means it any more, and it can't be entered at first -------------------------------------
+# --- nobody means it any more, and it can't be entered at first ---
 
 kill -STOP "$TWO"
 rules "retry-after = 1s
@@ -73,7 +73,7 @@ await 30 says 1 "$TWO churn: what a killed" || fail "not tried again: $(cat "$lo
 gone "$TWO"
 ! grep -q "^$TWO " "$list" || fail "still noted: $(cat "$list")"
 
-# --- a keeper alone ---------------------------------------------------------------------------------
+# --- a keeper alone ---
 
 kill -KILL $(cat "/proc/$DAEMON/task/$DAEMON/children")
 await 20 says 1 "$ONE leaky: something is left in it, dormant, and is to be taken out" ||
@@ -81,7 +81,7 @@ await 20 says 1 "$ONE leaky: something is left in it, dormant, and is to be take
 await 20 says 2 "$ONE leaky: what a killed" || fail "not taken out: $(cat "$log")"
 armed "$ONE"
 
-# --- the list is lost, or forged; one that it names is another's -----------------------------------
+# --- the list is lost, or forged; one that it names is another's ---
 
 kill_everything
 timeout 60 "$MEMATTACH" -p "$TWO" -o "$WORK/other.memattach" >"$WORK/other" 2>&1 &
@@ -107,7 +107,7 @@ kill -INT "$OTHER"
 wait "$OTHER"
 gone "$TWO"
 
-# --- what is forked meanwhile is watched, too -------------------------------------------------------
+# --- what is forked meanwhile is watched, too ---
 
 victim three family
 rules "[watch family]
