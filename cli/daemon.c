@@ -307,8 +307,8 @@ static size_t gather(struct daemon *d)
 static void take_figures(struct daemon *d, const struct pollfd *said)
 {
 	for (size_t i = 0; i < d->watches; i++)
-		if (said[i].revents)
-			(void)figures_take(&d->watch[i].figures, roster_now());
+		if (said[i].revents && figures_take(&d->watch[i].figures, roster_now()))
+			daemon_tell_figures(&d->tell, &d->settings, &d->watch[i]);
 }
 
 static void take_questions(struct daemon *d)

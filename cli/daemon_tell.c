@@ -20,17 +20,36 @@ void daemon_tell_init(struct daemon_tell *tell)
 
 /* --- events --------------------------------------------------------------- */
 
-static void say(struct daemon_tell *tell, const struct settings *settings,
-		const struct daemon_watch *watch, enum event_kind kind, const char *text)
+/* event: all but whose it is. */
+static void say_event(struct daemon_tell *tell, const struct settings *settings,
+		      const struct daemon_watch *watch, struct daemon_event event)
 {
-	const struct daemon_event event = {
-		.kind = kind, .pid = watch->pid, .name = watch->name.text, .rule = watch->rule,
-		.recording = watch->recording, .text = text,
-	};
-
+	event.pid = watch->pid;
+	event.name = watch->name.text;
+	event.rule = watch->rule;
+	event.recording = watch->recording;
 	event_tell(&event);
 	if (settings->on_event)
 		on_event_run(&tell->runs, settings->on_event, &event);
+}
+
+static void say(struct daemon_tell *tell, const struct settings *settings,
+		const struct daemon_watch *watch, enum event_kind kind, const char *text)
+{
+	say_event(tell, settings, watch, (struct daemon_event){ .kind = kind, .text = text });
+}
+
+void daemon_tell_figures(struct daemon_tell *tell, const struct settings *settings,
+			 struct daemon_watch *watch)
+{
+	struct episode_news news[EPISODE_NEWS];
+	size_t count = episodes_take(&watch->episodes, &watch->figures, news);
+
+	for (size_t i = 0; i < count; i++)
+		say_event(tell, settings, watch, (struct daemon_event){
+			.kind = news[i].kind, .text = news[i].text,
+			.number = news[i].number, .numbers = news[i].numbers,
+		});
 }
 
 void daemon_tell_begun(struct daemon_tell *tell, const struct settings *settings,

@@ -22,6 +22,9 @@ void daemon_tell_begun(struct daemon_tell *tell, const struct settings *settings
 		       const struct daemon_watch *watch);
 void daemon_tell_ended(struct daemon_tell *tell, const struct settings *settings,
 		       const struct daemon_watch *watch);
+/* It has new figures. */
+void daemon_tell_figures(struct daemon_tell *tell, const struct settings *settings,
+			 struct daemon_watch *watch);
 /* What there is to do, where that has changed. */
 void daemon_tell_state(struct daemon_tell *tell, const struct roster *roster, size_t watched);
 /* At each turn of the loop: all is well. The number of commands for events that are running. */

@@ -152,6 +152,8 @@ int daemon_watch_begin(struct daemon_watch *watch, pid_t pid, const struct watch
 					.retry_after = rule->watch.retry_after,
 					.name = process_name(&search, pid),
 					.rule = strdup(rule->name) };
+	episodes_init(&watch->episodes, rule->watch.snapshot_every,
+		      rule->watch.sample_bytes ? 0 : rule->watch.overhead_percent);
 	if (watch->said < 0)
 		error = watch->said;
 	else if (!watch->rule)

@@ -3,6 +3,7 @@
 #ifndef MEMATTACH_DAEMON_WATCH_H
 #define MEMATTACH_DAEMON_WATCH_H
 
+#include "src/daemon/episodes.h"
 #include "src/daemon/figures.h"
 #include "src/daemon/settings.h"
 #include "src/session/session.h"
@@ -18,6 +19,7 @@ struct daemon_watch {
 	double retry_after;
 	int said;			/* its standard error */
 	struct figures figures;
+	struct episodes episodes;
 	int status;			/* how it ended: an exit status of ours; */
 	char why[200];			/* and what was said last; "" nothing */
 	bool ending;			/* it was told to */

@@ -5,14 +5,15 @@
 # failed. Results add up in targets-results.tsv, pictures of what was opened are in
 # targets-pictures, both in the build folder.
 #
-#	targets/run.sh [NAME...]	only those: html, readers, recognition, redis, postgres
+#	targets/run.sh [NAME...]	only those: html, readers, recognition, many, redis,
+#					postgres
 set -u
 : "${SRCDIR:=$(cd "$(dirname "$0")/../.." && pwd)}"
 : "${BUILDDIR:=$SRCDIR}"
 : "${TARGETS_RESULTS:=$BUILDDIR/targets-results.tsv}"
 : "${SECONDS_WATCHED:=20}"
 export SRCDIR BUILDDIR SECONDS_WATCHED
-wanted=${*:-html readers recognition redis postgres}
+wanted=${*:-html readers recognition many redis postgres}
 results=$TARGETS_RESULTS
 . "$SRCDIR/tests/results.sh"
 # What tests need besides memattach itself.
@@ -48,6 +49,11 @@ targets_recognition() {
 	cat "$BUILDDIR/targets-recognition.txt"
 }
 
+targets_many() {
+	one "memattachd and 200 processes" ../targets/many.sh
+	cat "$log"
+}
+
 # What `make check` does, with pictures.
 targets_readers() {
 	pictures demo
@@ -77,6 +83,7 @@ for name in $wanted; do
 	html)	targets_html ;;
 	readers) targets_readers ;;
 	recognition) targets_recognition ;;
+	many)	targets_many ;;
 	redis | postgres) targets_server "$name" ;;
 	*)	echo "no such targets: $name"; exit 99 ;;
 	esac
