@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/daemon_leaks.h"
 #include "src/daemon/service.h"
 
 void daemon_tell_init(struct daemon_tell *tell)
@@ -39,17 +40,35 @@ static void say(struct daemon_tell *tell, const struct settings *settings,
 	say_event(tell, settings, watch, (struct daemon_event){ .kind = kind, .text = text });
 }
 
+static void say_news(struct daemon_tell *tell, const struct settings *settings,
+		     const struct daemon_watch *watch, const struct episode_news *news)
+{
+	say_event(tell, settings, watch, (struct daemon_event){
+		.kind = news->kind, .text = news->text, .number = news->number,
+		.numbers = news->numbers,
+	});
+}
+
+void daemon_tell_search(struct daemon_tell *tell, const struct settings *settings,
+			struct daemon_watch *watch)
+{
+	struct episode_news news;
+
+	if (episodes_take_search(&watch->episodes, &watch->figures.search, &news))
+		say_news(tell, settings, watch, &news);
+}
+
 void daemon_tell_figures(struct daemon_tell *tell, const struct settings *settings,
 			 struct daemon_watch *watch)
 {
 	struct episode_news news[EPISODE_NEWS];
 	size_t count = episodes_take(&watch->episodes, &watch->figures, news);
 
-	for (size_t i = 0; i < count; i++)
-		say_event(tell, settings, watch, (struct daemon_event){
-			.kind = news[i].kind, .text = news[i].text,
-			.number = news[i].number, .numbers = news[i].numbers,
-		});
+	for (size_t i = 0; i < count; i++) {
+		say_news(tell, settings, watch, &news[i]);
+		if (news[i].kind == EVENT_GROWTH)
+			daemon_leaks_growth(watch);
+	}
 }
 
 void daemon_tell_begun(struct daemon_tell *tell, const struct settings *settings,

@@ -18,6 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cli/daemon_leaks.h"
 #include "cli/front.h"
 #include "cli/options.h"
 #include "cli/said.h"
@@ -152,6 +153,8 @@ int daemon_watch_begin(struct daemon_watch *watch, pid_t pid, const struct watch
 					.retry_after = rule->watch.retry_after,
 					.name = process_name(&search, pid),
 					.rule = strdup(rule->name) };
+	watch->leak_check = rule->watch.leak_check;
+	daemon_leaks_put_off(watch, watch->begun);
 	episodes_init(&watch->episodes, rule->watch.snapshot_every,
 		      rule->watch.sample_bytes ? 0 : rule->watch.overhead_percent);
 	if (watch->said < 0)

@@ -20,6 +20,9 @@ struct daemon_watch {
 	int said;			/* its standard error */
 	struct figures figures;
 	struct episodes episodes;
+	struct leak_check leak_check;
+	double leaks_due;		/* roster_now() of the next search; INFINITY: none */
+	uint32_t answers;		/* to searches, that were looked at */
 	int status;			/* how it ended: an exit status of ours; */
 	char why[200];			/* and what was said last; "" nothing */
 	bool ending;			/* it was told to */

@@ -2,7 +2,8 @@
 /*
  * episodes.h - what a session's figures tell over time: which of them are worth an event.
  *
- * Each kind is told once per episode, and again only when it has become GROWTH_FACTOR times as much.
+ * Each kind is told once per episode, and again only when it has become GROWTH_FACTOR times as
+ * much.
  * Nothing here reads a clock or a process. docs/EVENTS.md has the rules.
  */
 #ifndef MEMATTACH_DAEMON_EPISODES_H
@@ -37,8 +38,8 @@ struct episode_news {
 
 void episodes_init(struct episodes *episodes, double every, double budget);
 /*
- * Takes figures that have just come. What is to be told; the number of them. Figures that come faster
- * than in half of the time that they should are not looked at.
+ * Takes figures that have just come. What is to be told; the number of them. Figures that come
+ * faster than in half of the time that they should are not looked at.
  */
 size_t episodes_take(struct episodes *episodes, const struct figures *figures,
 		     struct episode_news ret[EPISODE_NEWS]);

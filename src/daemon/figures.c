@@ -13,6 +13,8 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "src/base/log.h"
+
 int figures_open(struct figures *figures, int *ret_theirs)
 {
 	int pair[2];
@@ -73,6 +75,7 @@ static void search_end(struct figures *figures, const char *why)
 	search->under_way = false;
 	search->answers++;
 	(void)snprintf(search->why, sizeof(search->why), "%s", why);
+	log_neutralise(search->why);
 }
 
 int figures_search(struct figures *figures)

@@ -15,7 +15,7 @@ struct figures_search {
 	bool under_way;
 	uint32_t answers;		/* so far; each one is either of these: */
 	struct screen_leaks found;	/* as sent, but that what is no number is 0 */
-	char why[200];			/* there is no result; "" there is one. May be anything */
+	char why[200];			/* there is no result; "" there is one */
 	double time;			/* when it came, as the caller counts */
 };
 

@@ -2,8 +2,8 @@
 /*
  * growth.c - see growth.h.
  *
- * A run is a row of snapshots each of which lies, with its whole interval, above every snapshot in the
- * older half of what came before the run. Of levels that vary without growing, whatever their
+ * A run is a row of snapshots each of which lies, with its whole interval, above every snapshot
+ * in the older half of what came before the run. Of levels that vary without growing, whatever their
  * distribution, eight in a row are that with a chance that can be counted: all orders are as
  * likely. The younger half is left out since what grows slowly is never far above what it was a
  * moment ago. Rejected: a straight line through the points, whose test takes errors for
@@ -135,7 +135,7 @@ static uint32_t run_wanted(const struct growth *g)
 	return wanted > GROWTH_RUN ? wanted : GROWTH_RUN;
 }
 
-/* Blocks that take the place of some from before the attach, which nobody counts, take no memory. */
+/* Blocks in the place of some from before the attach, which nobody counts, take no memory. */
 static bool takes_memory(const struct growth *g, const struct growth_point *point, uint64_t bytes)
 {
 	return !point->rss || !g->base.rss ||

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_growth.c - which series of levels are growth: what grows is told of, in so many snapshots; what
- * only varies is not, however it varies. All series are seeded.
+ * test_growth.c - which series of levels are growth: what grows is told of, in so many snapshots;
+ * what only varies is not, however it varies. All series are seeded.
  */
 #include <math.h>
 #include <setjmp.h>
