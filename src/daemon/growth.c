@@ -3,8 +3,8 @@
  * growth.c - see growth.h.
  *
  * A run is a row of snapshots each of which lies, with its whole interval, above every snapshot
- * in the older half of what came before the run. Of levels that vary without growing, whatever their
- * distribution, eight in a row are that with a chance that can be counted: all orders are as
+ * in the older half of what came before the run. Of levels that vary without growing, whatever
+ * their distribution, eight in a row are that with a chance that can be counted: all orders are as
  * likely. The younger half is left out since what grows slowly is never far above what it was a
  * moment ago. Rejected: a straight line through the points, whose test takes errors for
  * independent and alike, and calls every cache that fills and every afternoon's peak growth; a
