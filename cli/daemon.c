@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "cli/daemon_control.h"
+#include "cli/daemon_leaks.h"
 #include "cli/daemon_restore.h"
 #include "cli/daemon_tell.h"
 #include "cli/front.h"
@@ -383,6 +384,8 @@ static int pause_ms(const struct daemon *d)
 	next = fmin(next, restore_next(&d->restore));
 	if (d->control)
 		next = fmin(next, control_next(d->control));
+	for (size_t i = 0; i < d->watches; i++)
+		next = fmin(next, d->watch[i].leaks_due);
 	if (!d->stopping)
 		next = fmin(next, next_look(d));
 	if (!d->stopping && d->watches < d->settings.max_targets)
@@ -413,12 +416,20 @@ static size_t gather(struct daemon *d)
 	return count;
 }
 
+static void take_figures_of(struct daemon *d, struct daemon_watch *watch)
+{
+	if (figures_take(&watch->figures, roster_now()))
+		daemon_tell_figures(&d->tell, &d->settings, watch);
+	if (daemon_leaks_answered(watch))
+		daemon_tell_search(&d->tell, &d->settings, watch);
+}
+
 /* said: what poll() had to say of each watch. */
 static void take_figures(struct daemon *d, const struct pollfd *said)
 {
 	for (size_t i = 0; i < d->watches; i++)
 		if (said[i].revents)
-			(void)figures_take(&d->watch[i].figures, roster_now());
+			take_figures_of(d, &d->watch[i]);
 }
 
 static void take_questions(struct daemon *d)
@@ -451,6 +462,8 @@ static void wait_and_take(struct daemon *d)
 static void begin_and_look(struct daemon *d)
 {
 	begin_due(d);
+	for (size_t i = 0; i < d->watches; i++)
+		daemon_leaks_turn(&d->watch[i], roster_now());
 	if (roster_now() >= next_look(d))
 		look(d, roster_now() >= d->asked + ASK_SECONDS);
 	daemon_tell_state(&d->tell, &d->roster, d->watches);

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/daemon_leaks.h"
 #include "src/daemon/service.h"
 
 void daemon_tell_init(struct daemon_tell *tell)
@@ -29,15 +30,52 @@ static void say_event(struct daemon_tell *tell, const struct settings *settings,
 		on_event_run(&tell->runs, settings->on_event, event);
 }
 
+/* event: all but whose it is. */
+static void say_of(struct daemon_tell *tell, const struct settings *settings,
+		   const struct daemon_watch *watch, struct daemon_event event)
+{
+	event.pid = watch->pid;
+	event.name = watch->name.text;
+	event.rule = watch->rule;
+	event.recording = watch->recording;
+	say_event(tell, settings, &event);
+}
+
 static void say(struct daemon_tell *tell, const struct settings *settings,
 		const struct daemon_watch *watch, enum event_kind kind, const char *text)
 {
-	const struct daemon_event event = {
-		.kind = kind, .pid = watch->pid, .name = watch->name.text, .rule = watch->rule,
-		.recording = watch->recording, .text = text,
-	};
+	say_of(tell, settings, watch, (struct daemon_event){ .kind = kind, .text = text });
+}
 
-	say_event(tell, settings, &event);
+static void say_news(struct daemon_tell *tell, const struct settings *settings,
+		     const struct daemon_watch *watch, const struct episode_news *news)
+{
+	say_of(tell, settings, watch, (struct daemon_event){
+		.kind = news->kind, .text = news->text, .number = news->number,
+		.numbers = news->numbers,
+	});
+}
+
+void daemon_tell_search(struct daemon_tell *tell, const struct settings *settings,
+			struct daemon_watch *watch)
+{
+	struct episode_news news;
+
+	if (episodes_take_search(&watch->episodes, &watch->figures.search, &news))
+		say_news(tell, settings, watch, &news);
+}
+
+void daemon_tell_figures(struct daemon_tell *tell, const struct settings *settings,
+			 struct daemon_watch *watch)
+{
+	struct episode_news news[EPISODE_NEWS];
+	size_t count = episodes_take(&watch->episodes, &watch->figures, news);
+
+	for (size_t i = 0; i < count; i++) {
+		say_news(tell, settings, watch, &news[i]);
+		if (news[i].kind == EVENT_GROWTH)
+			daemon_leaks_growth(watch);
+	}
 }
 
 void daemon_tell_begun(struct daemon_tell *tell, const struct settings *settings,

@@ -26,6 +26,12 @@ void daemon_tell_ended(struct daemon_tell *tell, const struct settings *settings
 /* The same of what was left in it, for as long as job has news. */
 void daemon_tell_restored(struct daemon_tell *tell, const struct settings *settings,
 			  const struct restore_job *job, const char *state);
+/* It has new figures. */
+void daemon_tell_figures(struct daemon_tell *tell, const struct settings *settings,
+			 struct daemon_watch *watch);
+/* A search for leaks has ended. */
+void daemon_tell_search(struct daemon_tell *tell, const struct settings *settings,
+			struct daemon_watch *watch);
 /* What there is to do, where that has changed. */
 void daemon_tell_state(struct daemon_tell *tell, const struct roster *roster, size_t watched);
 /* At each turn of the loop: all is well. The number of commands for events that are running. */

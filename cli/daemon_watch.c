@@ -18,6 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cli/daemon_leaks.h"
 #include "cli/daemon_restore.h"
 #include "cli/front.h"
 #include "cli/options.h"
@@ -170,6 +171,10 @@ int daemon_watch_prepare(struct daemon_watch *watch, pid_t pid, const struct wat
 					.retry_after = rule->watch.retry_after,
 					.name = process_name(&search, pid),
 					.rule = strdup(rule->name) };
+	watch->leak_check = rule->watch.leak_check;
+	daemon_leaks_put_off(watch, watch->begun);
+	episodes_init(&watch->episodes, rule->watch.snapshot_every,
+		      rule->watch.sample_bytes ? 0 : rule->watch.overhead_percent);
 	if (watch->said < 0)
 		error = watch->said;
 	else if (!watch->rule)

@@ -3,6 +3,7 @@
 #ifndef MEMATTACH_DAEMON_WATCH_H
 #define MEMATTACH_DAEMON_WATCH_H
 
+#include "src/daemon/episodes.h"
 #include "src/daemon/figures.h"
 #include "src/daemon/settings.h"
 #include "src/session/session.h"
@@ -18,6 +19,10 @@ struct daemon_watch {
 	double retry_after;
 	int said;			/* its standard error */
 	struct figures figures;
+	struct episodes episodes;
+	struct leak_check leak_check;
+	double leaks_due;		/* roster_now() of the next search; INFINITY: none */
+	uint32_t answers;		/* to searches, that were looked at */
 	int status;			/* how it ended: an exit status of ours; */
 	char why[200];			/* and what was said last; "" nothing */
 	bool killed;			/* by a signal */

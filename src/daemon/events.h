@@ -6,6 +6,7 @@
 #ifndef MEMATTACH_DAEMON_EVENTS_H
 #define MEMATTACH_DAEMON_EVENTS_H
 
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "src/base/cleanup.h"
@@ -19,7 +20,20 @@ enum event_kind {
 	EVENT_DORMANT,		/* something of ours is left in it */
 	EVENT_FAILED,		/* its session has ended for another reason */
 	EVENT_CLEANED,		/* what a killed session had left in it is out */
+	EVENT_GROWTH,		/* of its figures: docs/EVENTS.md */
+	EVENT_PLATEAU,
+	EVENT_LEAK,
+	EVENT_BUDGET,
+	EVENT_LOSS,
 	EVENT_KINDS
+};
+
+#define EVENT_NUMBERS	6u
+
+/* Said as the field, and in the environment, MEMATTACH_NAME=value. */
+struct event_number {
+	const char *name;
+	uint64_t value;
 };
 
 struct daemon_event {
@@ -29,6 +43,8 @@ struct daemon_event {
 	const char *rule;
 	const char *recording;	/* path; NULL: there is none */
 	const char *text;	/* one line for people, without pid and name */
+	const struct event_number *number;
+	size_t numbers;		/* EVENT_NUMBERS at the most */
 };
 
 /* "watched", "refused", ... */

@@ -9,8 +9,11 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+
+#include "src/base/log.h"
 
 int figures_open(struct figures *figures, int *ret_theirs)
 {
@@ -21,12 +24,6 @@ int figures_open(struct figures *figures, int *ret_theirs)
 	*figures = (struct figures){ .socket = pair[0] };
 	*ret_theirs = pair[1];
 	return 0;
-}
-
-void figures_close(struct figures *figures)
-{
-	cleanup_fd(&figures->socket);
-	screen_inbox_done(&figures->in);
 }
 
 static double number(double value)
@@ -67,21 +64,99 @@ static int count_growing(struct apart_reader *reader, const struct screen_state 
 	return error;
 }
 
-/* 1 new figures, 0 of no interest here, -EBADMSG. */
-static int take_message(struct figures *figures)
+/* --- searches for leaks --------------------------------------------------- */
+
+static void search_end(struct figures *figures, const char *why)
 {
-	struct apart_reader reader = { figures->in.bytes, figures->in.header.bytes };
+	struct figures_search *search = &figures->search;
+
+	if (!search->under_way)
+		return;
+	search->under_way = false;
+	search->answers++;
+	(void)snprintf(search->why, sizeof(search->why), "%s", why);
+	log_neutralise(search->why);
+}
+
+int figures_search(struct figures *figures)
+{
+	const struct screen_header ask = { .type = SCREEN_LEAKS };
+
+	if (figures->socket < 0)
+		return -EPIPE;
+	if (figures->search.under_way)
+		return 0;
+	if (send(figures->socket, &ask, sizeof(ask), MSG_DONTWAIT | MSG_NOSIGNAL) !=
+	    (ssize_t)sizeof(ask)) {
+		figures_close(figures);	/* it has read nothing for thousands of questions */
+		return -EPIPE;
+	}
+	figures->search.under_way = true;
+	return 0;
+}
+
+static int take_found(struct figures *figures, struct apart_reader *reader)
+{
+	struct screen_leaks found;
+
+	if (apart_get(reader, &found, sizeof(found)))
+		return -EBADMSG;
+	found.time = number(found.time);
+	found.seconds = number(found.seconds);
+	figures->search.found = found;
+	search_end(figures, "");
+	return 0;
+}
+
+static int take_no(struct figures *figures, struct apart_reader *reader)
+{
+	const char *why = NULL;
+
+	if (apart_get_text(reader, &why))
+		return -EBADMSG;
+	search_end(figures, why && why[0] ? why : "no reason given");
+	return 0;
+}
+
+/* --- messages ------------------------------------------------------------- */
+
+static int take_figures(struct figures *figures, struct apart_reader *reader)
+{
 	struct screen_state state;
 	uint32_t growing;
 
-	if (figures->in.header.type != SCREEN_STATE)
-		return 0;
-	if (apart_get(&reader, &state, sizeof(state)) || state.point_count > SCREEN_MAX_POINTS ||
-	    state.site_count > SCREEN_MAX_SITES || count_growing(&reader, &state, &growing))
+	if (apart_get(reader, &state, sizeof(state)) || state.point_count > SCREEN_MAX_POINTS ||
+	    state.site_count > SCREEN_MAX_SITES || count_growing(reader, &state, &growing))
 		return -EBADMSG;
 	take_state(figures, &state);
 	figures->growing = growing;
 	return 1;
+}
+
+/* 1 new figures, 0 something else, -EBADMSG. */
+static int take_message(struct figures *figures, double now)
+{
+	struct apart_reader reader = { figures->in.bytes, figures->in.header.bytes };
+
+	switch (figures->in.header.type) {
+	case SCREEN_STATE:
+		return take_figures(figures, &reader);
+	case SCREEN_LEAKS_FOUND:
+		figures->search.time = now;
+		return take_found(figures, &reader);
+	case SCREEN_LEAKS_NONE:
+		figures->search.time = now;
+		return take_no(figures, &reader);
+	default:
+		return 0;
+	}
+}
+
+void figures_close(struct figures *figures)
+{
+	cleanup_fd(&figures->socket);
+	screen_inbox_done(&figures->in);
+	search_end(figures, "its session has ended");
 }
 
 bool figures_take(struct figures *figures, double now)
@@ -91,7 +166,7 @@ bool figures_take(struct figures *figures, double now)
 
 	while (figures->socket >= 0 &&
 	       (result = screen_receive(figures->socket, &figures->in, NULL)) == 1) {
-		result = take_message(figures);
+		result = take_message(figures, now);
 		if (result < 0)
 			break;
 		fresh = fresh || result == 1;

@@ -22,6 +22,15 @@ static void export(const char *name, const char *value)
 		_exit(127);
 }
 
+static void export_number(const struct event_number *number)
+{
+	char name[64], value[24];
+
+	(void)snprintf(name, sizeof(name), "MEMATTACH_%s", number->name);
+	(void)snprintf(value, sizeof(value), "%llu", (unsigned long long)number->value);
+	export(name, value);
+}
+
 static void export_event(const struct daemon_event *event)
 {
 	char pid[16];
@@ -33,6 +42,8 @@ static void export_event(const struct daemon_event *event)
 	export("MEMATTACH_RULE", event->rule);
 	export("MEMATTACH_RECORDING", event->recording);
 	export("MEMATTACH_TEXT", event->text);
+	for (size_t i = 0; i < event->numbers; i++)
+		export_number(&event->number[i]);
 	(void)unsetenv("NOTIFY_SOCKET");	/* it does not speak for the service */
 	(void)unsetenv("WATCHDOG_USEC");
 }

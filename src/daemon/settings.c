@@ -133,6 +133,7 @@ static void inherit(struct watch_settings *watch, const struct watch_settings *d
 	OWN(WATCH_KEEP_FOR, keep_for);
 	OWN(WATCH_KEEP_COUNT, keep_count);
 	OWN(WATCH_KEEP_BYTES, keep_bytes);
+	OWN(WATCH_LEAK_CHECK, leak_check);
 #undef OWN
 }
 

@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "src/base/cleanup.h"
+#include "src/daemon/leak_check.h"
 
 #define SETTINGS_MAX_RULES	1024u
 #define SETTINGS_MAX_TEXTS	256u	/* values of one key in one section */
@@ -37,6 +38,7 @@ struct text_list {
 enum watch_key {
 	WATCH_OVERHEAD, WATCH_SAMPLE, WATCH_SNAPSHOT_EVERY, WATCH_RING, WATCH_ATTACH_AFTER,
 	WATCH_SPREAD, WATCH_RETRY_AFTER, WATCH_KEEP_FOR, WATCH_KEEP_COUNT, WATCH_KEEP_BYTES,
+	WATCH_LEAK_CHECK,
 	WATCH_KEYS
 };
 
@@ -53,6 +55,7 @@ struct watch_settings {
 	double keep_for;		/* seconds: recordings older than that go */
 	uint64_t keep_count;		/* of the rule's recordings, at most */
 	uint64_t keep_bytes;		/* of them together */
+	struct leak_check leak_check;
 };
 
 struct watch_rule {

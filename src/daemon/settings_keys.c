@@ -87,6 +87,11 @@ static int read_ring(const char *value, void *to)
 	return 0;
 }
 
+static int read_leak_check(const char *value, void *to)
+{
+	return leak_check_read(value, to);
+}
+
 /* "": none, also where an earlier file names one. */
 static int read_command(const char *value, void *to)
 {
@@ -117,6 +122,8 @@ static const struct key watch_key[] = {
 	{ "keep-count", "a number from 1 to 10000", read_count, IN(keep_count),
 	  WATCH_KEEP_COUNT },
 	{ "keep-bytes", "bytes, as in 1G", read_size, IN(keep_bytes), WATCH_KEEP_BYTES },
+	{ "leak-check", "never, on-growth, a time of 1s or more, or times of the day, as in 04:00",
+	  read_leak_check, IN(leak_check), WATCH_LEAK_CHECK },
 };
 #undef IN
 

@@ -5,14 +5,15 @@
 # failed. Results add up in targets-results.tsv, pictures of what was opened are in
 # targets-pictures, both in the build folder.
 #
-#	targets/run.sh [NAME...]	only those: faults, html, readers, recognition, redis, postgres
+#	targets/run.sh [NAME...]	only those: faults, html, readers, recognition, many, redis,
+#					postgres
 set -u
 : "${SRCDIR:=$(cd "$(dirname "$0")/../.." && pwd)}"
 : "${BUILDDIR:=$SRCDIR}"
 : "${TARGETS_RESULTS:=$BUILDDIR/targets-results.tsv}"
 : "${SECONDS_WATCHED:=20}"
 export SRCDIR BUILDDIR SECONDS_WATCHED
-wanted=${*:-html readers recognition redis postgres faults}
+wanted=${*:-html readers recognition many redis postgres faults}
 results=$TARGETS_RESULTS
 . "$SRCDIR/tests/results.sh"
 # What tests need besides memattach itself.
@@ -46,6 +47,11 @@ targets_recognition() {
 	TEST_LIMIT=3600 one "recognition in real programs" ../targets/recognition.sh
 	TEST_LIMIT=900
 	cat "$BUILDDIR/targets-recognition.txt"
+}
+
+targets_many() {
+	one "memattachd and 200 processes" ../targets/many.sh
+	cat "$log"
 }
 
 # What `make check` does, with pictures.
@@ -87,6 +93,7 @@ for name in $wanted; do
 	faults)	targets_faults ;;
 	readers) targets_readers ;;
 	recognition) targets_recognition ;;
+	many)	targets_many ;;
 	redis | postgres) targets_server "$name" ;;
 	*)	echo "no such targets: $name"; exit 99 ;;
 	esac

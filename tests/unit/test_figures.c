@@ -176,6 +176,73 @@ static void see_the_end(void **state)
 	end(&f);
 }
 
+/* --- searches for leaks ----------------------------------------------------- */
+
+static void asked(struct fixture *f, bool is)
+{
+	struct screen_header header = { 0 };
+	ssize_t n = recv(f->analyst, &header, sizeof(header), MSG_DONTWAIT);
+
+	assert_int_equal(n == (ssize_t)sizeof(header), is);
+	assert_int_equal(header.type, is ? SCREEN_LEAKS : 0);
+	assert_int_equal(header.bytes, 0);
+}
+
+static void put_found(struct fixture *f, size_t bytes)
+{
+	const struct screen_leaks found = { .time = NAN, .group_count = 1,
+					    .kind[SCREEN_DEFINITELY] = { 3, 300 } };
+
+	assert_int_equal(screen_outbox_begin(&f->out, SCREEN_LEAKS_FOUND), 0);
+	assert_int_equal(apart_put(&f->out.bytes, &found, bytes), 0);
+	assert_int_equal(screen_outbox_end(&f->out, 0), 0);
+}
+
+static void search_and_find(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	begin(&f);
+	put_found(&f, sizeof(struct screen_leaks));
+	assert_false(sent(&f));			/* nobody asked */
+	assert_int_equal(f.figures.search.answers, 0);
+	assert_int_equal(figures_search(&f.figures), 0);
+	asked(&f, true);
+	assert_int_equal(figures_search(&f.figures), 0);
+	asked(&f, false);			/* one is under way */
+	put_found(&f, sizeof(struct screen_leaks));
+	assert_false(sent(&f));			/* no figures */
+	assert_int_equal(f.figures.search.answers, 1);
+	assert_false(f.figures.search.under_way);
+	assert_int_equal(f.figures.search.found.kind[SCREEN_DEFINITELY].bytes, 300);
+	assert_true(f.figures.search.found.time == 0 && f.figures.search.time == 7);
+	assert_string_equal(f.figures.search.why, "");
+	end(&f);
+	assert_int_equal(f.figures.search.answers, 1);
+}
+
+static void search_in_vain(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	begin(&f);
+	assert_int_equal(figures_search(&f.figures), 0);
+	assert_int_equal(screen_outbox_begin(&f.out, SCREEN_LEAKS_NONE), 0);
+	assert_int_equal(apart_put_text(&f.out.bytes, "torn"), 0);
+	assert_int_equal(screen_outbox_end(&f.out, 0), 0);
+	assert_false(sent(&f));
+	assert_string_equal(f.figures.search.why, "torn");
+	assert_int_equal(figures_search(&f.figures), 0);
+	put_found(&f, 8);			/* nonsense */
+	assert_false(sent(&f));
+	assert_int_equal(f.figures.search.answers, 2);
+	assert_true(f.figures.search.why[0] && !f.figures.search.under_way);
+	assert_int_equal(figures_search(&f.figures), -EPIPE);
+	end(&f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -185,6 +252,8 @@ int main(void)
 		cmocka_unit_test(hear_no_nonsense),
 		cmocka_unit_test(hear_no_endless_message),
 		cmocka_unit_test(see_the_end),
+		cmocka_unit_test(search_and_find),
+		cmocka_unit_test(search_in_vain),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
