@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/daemon_follow.h"
 #include "src/daemon/service.h"
 
 void daemon_tell_init(struct daemon_tell *tell)
@@ -29,6 +30,8 @@ static void say(struct daemon_tell *tell, const struct settings *settings,
 	};
 
 	event_tell(&event);
+	if (tell->control)
+		daemon_follow_tell(tell->control, tell->search, &event, watch->user);
 	if (settings->on_event)
 		on_event_run(&tell->runs, settings->on_event, &event);
 }

@@ -10,7 +10,9 @@
 #include <errno.h>
 #include <math.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 int figures_open(struct figures *figures, int *ret_theirs)
 {
@@ -18,7 +20,7 @@ int figures_open(struct figures *figures, int *ret_theirs)
 
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
 		return -errno;
-	*figures = (struct figures){ .socket = pair[0] };
+	*figures = (struct figures){ .socket = pair[0], .asked = { .file = -1 } };
 	*ret_theirs = pair[1];
 	return 0;
 }
@@ -27,7 +29,102 @@ void figures_close(struct figures *figures)
 {
 	cleanup_fd(&figures->socket);
 	screen_inbox_done(&figures->in);
+	if (figures->asked.id && !figures->asked.there) {
+		figures->asked.there = true;
+		figures->asked.error = -EPIPE;
+	}
 }
+
+/* --- what is asked -------------------------------------------------------- */
+
+void figures_asked_done(struct figures *figures)
+{
+	if (figures->asked.id)
+		cleanup_fd(&figures->asked.file);
+	figures->asked = (struct figures_asked){ .file = -1 };
+}
+
+static int ask(struct figures *figures, enum screen_type type, int file)
+{
+	struct screen_outbox out = { .sent = 0 };
+	int error = screen_outbox_begin(&out, type);
+
+	error = screen_outbox_end(&out, error);
+	if (!error)	/* eight bytes: all of them are sent, or none */
+		error = file >= 0 ? screen_send_fd(figures->socket, &out, file) :
+				    screen_send(figures->socket, &out);
+	if (!error && screen_outbox_waiting(&out) > 0)
+		error = -EAGAIN;
+	screen_outbox_done(&out);
+	return error;
+}
+
+/* file: -1 none is sent. */
+static int begin_to_ask(struct figures *figures, uint64_t id, enum screen_type type, int file)
+{
+	int error = figures->socket < 0 ? -EPIPE : figures->asked.id ? -EBUSY :
+		    ask(figures, type, file);
+
+	if (error) {
+		cleanup_fd(&file);
+		return error;
+	}
+	figures->asked = (struct figures_asked){ .id = id, .file = file };
+	return 0;
+}
+
+int figures_ask_snapshot(struct figures *figures, uint64_t id, int file_take)
+{
+	return begin_to_ask(figures, id, SCREEN_SAVE, file_take);
+}
+
+int figures_ask_leaks(struct figures *figures, uint64_t id)
+{
+	return begin_to_ask(figures, id, SCREEN_LEAKS, -1);
+}
+
+/* Of a snapshot; one that was not asked for is nonsense. */
+static int take_saved(struct figures *figures)
+{
+	struct apart_reader reader = { figures->in.bytes, figures->in.header.bytes };
+	struct screen_saved saved;
+
+	if (!figures->asked.id || figures->asked.there || figures->asked.file < 0 ||
+	    apart_get(&reader, &saved, sizeof(saved)))
+		return -EBADMSG;
+	figures->asked.there = true;
+	figures->asked.error = saved.error < 0 ? saved.error : 0;
+	return 0;
+}
+
+static int put_in_memory(const struct screen_inbox *in)
+{
+	_cleanup_fd_ int file = memfd_create("memattach-leaks", MFD_CLOEXEC);
+	int result = file;
+
+	if (file < 0)
+		return -errno;
+	if (write(file, &in->header, sizeof(in->header)) != (ssize_t)sizeof(in->header) ||
+	    write(file, in->bytes, in->header.bytes) != (ssize_t)in->header.bytes)
+		return -ENOSPC;
+	file = -1;
+	return result;
+}
+
+static int take_leaks(struct figures *figures)
+{
+	int file;
+
+	if (!figures->asked.id || figures->asked.there || figures->asked.file >= 0)
+		return -EBADMSG;
+	file = put_in_memory(&figures->in);
+	figures->asked.there = true;
+	figures->asked.error = file < 0 ? file : 0;
+	figures->asked.file = file < 0 ? -1 : file;
+	return 0;
+}
+
+/* --- what comes ----------------------------------------------------------- */
 
 static double number(double value)
 {
@@ -67,21 +164,38 @@ static int count_growing(struct apart_reader *reader, const struct screen_state 
 	return error;
 }
 
-/* 1 new figures, 0 of no interest here, -EBADMSG. */
-static int take_message(struct figures *figures)
+/* 1, or -EBADMSG. */
+static int take_figures(struct figures *figures)
 {
 	struct apart_reader reader = { figures->in.bytes, figures->in.header.bytes };
 	struct screen_state state;
 	uint32_t growing;
 
-	if (figures->in.header.type != SCREEN_STATE)
-		return 0;
 	if (apart_get(&reader, &state, sizeof(state)) || state.point_count > SCREEN_MAX_POINTS ||
 	    state.site_count > SCREEN_MAX_SITES || count_growing(&reader, &state, &growing))
 		return -EBADMSG;
 	take_state(figures, &state);
 	figures->growing = growing;
 	return 1;
+}
+
+/* 1 new figures, 0 of no interest here, -EBADMSG. */
+static int take_message(struct figures *figures)
+{
+	switch (figures->in.header.type) {
+	case SCREEN_STATE:
+		return take_figures(figures);
+	case SCREEN_TARGET:
+		figures->attached = true;
+		return 0;
+	case SCREEN_SAVED:
+		return take_saved(figures);
+	case SCREEN_LEAKS_FOUND:
+	case SCREEN_LEAKS_NONE:
+		return take_leaks(figures);
+	default:
+		return 0;
+	}
 }
 
 bool figures_take(struct figures *figures, double now)
