@@ -103,6 +103,8 @@ for i in 1 2 3; do
 done
 
 note "leaks of one that goes on"
+tell free b
+answer free built
 ask leaks --daemon -p "$FREE" --json
 expect $? 1 "exit status: leaks: $(cat "$ERRORS")"
 [ "$(json .definitely_lost.bytes)" -gt 0 ] || fail "no leak: $(cat "$REPORT")"
