@@ -8,6 +8,8 @@ needs jq python3
 . "$E2E/servers.sh"
 . "$E2E/daemon_lib.sh"
 
+cp "$BUILDDIR/tests/victims/leaky_plug.so" "$VICTIMS/" || fail "no copy of leaky's library"
+
 # ask COMMAND [ARGUMENTS]: memattach's answer, in $REPORT; its errors in $ERRORS.
 ask() {
 	ask_command=$1
