@@ -115,8 +115,6 @@ ask leaks --daemon -p "$FREE"
 expect $? 1 "exit status: leaks: $(cat "$ERRORS")"
 grep -q '^definitely lost' "$REPORT" || fail "$(cat "$REPORT")"
 is "$FREE" watched || fail "its session has ended: $(cat "$log")"
-ask top --top 1 || fail "top: $(cat "$ERRORS")"
-grep -q "churn\|leaky" "$REPORT" || fail "top: $(cat "$REPORT")"
 
 note "left, and left alone"
 ask detach -p "$MEANT" --json || fail "detach: $(cat "$ERRORS" "$log")"
@@ -138,6 +136,8 @@ json_expect .state watched
 sampled() { [ "$(ask status --json; jq ".processes[] | select(.pid == $MEANT) |
 	.figures.sample_interval_bytes" "$REPORT")" = 4096 ]; }
 await 20 sampled || fail "not as it was set: $(cat "$REPORT")"
+ask top --top 1 || fail "top: $(cat "$ERRORS")"
+grep -q "churn" "$REPORT" || fail "top: $(cat "$REPORT")"
 ask set -p "$MEANT"
 expect $? 2 "exit status: nothing is set"
 
