@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd_attach.c - memattach -p PID (one or several), and leaks, check, cleanup -p PID. */
 #include "cli/commands.h"
+#include "cli/daemon_client.h"
 #include "cli/front.h"
 #include "cli/front_screen.h"
 #include "cli/front_several.h"
@@ -32,6 +33,12 @@ static int run(int argc, char **argv, enum session_task task, bool leaks)
 	struct target target;
 	int status = options_parse(argc, argv, &options);
 
+	if (options.by_daemon)	/* which takes other options: they are parsed again */
+		return leaks ? cmd_leaks_daemon(argc, argv) : cmd_attach_daemon(argc, argv);
+	if (status == SESSION_OK && options.control) {
+		log_error("--control is where memattachd is asked: it goes with --daemon");
+		status = SESSION_USAGE;
+	}
 	if (status != SESSION_OK)
 		return status;
 	if ((!options.pid && !options_are_several(&options)) || options.operands[0]) {

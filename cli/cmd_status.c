@@ -1,31 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd_status.c - memattach status: what memattachd watches, and how it fares. */
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "cli/commands.h"
+#include "cli/daemon_client.h"
 #include "cli/options.h"
 #include "src/base/log.h"
-#include "src/daemon/control_ask.h"
 #include "src/report/human.h"
 #include "src/report/printable.h"
 
 #define NAME_COLUMNS	16
 #define RULE_COLUMNS	12
-
-static int refused(const char *path, int error, const char *words)
-{
-	if (error == -ENOENT || error == -ECONNREFUSED)
-		log_error("no memattachd answers at %s; start it (systemctl start memattachd), or "
-			  "name its socket by --control=SOCKET", path);
-	else if (error == -EREMOTEIO)
-		log_error("memattachd: %s", words);
-	else
-		log_error("%s: %s", path, error == -EBADMSG ? "what answers is no memattachd of "
-			  "this version" : strerror(-error));
-	return SESSION_REFUSED;
-}
 
 /* --- for people ----------------------------------------------------------- */
 
@@ -112,10 +98,8 @@ static void put_status(const json_t *answer)
 int cmd_status(int argc, char **argv)
 {
 	struct cli_options options;
-	char words[256] = "";
-	const char *path;
-	json_t *answer;
-	int status = options_parse(argc, argv, &options), error;
+	struct control_told told;
+	int status = options_parse(argc, argv, &options);
 
 	if (status != SESSION_OK)
 		return status;
@@ -123,19 +107,14 @@ int cmd_status(int argc, char **argv)
 		log_error("usage: memattach status [--json] [--control=SOCKET]");
 		return SESSION_USAGE;
 	}
-	path = options.control ? options.control : CONTROL_PATH;
-	error = control_ask(path, "status", &answer, words);
-	if (error)
-		return refused(path, error, words);
-	if (options.session.json) {
-		(void)json_dumpf(answer, stdout, JSON_INDENT(1) | JSON_PRESERVE_ORDER);
-		putchar('\n');
-	} else {
-		put_status(answer);
-	}
-	json_decref(answer);
-	if (fflush(stdout) == 0 && !ferror(stdout))
-		return SESSION_OK;
-	log_error("can't write the answer: %s", strerror(errno));
-	return SESSION_FAILED;
+	status = client_ask(&options, json_pack("{s:s}", "command", "status"),
+			    CONTROL_WAIT_SECONDS, &told);
+	if (status != SESSION_OK)
+		return status;
+	if (options.session.json)
+		status = client_print_json(told.document);
+	else
+		put_status(told.document);
+	json_decref(told.document);
+	return status == SESSION_OK ? client_written() : status;
 }

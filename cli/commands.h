@@ -12,7 +12,13 @@ int cmd_cleanup(int argc, char **argv);
 int cmd_diff(int argc, char **argv);
 int cmd_export(int argc, char **argv);
 int cmd_report(int argc, char **argv);
+int cmd_detach(int argc, char **argv);
+int cmd_ps(int argc, char **argv);
+int cmd_set(int argc, char **argv);
+int cmd_snapshot(int argc, char **argv);
 int cmd_status(int argc, char **argv);
 int cmd_symbolize(int argc, char **argv);
+int cmd_top(int argc, char **argv);
+int cmd_watch(int argc, char **argv);
 
 #endif

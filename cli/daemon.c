@@ -46,6 +46,8 @@ struct daemon {
 	struct restore restore;
 	struct daemon_tell tell;
 	struct control *control;	/* NULL: nobody can ask */
+	struct daemon_outcomes outcomes;
+	uint64_t sessions;		/* so far */
 	struct pollfd *poll;	/* signals, events, control's, then a watch each */
 	size_t polls;		/* that there is room for */
 	int events;		/* -1: the kernel tells us nothing */
@@ -85,26 +87,33 @@ static bool is_being_written(void *context, const char *name)
 	return false;
 }
 
+static void tidy(struct daemon *d, const char *name, const struct watch_settings *watch)
+{
+	struct shelf shelf = { d, name };
+	char folder[4096];
+	int removed;
+
+	(void)snprintf(folder, sizeof(folder), "%s/%s", d->files->state, name);
+	removed = retention_apply(folder, watch, time(NULL), is_being_written, &shelf);
+	if (removed > 0)
+		log_notice("[watch %s]: %d recording%s removed", name, removed,
+			   removed == 1 ? "" : "s");
+	else if (removed < 0 && removed != -ENOENT)
+		log_error("%s: %s", folder, strerror(-removed));
+}
+
 /* Of each rule's recordings those go that are too old, too many or too large together. */
 static void tidy_up(struct daemon *d)
 {
-	char folder[4096];
+	bool by_hand = true;	/* no rule has that name */
 
 	d->tidied = roster_now();
 	for (size_t i = 0; i < d->settings.rules; i++) {
-		const struct watch_rule *rule = &d->settings.rule[i];
-		struct shelf shelf = { d, rule->name };
-		int removed;
-
-		(void)snprintf(folder, sizeof(folder), "%s/%s", d->files->state, rule->name);
-		removed = retention_apply(folder, &rule->watch, time(NULL), is_being_written,
-					  &shelf);
-		if (removed > 0)
-			log_notice("[watch %s]: %d recording%s removed", rule->name, removed,
-				   removed == 1 ? "" : "s");
-		else if (removed < 0 && removed != -ENOENT)
-			log_error("%s: %s", folder, strerror(-removed));
+		tidy(d, d->settings.rule[i].name, &d->settings.rule[i].watch);
+		by_hand = by_hand && strcmp(d->settings.rule[i].name, DAEMON_BY_HAND) != 0;
 	}
+	if (by_hand)
+		tidy(d, DAEMON_BY_HAND, &d->settings.defaults);
 }
 
 /* Who is restarted after us, if we are killed, looks after those that were noted here. */
@@ -121,9 +130,8 @@ static void note_watched(struct daemon *d, const struct roster_process *process,
 }
 
 static int begin_watch(struct daemon *d, const struct roster_process *process,
-		       struct daemon_watch *watch)
+		       const struct watch_rule *rule, struct daemon_watch *watch)
 {
-	const struct watch_rule *rule = &d->settings.rule[process->rule];
 	int error = daemon_watch_prepare(watch, process->pid, rule, d->files->state);
 
 	if (error)
@@ -135,24 +143,34 @@ static int begin_watch(struct daemon *d, const struct roster_process *process,
 	return error;
 }
 
-static void begin(struct daemon *d, struct roster_process *process)
+/* 0: it is the last of d->watch. */
+static int begin_by(struct daemon *d, struct roster_process *process,
+		    const struct watch_rule *rule)
 {
 	struct daemon_watch *grown = reallocarray(d->watch, d->watches + 1, sizeof(*grown));
 	int error = grown ? 0 : -ENOMEM;
 
 	if (grown) {
 		d->watch = grown;
-		error = begin_watch(d, process, &grown[d->watches]);
+		error = begin_watch(d, process, rule, &grown[d->watches]);
 	}
 	if (error) {
 		log_error("%d: can't begin to watch it: %s", process->pid, strerror(-error));
-		roster_ended(process, true, d->settings.rule[process->rule].watch.retry_after,
-			     roster_now());
-		return;
+		return error;
 	}
+	grown[d->watches].serial = ++d->sessions;
 	daemon_tell_begun(&d->tell, &d->settings, &grown[d->watches]);
 	process->state = ROSTER_WATCHED;
 	d->watches++;
+	return 0;
+}
+
+static void begin(struct daemon *d, struct roster_process *process)
+{
+	const struct watch_rule *rule = &d->settings.rule[process->rule];
+
+	if (begin_by(d, process, rule))
+		roster_ended(process, true, rule->watch.retry_after, roster_now());
 }
 
 static void begin_due(struct daemon *d)
@@ -162,7 +180,7 @@ static void begin_due(struct daemon *d)
 	while (d->watches < d->settings.max_targets &&
 	       (process = roster_due(&d->roster, roster_now()))) {
 		if (restore_has(&d->restore, process->pid))
-			roster_hold(process);
+			roster_pause(process);
 		else
 			begin(d, process);
 	}
@@ -194,10 +212,11 @@ static void conclude(struct daemon *d, struct daemon_watch *watch)
 		watched_remove(&d->watched, watch->pid);
 	if (!carries)
 		daemon_tell_ended(&d->tell, &d->settings, watch);
+	daemon_outcomes_note(&d->outcomes, watch);
 	if (process && watch->figures.known)
 		process->refusals = 0;
 	if (process)
-		roster_ended(process, !gone && !watch->ending,
+		roster_ended(process, !gone && !watch->ending && !watch->by_hand,
 			     carries && !process->refusals ? 0 : watch->retry_after, now);
 	daemon_watch_done(watch);
 }
@@ -323,6 +342,8 @@ static void end_unmeant(struct daemon *d)
 	for (size_t i = 0; i < d->watches; i++) {
 		const struct watch_rule *rule = NULL;
 
+		if (d->watch[i].by_hand)
+			continue;
 		if (facts_read(&d->search, d->watch[i].pid, &facts) == 0)
 			rule = match_find(&d->matcher, &facts);
 		if (!rule || strcmp(rule->name, d->watch[i].rule) != 0)
@@ -432,11 +453,74 @@ static void take_figures(struct daemon *d, const struct pollfd *said)
 			take_figures_of(d, &d->watch[i]);
 }
 
+/* --- by hand -------------------------------------------------------------- */
+
+/* As the first rule that means it, else as [defaults] have it; and as was ordered. */
+static struct watch_rule rule_for(const struct daemon *d, pid_t pid,
+				  const struct daemon_orders *orders)
+{
+	static struct process_facts facts;
+	static char by_hand[] = DAEMON_BY_HAND;
+	struct watch_rule rule = { .name = by_hand, .watch = d->settings.defaults };
+	const struct watch_rule *meant = NULL;
+
+	if (facts_read(&d->search, pid, &facts) == 0)
+		meant = match_find(&d->matcher, &facts);
+	if (meant) {
+		rule.name = meant->name;
+		rule.watch = meant->watch;
+	}
+	if (orders->overhead_percent > 0) {
+		rule.watch.overhead_percent = orders->overhead_percent;
+		rule.watch.sample_bytes = 0;
+	}
+	if (orders->sample_bytes)
+		rule.watch.sample_bytes = orders->sample_bytes;
+	if (orders->snapshot_every > 0)
+		rule.watch.snapshot_every = orders->snapshot_every;
+	return rule;
+}
+
+static int attach_by_hand(void *context, pid_t pid, const struct daemon_orders *orders)
+{
+	struct daemon *d = context;
+	struct watch_rule rule = rule_for(d, pid, orders);
+	struct roster_process *process;
+	int error = d->stopping ? -ECANCELED : d->watches >= d->settings.max_targets ? -EUSERS :
+		    roster_know(&d->roster, pid, &process);
+
+	if (error)
+		return error;
+	roster_unhold(process);
+	error = begin_by(d, process, &rule);
+	if (!error) {
+		d->watch[d->watches - 1].by_hand = true;
+		d->watch[d->watches - 1].asked_by = orders->user;
+	}
+	return error;
+}
+
+static int hold_by_hand(void *context, pid_t pid)
+{
+	struct daemon *d = context;
+	struct roster_process *process;
+	int error = roster_know(&d->roster, pid, &process);
+
+	if (!error)
+		roster_hold(process);
+	for (size_t i = 0; !error && i < d->watches; i++)
+		if (d->watch[i].pid == pid)
+			daemon_watch_end(&d->watch[i]);
+	return error;
+}
+
 static void take_questions(struct daemon *d)
 {
 	struct daemon_state state = {
 		.settings = &d->settings, .roster = &d->roster, .search = &d->search,
-		.watch = d->watch, .watches = d->watches, .told = d->events >= 0,
+		.watch = &d->watch, .watches = &d->watches, .told = d->events >= 0,
+		.control = d->control, .outcomes = &d->outcomes, .folder = d->files->state,
+		.attach = attach_by_hand, .hold = hold_by_hand, .daemon = d,
 	};
 
 	if (d->control)
@@ -456,7 +540,6 @@ static void wait_and_take(struct daemon *d)
 		take_signals(d);
 	if (d->poll[1].revents)
 		take_events(d);
-	take_questions(d);
 }
 
 static void begin_and_look(struct daemon *d)
@@ -484,6 +567,7 @@ static bool turn(struct daemon *d)
 		look(d, false);
 	if (!d->stopping)
 		begin_and_look(d);
+	take_questions(d);	/* last: an answer may wait for what has just happened */
 	return daemon_tell_turn(&d->tell, roster_now()) > 0 || d->watches > 0 ||
 	       restore_busy(&d->restore) > 0 || !d->stopping;
 }
@@ -540,6 +624,8 @@ static int run(struct daemon *d)
 	d->matcher.settings = &d->settings;
 	process_cgroup_root(&d->search, d->matcher.root, sizeof(d->matcher.root));
 	open_control(d);
+	d->tell.control = d->control;
+	d->tell.search = &d->search;
 	log_notice("%zu rules; processes are %s", d->settings.rules,
 		   d->events >= 0 ? "told of by the kernel" : "looked for every 5 seconds");
 	attend(d);

@@ -5,23 +5,74 @@
  * Who may see everything sees everything; another user sees his own processes, and of the others
  * not even how many there are.
  */
-#include "cli/daemon_control.h"
+#include "cli/daemon_control_private.h"
 
+#include <limits.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "src/version.h"
 
-struct question {
-	const struct daemon_state *state;
-	const struct control_peer *peer;
-	struct emit *to;
-	double now;
-};
+/* --- for all commands ----------------------------------------------------- */
 
-static bool may_see(const struct question *q, pid_t pid)
+void daemon_outcomes_note(struct daemon_outcomes *outcomes, const struct daemon_watch *watch)
 {
-	return q->peer->all || process_user(q->state->search, pid) == q->peer->uid;
+	struct daemon_outcome *outcome = &outcomes->last[outcomes->next++ % DAEMON_OUTCOMES];
+
+	*outcome = (struct daemon_outcome){ .serial = watch->serial, .status = watch->status };
+	memcpy(outcome->why, watch->why, sizeof(outcome->why));
+}
+
+enum control_reply daemon_control_refuse(struct question *q, int status, const char *text)
+{
+	emit_begin(q->to, NULL, '{');
+	emit_text(q->to, "error", text);
+	emit_int(q->to, "status", status);
+	emit_end(q->to, '}');
+	return CONTROL_ANSWERED;
+}
+
+bool daemon_control_may_see(const struct question *q, pid_t pid)
+{
+	uid_t user = process_user(q->state->search, pid);
+
+	return user != (uid_t)-1 && (q->peer->all || user == q->peer->uid);
+}
+
+pid_t daemon_control_pid(struct question *q)
+{
+	json_int_t pid = json_integer_value(json_object_get(q->asked->request, "pid"));
+
+	if (pid <= 0 || pid > INT_MAX) {
+		(void)daemon_control_refuse(q, SESSION_USAGE, "\"pid\" is missing, or is none");
+		return 0;
+	}
+	if (!daemon_control_may_see(q, (pid_t)pid)) {
+		(void)daemon_control_refuse(q, SESSION_REFUSED, "there is no such process");
+		return 0;
+	}
+	if (!q->peer->all && !process_is_only(q->state->search, (pid_t)pid, q->peer->uid)) {
+		(void)daemon_control_refuse(q, SESSION_REFUSED, "it is not yours alone: its real "
+					    "or saved user is another one");
+		return 0;
+	}
+	return (pid_t)pid;
+}
+
+struct daemon_watch *daemon_control_watch(const struct question *q, pid_t pid)
+{
+	for (size_t i = 0; i < *q->state->watches; i++)
+		if ((*q->state->watch)[i].pid == pid)
+			return &(*q->state->watch)[i];
+	return NULL;
+}
+
+struct daemon_watch *daemon_control_session(const struct question *q, uint64_t serial)
+{
+	for (size_t i = 0; i < *q->state->watches; i++)
+		if ((*q->state->watch)[i].serial == serial)
+			return &(*q->state->watch)[i];
+	return NULL;
 }
 
 /* --- figures -------------------------------------------------------------- */
@@ -114,21 +165,20 @@ static void emit_processes(struct question *q)
 	const struct roster *roster = q->state->roster;
 
 	emit_begin(q->to, "processes", '[');
-	for (size_t i = 0; i < q->state->watches; i++)
-		if (may_see(q, q->state->watch[i].pid))
-			emit_watched(q, &q->state->watch[i]);
+	for (size_t i = 0; i < *q->state->watches; i++)
+		if (daemon_control_may_see(q, (*q->state->watch)[i].pid))
+			emit_watched(q, &(*q->state->watch)[i]);
 	for (size_t i = 0; i < roster->count; i++)
 		if (roster->process[i].state == ROSTER_WAITING &&
-		    may_see(q, roster->process[i].pid))
+		    daemon_control_may_see(q, roster->process[i].pid))
 			emit_waiting(q, &roster->process[i]);
 	emit_end(q->to, ']');
 }
 
 /* --- commands ------------------------------------------------------------- */
 
-static void answer_status(struct question *q)
+static void emit_own(struct question *q)
 {
-	emit_begin(q->to, NULL, '{');
 	emit_begin(q->to, "memattachd", '{');
 	emit_uint(q->to, "protocol", CONTROL_PROTOCOL);
 	emit_text(q->to, "version", VERSION_TEXT);
@@ -138,18 +188,48 @@ static void answer_status(struct question *q)
 	emit_uint_if(q->to, "max_targets", q->state->settings->max_targets, q->peer->all);
 	emit_bool(q->to, "told_by_kernel", q->state->told);
 	emit_end(q->to, '}');
-	emit_processes(q);
-	emit_end(q->to, '}');
 }
 
-void daemon_control_answer(void *context, const struct control_peer *peer,
-			   const json_t *request, struct emit *to)
+static enum control_reply answer_status(struct question *q)
 {
-	const char *command = json_string_value(json_object_get(request, "command"));
-	struct question q = { context, peer, to, roster_now() };
+	emit_begin(q->to, NULL, '{');
+	emit_own(q);
+	emit_processes(q);
+	emit_end(q->to, '}');
+	return CONTROL_ANSWERED;
+}
 
-	if (command && strcmp(command, "status") == 0)
-		answer_status(&q);
-	else
-		control_error(to, command ? "no such command" : "\"command\" is missing");
+/* What is so far, then the events that change it. */
+static enum control_reply answer_watch(struct question *q)
+{
+	if (!q->asked->may_stay)
+		return daemon_control_refuse(q, SESSION_REFUSED, "too many follow, or wait, "
+					     "already; try again later");
+	(void)answer_status(q);
+	return CONTROL_FOLLOWS;
+}
+
+static const struct {
+	const char *name;
+	daemon_command *answer;
+} command_table[] = {
+	{ "status", answer_status },
+	{ "watch", answer_watch },
+	{ "attach", daemon_control_attach },
+	{ "detach", daemon_control_detach },
+	{ "snapshot", daemon_control_snapshot },
+	{ "leaks", daemon_control_leaks },
+};
+
+enum control_reply daemon_control_answer(void *context, const struct control_question *question,
+					 struct emit *to)
+{
+	const char *command = json_string_value(json_object_get(question->request, "command"));
+	struct question q = { context, question, question->peer, to, roster_now() };
+
+	for (size_t i = 0; command && i < ARRAY_SIZE(command_table); i++)
+		if (strcmp(command, command_table[i].name) == 0)
+			return command_table[i].answer(&q);
+	control_error(to, command ? "no such command" : "\"command\" is missing");
+	return CONTROL_ANSWERED;
 }

@@ -7,14 +7,48 @@
 #include "src/daemon/control.h"
 #include "src/daemon/roster.h"
 
-/* Borrowed, for one answer. */
+#define DAEMON_BY_HAND	"by-hand"	/* the rule of what no rule means */
+#define DAEMON_OUTCOMES	64u
+
+/* How the last sessions have ended, for those who wait to hear that. */
+struct daemon_outcome {
+	uint64_t serial;	/* 0: none */
+	int status;
+	char why[200];
+};
+struct daemon_outcomes {
+	struct daemon_outcome last[DAEMON_OUTCOMES];
+	size_t next;
+};
+void daemon_outcomes_note(struct daemon_outcomes *outcomes, const struct daemon_watch *watch);
+
+/* How a process is to be watched, as far as somebody said; 0: as its rule has it. */
+struct daemon_orders {
+	double overhead_percent;
+	uint64_t sample_bytes;
+	double snapshot_every;
+	uid_t user;		/* who said it */
+};
+
+/* Borrowed, for one turn of answers. */
 struct daemon_state {
 	const struct settings *settings;
 	const struct roster *roster;
 	const struct process_search *search;
-	const struct daemon_watch *watch;
-	size_t watches;
-	bool told;	/* the kernel tells of processes */
+	struct daemon_watch *const *watch;	/* they move when one begins */
+	const size_t *watches;
+	bool told;		/* the kernel tells of processes */
+	const struct control *control;
+	const struct daemon_outcomes *outcomes;
+	const char *folder;	/* of recordings */
+	void *daemon;		/* context of these: */
+	/*
+	 * Begins to watch pid, which is not watched: the last of watch is its session. 0; -EUSERS
+	 * max-targets are; -ECANCELED it stops; -ESRCH; -errno.
+	 */
+	int (*attach)(void *daemon, pid_t pid, const struct daemon_orders *orders);
+	/* pid is left if it is watched, and not begun again. 0; -ESRCH; -ENOMEM. */
+	int (*hold)(void *daemon, pid_t pid);
 };
 
 /* context: a struct daemon_state. */

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/daemon_follow.h"
 #include "cli/daemon_leaks.h"
 #include "src/daemon/service.h"
 
@@ -22,10 +23,13 @@ void daemon_tell_init(struct daemon_tell *tell)
 
 /* --- events --------------------------------------------------------------- */
 
+/* user: whose process it is, or was when its session began. */
 static void say_event(struct daemon_tell *tell, const struct settings *settings,
-		      const struct daemon_event *event)
+		      const struct daemon_event *event, uid_t user)
 {
 	event_tell(event);
+	if (tell->control)
+		daemon_follow_tell(tell->control, tell->search, event, user);
 	if (settings->on_event)
 		on_event_run(&tell->runs, settings->on_event, event);
 }
@@ -38,7 +42,7 @@ static void say_of(struct daemon_tell *tell, const struct settings *settings,
 	event.name = watch->name.text;
 	event.rule = watch->rule;
 	event.recording = watch->recording;
-	say_event(tell, settings, &event);
+	say_event(tell, settings, &event, watch->user);
 }
 
 static void say(struct daemon_tell *tell, const struct settings *settings,
@@ -148,7 +152,8 @@ void daemon_tell_restored(struct daemon_tell *tell, const struct settings *setti
 	(void)snprintf(text, sizeof(text), "%s%s%s", what,
 		       event.kind == EVENT_CLEANED ? "" : ": ",
 		       event.kind == EVENT_CLEANED ? "" : job->why);
-	say_event(tell, settings, &event);
+	say_event(tell, settings, &event, tell->search ? process_user(tell->search, job->of.pid) :
+							 (uid_t)-1);
 }
 
 /* --- the service manager -------------------------------------------------- */

@@ -8,11 +8,14 @@
 
 #include "cli/daemon_restore.h"
 #include "cli/daemon_watch.h"
+#include "src/daemon/control.h"
 #include "src/daemon/on_event.h"
 #include "src/daemon/roster.h"
 
 struct daemon_tell {
 	struct on_event runs;
+	struct control *control;		/* those who follow; NULL: nobody can */
+	const struct process_search *search;
 	char status[160];	/* what the service manager knows */
 	double watchdog, alive;	/* seconds between two words; roster_now() of the last one */
 };

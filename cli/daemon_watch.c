@@ -168,6 +168,7 @@ int daemon_watch_prepare(struct daemon_watch *watch, pid_t pid, const struct wat
 
 	*watch = (struct daemon_watch){ .pid = pid, .said = said_open(),
 					.begun = roster_now(), .figures = { .socket = -1 },
+					.user = process_user(&search, pid),
 					.retry_after = rule->watch.retry_after,
 					.name = process_name(&search, pid),
 					.rule = strdup(rule->name) };
@@ -237,6 +238,7 @@ void daemon_watch_done(struct daemon_watch *watch)
 {
 	cleanup_fd(&watch->said);
 	figures_close(&watch->figures);
+	figures_asked_done(&watch->figures);
 	free(watch->rule);
 	free(watch->recording);
 	*watch = (struct daemon_watch){ .said = -1, .figures = { .socket = -1 } };

@@ -12,6 +12,10 @@
 struct daemon_watch {
 	pid_t pid;			/* of whom is watched */
 	pid_t keeper;			/* our child; 0: it has ended */
+	uint64_t serial;		/* of this session, among all of ours */
+	uid_t user;			/* of the process, when it began; */
+	uid_t asked_by;			/* who had it begun, where by_hand */
+	bool by_hand;			/* rules don't decide how long */
 	char *rule;			/* its name */
 	char *recording;		/* path; NULL: there is none, or none any more */
 	struct process_name name;	/* of the process, when it began */

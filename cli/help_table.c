@@ -33,6 +33,16 @@ const struct help_command help_command_table[] = {
 	  "find names that a recording lacks", "recording" },
 	{ "status", HELP_STATUS, "status [options]",
 	  "what memattachd watches, and how it fares", "" },
+	{ "ps", HELP_PS, "ps [options]", "processes that can be watched, and which ones are", "" },
+	{ "detach", HELP_DETACH, "detach -p PID [options]",
+	  "memattachd leaves a process, and does not begin again", "" },
+	{ "set", HELP_SET, "set -p PID [options]",
+	  "memattachd watches a process in another way, from now on", "" },
+	{ "snapshot", HELP_SNAPSHOT, "snapshot -p PID [options]",
+	  "the report of a process that memattachd watches, now", "" },
+	{ "watch", HELP_WATCH, "watch [options]", "events of memattachd as they happen", "" },
+	{ "top", HELP_TOP, "top [options]",
+	  "what memattachd watches, by live bytes, again and again", "" },
 	{ NULL, 0, NULL, NULL, NULL },
 };
 
@@ -41,24 +51,36 @@ const struct help_command help_command_table[] = {
 #define HOOK	(WATCH | HELP_TRACE)
 #define VIEW	(HELP_ATTACH | HELP_RUN | HELP_REPORT)
 #define SITES	(VIEW | HELP_EXPORT)
+#define BY_DAEMON	(HELP_ATTACH_BY_DAEMON | HELP_LEAKS_BY_DAEMON)
+#define DAEMON_ONE	(HELP_DETACH | HELP_SET | HELP_SNAPSHOT | BY_DAEMON)
+#define DAEMON_HOW	(HELP_SET | HELP_ATTACH_BY_DAEMON)
+#define DAEMON_ALL	(HELP_STATUS | HELP_PS | HELP_WATCH | HELP_TOP)
 #define NAMES	(SITES | HELP_TRACE | HELP_LEAKS)
 
 const struct help_option help_option_table[] = {
 	{ "pid", 'p', HELP_PID, "PID", NULL,
-	  HELP_ATTACH | HELP_TRACE | HELP_LEAKS | HELP_CHECK | HELP_CLEANUP, "the process" },
-	{ "duration", 'd', HELP_TEXT, "SECONDS", NULL, HOOK, "detach after so long" },
-	{ "output", 'o', HELP_FILE, "FILE", NULL, HOOK | HELP_EXPORT, "the file to write" },
+	  HELP_ATTACH | HELP_TRACE | HELP_LEAKS | HELP_CHECK | HELP_CLEANUP | DAEMON_ONE,
+	  "the process" },
+	{ "duration", 'd', HELP_TEXT, "SECONDS", NULL, HOOK | HELP_TOP, "end after so long" },
+	{ "output", 'o', HELP_FILE, "FILE", NULL, HOOK | HELP_EXPORT | HELP_SNAPSHOT,
+	  "the file to write" },
 	{ "leaks", 0, HELP_NONE, NULL, NULL, HELP_ATTACH | HELP_RUN | HELP_REPORT,
 	  "search for lost memory" },
-	{ "json", 0, HELP_NONE, NULL, NULL, HOOK | HELP_REPORT | HELP_DIFF | HELP_STATUS,
+	{ "json", 0, HELP_NONE, NULL, NULL,
+	  HOOK | HELP_REPORT | HELP_DIFF | HELP_STATUS | HELP_PS | HELP_WATCH | DAEMON_ONE,
 	  "print JSON" },
-	{ "top", 0, HELP_TEXT, "N", NULL, HOOK | HELP_REPORT | HELP_DIFF, "print so many" },
+	{ "top", 0, HELP_TEXT, "N", NULL,
+	  HOOK | HELP_REPORT | HELP_DIFF | HELP_SNAPSHOT | HELP_TOP | HELP_LEAKS_BY_DAEMON,
+	  "print so many" },
 	{ "exact", 0, HELP_NONE, NULL, NULL, HOOK, "record every event" },
-	{ "sample", 0, HELP_TEXT, "BYTES", NULL, WATCH, "record one allocation in so many bytes" },
+	{ "sample", 0, HELP_TEXT, "BYTES", NULL, WATCH | DAEMON_HOW,
+	  "record one allocation in so many bytes" },
 	{ "counts", 0, HELP_MAY_CHOOSE, "WHAT", "totals histogram sites", HELP_ATTACH | HELP_RUN,
 	  "count calls, and record none" },
-	{ "overhead", 0, HELP_TEXT, "PCT", NULL, WATCH, "what it may cost, of the process's time" },
-	{ "interval", 0, HELP_TEXT, "SECONDS", NULL, WATCH, "from snapshot to snapshot" },
+	{ "overhead", 0, HELP_TEXT, "PCT", NULL, WATCH | DAEMON_HOW,
+	  "what it may cost, of the process's time" },
+	{ "interval", 0, HELP_TEXT, "SECONDS", NULL, WATCH | DAEMON_HOW | HELP_TOP,
+	  "from snapshot to snapshot" },
 	{ "loader", 0, HELP_CHOICE, "WAY", "auto dlopen map",
 	  HELP_ATTACH | HELP_TRACE | HELP_LEAKS | HELP_CHECK, "how hooks get into the process" },
 	{ "track", 0, HELP_CHOICE, "CALLS", "malloc mmap all",
@@ -94,7 +116,10 @@ const struct help_option help_option_table[] = {
 	{ "unit", 0, HELP_TEXT, "UNIT", NULL, SEVERAL, "all processes of a unit of systemd" },
 	{ "follow", 0, HELP_NONE, NULL, NULL, SEVERAL, "what they fork, or become by exec, too" },
 	{ "max-processes", 0, HELP_TEXT, "N", NULL, SEVERAL, "so many at the most (64)" },
-	{ "control", 0, HELP_FILE, "SOCKET", NULL, HELP_STATUS, "where memattachd is asked" },
+	{ "daemon", 0, HELP_NONE, NULL, NULL, HELP_ATTACH | HELP_LEAKS | BY_DAEMON,
+	  "memattachd is to do it" },
+	{ "control", 0, HELP_FILE, "SOCKET", NULL,
+	  HELP_ATTACH | HELP_LEAKS | DAEMON_ONE | DAEMON_ALL, "where memattachd is asked" },
 	{ "view", 0, HELP_VIEW, "VIEW", NULL, VIEW, "print one view" },
 	{ "by", 0, HELP_METRIC, "FIGURE", NULL, SITES, "what is sorted by and added up" },
 	{ "reverse", 0, HELP_NONE, NULL, NULL, VIEW, "from the innermost function" },

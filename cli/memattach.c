@@ -39,6 +39,12 @@ static const char help_text[] =
 	"                            flame graphs, ...; --to=help lists the formats\n"
 	"memattach symbolize FILE [--search=FOLDER]...   find names that a recording lacks\n"
 	"memattach status [--json]   what memattachd (8) watches, and how it fares\n"
+	"memattach ps | top | watch  processes that can be watched; those that memattachd watches\n"
+	"                            by live bytes, again and again; its events as they happen\n"
+	"memattach attach --daemon -p PID | set -p PID | detach -p PID\n"
+	"                            memattachd watches a process, in another way, leaves it\n"
+	"memattach snapshot -p PID | leaks --daemon -p PID\n"
+	"                            of a session of memattachd, which goes on\n"
 	"memattach help COMMAND | COMMAND --help   its options\n"
 	"memattach --version | --help\n"
 	"\n"
@@ -75,6 +81,12 @@ static const struct {
 	{ "export", cmd_export, true },
 	{ "symbolize", cmd_symbolize, true },
 	{ "status", cmd_status, true },
+	{ "ps", cmd_ps, true },
+	{ "detach", cmd_detach, true },
+	{ "set", cmd_set, true },
+	{ "snapshot", cmd_snapshot, true },
+	{ "watch", cmd_watch, true },
+	{ "top", cmd_top, true },
 	{ "--help", print_help, false },
 	{ "-h", print_help, false },
 	{ "help", print_help, false },

@@ -31,6 +31,7 @@ enum {
 	OPT_FUNCTION, OPT_TO, OPT_SEARCH, OPT_SNAPSHOT_ON, OPT_MAX_RECORDING,
 	OPT_HEAPS, OPT_STACKS, OPT_VERIFY_STACKS, OPT_MAX_MEMORY, OPT_COUNTS, OPT_OVERHEAD,
 	OPT_NAME, OPT_UNIT, OPT_FOLLOW, OPT_MAX_PROCESSES, OPT_CONTROL,
+	OPT_DAEMON,
 };
 #define SAMPLED_RING (8ull << 20)
 #define EXACT_RING (32ull << 20)
@@ -76,6 +77,7 @@ static const struct option long_options[] = {
 	{ "unit", required_argument, NULL, OPT_UNIT },
 	{ "follow", no_argument, NULL, OPT_FOLLOW },
 	{ "max-processes", required_argument, NULL, OPT_MAX_PROCESSES },
+	{ "daemon", no_argument, NULL, OPT_DAEMON },
 	{ "control", required_argument, NULL, OPT_CONTROL },
 	OPTIONS_VIEW_ROWS,
 	{ NULL, 0, NULL, 0 },
@@ -192,6 +194,15 @@ static int set_overhead(struct cli_options *o, const char *value)
 	if (end == value || *end || !(percent >= 0.01 && percent <= 100))
 		return bad("--overhead", value, "a percentage from 0.01 to 100");
 	o->session.overhead_percent = percent;
+	o->overhead_given = true;
+	return SESSION_OK;
+}
+
+static int set_interval(struct cli_options *o, const char *value)
+{
+	o->interval_given = true;
+	if (read_seconds(value, &o->session.interval) || o->session.interval < 0.01)
+		return bad("--interval", value, "a number of seconds from 0.01");
 	return SESSION_OK;
 }
 
@@ -417,8 +428,7 @@ static int set_value(struct cli_options *o, int option, const char *value)
 	case OPT_SAMPLE: return set_sample(o, value);
 	case OPT_COUNTS: return set_counts(o, value);
 	case OPT_OVERHEAD: return set_overhead(o, value);
-	case OPT_INTERVAL: return read_seconds(value, &s->interval) || s->interval < 0.01 ?
-			bad("--interval", value, "a number of seconds from 0.01") : SESSION_OK;
+	case OPT_INTERVAL: return set_interval(o, value);
 	case OPT_LOADER: return set_loader(o, value);
 	case OPT_TRACK: return set_track(o, value);
 	case OPT_OVERFLOW: return set_overflow(o, value);
@@ -464,6 +474,7 @@ static int set_flag(struct cli_options *o, int option)
 	case OPT_PLAIN: o->session.plain = true; return SESSION_OK;
 	case OPT_EXACT: return set_mode(o, SNAPSHOT_EXACT);
 	case OPT_COUNTS: return set_counts(o, NULL);
+	case OPT_DAEMON: o->by_daemon = true; return SESSION_OK;
 	case OPT_FOLLOW: o->targets.follow = true; return SESSION_OK;
 	default: return options_view_set(o, option, NULL);
 	}

@@ -35,6 +35,8 @@ struct cli_options {
 	bool track_given;	/* --track */
 	bool overflow_given;	/* --on-overflow */
 	const char *export_to;	/* --to, NULL: not given */
+	bool overhead_given, interval_given;	/* --overhead, --interval */
+	bool by_daemon;		/* --daemon: memattachd is to do it */
 	const char *control;	/* --control, NULL: not given */
 	char **operands;	/* what is left: a command, a file, a view; NULL-terminated */
 };

@@ -14,8 +14,16 @@
 
 #define NAMES_BYTES 200u
 
+/*
+ * What memattachd is told to do takes the options that the command which is like it takes; those of
+ * the same name, done here, take others.
+ */
 static uint32_t bit_of(const char *command)
 {
+	if (strcmp(command, "attach --daemon") == 0)
+		return HELP_ATTACH_BY_DAEMON;
+	if (strcmp(command, "leaks --daemon") == 0)
+		return HELP_LEAKS_BY_DAEMON;
 	for (const struct help_command *c = help_command_table; c->name; c++)
 		if (strcmp(c->name, command) == 0)
 			return c->bit;
@@ -64,7 +72,7 @@ int options_check_taken(const char *command, const char *option)
 		return SESSION_OK;
 	if (row->letter)
 		(void)snprintf(letter, sizeof(letter), " (-%c)", row->letter);
-	put_commands(row->commands, names);
+	put_commands(row->commands & HELP_ALL_COMMANDS, names);
 	log_error("`memattach %s` takes no --%s%s: that is for %s; see `memattach help %s`",
 		  command, option, letter, names, command);
 	return SESSION_USAGE;

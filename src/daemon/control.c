@@ -13,17 +13,24 @@
 #include <unistd.h>
 
 #define MOST_GROUPS	1024u
-#define MOST_OF_A_USER	4u	/* clients at a time, root's aside */
+#define MOST_OF_A_USER	4u	/* clients at a time, root's aside; and as many that stay */
 #define DEAF_SECONDS	1.0	/* after no more could be taken */
+#define KEPT_FOR_ALL	8u	/* places to stay that a user of his own processes never gets */
 
+/* Asking: hears, then says. Staying: what was asked takes time, or it follows events. */
 struct client {
 	int fd;			/* -1: none */
 	struct control_peer peer;
 	double until;
 	char in[CONTROL_REQUEST_BYTES];
 	size_t got;
-	char *out;		/* NULL: not asked yet */
+	char *out;		/* NULL: nothing to say yet */
 	size_t bytes, sent;
+	int give;		/* goes with the first of it; -1: nothing does */
+	json_t *request;	/* not answered yet; NULL: none */
+	uint64_t id, mark;	/* of the question */
+	bool waits, follows;	/* it was told that the answer comes later; it hears events */
+	uint64_t missed;	/* events, since the last that was queued */
 };
 
 struct control {
@@ -31,8 +38,14 @@ struct control {
 	gid_t group;
 	char *path;
 	double deaf_until;	/* 0: not deaf */
-	struct client client[CONTROL_CLIENTS];
+	uint64_t questions;	/* so far */
+	struct client client[CONTROL_PLACES];
 };
+
+static bool stays(const struct client *client)
+{
+	return client->fd >= 0 && (client->waits || client->follows);
+}
 
 void control_error(struct emit *to, const char *text)
 {
@@ -105,8 +118,8 @@ int control_new(const char *path, gid_t group, struct control **ret)
 	}
 	control->group = group;
 	control->path = strdup(path);
-	for (size_t i = 0; i < CONTROL_CLIENTS; i++)
-		control->client[i].fd = -1;
+	for (size_t i = 0; i < CONTROL_PLACES; i++)
+		control->client[i].fd = control->client[i].give = -1;
 	*ret = control;
 	return 0;
 }
@@ -114,15 +127,19 @@ int control_new(const char *path, gid_t group, struct control **ret)
 static void client_done(struct client *client)
 {
 	cleanup_fd(&client->fd);
+	cleanup_fd(&client->give);
+	json_decref(client->request);
 	free(client->out);
+	client->request = NULL;
 	client->out = NULL;
+	client->waits = client->follows = false;
 }
 
 void control_free(struct control *control)
 {
 	if (!control)
 		return;
-	for (size_t i = 0; i < CONTROL_CLIENTS; i++)
+	for (size_t i = 0; i < CONTROL_PLACES; i++)
 		client_done(&control->client[i]);
 	cleanup_fd(&control->fd);
 	if (control->path)
@@ -131,14 +148,22 @@ void control_free(struct control *control)
 	free(control);
 }
 
-/* The index of one; CONTROL_CLIENTS: there is none. */
+/* The index of one; CONTROL_PLACES: no more can ask. */
 static size_t free_place(const struct control *control)
 {
-	size_t i = 0;
+	size_t asking = 0, place = CONTROL_PLACES;
 
-	while (i < CONTROL_CLIENTS && control->client[i].fd >= 0)
-		i++;
-	return i;
+	for (size_t i = CONTROL_PLACES; i-- > 0;) {
+		asking += control->client[i].fd >= 0 && !stays(&control->client[i]);
+		place = control->client[i].fd < 0 ? i : place;
+	}
+	return asking < CONTROL_CLIENTS ? place : CONTROL_PLACES;
+}
+
+/* Of one that stays only the end is heard, which is always told. */
+static short events_of(const struct client *client)
+{
+	return client->out ? POLLOUT : stays(client) ? 0 : POLLIN;
 }
 
 size_t control_poll(const struct control *control, struct pollfd to[CONTROL_FDS])
@@ -146,14 +171,14 @@ size_t control_poll(const struct control *control, struct pollfd to[CONTROL_FDS]
 	size_t count = 0;
 
 	to[count++] = (struct pollfd){ .fd = control->deaf_until > 0 ||
-				       free_place(control) == CONTROL_CLIENTS ? -1 : control->fd,
+				       free_place(control) == CONTROL_PLACES ? -1 : control->fd,
 				       .events = POLLIN };
-	for (size_t i = 0; i < CONTROL_CLIENTS; i++) {
+	for (size_t i = 0; i < CONTROL_PLACES; i++) {
 		const struct client *client = &control->client[i];
 
 		if (client->fd >= 0)
 			to[count++] = (struct pollfd){ .fd = client->fd,
-						       .events = client->out ? POLLOUT : POLLIN };
+						       .events = events_of(client) };
 	}
 	return count;
 }
@@ -162,10 +187,18 @@ double control_next(const struct control *control)
 {
 	double next = control->deaf_until > 0 ? control->deaf_until : INFINITY;
 
-	for (size_t i = 0; i < CONTROL_CLIENTS; i++)
+	for (size_t i = 0; i < CONTROL_PLACES; i++)
 		if (control->client[i].fd >= 0)
 			next = fmin(next, control->client[i].until);
 	return next;
+}
+
+bool control_is_asked(const struct control *control, uint64_t id)
+{
+	for (size_t i = 0; i < CONTROL_PLACES; i++)
+		if (control->client[i].request && control->client[i].id == id)
+			return true;
+	return false;
 }
 
 /* --- who asks ------------------------------------------------------------- */
@@ -200,9 +233,23 @@ static bool has_enough(const struct control *control, uid_t uid)
 {
 	size_t theirs = 0;
 
-	for (size_t i = 0; i < CONTROL_CLIENTS; i++)
-		theirs += control->client[i].fd >= 0 && control->client[i].peer.uid == uid;
+	for (size_t i = 0; i < CONTROL_PLACES; i++)
+		theirs += control->client[i].fd >= 0 && control->client[i].peer.uid == uid &&
+			  !stays(&control->client[i]);
 	return uid != 0 && theirs >= MOST_OF_A_USER;
+}
+
+/* Is there room for this one to stay? */
+static bool may_stay(const struct control *control, const struct control_peer *peer)
+{
+	size_t all = 0, theirs = 0;
+
+	for (size_t i = 0; i < CONTROL_PLACES; i++) {
+		all += stays(&control->client[i]);
+		theirs += stays(&control->client[i]) && control->client[i].peer.uid == peer->uid;
+	}
+	return all < CONTROL_STAYING - (peer->all ? 0 : KEPT_FOR_ALL) &&
+	       (peer->uid == 0 || theirs < MOST_OF_A_USER);
 }
 
 static void take_one(struct control *control, struct client *place, int fd, double now)
@@ -213,7 +260,8 @@ static void take_one(struct control *control, struct client *place, int fd, doub
 		(void)close(fd);
 		return;
 	}
-	*place = (struct client){ .fd = fd, .peer = peer, .until = now + CONTROL_SECONDS };
+	*place = (struct client){ .fd = fd, .peer = peer, .until = now + CONTROL_SECONDS,
+				  .give = -1 };
 }
 
 static void take_those_who_wait(struct control *control, double now)
@@ -223,7 +271,7 @@ static void take_those_who_wait(struct control *control, double now)
 	if (now < control->deaf_until)
 		return;
 	control->deaf_until = 0;
-	while ((place = free_place(control)) < CONTROL_CLIENTS) {
+	while ((place = free_place(control)) < CONTROL_PLACES) {
 		int fd = accept4(control->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
 		if (fd < 0)
@@ -231,14 +279,21 @@ static void take_those_who_wait(struct control *control, double now)
 		take_one(control, &control->client[place], fd, now);
 	}
 	/* Without a descriptor to be had it would be said for ever that somebody waits. */
-	if (place < CONTROL_CLIENTS && errno != EAGAIN && errno != ECONNABORTED && errno != EINTR)
+	if (place < CONTROL_PLACES && errno != EAGAIN && errno != ECONNABORTED && errno != EINTR)
 		control->deaf_until = now + DEAF_SECONDS;
 }
 
 /* --- question and answer -------------------------------------------------- */
 
-static void answer_to(const struct client *client, size_t length, control_answer *answer,
-		      void *context, struct emit *to)
+struct asked {
+	struct control *control;
+	double now;
+	control_answer *answer;
+	void *context;
+};
+
+/* NULL: it is none, and what was wrong was said. */
+static json_t *request_of(const struct client *client, size_t length, struct emit *to)
 {
 	json_t *request = json_loadb(client->in, length, JSON_REJECT_DUPLICATES, NULL);
 
@@ -247,25 +302,87 @@ static void answer_to(const struct client *client, size_t length, control_answer
 	else if (json_integer_value(json_object_get(request, "memattach")) != CONTROL_PROTOCOL)
 		control_error(to, "another protocol: this memattachd speaks \"memattach\": 1");
 	else
-		answer(context, &client->peer, request, to);
+		return request;
 	json_decref(request);
+	return NULL;
 }
 
-/* pre: a whole line is there, of so many bytes. */
-static int put_answer(struct client *client, size_t length, control_answer *answer, void *context)
+static void answered(struct client *client, double now)
+{
+	json_decref(client->request);
+	client->request = NULL;
+	client->until = now + CONTROL_SECONDS;
+}
+
+/* pre: there is a request. What was written counts unless the answer is to come later. */
+static enum control_reply answer_once(struct client *client, const struct asked *asked,
+				      struct emit *to)
+{
+	const struct control_question question = {
+		.peer = &client->peer, .request = client->request, .id = client->id,
+		.mark = &client->mark, .ret_fd = &client->give,
+		.may_stay = client->waits || may_stay(asked->control, &client->peer),
+	};
+	enum control_reply reply = asked->answer(asked->context, &question, to);
+
+	if (reply == CONTROL_LATER && !question.may_stay) {
+		control_error(to, "too many wait already; try again later");
+		reply = CONTROL_ANSWERED;
+	}
+	return reply;
+}
+
+/* Asks for the answer, once more if it was to come later. -errno. */
+static int put_answer(struct client *client, const struct asked *asked, const char *problem)
 {
 	struct emit to = { .out = open_memstream(&client->out, &client->bytes) };
-	int error;
+	enum control_reply reply = CONTROL_ANSWERED;
+	int error = 0;
 
 	if (!to.out)
 		return -ENOMEM;
-	answer_to(client, length, answer, context, &to);
-	error = emit_finish(&to);
-	return fclose(to.out) == 0 ? error : -ENOMEM;
+	if (problem)
+		control_error(&to, problem);
+	else
+		reply = answer_once(client, asked, &to);
+	if (reply != CONTROL_LATER)
+		error = emit_finish(&to);
+	if (fclose(to.out) != 0)
+		error = -ENOMEM;
+	client->waits = reply == CONTROL_LATER;
+	if (client->waits) {
+		free(client->out);
+		client->out = NULL;
+		return error;
+	}
+	answered(client, asked->now);
+	client->follows = reply == CONTROL_FOLLOWS;
+	return error;
+}
+
+/* A whole line is there, of so many bytes. -errno. */
+static int take_request(struct client *client, size_t length, const struct asked *asked)
+{
+	struct emit to = { .out = open_memstream(&client->out, &client->bytes) };
+	json_t *request = to.out ? request_of(client, length, &to) : NULL;
+	int error = to.out ? 0 : -ENOMEM;
+
+	if (!request && !error)
+		error = emit_finish(&to);
+	if (to.out && fclose(to.out) != 0)
+		error = -ENOMEM;
+	if (!request)
+		return error;
+	free(client->out);
+	client->out = NULL;
+	client->id = ++asked->control->questions;
+	client->until = asked->now + CONTROL_LATER_SECONDS;
+	client->request = request;
+	return put_answer(client, asked, NULL);
 }
 
 /* 0 not done, 1 done with it. */
-static int hear(struct client *client, control_answer *answer, void *context)
+static int hear(struct client *client, const struct asked *asked)
 {
 	ssize_t n = read(client->fd, client->in + client->got, sizeof(client->in) - client->got);
 	char *end;
@@ -276,36 +393,151 @@ static int hear(struct client *client, control_answer *answer, void *context)
 	end = memchr(client->in, '\n', client->got);
 	if (!end)
 		return client->got == sizeof(client->in);
-	return put_answer(client, (size_t)(end - client->in), answer, context) != 0;
+	return take_request(client, (size_t)(end - client->in), asked) != 0;
 }
 
-static int say(struct client *client)
+/* As send(), and a descriptor with the first byte, if there is one. */
+static ssize_t send_some(struct client *client)
 {
-	ssize_t n = send(client->fd, client->out + client->sent, client->bytes - client->sent,
-			 MSG_NOSIGNAL);
+	char control[CMSG_SPACE(sizeof(int))] __attribute__((aligned(8))) = { 0 };
+	struct iovec part = { client->out + client->sent, client->bytes - client->sent };
+	struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1 };
+	struct cmsghdr *head;
+	ssize_t n;
+
+	if (client->give >= 0) {
+		message.msg_control = control;
+		message.msg_controllen = sizeof(control);
+		head = CMSG_FIRSTHDR(&message);
+		head->cmsg_level = SOL_SOCKET;
+		head->cmsg_type = SCM_RIGHTS;
+		head->cmsg_len = CMSG_LEN(sizeof(int));
+		memcpy(CMSG_DATA(head), &client->give, sizeof(int));
+	}
+	n = sendmsg(client->fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+	if (n > 0)
+		cleanup_fd(&client->give);
+	return n;
+}
+
+/* 0 not done, 1 done with it. */
+static int say(struct client *client, double now)
+{
+	ssize_t n = send_some(client);
 
 	if (n < 0)
 		return errno == EAGAIN || errno == EINTR ? 0 : 1;
 	client->sent += (size_t)n;
-	return client->sent == client->bytes;
+	if (client->follows)
+		client->until = now + CONTROL_STALL_SECONDS;
+	if (client->sent < client->bytes)
+		return 0;
+	free(client->out);
+	client->out = NULL;
+	client->bytes = client->sent = 0;
+	client->until = client->follows ? INFINITY : client->until;
+	return !client->follows;
 }
 
-static void client_turn(struct client *client, double now, control_answer *answer, void *context)
+/* It has hung up. One that only says no more may still take its answer. */
+static bool is_gone(const struct client *client)
 {
-	bool done = now >= client->until;
+	struct pollfd end = { .fd = client->fd };
 
-	if (!done && !client->out)
-		done = hear(client, answer, context);
+	return poll(&end, 1, 0) > 0 && (end.revents & (POLLHUP | POLLERR)) != 0;
+}
+
+/* True: done with it. What takes too long is answered, too; who does not listen is not. */
+static bool stay(struct client *client, const struct asked *asked)
+{
+	if (is_gone(client))
+		return true;
+	if (client->waits)
+		return put_answer(client, asked, asked->now >= client->until ?
+				  "it takes too long; try again later" : NULL) != 0;
+	return asked->now >= client->until;
+}
+
+static void client_turn(struct client *client, const struct asked *asked)
+{
+	bool done;
+
+	if (stays(client))
+		done = stay(client, asked);
+	else
+		done = asked->now >= client->until;
+	if (!done && !client->out && !stays(client))
+		done = hear(client, asked);
 	if (!done && client->out)
-		done = say(client);
+		done = say(client, asked->now);
 	if (done)
 		client_done(client);
 }
 
 void control_turn(struct control *control, double now, control_answer *answer, void *context)
 {
+	const struct asked asked = { control, now, answer, context };
+
 	take_those_who_wait(control, now);
-	for (size_t i = 0; i < CONTROL_CLIENTS; i++)
+	for (size_t i = 0; i < CONTROL_PLACES; i++)
 		if (control->client[i].fd >= 0)
-			client_turn(&control->client[i], now, answer, context);
+			client_turn(&control->client[i], &asked);
+}
+
+/* --- those who follow ----------------------------------------------------- */
+
+/* -ENOBUFS: it is too far behind; nothing was queued. */
+static int queue(struct client *client, const char *line, size_t bytes)
+{
+	size_t waiting = client->bytes - client->sent;
+	char *grown;
+
+	if (waiting + bytes > CONTROL_QUEUE_BYTES)
+		return -ENOBUFS;
+	if (waiting > 0)
+		memmove(client->out, client->out + client->sent, waiting);
+	client->bytes = waiting;
+	client->sent = 0;
+	grown = realloc(client->out, waiting + bytes);
+	if (!grown)
+		return -ENOBUFS;	/* what waited is where it was */
+	memcpy(grown + waiting, line, bytes);
+	client->out = grown;
+	client->bytes = waiting + bytes;
+	return 0;
+}
+
+/* What was missed is told before the next that is not. */
+static void tell(struct client *client, const char *line, size_t bytes, double now)
+{
+	char missed[64] = "";
+	size_t before = 0;
+
+	if (client->missed) {
+		before = (size_t)snprintf(missed, sizeof(missed),
+					  "{\"event\": \"missed\", \"count\": %llu}\n",
+					  (unsigned long long)client->missed);
+		if (client->bytes - client->sent + before + bytes > CONTROL_QUEUE_BYTES ||
+		    queue(client, missed, before)) {
+			client->missed++;
+			return;
+		}
+		client->missed = 0;
+	}
+	if (!client->out)
+		client->until = now + CONTROL_STALL_SECONDS;
+	if (queue(client, line, bytes))
+		client->missed++;
+}
+
+void control_tell(struct control *control, const char *line, size_t bytes,
+		  const struct control_hearers *hearers)
+{
+	for (size_t i = 0; i < CONTROL_PLACES; i++) {
+		struct client *client = &control->client[i];
+
+		if (client->fd >= 0 && client->follows &&
+		    hearers->may_hear(hearers->context, &client->peer))
+			tell(client, line, bytes, hearers->now);
+	}
 }

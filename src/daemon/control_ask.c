@@ -10,9 +10,9 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-static int connect_to(const char *path)
+static int connect_to(const char *path, int seconds)
 {
-	const struct timeval wait = { .tv_sec = CONTROL_WAIT_SECONDS };
+	const struct timeval wait = { .tv_sec = seconds };
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
 	_cleanup_fd_ int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	int result;
@@ -31,77 +31,147 @@ static int connect_to(const char *path)
 	return result;
 }
 
-static int send_request(int fd, const char *command)
+static int send_request(int fd, json_t *request)
 {
-	char line[128];
-	int bytes = snprintf(line, sizeof(line), "{\"memattach\": 1, \"command\": \"%s\"}\n",
-			     command);
+	_cleanup_free_ char *text = NULL;
+	_cleanup_free_ char *line = NULL;
+	int bytes;
 	ssize_t sent;
 
-	if ((size_t)bytes >= sizeof(line))
-		return -EINVAL;
+	if (json_object_set_new(request, "memattach", json_integer(1)) < 0)
+		return -ENOMEM;
+	text = json_dumps(request, JSON_COMPACT);
+	bytes = text ? asprintf(&line, "%s\n", text) : -1;
+	if (bytes < 0)
+		return -ENOMEM;
 	sent = send(fd, line, (size_t)bytes, MSG_NOSIGNAL);
 	if (sent < 0)
 		return errno == EAGAIN ? -ETIMEDOUT : -errno;
 	return sent == bytes ? 0 : -ETIMEDOUT;
 }
 
-/* All until it is closed. */
-static int receive(int fd, char **ret, size_t *ret_bytes)
+/* As read(), -errno; a descriptor that comes along replaces *fd. */
+static ssize_t receive_some(int from, char *to, size_t room, int *fd)
 {
-	size_t room = 0, got = 0;
-	char *text = NULL;
+	char control[CMSG_SPACE(sizeof(int))] __attribute__((aligned(8)));
+	struct iovec part = { to, room };
+	struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1, .msg_control = control,
+				  .msg_controllen = sizeof(control) };
+	ssize_t n = recvmsg(from, &message, MSG_CMSG_CLOEXEC);
+	const struct cmsghdr *head;
 
-	for (;;) {
-		ssize_t n;
-
-		if (got == room) {
-			char *grown = realloc(text, room ? room * 2 : 65536);
-
-			if (!grown || got >= CONTROL_ANSWER_BYTES) {
-				free(grown ? grown : text);
-				return grown ? -EBADMSG : -ENOMEM;
-			}
-			text = grown;
-			room = room ? room * 2 : 65536;
-		}
-		n = read(fd, text + got, room - got);
-		if (n > 0) {
-			got += (size_t)n;
-			continue;
-		}
-		if (n < 0 && errno == EINTR)
-			continue;
-		*ret = text;
-		*ret_bytes = got;
-		return n == 0 ? 0 : errno == EAGAIN ? -ETIMEDOUT : -errno;
+	if (n < 0)
+		return errno == EAGAIN ? -ETIMEDOUT : -errno;
+	head = CMSG_FIRSTHDR(&message);
+	if (head && head->cmsg_level == SOL_SOCKET && head->cmsg_type == SCM_RIGHTS &&
+	    head->cmsg_len == CMSG_LEN(sizeof(int))) {
+		cleanup_fd(fd);
+		memcpy(fd, CMSG_DATA(head), sizeof(*fd));
 	}
+	return n;
+}
+
+/* What has come so far. */
+struct heard {
+	char *text;
+	size_t room, got;
+	int fd;
+};
+
+static void heard_done(struct heard *heard)
+{
+	free(heard->text);
+	cleanup_fd(&heard->fd);
+}
+
+/* 1 more has come, 0 it has ended, -EBADMSG too much, -ETIMEDOUT, -errno. */
+static int hear_some(int from, struct heard *heard)
+{
+	ssize_t n;
+
+	if (heard->got == heard->room) {
+		size_t room = heard->room ? heard->room * 2 : 65536;
+		char *grown = room <= CONTROL_ANSWER_BYTES ? realloc(heard->text, room) : NULL;
+
+		if (!grown)
+			return room <= CONTROL_ANSWER_BYTES ? -ENOMEM : -EBADMSG;
+		heard->text = grown;
+		heard->room = room;
+	}
+	do
+		n = receive_some(from, heard->text + heard->got, heard->room - heard->got,
+				 &heard->fd);
+	while (n == -EINTR);
+	heard->got += n > 0 ? (size_t)n : 0;
+	return n > 0 ? 1 : (int)n;
 }
 
 /* What we are told is wrong, or the answer. */
-static int take_answer(const char *text, size_t bytes, json_t **ret, char error[256])
+static int take_answer(struct heard *heard, struct control_told *ret)
 {
-	json_t *answer = json_loadb(text, bytes, 0, NULL);
+	json_t *answer = json_loadb(heard->text, heard->got, 0, NULL);
 	const char *problem = json_string_value(json_object_get(answer, "error"));
 
 	if (json_is_object(answer) && !problem) {
-		*ret = answer;
+		ret->document = answer;
+		ret->fd = heard->fd;
+		heard->fd = -1;
 		return 0;
 	}
-	if (problem)
-		(void)snprintf(error, 256, "%s", problem);
+	if (problem) {
+		(void)snprintf(ret->error, sizeof(ret->error), "%s", problem);
+		ret->status = (int)json_integer_value(json_object_get(answer, "status"));
+	}
 	json_decref(answer);
 	return problem ? -EREMOTEIO : -EBADMSG;
 }
 
-int control_ask(const char *path, const char *command, json_t **ret, char error[256])
+int control_ask(const char *path, json_t *request, int seconds, struct control_told *ret)
 {
-	_cleanup_fd_ int fd = connect_to(path);
-	_cleanup_free_ char *text = NULL;
-	size_t bytes = 0;
-	int result = fd < 0 ? fd : send_request(fd, command);
+	_cleanup_fd_ int fd = connect_to(path, seconds);
+	_cleanup_(heard_done) struct heard heard = { .fd = -1 };
+	int result = fd < 0 ? fd : send_request(fd, request);
 
+	*ret = (struct control_told){ .fd = -1 };
 	if (result == 0)
-		result = receive(fd, &text, &bytes);
-	return result ? result : take_answer(text, bytes, ret, error);
+		do
+			result = hear_some(fd, &heard);
+		while (result == 1);
+	return result ? result : take_answer(&heard, ret);
+}
+
+/* --- what goes on --------------------------------------------------------- */
+
+/* Whole lines are handed on, and leave. */
+static int hand_on(struct heard *heard, control_hear *hear, void *context, char error[256])
+{
+	char *end;
+	int result = 0;
+
+	while (!result && (end = memchr(heard->text, '\n', heard->got))) {
+		size_t bytes = (size_t)(end - heard->text) + 1;
+		json_t *document = json_loadb(heard->text, bytes, 0, NULL);
+		const char *problem = json_string_value(json_object_get(document, "error"));
+
+		if (problem)
+			(void)snprintf(error, 256, "%s", problem);
+		result = problem ? -EREMOTEIO : json_is_object(document) ?
+			 hear(context, document) : -EBADMSG;
+		json_decref(document);
+		heard->got -= bytes;
+		memmove(heard->text, heard->text + bytes, heard->got);
+	}
+	return result;
+}
+
+int control_follow(const char *path, json_t *request, control_hear *hear, void *context,
+		   char error[256])
+{
+	_cleanup_fd_ int fd = connect_to(path, 0);
+	_cleanup_(heard_done) struct heard heard = { .fd = -1 };
+	int result = fd < 0 ? fd : send_request(fd, request), more;
+
+	while (!result && (more = hear_some(fd, &heard)) != 0)
+		result = more < 0 ? more : hand_on(&heard, hear, context, error);
+	return result;
 }

@@ -11,7 +11,9 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include "src/base/log.h"
 
@@ -21,9 +23,143 @@ int figures_open(struct figures *figures, int *ret_theirs)
 
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
 		return -errno;
-	*figures = (struct figures){ .socket = pair[0] };
+	*figures = (struct figures){ .socket = pair[0], .asked = { .file = -1 } };
 	*ret_theirs = pair[1];
 	return 0;
+}
+
+static void search_end(struct figures *figures, const char *why)
+{
+	struct figures_search *search = &figures->search;
+
+	if (!search->under_way)
+		return;
+	search->under_way = false;
+	search->answers++;
+	(void)snprintf(search->why, sizeof(search->why), "%s", why);
+	log_neutralise(search->why);
+}
+
+void figures_close(struct figures *figures)
+{
+	cleanup_fd(&figures->socket);
+	screen_inbox_done(&figures->in);
+	if (figures->asked.id && !figures->asked.there) {
+		figures->asked.there = true;
+		figures->asked.error = -EPIPE;
+	}
+	search_end(figures, "its session has ended");
+}
+
+/* --- what is asked -------------------------------------------------------- */
+
+void figures_asked_done(struct figures *figures)
+{
+	if (figures->asked.id)
+		cleanup_fd(&figures->asked.file);
+	figures->asked = (struct figures_asked){ .file = -1 };
+}
+
+static int ask(struct figures *figures, enum screen_type type, int file)
+{
+	struct screen_outbox out = { .sent = 0 };
+	int error = screen_outbox_begin(&out, type);
+
+	error = screen_outbox_end(&out, error);
+	if (!error)	/* eight bytes: all of them are sent, or none */
+		error = file >= 0 ? screen_send_fd(figures->socket, &out, file) :
+				    screen_send(figures->socket, &out);
+	if (!error && screen_outbox_waiting(&out) > 0)
+		error = -EAGAIN;
+	screen_outbox_done(&out);
+	return error;
+}
+
+/* file: -1 none is sent. */
+static int begin_to_ask(struct figures *figures, uint64_t id, enum screen_type type, int file)
+{
+	int error = figures->socket < 0 ? -EPIPE : figures->asked.id ? -EBUSY :
+		    ask(figures, type, file);
+
+	if (error) {
+		cleanup_fd(&file);
+		return error;
+	}
+	figures->asked = (struct figures_asked){ .id = id, .file = file };
+	return 0;
+}
+
+int figures_ask_snapshot(struct figures *figures, uint64_t id, int file_take)
+{
+	return begin_to_ask(figures, id, SCREEN_SAVE, file_take);
+}
+
+/* One search at a time: its answer is for both who asked for it. */
+static bool is_searching(const struct figures *figures)
+{
+	const struct figures_asked *asked = &figures->asked;
+
+	return figures->search.under_way || (asked->id && !asked->there && asked->file < 0);
+}
+
+int figures_ask_leaks(struct figures *figures, uint64_t id)
+{
+	if (figures->asked.id || !is_searching(figures))
+		return begin_to_ask(figures, id, SCREEN_LEAKS, -1);
+	figures->asked = (struct figures_asked){ .id = id, .file = -1 };
+	return 0;
+}
+
+int figures_search(struct figures *figures)
+{
+	int error = figures->socket < 0 ? -EPIPE : 0;
+
+	if (!error && !is_searching(figures)) {
+		error = ask(figures, SCREEN_LEAKS, -1);
+		if (error)	/* it has read nothing for thousands of questions */
+			figures_close(figures);
+	}
+	if (error)
+		return -EPIPE;
+	figures->search.under_way = true;
+	return 0;
+}
+
+/* Of a snapshot; one that was not asked for is nonsense. */
+static int take_saved(struct figures *figures)
+{
+	struct apart_reader reader = { figures->in.bytes, figures->in.header.bytes };
+	struct screen_saved saved;
+
+	if (!figures->asked.id || figures->asked.there || figures->asked.file < 0 ||
+	    apart_get(&reader, &saved, sizeof(saved)))
+		return -EBADMSG;
+	figures->asked.there = true;
+	figures->asked.error = saved.error < 0 ? saved.error : 0;
+	return 0;
+}
+
+static int put_in_memory(const struct screen_inbox *in)
+{
+	_cleanup_fd_ int file = memfd_create("memattach-leaks", MFD_CLOEXEC);
+	int result = file;
+
+	if (file < 0)
+		return -errno;
+	if (write(file, &in->header, sizeof(in->header)) != (ssize_t)sizeof(in->header) ||
+	    write(file, in->bytes, in->header.bytes) != (ssize_t)in->header.bytes)
+		return -ENOSPC;
+	file = -1;
+	return result;
+}
+
+static void hand_over(struct figures *figures)
+{
+	int file = put_in_memory(&figures->in);
+
+	figures->asked.there = true;
+	figures->asked.error = file < 0 ? file : 0;
+	figures->asked.file = file < 0 ? -1 : file;
 }
 
 static double number(double value)
@@ -64,37 +200,6 @@ static int count_growing(struct apart_reader *reader, const struct screen_state 
 	return error;
 }
 
-/* --- searches for leaks --------------------------------------------------- */
-
-static void search_end(struct figures *figures, const char *why)
-{
-	struct figures_search *search = &figures->search;
-
-	if (!search->under_way)
-		return;
-	search->under_way = false;
-	search->answers++;
-	(void)snprintf(search->why, sizeof(search->why), "%s", why);
-	log_neutralise(search->why);
-}
-
-int figures_search(struct figures *figures)
-{
-	const struct screen_header ask = { .type = SCREEN_LEAKS };
-
-	if (figures->socket < 0)
-		return -EPIPE;
-	if (figures->search.under_way)
-		return 0;
-	if (send(figures->socket, &ask, sizeof(ask), MSG_DONTWAIT | MSG_NOSIGNAL) !=
-	    (ssize_t)sizeof(ask)) {
-		figures_close(figures);	/* it has read nothing for thousands of questions */
-		return -EPIPE;
-	}
-	figures->search.under_way = true;
-	return 0;
-}
-
 static int take_found(struct figures *figures, struct apart_reader *reader)
 {
 	struct screen_leaks found;
@@ -118,45 +223,59 @@ static int take_no(struct figures *figures, struct apart_reader *reader)
 	return 0;
 }
 
-/* --- messages ------------------------------------------------------------- */
-
-static int take_figures(struct figures *figures, struct apart_reader *reader)
+/* What was found, or why nothing was: its totals, and as a file as it came. */
+static int take_leaks(struct figures *figures, double now)
 {
+	struct apart_reader reader = { figures->in.bytes, figures->in.header.bytes };
+	bool asked = figures->asked.id && !figures->asked.there && figures->asked.file < 0;
+	int error = 0;
+
+	if (!is_searching(figures))
+		return -EBADMSG;
+	if (figures->search.under_way) {
+		figures->search.time = now;
+		error = figures->in.header.type == SCREEN_LEAKS_FOUND ?
+			take_found(figures, &reader) : take_no(figures, &reader);
+	}
+	if (asked && !error)
+		hand_over(figures);
+	return error;
+}
+
+/* --- what comes ----------------------------------------------------------- */
+
+/* 1, or -EBADMSG. */
+static int take_figures(struct figures *figures)
+{
+	struct apart_reader reader = { figures->in.bytes, figures->in.header.bytes };
 	struct screen_state state;
 	uint32_t growing;
 
-	if (apart_get(reader, &state, sizeof(state)) || state.point_count > SCREEN_MAX_POINTS ||
-	    state.site_count > SCREEN_MAX_SITES || count_growing(reader, &state, &growing))
+	if (apart_get(&reader, &state, sizeof(state)) || state.point_count > SCREEN_MAX_POINTS ||
+	    state.site_count > SCREEN_MAX_SITES || count_growing(&reader, &state, &growing))
 		return -EBADMSG;
 	take_state(figures, &state);
 	figures->growing = growing;
 	return 1;
 }
 
-/* 1 new figures, 0 something else, -EBADMSG. */
+/* 1 new figures, 0 of no interest here, -EBADMSG. */
 static int take_message(struct figures *figures, double now)
 {
-	struct apart_reader reader = { figures->in.bytes, figures->in.header.bytes };
-
 	switch (figures->in.header.type) {
 	case SCREEN_STATE:
-		return take_figures(figures, &reader);
+		return take_figures(figures);
+	case SCREEN_TARGET:
+		figures->attached = true;
+		return 0;
+	case SCREEN_SAVED:
+		return take_saved(figures);
 	case SCREEN_LEAKS_FOUND:
-		figures->search.time = now;
-		return take_found(figures, &reader);
 	case SCREEN_LEAKS_NONE:
-		figures->search.time = now;
-		return take_no(figures, &reader);
+		return take_leaks(figures, now);
 	default:
 		return 0;
 	}
-}
-
-void figures_close(struct figures *figures)
-{
-	cleanup_fd(&figures->socket);
-	screen_inbox_done(&figures->in);
-	search_end(figures, "its session has ended");
 }
 
 bool figures_take(struct figures *figures, double now)

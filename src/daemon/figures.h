@@ -19,8 +19,18 @@ struct figures_search {
 	double time;			/* when it came, as the caller counts */
 };
 
+/* What was asked of the analyst, one thing at a time. */
+struct figures_asked {
+	uint64_t id;			/* who asked, as the caller counts; 0: nobody */
+	bool there;			/* the answer */
+	int error;			/* 0 or -errno; */
+	int file;			/* -1, or what it is: the caller's to take */
+};
+
 struct figures {
 	int socket;			/* -1: nothing more comes */
+	bool attached;			/* the process is watched */
+	struct figures_asked asked;
 	struct screen_inbox in;
 	bool known;
 	double time;			/* when they came, as the caller counts */
@@ -39,6 +49,18 @@ bool figures_take(struct figures *figures, double now);
  * session which ended before it was done included. 0; -EPIPE nothing more comes.
  */
 int figures_search(struct figures *figures) _must_check_;
+/*
+ * Asks for a snapshot now: a JSON document (docs/snapshot.schema.json), which the analyst writes
+ * into file_take. 0; -EBUSY something was asked already; -EPIPE, -EAGAIN it can't be asked.
+ */
+int figures_ask_snapshot(struct figures *figures, uint64_t id, int file_take) _must_check_;
+/*
+ * Asks for a search for leaks. The answer is a file in memory: a struct screen_header and what
+ * follows it, SCREEN_LEAKS_FOUND or SCREEN_LEAKS_NONE, which is not looked at here. As above.
+ */
+int figures_ask_leaks(struct figures *figures, uint64_t id) _must_check_;
+/* The answer was taken, or nobody wants it. */
+void figures_asked_done(struct figures *figures);
 /* Nothing more is heard; the last figures stay. */
 void figures_close(struct figures *figures);
 

@@ -65,7 +65,7 @@ static void ask(struct roster *roster, struct roster_process *process,
 	const struct watch_rule *rule = NULL;
 	size_t number;
 
-	if (facts_read(search, process->pid, &facts) == 0)
+	if (!process->held && facts_read(search, process->pid, &facts) == 0)
 		rule = match_find(matcher, &facts);
 	if (!rule) {
 		process->state = ROSTER_UNMEANT;
@@ -127,6 +127,34 @@ static void forget(struct roster *roster, struct roster_process *process)
 
 	memmove(process, process + 1, behind * sizeof(*process));
 	roster->count--;
+}
+
+int roster_know(struct roster *roster, pid_t pid, struct roster_process **ret)
+{
+	struct roster_process *process = roster_find(roster, pid);
+	uint64_t start_time;
+	int error = pidref_read_start_time(pid, &start_time) < 0 ? -ESRCH : 0;
+
+	if (!error && !process)
+		error = insert(roster, pid, &process);
+	if (error)
+		return error;
+	if (process->state != ROSTER_WATCHED && process->start_time != start_time)
+		*process = (struct roster_process){ .pid = pid, .start_time = start_time };
+	*ret = process;
+	return 0;
+}
+
+void roster_hold(struct roster_process *process)
+{
+	process->held = true;
+	if (process->state == ROSTER_WAITING)
+		process->state = ROSTER_UNMEANT;
+}
+
+void roster_unhold(struct roster_process *process)
+{
+	process->held = false;
 }
 
 /* --- looks ---------------------------------------------------------------- */
@@ -254,9 +282,10 @@ double roster_next(const struct roster *roster)
 
 void roster_ended(struct roster_process *process, bool refused, double retry_after, double now)
 {
-	if (!refused) {
+	if (!refused || process->held) {
 		process->state = ROSTER_UNMEANT;
-		process->start_time = 0;
+		if (!process->held)
+			process->start_time = 0;
 		return;
 	}
 	process->state = ROSTER_WAITING;
@@ -265,7 +294,7 @@ void roster_ended(struct roster_process *process, bool refused, double retry_aft
 		process->refusals++;
 }
 
-void roster_hold(struct roster_process *process)
+void roster_pause(struct roster_process *process)
 {
 	process->due = INFINITY;
 }

@@ -21,6 +21,7 @@ struct roster_process {
 	enum roster_state state;
 	double due;
 	uint32_t refusals;	/* in a row */
+	bool held;		/* by hand: not to be watched, whatever rules say */
 	size_t rule;		/* index in the settings, unless ROSTER_UNMEANT */
 };
 
@@ -68,6 +69,14 @@ void roster_rules_changed(struct roster *roster, size_t rules);
 
 /* NULL: not known. Pointers are good until the next look. */
 struct roster_process *roster_find(const struct roster *roster, pid_t pid);
+/*
+ * The same, but it is known from now on: as one that no rule means, if it was not. 0; -ESRCH it has
+ * ended; -ENOMEM.
+ */
+int roster_know(struct roster *roster, pid_t pid, struct roster_process **ret) _must_check_;
+/* It is left alone until roster_unhold(), or its end. A session of it is the caller's to end. */
+void roster_hold(struct roster_process *process);
+void roster_unhold(struct roster_process *process);
 /* One that is due; of several the one for the longest time. NULL: none. */
 struct roster_process *roster_due(const struct roster *roster, double now);
 /* When the next one is due, or to be looked at; INFINITY: none is waiting. */
@@ -79,7 +88,7 @@ double roster_next(const struct roster *roster);
  */
 void roster_ended(struct roster_process *process, bool refused, double retry_after, double now);
 /* One that is due waits for something else; until it is over. */
-void roster_hold(struct roster_process *process);
+void roster_pause(struct roster_process *process);
 void roster_resume(struct roster_process *process, double now);
 
 #endif

@@ -21,6 +21,7 @@
 
 #define NAMES_SECONDS 1	/* after five without being emptied the keeper takes us for hung */
 #define BUSY_BACKLOG 0.1
+#define SAVE_SECONDS 1
 #define LIVES_STEP 1.1	/* from one look at all live blocks to the next: a tenth of the session */
 
 static double clock_seconds(clockid_t clock)
@@ -399,6 +400,23 @@ int session_report_extra(struct session_report *r, struct watch *watch,
 	snapshot->reason = reason;
 	record(r, snapshot, watch);
 	snapshot_free(snapshot);
+	return 0;
+}
+
+int session_report_save(struct session_report *r, struct watch *watch)
+{
+	double now = clock_seconds(CLOCK_MONOTONIC);
+	struct snapshot *snapshot;
+	int error;
+
+	if (!r->feed || !r->options->screen_can_wait || !feed_wants_snapshot(r->feed) ||
+	    now < r->saved + SAVE_SECONDS)
+		return 0;
+	error = session_report_snapshot(r, watch, &snapshot);
+	if (error)
+		return error;
+	r->saved = now;
+	feed_save(r->feed, snapshot);
 	return 0;
 }
 

@@ -31,6 +31,7 @@ struct session_report {
 	struct snapshot_older older;
 	uint64_t attach_stop_us, detach_stop_us;
 	uint32_t threads_stopped;
+	double saved;		/* CLOCK_MONOTONIC: the last by session_report_save */
 	double begin_time;	/* seconds since 1970 */
 	double begin;		/* CLOCK_MONOTONIC seconds */
 	double end;		/* of watching; 0: still at it */
@@ -61,6 +62,11 @@ int session_report_interval(struct session_report *report, struct watch *watch) 
 /* Between two intervals, for that reason; recorded, not printed. 0 or -ENOMEM. */
 int session_report_extra(struct session_report *report, struct watch *watch,
 			 enum snapshot_reason reason) _must_check_;
+/*
+ * Between two intervals: the snapshot that is waited for, where intervals may be long
+ * (screen_can_wait), and not more than one a second. 0 or -ENOMEM.
+ */
+int session_report_save(struct session_report *report, struct watch *watch) _must_check_;
 void session_report_stops(struct session_report *report, bool attach, uint64_t us,
 			  uint32_t threads);
 /*

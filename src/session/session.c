@@ -369,6 +369,8 @@ static int keep_watching(struct session *s)
 		if (!error && s->share.file >= 0)
 			rest(s, losing, fmin(next, end));
 		session_report_turn(&s->report, &s->watch);
+		if (!error)
+			error = session_report_save(&s->report, &s->watch);
 		session_check_turn(s);
 		if (session_now() >= end)
 			break;

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Asks memattachd: argv[1] is its socket, argv[2] what to send, argv[3] as whom, if given. --abuse:
 many that stall, send too much, hang up; fails if those are not cut off, or if somebody is kept
-waiting for them."""
+waiting for them. --followers: one user follows events as often as he may, and no more often; that
+keeps nobody from asking."""
 import json
 import os
 import pwd
@@ -70,6 +71,21 @@ def abuse():
     assert "processes" in json.loads(rest(pieces)), "no answer to what came in pieces"
 
 
+def followers():
+    watch = b'{"memattach": 1, "command": "watch"}\n'
+    clients = []
+    for _ in range(6):
+        client = connect()
+        client.sendall(watch)
+        clients.append((client, json.loads(client.makefile().readline())))
+    assert ["error" in answer for _, answer in clients] == [False] * 4 + [True] * 2, clients
+    assert "processes" in json.loads(ask(STATUS)), "no answer beside those who follow"
+    clients.pop(0)[0].close()
+    client = connect()
+    client.sendall(watch)
+    assert "processes" in json.loads(client.makefile().readline()), "a place that was left"
+
+
 if len(sys.argv) > 3:
     user = pwd.getpwnam(sys.argv[3])
     os.setgroups([])
@@ -77,5 +93,7 @@ if len(sys.argv) > 3:
     os.setuid(user.pw_uid)
 if sys.argv[2] == "--abuse":
     abuse()
+elif sys.argv[2] == "--followers":
+    followers()
 else:
     sys.stdout.buffer.write(ask(sys.argv[2].encode() + b"\n"))

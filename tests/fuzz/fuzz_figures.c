@@ -7,6 +7,7 @@
  */
 #include <math.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 
 #include "src/daemon/figures.h"
@@ -26,6 +27,9 @@ static void check(const struct figures *figures)
 		abort();
 	if (figures->socket < 0 && figures->in.bytes)
 		abort();
+	if (figures->asked.there && (!figures->asked.id || figures->asked.error > 0 ||
+				     (!figures->asked.error && figures->asked.file < 0)))
+		abort();
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -36,6 +40,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (figures_open(&figures, &analyst))
 		return 0;
+	/* The same input answers a question, of either kind, or comes unasked. */
+	if (size % 3 == 1 && figures_ask_leaks(&figures, 1))
+		abort();
+	if (size % 3 == 2 && figures_ask_snapshot(&figures, 1, memfd_create("fuzz", MFD_CLOEXEC)))
+		abort();
 	while (data < end) {
 		size_t bytes = *data++ + 1u;
 
@@ -51,5 +60,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	(void)figures_take(&figures, 2);
 	check(&figures);
 	figures_close(&figures);
+	figures_asked_done(&figures);
 	return 0;
 }

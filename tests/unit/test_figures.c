@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -176,6 +177,105 @@ static void see_the_end(void **state)
 	end(&f);
 }
 
+/* An answer, of so many bytes after a struct screen_saved's first. */
+static void put_saved(struct fixture *f, int error, size_t left_out)
+{
+	const struct screen_saved saved = { .error = error };
+
+	assert_int_equal(screen_outbox_begin(&f->out, SCREEN_SAVED), 0);
+	assert_int_equal(apart_put(&f->out.bytes, &saved, sizeof(saved)), 0);
+	f->out.bytes.count -= left_out;
+	assert_int_equal(screen_outbox_end(&f->out, 0), 0);
+}
+
+static void put_note(struct fixture *f, enum screen_type type, const char *text)
+{
+	assert_int_equal(screen_outbox_begin(&f->out, type), 0);
+	assert_int_equal(apart_put_text(&f->out.bytes, text), 0);
+	assert_int_equal(screen_outbox_end(&f->out, 0), 0);
+}
+
+/* The analyst gets the file with the question, and answers once. */
+static void ask_for_a_snapshot(void **state)
+{
+	struct screen_inbox in = { .got = 0 };
+	struct fixture f;
+	char text[8] = "";
+	int got = -1;
+
+	(void)state;
+	begin(&f);
+	assert_int_equal(figures_ask_snapshot(&f.figures, 7, memfd_create("test", 0)), 0);
+	assert_int_equal(figures_ask_leaks(&f.figures, 8), -EBUSY);
+	assert_int_equal(screen_receive(f.analyst, &in, &got), 1);
+	assert_int_equal(in.header.type, SCREEN_SAVE);
+	assert_int_equal(write(got, "written", 7), 7);
+	assert_false(f.figures.asked.there);
+	put_saved(&f, 0, 0);
+	assert_false(sent(&f));
+	assert_true(f.figures.asked.there);
+	assert_int_equal(f.figures.asked.id, 7);
+	assert_int_equal(f.figures.asked.error, 0);
+	assert_int_equal(pread(f.figures.asked.file, text, sizeof(text), 0), 7);
+	assert_string_equal(text, "written");
+	figures_asked_done(&f.figures);
+	assert_int_equal(f.figures.asked.id, 0);
+	assert_int_equal(figures_ask_leaks(&f.figures, 9), 0);
+	put_saved(&f, 0, 0);	/* not what was asked */
+	assert_false(sent(&f));
+	assert_int_equal(f.figures.socket, -1);
+	assert_int_equal(f.figures.asked.error, -EPIPE);
+	figures_asked_done(&f.figures);
+	assert_int_equal(figures_ask_leaks(&f.figures, 10), -EPIPE);
+	cleanup_fd(&got);
+	screen_inbox_done(&in);
+	end(&f);
+}
+
+/* What was found is kept as it came, and not looked at. */
+static void ask_for_leaks(void **state)
+{
+	struct screen_header header = { 0 };
+	struct fixture f;
+
+	(void)state;
+	begin(&f);
+	assert_int_equal(figures_ask_leaks(&f.figures, 7), 0);
+	put_note(&f, SCREEN_LEAKS_NONE, "why");
+	assert_false(sent(&f));
+	assert_true(f.figures.asked.there);
+	assert_int_equal(f.figures.asked.error, 0);
+	assert_int_equal(pread(f.figures.asked.file, &header, sizeof(header), 0), sizeof(header));
+	assert_int_equal(header.type, SCREEN_LEAKS_NONE);
+	assert_int_equal(lseek(f.figures.asked.file, 0, SEEK_END), sizeof(header) + header.bytes);
+	put_note(&f, SCREEN_LEAKS_NONE, "again");	/* one answer to one question */
+	assert_false(sent(&f));
+	assert_int_equal(f.figures.socket, -1);
+	figures_asked_done(&f.figures);
+	end(&f);
+}
+
+static void take_no_answer_unasked(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	for (int kind = 0; kind < 3; kind++) {
+		begin(&f);
+		if (kind == 2)
+			assert_int_equal(figures_ask_snapshot(&f.figures, 7,
+							      memfd_create("test", 0)), 0);
+		if (kind == 0)
+			put_note(&f, SCREEN_LEAKS_FOUND, "unasked");
+		else
+			put_saved(&f, 0, kind == 2 ? 1 : 0);	/* unasked; too short */
+		assert_false(sent(&f));
+		assert_int_equal(f.figures.socket, -1);
+		figures_asked_done(&f.figures);
+		end(&f);
+	}
+}
+
 /* --- searches for leaks ----------------------------------------------------- */
 
 static void asked(struct fixture *f, bool is)
@@ -204,9 +304,6 @@ static void search_and_find(void **state)
 
 	(void)state;
 	begin(&f);
-	put_found(&f, sizeof(struct screen_leaks));
-	assert_false(sent(&f));			/* nobody asked */
-	assert_int_equal(f.figures.search.answers, 0);
 	assert_int_equal(figures_search(&f.figures), 0);
 	asked(&f, true);
 	assert_int_equal(figures_search(&f.figures), 0);
@@ -243,9 +340,36 @@ static void search_in_vain(void **state)
 	end(&f);
 }
 
+/* One answer is for both who asked; whoever asks second sends no question. */
+static void search_for_two(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	for (int second = 0; second < 2; second++) {
+		begin(&f);
+		if (second == 0)
+			assert_int_equal(figures_search(&f.figures), 0);
+		assert_int_equal(figures_ask_leaks(&f.figures, 7), 0);
+		if (second == 1)
+			assert_int_equal(figures_search(&f.figures), 0);
+		asked(&f, true);
+		asked(&f, false);
+		put_found(&f, sizeof(struct screen_leaks));
+		assert_false(sent(&f));
+		assert_int_equal(f.figures.search.answers, 1);
+		assert_true(f.figures.asked.there && f.figures.asked.file >= 0);
+		figures_asked_done(&f.figures);
+		end(&f);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(ask_for_a_snapshot),
+		cmocka_unit_test(ask_for_leaks),
+		cmocka_unit_test(take_no_answer_unasked),
 		cmocka_unit_test(take_the_last_ones),
 		cmocka_unit_test(take_pieces),
 		cmocka_unit_test(make_numbers_of_what_is_none),
@@ -254,6 +378,7 @@ int main(void)
 		cmocka_unit_test(see_the_end),
 		cmocka_unit_test(search_and_find),
 		cmocka_unit_test(search_in_vain),
+		cmocka_unit_test(search_for_two),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -248,6 +248,38 @@ static void look_at_noted_ones(void **state)
 	roster_done(&roster);
 }
 
+/* Who is held is left alone by every look, also after its session, until that is taken back. */
+static void hold_by_hand(void **state)
+{
+	struct roster roster = { .random = 1 };
+	pid_t pid = child("memattach-kid");
+	struct roster_process *process;
+	double now = roster_now();
+
+	(void)state;
+	rule_with("r", RULE_NAME, "memattach-kid");
+	assert_int_equal(roster_ask_again(&roster, &search, &matcher, now), 0);
+	assert_int_equal(roster_find(&roster, pid)->state, ROSTER_WAITING);
+	assert_int_equal(roster_know(&roster, pid, &process), 0);
+	assert_ptr_equal(process, roster_find(&roster, pid));
+	assert_int_equal(process->state, ROSTER_WAITING);
+	roster_hold(process);
+	assert_null(roster_due(&roster, now + 1e6));
+	assert_int_equal(roster_ask_again(&roster, &search, &matcher, now), 0);
+	assert_null(roster_due(&roster, now + 1e6));
+	process = roster_find(&roster, pid);
+	process->state = ROSTER_WATCHED;
+	roster_ended(process, false, 1, now);
+	assert_int_equal(roster_look(&roster, &search, &matcher, now), 0);
+	assert_null(roster_due(&roster, now + 1e6));
+	roster_unhold(roster_find(&roster, pid));
+	assert_int_equal(roster_ask_again(&roster, &search, &matcher, now), 0);
+	assert_ptr_equal(roster_due(&roster, now + 1e6), roster_find(&roster, pid));
+	end(pid);
+	assert_int_equal(roster_know(&roster, pid, &process), -ESRCH);
+	roster_done(&roster);
+}
+
 /* Fewer rules, and no look that succeeded since: nobody is due by a rule that is not there. */
 static void wait_for_no_rule_that_is_gone(void **state)
 {
@@ -275,6 +307,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(wait_for_their_turn, begin_rules, end_rules),
 		cmocka_unit_test_setup_teardown(back_off_when_refused, begin_rules, end_rules),
 		cmocka_unit_test_setup_teardown(look_at_noted_ones, begin_rules, end_rules),
+		cmocka_unit_test_setup_teardown(hold_by_hand, begin_rules, end_rules),
 		cmocka_unit_test(wait_for_no_rule_that_is_gone),
 	};
 
