@@ -19,9 +19,15 @@ struct question {
 	double now;
 };
 
+bool daemon_control_may_see(const struct daemon_state *state, const struct control_peer *peer,
+			    pid_t pid)
+{
+	return peer->all || process_user(state->search, pid) == peer->uid;
+}
+
 static bool may_see(const struct question *q, pid_t pid)
 {
-	return q->peer->all || process_user(q->state->search, pid) == q->peer->uid;
+	return daemon_control_may_see(q->state, q->peer, pid);
 }
 
 /* --- figures -------------------------------------------------------------- */
@@ -71,6 +77,7 @@ static void emit_figures(struct emit *to, const struct figures *figures, double 
 	emit_real(to, "alloc_bytes_per_second", state->byte_rate);
 	emit_uint(to, "sites", state->sites_total);
 	emit_uint(to, "growing_sites", figures->growing);
+	emit_real(to, "growth_bytes_per_second", figures->growth);
 	emit_uint(to, "sample_interval_bytes", state->sample_interval);
 	emit_real(to, "overhead_percent", state->overhead_percent);
 	emit_real(to, "analyst_cpu", state->analyst_cpu);

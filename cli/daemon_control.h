@@ -19,5 +19,8 @@ struct daemon_state {
 
 /* context: a struct daemon_state. */
 control_answer daemon_control_answer;
+/* Is it peer's business? */
+bool daemon_control_may_see(const struct daemon_state *state, const struct control_peer *peer,
+			    pid_t pid);
 
 #endif

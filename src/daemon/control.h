@@ -10,6 +10,7 @@
 
 #include <poll.h>
 #include <sys/types.h>
+#include <sys/un.h>
 
 #include <jansson.h>
 
@@ -46,5 +47,19 @@ size_t control_poll(const struct control *control, struct pollfd to[CONTROL_FDS]
 double control_next(const struct control *control);
 /* Hears and answers, as far as that can be done at once. */
 void control_turn(struct control *control, double now, control_answer *answer, void *context);
+
+/* --- parts of it, for other sockets --- */
+
+/* 0 or -ENAMETOOLONG. */
+int control_address(const char *path, struct sockaddr_un *ret) _must_check_;
+/*
+ * Removes a socket at which nobody answers any more, or nothing. 0; -EADDRINUSE somebody does;
+ * -errno.
+ */
+int control_clear(const struct sockaddr_un *address) _must_check_;
+/* Makes it, for anybody to connect to. A descriptor, that nobody waits at; -errno. */
+int control_listen(const struct sockaddr_un *address) _must_check_;
+/* What the kernel says of who connected; see control_new(). 0 or -errno. */
+int control_who_asks(int fd, gid_t group, struct control_peer *ret) _must_check_;
 
 #endif

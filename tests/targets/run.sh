@@ -5,14 +5,14 @@
 # failed. Results add up in targets-results.tsv, pictures of what was opened are in
 # targets-pictures, both in the build folder.
 #
-#	targets/run.sh [NAME...]	only those: html, readers, recognition, redis, postgres
+#	targets/run.sh [NAME...]	only those: html, metrics, readers, recognition, redis, postgres
 set -u
 : "${SRCDIR:=$(cd "$(dirname "$0")/../.." && pwd)}"
 : "${BUILDDIR:=$SRCDIR}"
 : "${TARGETS_RESULTS:=$BUILDDIR/targets-results.tsv}"
 : "${SECONDS_WATCHED:=20}"
 export SRCDIR BUILDDIR SECONDS_WATCHED
-wanted=${*:-html readers recognition redis postgres}
+wanted=${*:-html metrics readers recognition redis postgres}
 results=$TARGETS_RESULTS
 . "$SRCDIR/tests/results.sh"
 # What tests need besides memattach itself.
@@ -48,6 +48,10 @@ targets_recognition() {
 	cat "$BUILDDIR/targets-recognition.txt"
 }
 
+targets_metrics() {
+	one "Prometheus and pprof, by HTTP" ../targets/metrics.sh
+}
+
 # What `make check` does, with pictures.
 targets_readers() {
 	pictures demo
@@ -75,6 +79,7 @@ targets_server() {
 for name in $wanted; do
 	case $name in
 	html)	targets_html ;;
+	metrics) targets_metrics ;;
 	readers) targets_readers ;;
 	recognition) targets_recognition ;;
 	redis | postgres) targets_server "$name" ;;
