@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* daemon_http.h - figures for Prometheus, and recordings for pprof and browsers (docs/METRICS.md). */
+/* daemon_http.h - Prometheus, and recordings for pprof and browsers (docs/METRICS.md). */
 #ifndef MEMATTACH_CLI_DAEMON_HTTP_H
 #define MEMATTACH_CLI_DAEMON_HTTP_H
 
