@@ -30,7 +30,7 @@ promtool check metrics <"$WORK/body" >"$WORK/promtool" 2>&1 ||
 	fail "promtool: $(cat "$WORK/promtool")"
 [ ! -s "$WORK/promtool" ] || fail "promtool: $(cat "$WORK/promtool")"
 
-cat >"$WORK/prometheus.yml" <<END
+cat >"$WORK/scrape.yml" <<END
 global:
   scrape_interval: 1s
 scrape_configs:
@@ -38,7 +38,7 @@ scrape_configs:
     static_configs:
       - targets: ["127.0.0.1:$PORT"]
 END
-background prometheus prometheus --config.file="$WORK/prometheus.yml" \
+background prometheus prometheus --config.file="$WORK/scrape.yml" \
 	--storage.tsdb.path="$WORK/tsdb" --web.listen-address="127.0.0.1:$QUERY"
 
 # query EXPRESSION: its one value.
