@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "cli/daemon_control.h"
+#include "cli/daemon_http.h"
 #include "cli/daemon_leaks.h"
 #include "cli/daemon_restore.h"
 #include "cli/daemon_tell.h"
@@ -48,7 +49,9 @@ struct daemon {
 	struct control *control;	/* NULL: nobody can ask */
 	struct daemon_outcomes outcomes;
 	uint64_t sessions;		/* so far */
-	struct pollfd *poll;	/* signals, events, control's, then a watch each */
+	struct daemon_http http;
+	gid_t group;		/* that may see everything; (gid_t)-1: none */
+	struct pollfd *poll;	/* signals, events, HTTP, control's, then a watch each */
 	size_t polls;		/* that there is room for */
 	int events;		/* -1: the kernel tells us nothing */
 	int signals;
@@ -369,6 +372,7 @@ static void reload(struct daemon *d)
 	d->settings = fresh;
 	roster_rules_changed(&d->roster, fresh.rules);
 	end_unmeant(d);
+	daemon_http_apply(&d->http, &d->settings, d->group, roster_now());
 	look(d, true);
 	log_notice("settings read again: %zu rules", d->settings.rules);
 	daemon_tell_ready(&d->tell);
@@ -403,6 +407,7 @@ static int pause_ms(const struct daemon *d)
 	double next = daemon_tell_next(&d->tell), now = roster_now();
 
 	next = fmin(next, restore_next(&d->restore));
+	next = fmin(next, daemon_http_next(&d->http));
 	if (d->control)
 		next = fmin(next, control_next(d->control));
 	for (size_t i = 0; i < d->watches; i++)
@@ -419,7 +424,7 @@ static int pause_ms(const struct daemon *d)
 /* Where to hear what; the number of places, 0: no memory. */
 static size_t gather(struct daemon *d)
 {
-	size_t most = 2 + CONTROL_FDS + d->watches, count = 0;
+	size_t most = 3 + CONTROL_FDS + d->watches, count = 0;
 	struct pollfd *grown = d->polls < most ? reallocarray(d->poll, most, sizeof(*grown)) :
 						 d->poll;
 
@@ -429,6 +434,7 @@ static size_t gather(struct daemon *d)
 	d->polls = d->polls < most ? most : d->polls;
 	grown[count++] = (struct pollfd){ .fd = d->signals, .events = POLLIN };
 	grown[count++] = (struct pollfd){ .fd = d->events, .events = POLLIN };
+	grown[count++] = (struct pollfd){ .fd = daemon_http_fd(&d->http), .events = POLLIN };
 	if (d->control)
 		count += control_poll(d->control, grown + count);
 	for (size_t i = 0; i < d->watches; i++)
@@ -525,6 +531,7 @@ static void take_questions(struct daemon *d)
 
 	if (d->control)
 		control_turn(d->control, roster_now(), daemon_control_answer, &state);
+	daemon_http_turn(&d->http, &state, roster_now());
 }
 
 static void wait_and_take(struct daemon *d)
@@ -603,7 +610,10 @@ static int open_signals(void)
 static void open_control(struct daemon *d)
 {
 	const struct group *group = getgrnam("memattach");
-	int error = control_new(d->files->control, group ? group->gr_gid : (gid_t)-1, &d->control);
+	int error;
+
+	d->group = group ? group->gr_gid : (gid_t)-1;
+	error = control_new(d->files->control, d->group, &d->control);
 
 	if (error)
 		log_error("%s: can't be asked there: %s; name another socket by --control=PATH",
@@ -626,9 +636,12 @@ static int run(struct daemon *d)
 	open_control(d);
 	d->tell.control = d->control;
 	d->tell.search = &d->search;
+	daemon_http_init(&d->http);
+	daemon_http_apply(&d->http, &d->settings, d->group, roster_now());
 	log_notice("%zu rules; processes are %s", d->settings.rules,
 		   d->events >= 0 ? "told of by the kernel" : "looked for every 5 seconds");
 	attend(d);
+	daemon_http_done(&d->http);
 	control_free(d->control);
 	if (restore_failing(&d->restore))
 		d->status = SESSION_DORMANT;

@@ -32,11 +32,17 @@ enum control_reply daemon_control_refuse(struct question *q, int status, const c
 	return CONTROL_ANSWERED;
 }
 
+bool daemon_control_is_of(const struct daemon_state *state, const struct control_peer *peer,
+			  pid_t pid)
+{
+	uid_t user = process_user(state->search, pid);
+
+	return user != (uid_t)-1 && (peer->all || user == peer->uid);
+}
+
 bool daemon_control_may_see(const struct question *q, pid_t pid)
 {
-	uid_t user = process_user(q->state->search, pid);
-
-	return user != (uid_t)-1 && (q->peer->all || user == q->peer->uid);
+	return daemon_control_is_of(q->state, q->peer, pid);
 }
 
 pid_t daemon_control_pid(struct question *q)
@@ -122,6 +128,7 @@ static void emit_figures(struct emit *to, const struct figures *figures, double 
 	emit_real(to, "alloc_bytes_per_second", state->byte_rate);
 	emit_uint(to, "sites", state->sites_total);
 	emit_uint(to, "growing_sites", figures->growing);
+	emit_real(to, "growth_bytes_per_second", figures->growth);
 	emit_uint(to, "sample_interval_bytes", state->sample_interval);
 	emit_real(to, "overhead_percent", state->overhead_percent);
 	emit_real(to, "analyst_cpu", state->analyst_cpu);
@@ -197,6 +204,14 @@ static enum control_reply answer_status(struct question *q)
 	emit_processes(q);
 	emit_end(q->to, '}');
 	return CONTROL_ANSWERED;
+}
+
+void daemon_control_put_status(const struct daemon_state *state, const struct control_peer *peer,
+			       struct emit *to)
+{
+	struct question q = { .state = state, .peer = peer, .to = to, .now = roster_now() };
+
+	(void)answer_status(&q);
 }
 
 /* What is so far, then the events that change it. */

@@ -53,5 +53,11 @@ struct daemon_state {
 
 /* context: a struct daemon_state. */
 control_answer daemon_control_answer;
+/* The answer to "status". */
+void daemon_control_put_status(const struct daemon_state *state, const struct control_peer *peer,
+			       struct emit *to);
+/* Is it peer's business? */
+bool daemon_control_is_of(const struct daemon_state *state, const struct control_peer *peer,
+			  pid_t pid);
 
 #endif

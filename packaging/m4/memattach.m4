@@ -127,6 +127,22 @@ AC_DEFUN([MEMATTACH_WITH_DAEMON], [
 		[AC_DEFINE([HAVE_SYSTEMD], [1], [memattachd tells systemd and its journal])])
 ])
 
+# MEMATTACH_WITH_MICROHTTPD
+# memattachd serves HTTP: HAVE_MICROHTTPD (conditional), MICROHTTPD_LIBS, $have_microhttpd.
+AC_DEFUN([MEMATTACH_WITH_MICROHTTPD], [
+	AC_ARG_WITH([microhttpd],
+		[AS_HELP_STRING([--with-microhttpd],
+			[memattachd serves HTTP @<:@auto@:>@])],
+		[], [with_microhttpd=auto])
+	have_microhttpd=no
+	AS_IF([test "$with_microhttpd" != no && test "$have_daemon" = yes],
+		[PKG_CHECK_MODULES([MICROHTTPD], [libmicrohttpd >= 0.9.71],
+			[have_microhttpd=yes], [:])])
+	AS_IF([test "$with_microhttpd$have_microhttpd" = yesno],
+		[AC_MSG_ERROR([--with-microhttpd: it is missing (package libmicrohttpd-dev)])])
+	AM_CONDITIONAL([HAVE_MICROHTTPD], [test "$have_microhttpd" = yes])
+])
+
 # MEMATTACH_LIST_LIBRARIES
 # One line that names the libraries and their versions, for the summary and for --version.
 AC_DEFUN([MEMATTACH_LIST_LIBRARIES], [
@@ -143,6 +159,8 @@ AC_DEFUN([MEMATTACH_LIST_LIBRARIES], [
 		[built_with="$built_with, inih `$PKG_CONFIG --modversion inih`"])
 	AS_IF([test "$have_systemd" = yes],
 		[built_with="$built_with, libsystemd `$PKG_CONFIG --modversion libsystemd`"])
+	AS_IF([test "$have_microhttpd" = yes],
+		[built_with="$built_with, libmicrohttpd `$PKG_CONFIG --modversion libmicrohttpd`"])
 	AC_DEFINE_UNQUOTED([MEMATTACH_BUILT_WITH], ["$built_with"], [libraries, for --version])
 ])
 

@@ -56,7 +56,7 @@ void control_error(struct emit *to, const char *text)
 
 /* --- the socket ----------------------------------------------------------- */
 
-static int address_of(const char *path, struct sockaddr_un *ret)
+int control_address(const char *path, struct sockaddr_un *ret)
 {
 	*ret = (struct sockaddr_un){ .sun_family = AF_UNIX };
 	if (strlen(path) >= sizeof(ret->sun_path))
@@ -66,7 +66,7 @@ static int address_of(const char *path, struct sockaddr_un *ret)
 }
 
 /* One that a killed memattachd left goes; one at which somebody answers does not. */
-static int clear(const struct sockaddr_un *address)
+int control_clear(const struct sockaddr_un *address)
 {
 	_cleanup_fd_ int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
@@ -83,7 +83,7 @@ static int clear(const struct sockaddr_un *address)
 }
 
 /* Anybody may connect: what is answered depends on who it is. */
-static int listen_at(const struct sockaddr_un *address)
+int control_listen(const struct sockaddr_un *address)
 {
 	_cleanup_fd_ int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	int result;
@@ -104,12 +104,12 @@ int control_new(const char *path, gid_t group, struct control **ret)
 {
 	struct control *control = calloc(1, sizeof(*control));
 	struct sockaddr_un address;
-	int error = control ? address_of(path, &address) : -ENOMEM;
+	int error = control ? control_address(path, &address) : -ENOMEM;
 
 	if (!error)
-		error = clear(&address);
+		error = control_clear(&address);
 	if (!error) {
-		control->fd = listen_at(&address);
+		control->fd = control_listen(&address);
 		error = control->fd < 0 ? control->fd : 0;
 	}
 	if (error) {
@@ -216,7 +216,7 @@ static bool is_of_group(int fd, gid_t group)
 	return false;
 }
 
-static int who_asks(int fd, gid_t group, struct control_peer *ret)
+int control_who_asks(int fd, gid_t group, struct control_peer *ret)
 {
 	struct ucred peer;
 	socklen_t bytes = sizeof(peer);
@@ -256,7 +256,7 @@ static void take_one(struct control *control, struct client *place, int fd, doub
 {
 	struct control_peer peer = { .uid = (uid_t)-1 };
 
-	if (who_asks(fd, control->group, &peer) || has_enough(control, peer.uid)) {
+	if (control_who_asks(fd, control->group, &peer) || has_enough(control, peer.uid)) {
 		(void)close(fd);
 		return;
 	}

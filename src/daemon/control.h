@@ -10,6 +10,7 @@
 
 #include <poll.h>
 #include <sys/types.h>
+#include <sys/un.h>
 
 #include <jansson.h>
 
@@ -80,5 +81,19 @@ struct control_hearers {
  */
 void control_tell(struct control *control, const char *line, size_t bytes,
 		  const struct control_hearers *hearers);
+
+/* --- parts of it, for other sockets --- */
+
+/* 0 or -ENAMETOOLONG. */
+int control_address(const char *path, struct sockaddr_un *ret) _must_check_;
+/*
+ * Removes a socket at which nobody answers any more, or nothing. 0; -EADDRINUSE somebody does;
+ * -errno.
+ */
+int control_clear(const struct sockaddr_un *address) _must_check_;
+/* Makes it, for anybody to connect to. A descriptor, that nobody waits at; -errno. */
+int control_listen(const struct sockaddr_un *address) _must_check_;
+/* What the kernel says of who connected; see control_new(). 0 or -errno. */
+int control_who_asks(int fd, gid_t group, struct control_peer *ret) _must_check_;
 
 #endif

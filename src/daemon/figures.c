@@ -184,18 +184,20 @@ static void take_state(struct figures *figures, const struct screen_state *state
 }
 
 static int count_growing(struct apart_reader *reader, const struct screen_state *state,
-			 uint32_t *ret)
+			 uint32_t *ret, double *ret_growth)
 {
 	struct screen_point point;
 	struct screen_site site;
 	int error = 0;
 
 	*ret = 0;
+	*ret_growth = 0;
 	for (uint32_t i = 0; !error && i < state->point_count; i++)
 		error = apart_get(reader, &point, sizeof(point));
 	for (uint32_t i = 0; !error && i < state->site_count; i++) {
 		error = apart_get(reader, &site, sizeof(site));
 		*ret += !error && site.growing;
+		*ret_growth += !error && site.growing ? number(site.growth) : 0;
 	}
 	return error;
 }
@@ -250,12 +252,14 @@ static int take_figures(struct figures *figures)
 	struct apart_reader reader = { figures->in.bytes, figures->in.header.bytes };
 	struct screen_state state;
 	uint32_t growing;
+	double growth;
 
 	if (apart_get(&reader, &state, sizeof(state)) || state.point_count > SCREEN_MAX_POINTS ||
-	    state.site_count > SCREEN_MAX_SITES || count_growing(&reader, &state, &growing))
+	    state.site_count > SCREEN_MAX_SITES || count_growing(&reader, &state, &growing, &growth))
 		return -EBADMSG;
 	take_state(figures, &state);
 	figures->growing = growing;
+	figures->growth = number(growth);
 	return 1;
 }
 

@@ -36,6 +36,7 @@ struct figures {
 	double time;			/* when they came, as the caller counts */
 	struct screen_state state;	/* as sent, but that what is no number is 0 */
 	uint32_t growing;		/* sites that grow, and not by chance */
+	double growth;			/* of these, bytes a second */
 	struct figures_search search;
 };
 

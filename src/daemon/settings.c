@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/daemon/http_address.h"
 #include "src/daemon/settings_private.h"
 
 static const char *const fact_name[RULE_FACTS] = {
@@ -24,6 +25,7 @@ void settings_init(struct settings *settings)
 	*settings = (struct settings){
 		.max_targets = 64,
 		.max_memory = 1ull << 30,
+		.metrics_every = 15,
 		.defaults = {
 			.overhead_percent = 1,
 			.snapshot_every = 60,
@@ -62,6 +64,9 @@ void settings_done(struct settings *settings)
 		settings_rule_done(&settings->rule[i]);
 	free(settings->rule);
 	free(settings->on_event);
+	free(settings->metrics_file);
+	free(settings->http.listen);
+	free(settings->http.token_file);
 	*settings = (struct settings){ 0 };
 }
 
@@ -154,9 +159,24 @@ static void tell_of_rule(const struct watch_rule *rule, const char *text, settin
 	tell(context, &problem);
 }
 
+/* What stands in one file may be allowed by the next: asked about at the end. */
+static int check_http(const struct http_settings *http, settings_tell *tell, void *context)
+{
+	struct settings_problem problem = { .file = "[http]" };
+	struct http_address address;
+
+	if (!http->listen || http->allow_remote || http_address_parse(http->listen, &address) ||
+	    address.local)
+		return 0;
+	(void)snprintf(problem.text, sizeof(problem.text), "listen: %.100s can be reached from "
+		       "other machines; allow-remote = yes is missing", http->listen);
+	tell(context, &problem);
+	return 1;
+}
+
 int settings_complete(struct settings *settings, settings_tell *tell, void *context)
 {
-	int problems = 0;
+	int problems = check_http(&settings->http, tell, context);
 
 	for (size_t i = 0; i < settings->rules; i++) {
 		struct watch_rule *rule = &settings->rule[i];

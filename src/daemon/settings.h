@@ -67,10 +67,21 @@ struct watch_rule {
 	uint32_t line;
 };
 
+/* Whom figures, and what recordings hold, are served to (http.h). */
+struct http_settings {
+	char *listen;			/* http_address.h; NULL: nowhere */
+	char *token_file;		/* NULL: none */
+	bool allow_remote;		/* listen may be more than this machine */
+	bool open;			/* recordings go to anybody who can connect, too */
+};
+
 struct settings {
 	uint32_t max_targets;		/* at a time */
 	uint64_t max_memory;		/* of all sessions together */
 	char *on_event;			/* command; NULL: none */
+	char *metrics_file;		/* NULL: none */
+	double metrics_every;		/* seconds from one to the next */
+	struct http_settings http;
 	struct watch_settings defaults;
 	struct watch_rule *rule;
 	size_t rules;

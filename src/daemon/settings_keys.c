@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "src/base/quantity.h"
+#include "src/daemon/http_address.h"
 #include "src/daemon/settings_private.h"
 
 #define EXCLUDE		"exclude-"
@@ -93,7 +94,7 @@ static int read_leak_check(const char *value, void *to)
 }
 
 /* "": none, also where an earlier file names one. */
-static int read_command(const char *value, void *to)
+static int read_text(const char *value, void *to)
 {
 	char *copy = value[0] ? strdup(value) : NULL;
 
@@ -101,6 +102,28 @@ static int read_command(const char *value, void *to)
 		return -ENOMEM;
 	free(*(char **)to);
 	*(char **)to = copy;
+	return 0;
+}
+
+static int read_path(const char *value, void *to)
+{
+	return value[0] && value[0] != '/' ? -EINVAL : read_text(value, to);
+}
+
+static int read_address(const char *value, void *to)
+{
+	struct http_address address;
+
+	return value[0] && http_address_parse(value, &address) ? -EINVAL : read_text(value, to);
+}
+
+static int read_yes(const char *value, void *to)
+{
+	bool yes = strcmp(value, "yes") == 0;
+
+	if (!yes && strcmp(value, "no") != 0)
+		return -EINVAL;
+	*(bool *)to = yes;
 	return 0;
 }
 
@@ -131,8 +154,22 @@ static const struct key daemon_key[] = {
 	{ "max-targets", "a number from 1 to 10000", read_targets,
 	  offsetof(struct settings, max_targets), 0 },
 	{ "max-memory", "bytes, as in 1G", read_size, offsetof(struct settings, max_memory), 0 },
-	{ "on-event", "a command", read_command, offsetof(struct settings, on_event), 0 },
+	{ "on-event", "a command", read_text, offsetof(struct settings, on_event), 0 },
+	{ "metrics-file", "a path from / on", read_path, offsetof(struct settings, metrics_file),
+	  0 },
+	{ "metrics-every", "a time of 1s or more, as in 15s", read_some_seconds,
+	  offsetof(struct settings, metrics_every), 0 },
 };
+
+#define IN(member) offsetof(struct settings, http.member)
+static const struct key http_key[] = {
+	{ "listen", "an address as in 127.0.0.1:9095, [::1]:9095 or unix:/run/memattach/http",
+	  read_address, IN(listen), 0 },
+	{ "token-file", "a path from / on", read_path, IN(token_file), 0 },
+	{ "allow-remote", "yes or no", read_yes, IN(allow_remote), 0 },
+	{ "open", "yes or no", read_yes, IN(open), 0 },
+};
+#undef IN
 
 static const struct key *find_key(const struct key *table, size_t count, const char *name)
 {
@@ -220,6 +257,15 @@ static int take_in_daemon(struct settings *settings, const char *name, const cha
 		     no_key(name, "[daemon]", ret_why, room);
 }
 
+static int take_in_http(struct settings *settings, const char *name, const char *value,
+			char *ret_why, size_t room)
+{
+	const struct key *key = find_key(http_key, ARRAY_SIZE(http_key), name);
+
+	return key ? take_value(key, value, settings, ret_why, room) :
+		     no_key(name, "[http]", ret_why, room);
+}
+
 static int take_in_defaults(struct settings *settings, const char *name, const char *value,
 			    char *ret_why, size_t room)
 {
@@ -236,6 +282,8 @@ int settings_take(struct settings *settings, enum settings_section section,
 	switch (section) {
 	case SECTION_DAEMON:
 		return take_in_daemon(settings, key, value, ret_why, room);
+	case SECTION_HTTP:
+		return take_in_http(settings, key, value, ret_why, room);
 	case SECTION_DEFAULTS:
 		return take_in_defaults(settings, key, value, ret_why, room);
 	case SECTION_WATCH:

@@ -15,7 +15,9 @@ struct watch_rule *settings_rule_named(const struct settings *settings, const ch
 void settings_rule_done(struct watch_rule *rule);
 
 /* Where a key stands, and what is made of it. */
-enum settings_section { SECTION_NONE, SECTION_DAEMON, SECTION_DEFAULTS, SECTION_WATCH };
+enum settings_section {
+	SECTION_NONE, SECTION_DAEMON, SECTION_HTTP, SECTION_DEFAULTS, SECTION_WATCH
+};
 
 /*
  * Takes key = value of a section. rule: of SECTION_WATCH. 0; -EINVAL ret_why says what is wrong

@@ -155,13 +155,15 @@ static enum settings_section begin_section(struct reading *r, const char *name)
 
 	if (strcmp(name, "daemon") == 0)
 		return SECTION_DAEMON;
+	if (strcmp(name, "http") == 0)
+		return SECTION_HTTP;
 	if (strcmp(name, "defaults") == 0)
 		return SECTION_DEFAULTS;
 	if (strncmp(name, WATCH, length) == 0 && (!name[length] || strchr(BLANKS, name[length])))
 		return begin_rule(r, name + length);
 	if (r->section_line)
 		problem_at(r, r->section_line, "[%.60s]: no such section; there are [daemon], "
-			   "[defaults] and [watch NAME]", name);
+			   "[http], [defaults] and [watch NAME]", name);
 	else
 		problem_at(r, r->line, "this stands in no section");
 	return SECTION_NONE;

@@ -68,6 +68,21 @@ static void make_comments(struct pprof *p)
 	p->comment[2] = p->lost;
 }
 
+/* What pprof shows if it is not told what to. */
+static const char *default_type(enum view_metric metric)
+{
+	switch (metric) {
+	case VIEW_LIVE_COUNT:
+		return "inuse_objects";
+	case VIEW_ALLOC_BYTES:
+		return "alloc_space";
+	case VIEW_ALLOC_COUNT:
+		return "alloc_objects";
+	default:
+		return "inuse_space";
+	}
+}
+
 /* The four kinds of figures, in the order in which values of samples come. */
 static int put_types(struct pprof *p)
 {
@@ -85,7 +100,7 @@ static int put_types(struct pprof *p)
 	}
 	part.n_sample_type = ARRAY_SIZE(type);
 	part.sample_type = pointer;
-	part.default_sample_type = pprof_string(&p->tables, "inuse_space", &err);
+	part.default_sample_type = pprof_string(&p->tables, default_type(p->input->metric), &err);
 	return err < 0 ? err : pprof_put(&p->tables, &part.base);
 }
 

@@ -5,15 +5,15 @@
 # failed. Results add up in targets-results.tsv, pictures of what was opened are in
 # targets-pictures, both in the build folder.
 #
-#	targets/run.sh [NAME...]	only those: faults, html, readers, recognition, many, redis,
-#					postgres
+#	targets/run.sh [NAME...]	only those: faults, html, metrics, readers, recognition, many,
+#					redis, postgres
 set -u
 : "${SRCDIR:=$(cd "$(dirname "$0")/../.." && pwd)}"
 : "${BUILDDIR:=$SRCDIR}"
 : "${TARGETS_RESULTS:=$BUILDDIR/targets-results.tsv}"
 : "${SECONDS_WATCHED:=20}"
 export SRCDIR BUILDDIR SECONDS_WATCHED
-wanted=${*:-html readers recognition many redis postgres faults}
+wanted=${*:-html metrics readers recognition many redis postgres faults}
 results=$TARGETS_RESULTS
 . "$SRCDIR/tests/results.sh"
 # What tests need besides memattach itself.
@@ -54,6 +54,10 @@ targets_many() {
 	cat "$log"
 }
 
+targets_metrics() {
+	one "Prometheus and pprof, by HTTP" ../targets/metrics.sh
+}
+
 # What `make check` does, with pictures.
 targets_readers() {
 	pictures demo
@@ -91,6 +95,7 @@ for name in $wanted; do
 	case $name in
 	html)	targets_html ;;
 	faults)	targets_faults ;;
+	metrics) targets_metrics ;;
 	readers) targets_readers ;;
 	recognition) targets_recognition ;;
 	many)	targets_many ;;

@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * http_server.c - see http_server.h. HTTP itself is libmicrohttpd's. One thread: a connection that
+ * waits for memattachd is suspended meanwhile.
+ */
+#include "src/daemon/http_server.h"
+
+#include <errno.h>
+#include <microhttpd.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "src/daemon/control.h"
+#include "src/daemon/http_route.h"
+#include "src/daemon/http_sandbox.h"
+
+#define WAIT_MS 60000
+
+/* A request. */
+struct visit {
+	struct MHD_Connection *connection;
+	uint32_t id;			/* of the question; 0: none was asked */
+	enum http_kind kind;
+	bool waits;			/* for the answer */
+	int error, fd;			/* the answer; fd: -1 none */
+};
+
+struct serving {
+	const struct http_server *server;
+	struct visit *visit[HTTP_CONNECTIONS];	/* that have asked */
+	uint32_t last_id;
+};
+
+/* --- answers -------------------------------------------------------------- */
+
+static enum MHD_Result reply(struct MHD_Connection *connection, unsigned int code,
+			     struct MHD_Response *response, const char *type)
+{
+	enum MHD_Result result = MHD_NO;
+
+	if (!response)
+		return MHD_NO;
+	if (MHD_add_response_header(response, "Content-Type", type) == MHD_YES &&
+	    MHD_add_response_header(response, "Cache-Control", "no-store") == MHD_YES &&
+	    MHD_add_response_header(response, "X-Content-Type-Options", "nosniff") == MHD_YES &&
+	    (code != MHD_HTTP_UNAUTHORIZED ||
+	     MHD_add_response_header(response, "WWW-Authenticate", "Bearer") == MHD_YES) &&
+	    (code != MHD_HTTP_METHOD_NOT_ALLOWED ||
+	     MHD_add_response_header(response, "Allow", "GET") == MHD_YES) &&
+	    (code != MHD_HTTP_SERVICE_UNAVAILABLE ||
+	     MHD_add_response_header(response, "Retry-After", "5") == MHD_YES))
+		result = MHD_queue_response(connection, code, response);
+	MHD_destroy_response(response);
+	return result;
+}
+
+/* text: one of ours, for good. */
+static enum MHD_Result reply_text(struct MHD_Connection *connection, unsigned int code,
+				  const char *text)
+{
+	struct MHD_Response *response = MHD_create_response_from_buffer(
+		strlen(text), (void *)(uintptr_t)text, MHD_RESPMEM_PERSISTENT);
+
+	return reply(connection, code, response, "text/plain; charset=utf-8");
+}
+
+static enum MHD_Result reply_error(struct MHD_Connection *connection, int error)
+{
+	switch (error) {
+	case -ENOENT:
+		return reply_text(connection, MHD_HTTP_NOT_FOUND, "there is nothing here\n");
+	case -EINVAL:
+		return reply_text(connection, MHD_HTTP_BAD_REQUEST,
+				  "name a process: ?pid=NUMBER\n");
+	case -ESRCH:
+		return reply_text(connection, MHD_HTTP_NOT_FOUND,
+				  "no such process is watched\n");
+	case -ENODATA:
+		return reply_text(connection, MHD_HTTP_SERVICE_UNAVAILABLE,
+				  "it has no snapshot yet\n");
+	case -EBUSY:
+		return reply_text(connection, MHD_HTTP_SERVICE_UNAVAILABLE,
+				  "others are being served\n");
+	case -ENOTSUP:
+		return reply_text(connection, MHD_HTTP_NOT_IMPLEMENTED,
+				  "this memattachd was built without it\n");
+	case -ETIMEDOUT:
+		return reply_text(connection, MHD_HTTP_GATEWAY_TIMEOUT, "it took too long\n");
+	default:
+		return reply_text(connection, MHD_HTTP_INTERNAL_SERVER_ERROR,
+				  "the recording can't be read\n");
+	}
+}
+
+static enum MHD_Result reply_answer(struct visit *visit)
+{
+	struct MHD_Response *response;
+	struct stat status;
+
+	if (visit->error || visit->fd < 0)
+		return reply_error(visit->connection, visit->error ? visit->error : -EIO);
+	if (fstat(visit->fd, &status) < 0)
+		return MHD_NO;
+	response = MHD_create_response_from_fd((size_t)status.st_size, visit->fd);
+	visit->fd = response ? -1 : visit->fd;	/* closed with the response */
+	return reply(visit->connection, MHD_HTTP_OK, response, http_route_type(visit->kind));
+}
+
+/* --- who may have what ---------------------------------------------------- */
+
+static const char *header(struct MHD_Connection *connection, const char *name)
+{
+	return MHD_lookup_connection_value(connection, MHD_HEADER_KIND, name);
+}
+
+/* 0, with who asks in question, or a status of HTTP. */
+static unsigned int check_peer(const struct http_server *server, struct MHD_Connection *connection,
+			       struct http_question *question)
+{
+	const union MHD_ConnectionInfo *info =
+		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+	struct control_peer peer;
+
+	if (!info || control_who_asks(info->connect_fd, server->group, &peer))
+		return MHD_HTTP_FORBIDDEN;
+	question->uid = peer.uid;
+	question->all = peer.all;
+	return 0;
+}
+
+/* Who is at the other end of TCP nobody knows. */
+static unsigned int check_access(const struct http_server *server,
+				 struct MHD_Connection *connection,
+				 struct http_question *question)
+{
+	if (server->by_peer)
+		return check_peer(server, connection, question);
+	if (server->local && !http_route_is_local(header(connection, "Host")))
+		return MHD_HTTP_FORBIDDEN;
+	question->all = 1;
+	if (server->token)
+		return http_route_has_token(header(connection, "Authorization"), server->token) ?
+		       0 : MHD_HTTP_UNAUTHORIZED;
+	return server->open || question->kind == HTTP_METRICS ? 0 : MHD_HTTP_FORBIDDEN;
+}
+
+static enum MHD_Result refuse(struct MHD_Connection *connection, unsigned int code)
+{
+	return reply_text(connection, code, code == MHD_HTTP_UNAUTHORIZED ?
+			  "a token is needed: Authorization: Bearer TOKEN\n" :
+			  "not from here: see [http] in memattach.conf(5)\n");
+}
+
+/* --- questions ------------------------------------------------------------ */
+
+/* A place to wait in; NULL: there are too many. */
+static struct visit **place_for(struct serving *serving, enum http_kind kind)
+{
+	struct visit **place = NULL;
+	uint32_t exports = 0;
+
+	for (size_t i = 0; i < HTTP_CONNECTIONS; i++) {
+		if (!serving->visit[i])
+			place = &serving->visit[i];
+		else
+			exports += http_is_export(serving->visit[i]->kind);
+	}
+	return http_is_export(kind) && exports >= HTTP_EXPORTS ? NULL : place;
+}
+
+static enum MHD_Result ask(struct serving *serving, struct visit *visit,
+			   struct http_question *question)
+{
+	struct visit **place = place_for(serving, visit->kind);
+
+	if (!place)
+		return reply_error(visit->connection, -EBUSY);
+	serving->last_id += serving->last_id == UINT32_MAX ? 2 : 1;
+	question->id = serving->last_id;
+	if (http_send_question(serving->server->link, question))
+		return reply_error(visit->connection, -EBUSY);
+	visit->id = question->id;
+	visit->waits = true;
+	*place = visit;
+	MHD_suspend_connection(visit->connection);
+	return MHD_YES;
+}
+
+static enum MHD_Result take_request(struct serving *serving, struct visit *visit, const char *path)
+{
+	struct http_question question = { .uid = UINT32_MAX };
+	struct http_route route;
+	int error = http_route_find(path, MHD_lookup_connection_value(
+				    visit->connection, MHD_GET_ARGUMENT_KIND, "pid"), &route);
+	unsigned int refused;
+
+	question.kind = error ? HTTP_KINDS : route.kind;
+	question.pid = route.pid;
+	refused = check_access(serving->server, visit->connection, &question);
+	if (refused)
+		return refuse(visit->connection, refused);
+	if (error)
+		return reply_error(visit->connection, error);
+	visit->kind = route.kind;
+	return ask(serving, visit, &question);
+}
+
+static enum MHD_Result on_request(void *context, struct MHD_Connection *connection,
+				  const char *path, const char *method, const char *version,
+				  const char *upload, size_t *upload_bytes, void **of_request)
+{
+	struct visit *visit = *of_request;
+
+	(void)version;
+	(void)upload;
+	if (!visit) {
+		if (strcmp(method, MHD_HTTP_METHOD_GET) != 0)
+			return reply_text(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "GET only\n");
+		*of_request = visit = calloc(1, sizeof(*visit));
+		if (visit)
+			*visit = (struct visit){ .connection = connection, .fd = -1 };
+		return visit ? MHD_YES : MHD_NO;
+	}
+	if (*upload_bytes)	/* nobody wants that */
+		return MHD_NO;
+	return visit->id ? reply_answer(visit) : take_request(context, visit, path);
+}
+
+static void on_done(void *context, struct MHD_Connection *connection, void **of_request,
+		    enum MHD_RequestTerminationCode code)
+{
+	struct serving *serving = context;
+	struct visit *visit = *of_request;
+
+	(void)connection;
+	(void)code;
+	for (size_t i = 0; visit && i < HTTP_CONNECTIONS; i++)
+		if (serving->visit[i] == visit)
+			serving->visit[i] = NULL;
+	if (visit)
+		cleanup_fd(&visit->fd);
+	free(visit);
+	*of_request = NULL;
+}
+
+static void take_answer(struct serving *serving, const struct http_answer *answer, int fd)
+{
+	for (size_t i = 0; i < HTTP_CONNECTIONS; i++) {
+		struct visit *visit = serving->visit[i];
+
+		if (!visit || !visit->waits || visit->id != answer->id)
+			continue;
+		visit->waits = false;
+		visit->error = answer->error;
+		visit->fd = fd;
+		MHD_resume_connection(visit->connection);
+		return;
+	}
+	cleanup_fd(&fd);
+}
+
+/* 0 or -EPIPE. */
+static int take_answers(struct serving *serving)
+{
+	struct http_answer answer;
+	int result, fd;
+
+	while ((result = http_receive_answer(serving->server->link, &answer, &fd)) == 1)
+		take_answer(serving, &answer, fd);
+	return result;
+}
+
+/* --- the process ---------------------------------------------------------- */
+
+static struct MHD_Daemon *start(struct serving *serving)
+{
+	return MHD_start_daemon(MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL,
+				on_request, serving,
+				MHD_OPTION_LISTEN_SOCKET, serving->server->listener,
+				MHD_OPTION_CONNECTION_LIMIT, HTTP_CONNECTIONS,
+				MHD_OPTION_CONNECTION_TIMEOUT, HTTP_IDLE_SECONDS,
+				MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HTTP_HEADER_BYTES,
+				MHD_OPTION_NOTIFY_COMPLETED, on_done, serving,
+				MHD_OPTION_END);
+}
+
+static int pause_ms(struct MHD_Daemon *daemon)
+{
+	MHD_UNSIGNED_LONG_LONG ms;
+
+	return MHD_get_timeout(daemon, &ms) == MHD_YES && ms < WAIT_MS ? (int)ms : WAIT_MS;
+}
+
+static int serve(struct serving *serving, struct MHD_Daemon *daemon)
+{
+	const union MHD_DaemonInfo *info = MHD_get_daemon_info(daemon, MHD_DAEMON_INFO_EPOLL_FD);
+	struct pollfd poll_for[2] = { { .events = POLLIN }, { .events = POLLIN } };
+	int error = info ? http_sandbox_enter() : -EIO;
+
+	if (error)
+		return error;
+	poll_for[0].fd = info->epoll_fd;
+	poll_for[1].fd = serving->server->link;
+	while (!error) {
+		if (poll(poll_for, 2, pause_ms(daemon)) < 0 && errno != EINTR)
+			return -errno;
+		error = take_answers(serving);
+		if (!error && MHD_run(daemon) != MHD_YES)
+			error = -EIO;
+	}
+	return error;
+}
+
+bool http_server_is_there(void)
+{
+	return true;
+}
+
+int http_server_run(const struct http_server *server)
+{
+	struct serving serving = { .server = server };
+	struct MHD_Daemon *daemon = start(&serving);
+
+	return daemon ? serve(&serving, daemon) : -EIO;	/* the process ends with it */
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+/* http_wire.c - see http_wire.h. */
+#include "src/daemon/http_wire.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+union control {
+	struct cmsghdr align;
+	char bytes[CMSG_SPACE(sizeof(int))];
+};
+
+static int send_packet(int link, const void *bytes, size_t count, int descriptor)
+{
+	struct iovec part = { .iov_base = (void *)(uintptr_t)bytes, .iov_len = count };
+	union control control = { .bytes = "" };
+	struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1 };
+	struct cmsghdr *header;
+
+	if (descriptor >= 0) {
+		message.msg_control = control.bytes;
+		message.msg_controllen = sizeof(control.bytes);
+		header = CMSG_FIRSTHDR(&message);
+		header->cmsg_level = SOL_SOCKET;
+		header->cmsg_type = SCM_RIGHTS;
+		header->cmsg_len = CMSG_LEN(sizeof(descriptor));
+		memcpy(CMSG_DATA(header), &descriptor, sizeof(descriptor));
+	}
+	return sendmsg(link, &message, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? -errno : 0;
+}
+
+static int descriptor_in(struct msghdr *message)
+{
+	struct cmsghdr *header = CMSG_FIRSTHDR(message);
+	int fd = -1;
+
+	if (header && header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS)
+		memcpy(&fd, CMSG_DATA(header), sizeof(fd));
+	return fd;
+}
+
+/* ret_fd: NULL: none is taken. */
+static int receive_packet(int link, void *bytes, size_t count, int *ret_fd)
+{
+	struct iovec part = { .iov_base = bytes, .iov_len = count };
+	union control control;
+	struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1 };
+	ssize_t n;
+
+	if (ret_fd) {
+		message.msg_control = control.bytes;
+		message.msg_controllen = sizeof(control.bytes);
+	}
+	n = recvmsg(link, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	if (n < 0)
+		return errno == EAGAIN || errno == EINTR ? 0 : -EPIPE;
+	if (ret_fd)
+		*ret_fd = descriptor_in(&message);
+	if (n == 0)
+		return -EPIPE;
+	return (size_t)n == count && !(message.msg_flags & MSG_TRUNC) ? 1 : -EBADMSG;
+}
+
+int http_send_question(int link, const struct http_question *question)
+{
+	return send_packet(link, question, sizeof(*question), -1);
+}
+
+int http_send_answer(int link, const struct http_answer *answer, int descriptor)
+{
+	return send_packet(link, answer, sizeof(*answer), descriptor);
+}
+
+int http_receive_question(int link, struct http_question *ret)
+{
+	return receive_packet(link, ret, sizeof(*ret), NULL);
+}
+
+int http_receive_answer(int link, struct http_answer *ret, int *ret_fd)
+{
+	*ret_fd = -1;
+	return receive_packet(link, ret, sizeof(*ret), ret_fd);
+}
