@@ -35,6 +35,7 @@
 #define SPEND_US	60000000u
 #define REAL_SECONDS	300		/* a question that waits for something takes no time else */
 #define END_TRIES	10000		/* of 0.2 ms */
+#define LOOK_US		20000		/* from one look whether the answer is wanted to the next */
 
 struct header {
 	uint32_t bytes;
@@ -57,6 +58,7 @@ static int withheld[MAX_WITHHELD];	/* of this process */
 static unsigned int withheld_count;
 static struct apart *all;		/* of this process */
 static int answering = -1;		/* where this process is such a child */
+static double deadline;			/* until when it may take (CLOCK_MONOTONIC) */
 
 /* ---- what is said ---- */
 
@@ -224,17 +226,27 @@ static bool is_unwanted(int socket)
 	return recv(socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
 }
 
+static double clock_seconds(void)
+{
+	struct timespec t;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
 /*
- * The signal alone says nothing: the kernel sends it after a message is there, and where its
- * sender was interrupted in between, that is the question which is being answered.
+ * Every LOOK_US while a question is answered. Who closes the socket meanwhile, and is not allowed to
+ * kill, ends it in the midst of its work so: nothing else comes through that socket until the answer
+ * is given. Rejected: the socket's own signal (F_SETOWN), which could be sent to others as well.
  */
-static void on_socket(int signal)
+static void on_look(int number)
 {
 	int error = errno;
 
-	(void)signal;
-	if (is_unwanted(answering))
+	if (answering >= 0 && is_unwanted(answering))
 		_exit(0);
+	if (clock_seconds() > deadline)
+		(void)signal(number, SIG_DFL);	/* the next one ends it */
 	errno = error;
 }
 
@@ -242,9 +254,9 @@ static void on_socket(int signal)
 static void become_child(void)
 {
 	static const int fatal[] = {
-		SIGABRT, SIGALRM, SIGBUS, SIGFPE, SIGILL, SIGPIPE, SIGPROF, SIGSEGV, SIGTRAP,
+		SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGPIPE, SIGPROF, SIGSEGV, SIGTRAP,
 	};
-	const struct sigaction ends = { .sa_handler = on_socket, .sa_flags = SA_RESTART };
+	const struct sigaction looks = { .sa_handler = on_look, .sa_flags = SA_RESTART };
 	const struct rlimit none = { 0, 0 };
 	int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
 	sigset_t empty;
@@ -258,7 +270,7 @@ static void become_child(void)
 	if (!MEMATTACH_SANITIZED)	/* its handlers are to speak */
 		for (size_t i = 0; i < ARRAY_SIZE(fatal); i++)
 			(void)signal(fatal[i], SIG_DFL);
-	(void)sigaction(SIGIO, &ends, NULL);
+	(void)sigaction(SIGALRM, &looks, NULL);
 	(void)sigemptyset(&empty);
 	(void)sigprocmask(SIG_SETMASK, &empty, NULL);
 	if (nowhere >= 0 && !MEMATTACH_SANITIZED)
@@ -268,22 +280,12 @@ static void become_child(void)
 static void set_clocks(const struct apart *apart, bool on)
 {
 	const struct itimerval cpu = { .it_value.tv_sec = on ? apart->work.seconds : 0 };
-	const struct itimerval real = { .it_value.tv_sec = on ? REAL_SECONDS : 0 };
+	const struct timeval look = { .tv_usec = on ? LOOK_US : 0 };
+	const struct itimerval real = { .it_interval = look, .it_value = look };
 
+	deadline = clock_seconds() + REAL_SECONDS;
 	(void)setitimer(ITIMER_PROF, &cpu, NULL);
 	(void)setitimer(ITIMER_REAL, &real, NULL);
-}
-
-/*
- * Who closes the socket meanwhile, and is not allowed to kill, ends it in the midst of its work:
- * nothing else comes through that socket until the answer is given.
- */
-static void end_with_socket(int socket, bool on)
-{
-	(void)fcntl(socket, F_SETOWN, getpid());
-	(void)fcntl(socket, F_SETFL, on ? O_RDWR | O_ASYNC : O_RDWR);
-	if (on && is_unwanted(socket))
-		_exit(0);
 }
 
 static _Noreturn void answer_all(const struct apart *apart, int socket)
@@ -296,12 +298,10 @@ static _Noreturn void answer_all(const struct apart *apart, int socket)
 		uint64_t begin = cpu_us();
 
 		answer.count = 0;
-		end_with_socket(socket, true);
 		set_clocks(apart, true);
 		header.result = apart->work.answer(apart->work.context, question.bytes,
 						   question.count, &answer);
 		set_clocks(apart, false);
-		end_with_socket(socket, false);
 		header.bytes = (uint32_t)answer.count;
 		header.cpu_us = cpu_us() - begin;
 		if (send_message(socket, &header, answer.bytes, answer.count))
@@ -419,12 +419,10 @@ void apart_until(struct apart *apart, double time)
 static int await_answer(const struct apart *apart)
 {
 	struct pollfd answer = { .fd = apart->socket, .events = POLLIN };
-	struct timespec t;
 	double left;
 
 	do {
-		(void)clock_gettime(CLOCK_MONOTONIC, &t);
-		left = apart->until - (double)t.tv_sec - (double)t.tv_nsec / 1e9;
+		left = apart->until - clock_seconds();
 		if (poll(&answer, 1, left > 0 ? (int)(left * 1e3) + 1 : 0) > 0)
 			return 0;
 	} while (left > 0);
