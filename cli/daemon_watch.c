@@ -21,6 +21,7 @@
 #include "cli/front.h"
 #include "cli/options.h"
 #include "cli/said.h"
+#include "src/base/capability.h"
 #include "src/base/log.h"
 #include "src/daemon/roster.h"
 #include "src/recording/limit.h"
@@ -83,6 +84,7 @@ static _Noreturn void become(const struct daemon_watch *watch, const struct watc
 	if (said_redirect(watch->said))
 		_exit(SESSION_FAILED);
 	close_others(keep, ARRAY_SIZE(keep));
+	capability_drop(CAP_NET_ADMIN);		/* memattachd alone is told of processes */
 	if (session_options_for(rule, max_memory, &options) != SESSION_OK)
 		_exit(SESSION_USAGE);
 	options.session.output = watch->recording;
