@@ -5,11 +5,13 @@
 # failed. Results add up in targets-results.tsv, pictures of what was opened are in
 # targets-pictures, both in the build folder.
 #
-#	targets/run.sh [NAME...]	only those: html, readers, recognition, redis, postgres
+#	targets/run.sh [NAME...]	only those: html, readers, recognition, redis, postgres,
+#				systemd (not without its name; SECONDS_WATCHED=1800 is its full form)
 set -u
 : "${SRCDIR:=$(cd "$(dirname "$0")/../.." && pwd)}"
 : "${BUILDDIR:=$SRCDIR}"
 : "${TARGETS_RESULTS:=$BUILDDIR/targets-results.tsv}"
+systemd_seconds=${SECONDS_WATCHED:-120}
 : "${SECONDS_WATCHED:=20}"
 export SRCDIR BUILDDIR SECONDS_WATCHED
 wanted=${*:-html readers recognition redis postgres}
@@ -72,11 +74,18 @@ targets_server() {
 	unset TARGET
 }
 
+# The Debian packages in a booted systemd, with servers as units; 120 seconds unless given.
+targets_systemd() {
+	SECONDS_WATCHED=$systemd_seconds TEST_LIMIT=$((systemd_seconds + 1200)) \
+		one "packages and units" ../targets/systemd.sh
+}
+
 for name in $wanted; do
 	case $name in
 	html)	targets_html ;;
 	readers) targets_readers ;;
 	recognition) targets_recognition ;;
+	systemd) targets_systemd ;;
 	redis | postgres) targets_server "$name" ;;
 	*)	echo "no such targets: $name"; exit 99 ;;
 	esac
