@@ -17,8 +17,7 @@ is_root || skip "only root makes containers"
 packages_built
 system_made
 system_booted
-inside apt-get install -qq -y --no-install-recommends /root/memattach_*.deb /root/memattachd_*.deb \
-	>"$WORK/install" 2>&1 || fail "$(cat "$WORK/install")"
+packages_installed
 expect "$(inside systemctl is-enabled memattachd)" disabled "memattachd, installed"
 expect "$(inside systemctl is-active memattachd)" inactive "memattachd, installed"
 expect "$(inside stat -c '%U %a' /var/lib/memattach)" "memattach 750" "the folder of recordings"
@@ -72,8 +71,7 @@ expect "$(recording_of redis-server)" "$begun" "its recording after the reload"
 inside journalctl -q -o cat MEMATTACH_TARGET_PID="$(main_of redis-server)" MEMATTACH_EVENT=watched |
 	grep -q . || fail "no event of redis in the journal"
 load_end
-inside apt-get install -qq -y --reinstall /root/memattachd_*.deb >"$WORK/install" 2>&1 ||
-	fail "$(cat "$WORK/install")"
+packages_installed --reinstall
 for unit in $UNITS; do
 	await 60 watched "$unit" || fail "$unit, after the upgrade: $(status)"
 done

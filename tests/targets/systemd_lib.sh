@@ -57,6 +57,12 @@ system_booted() {
 	done
 }
 
+# packages_installed [OPTION]: as a user would.
+packages_installed() {
+	inside sh -c "apt-get install -qq -y --no-install-recommends ${1:-} /root/memattach*.deb" \
+		>"$WORK/install" 2>&1 </dev/null || fail "$(cat "$WORK/install")"
+}
+
 # --- its units -----------------------------------------------------------------------------------
 
 main_of() {
