@@ -23,6 +23,7 @@
 #include "cli/front.h"
 #include "cli/options.h"
 #include "cli/said.h"
+#include "src/base/capability.h"
 #include "src/base/log.h"
 #include "src/daemon/roster.h"
 #include "src/recording/limit.h"
@@ -87,6 +88,7 @@ static _Noreturn void become(const struct daemon_watch *watch, const struct watc
 	close_others(keep, ARRAY_SIZE(keep));
 	if (restore_is_needed(watch->pid))
 		_exit(DAEMON_WATCH_CARRIES);
+	capability_drop(CAP_NET_ADMIN);		/* memattachd alone is told of processes */
 	if (session_options_for(rule, max_memory, &options) != SESSION_OK)
 		_exit(SESSION_USAGE);
 	options.session.output = watch->recording;

@@ -188,7 +188,7 @@ static int open_thread_file(const struct preflight *p, const char *file, int fla
 
 static int check_access(struct preflight *p)
 {
-	_cleanup_fd_ int mem = open_thread_file(p, "mem", O_RDWR);
+	_cleanup_fd_ int mem = open_thread_file(p, "mem", O_RDONLY);
 	_cleanup_fd_ int maps = -1;
 
 	if (mem == -EACCES || mem == -EPERM)

@@ -3,16 +3,19 @@
 #ifndef MEMATTACH_TARGET_H
 #define MEMATTACH_TARGET_H
 
+#include <stdbool.h>
+
 #include "src/base/pidref.h"
 #include "src/base/procmaps.h"
 
 struct target {
 	struct pidref ref;
-	int mem;	/* /proc/TID/mem, read and write */
+	int mem;	/* /proc/TID/mem, read and, unless read_only, write */
 	int maps;	/* /proc/TID/maps of a live thread (a dead leader's is empty) */
 	int task;	/* directory /proc/PID/task */
 	pid_t held; /* a thread that we hold stopped all the time (a program being started), 0 */
 	uint64_t *owed;	/* owned; signals that came to it meanwhile (bit 0: 1); NULL unless held */
+	bool read_only;	/* mem is: only the user itself and CAP_DAC_OVERRIDE may write there */
 	int pagemap;	/* /proc/TID/pagemap, -1 where it may not be opened */
 };
 #define TARGET_NONE ((struct target){ .ref = PIDREF_NONE, .mem = -1, .maps = -1, .task = -1, \

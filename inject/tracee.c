@@ -173,6 +173,11 @@ int tracee_wait(pid_t tid, uint64_t deadline_ns, struct tracee_stop *ret)
 	return 0;
 }
 
+int tracee_write_word(pid_t tid, uint64_t address, uint64_t word)
+{
+	return query(PTRACE_POKEDATA, tid, address, (void *)word);
+}
+
 static int set_options(pid_t tid, unsigned long options)
 {
 	return request(PTRACE_SETOPTIONS, tid, 0, (void *)(options | PTRACE_O_TRACESYSGOOD));

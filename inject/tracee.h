@@ -62,6 +62,8 @@ int tracee_get_child(pid_t tid, pid_t *ret) _must_check_;
 /* In a stop: it dies with us. Never for a thread of a target, only for a child that we made. */
 int tracee_die_with_us(pid_t child) _must_check_;
 
+/* In a stop: one word of its memory, in read-only text, too. */
+int tracee_write_word(pid_t tid, uint64_t address, uint64_t word) _must_check_;
 int tracee_get_registers(pid_t tid, struct user_regs_struct *ret) _must_check_;
 /* The commit point of every redirection: one system call, all or nothing. */
 int tracee_set_registers(pid_t tid, const struct user_regs_struct *registers) _must_check_;

@@ -76,7 +76,8 @@ while read -r line; do
 	problem "$line: words are set as options; Po, Fl, Pc on lines of their own"
 done <"$scratch/said"
 
-for page in "$pages"/memattach*.1 "$pages"/memattach*.5 "$pages"/memattach*.8; do
+for page in "$pages"/memattach*.1 "$pages"/memattach*.5 "$pages"/memattach*.7 \
+	"$pages"/memattach*.8; do
 	[ -f "$page" ] || continue		# memattachd may not be built
 	# "referenced manual not found" is about what this machine has
 	! command -v mandoc >/dev/null 2>&1 ||

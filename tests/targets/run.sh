@@ -6,11 +6,13 @@
 # targets-pictures, both in the build folder.
 #
 #	targets/run.sh [NAME...]	only those: faults, html, metrics, readers, recognition, many,
-#					redis, postgres
+#					redis, postgres, systemd (not without its name;
+#					SECONDS_WATCHED=1800 is its full form)
 set -u
 : "${SRCDIR:=$(cd "$(dirname "$0")/../.." && pwd)}"
 : "${BUILDDIR:=$SRCDIR}"
 : "${TARGETS_RESULTS:=$BUILDDIR/targets-results.tsv}"
+systemd_seconds=${SECONDS_WATCHED:-120}
 : "${SECONDS_WATCHED:=20}"
 export SRCDIR BUILDDIR SECONDS_WATCHED
 wanted=${*:-html metrics readers recognition many redis postgres faults}
@@ -91,6 +93,12 @@ targets_faults() {
 	TEST_LIMIT=900
 }
 
+# The Debian packages in a booted systemd, with servers as units; 120 seconds unless given.
+targets_systemd() {
+	SECONDS_WATCHED=$systemd_seconds TEST_LIMIT=$((systemd_seconds + 1200)) \
+		one "packages and units" ../targets/systemd.sh
+}
+
 for name in $wanted; do
 	case $name in
 	html)	targets_html ;;
@@ -99,6 +107,7 @@ for name in $wanted; do
 	readers) targets_readers ;;
 	recognition) targets_recognition ;;
 	many)	targets_many ;;
+	systemd) targets_systemd ;;
 	redis | postgres) targets_server "$name" ;;
 	*)	echo "no such targets: $name"; exit 99 ;;
 	esac

@@ -1,0 +1,104 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# The Debian packages in a booted systemd of their own (systemd-nspawn): redis, nginx and PostgreSQL
+# as units under load for SECONDS_WATCHED are watched by memattachd's rules; a unit that is
+# restarted is watched again; reload, upgrade and stop do what they should; no request fails, every
+# process is as it was; after a purge nothing is left. The packages are those of `make deb`, the
+# system is made by mmdebstrap once (systemd-root.tar in the build folder).
+# UNITS_KEPT=1: leaves the packages in $BUILDDIR/deb as they are, if they are there.
+. "$(dirname "$0")/../e2e/lib.sh"
+needs mmdebstrap systemd-nspawn nsenter jq dh
+is_root || skip "only root makes containers"
+: "${SECONDS_WATCHED:=120}"
+. "$SRCDIR/tests/targets/systemd_lib.sh"
+
+# --- a system with the packages --------------------------------------------------------------
+
+packages_built
+system_made
+system_booted
+packages_installed
+expect "$(inside systemctl is-enabled memattachd)" disabled "memattachd, installed"
+expect "$(inside systemctl is-active memattachd)" inactive "memattachd, installed"
+expect "$(inside stat -c '%U %a' /var/lib/memattach)" "memattach 750" "the folder of recordings"
+exposure=$(inside systemd-analyze security --no-pager memattachd.service | tail -n 1)
+note "$exposure"
+echo "$exposure" | awk '{ for (i = 1; i <= NF; i++) if ($i + 0 > 0) { n++; bad = $i > 2.0 } }
+	END { exit bad || n != 1 }' || fail "exposed by more than 2.0"
+
+# --- watched by rule ------------------------------------------------------------------------------
+
+inside sh -c 'cat >/etc/memattach/conf.d/test.conf' <<-END
+	[defaults]
+	attach-after = 0
+	spread = 0
+	snapshot-every = 2s
+	[watch redis]
+	unit = redis-server
+	[watch nginx]
+	unit = nginx
+	[watch postgres]
+	unit = postgresql@15-main
+	name = postgres
+END
+for unit in $UNITS; do
+	for pid in $(unit_processes "$unit"); do
+		pristine_take "$pid"
+		echo "$pid" >>"$WORK/taken"
+	done
+done
+[ "$(wc -l <"$WORK/taken")" -ge 6 ] || fail "few processes: $(cat "$WORK/taken")"
+load_begin $((SECONDS_WATCHED / 2))
+inside systemctl enable --now memattachd >"$WORK/enable" 2>&1 || fail "$(cat "$WORK/enable")"
+for unit in $UNITS; do
+	await 60 watched "$unit" || fail "$unit: $(status) $(inside journalctl -u memattachd)"
+	note "$unit: watched"
+done
+expect "$(inside ps -o user= -C memattachd | sort -u)" memattach "who memattachd runs as"
+load_end
+
+# --- restarted, reloaded, upgraded ------------------------------------------------------------------
+
+main=$(inside systemctl show -p MainPID --value memattachd)
+inside systemctl restart redis-server
+await 60 watched redis-server || fail "redis, restarted: $(status)"
+load_begin $((SECONDS_WATCHED / 2))
+begun=$(recording_of redis-server)
+inside systemctl reload memattachd || fail "reload: $(inside systemctl status memattachd)"
+await 60 journal_says "settings read again: 3 rules" || fail "$(inside journalctl -u memattachd)"
+expect "$(inside systemctl show -p MainPID --value memattachd)" "$main" "memattachd, reloaded"
+expect "$(recording_of redis-server)" "$begun" "its recording after the reload"
+inside journalctl -q -o cat MEMATTACH_TARGET_PID="$(main_of redis-server)" MEMATTACH_EVENT=watched |
+	grep -q . || fail "no event of redis in the journal"
+load_end
+packages_installed --reinstall
+for unit in $UNITS; do
+	await 60 watched "$unit" || fail "$unit, after the upgrade: $(status)"
+done
+
+# --- stopped ------------------------------------------------------------------------------------------
+
+load_begin 5
+inside systemctl stop memattachd || fail "stop: $(inside systemctl status memattachd)"
+load_end
+expect "$(inside systemctl show -p Result --value memattachd)" success "memattachd, stopped"
+expect "$(inside systemctl show -p ExecMainStatus --value memattachd)" 0 "its exit status"
+nothing_mapped
+while read -r pid; do
+	is_gone "$pid" || pristine_check "$pid"
+done <"$WORK/taken"
+for recording in "$ROOT"/var/lib/memattach/*/*.memattach; do
+	"$MEMATTACH" report "$recording" --json >"$REPORT" || fail "$recording can't be read"
+	echo "$(json .target.pid) $(json .session.detached) $(json .session.events.alloc)"
+done >"$WORK/recordings"
+grep -q " pristine [1-9]" "$WORK/recordings" || fail "recordings: $(cat "$WORK/recordings")"
+grep -vE " (pristine|target-ended) " "$WORK/recordings" && fail "$(cat "$WORK/recordings")"
+
+# --- purged ---------------------------------------------------------------------------------------------
+
+inside apt-get purge -qq -y memattach memattachd >"$WORK/purge" 2>&1 || fail "$(cat "$WORK/purge")"
+left=$(find "$ROOT" -xdev -name '*memattach*' ! -path "$ROOT/root/*" ! -path "$ROOT/proc/*" \
+	! -path "$ROOT/var/log/*" ! -path "$ROOT/tmp/*")
+[ -z "$left" ] || fail "left after the purge: $left"
+! grep memattach "$ROOT/etc/passwd" "$ROOT/etc/group" "$ROOT/etc/shadow" || fail "its user is left"
+note "redis, nginx, PostgreSQL: $(wc -l <"$WORK/recordings") recordings, $REQUESTS loads, $exposure"
