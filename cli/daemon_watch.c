@@ -89,6 +89,7 @@ static _Noreturn void become(const struct daemon_watch *watch, const struct watc
 	options.session.max_recording = most_of_a_recording(&rule->watch);
 	options.session.screen = options.session.screen_can_wait = true;
 	options.session.screen_socket = figures;
+	options.session.only_public = true;
 	front_become_keeper(watch->pid, &options.session, parent);
 }
 

@@ -83,7 +83,7 @@ void assigned_files_free(struct source_files *files)
 
 /* ---- reading ---- */
 
-static bool is_source_name(const char *path)
+bool assigned_file_is_source(const char *path)
 {
 	static const char *const ends[] = {
 		"c", "h", "cc", "hh", "cpp", "hpp", "cxx", "hxx", "C", "H", "c++", "h++", "inc",
@@ -107,7 +107,7 @@ static int open_regular(const char *path, struct stat *ret)
 {
 	int fd;
 
-	if (!is_source_name(path) || stat(path, ret) < 0 || !S_ISREG(ret->st_mode))
+	if (!assigned_file_is_source(path) || stat(path, ret) < 0 || !S_ISREG(ret->st_mode))
 		return -1;
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (fd >= 0 && (fstat(fd, ret) < 0 || !S_ISREG(ret->st_mode) || ret->st_size <= 0 ||

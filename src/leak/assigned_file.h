@@ -13,6 +13,8 @@ struct source_files;
  */
 int assigned_files_new(const char *root, struct source_files **ret) _must_check_;
 void assigned_files_free(struct source_files *files);
+/* Has path a name that source files have? Nothing else is opened. */
+bool assigned_file_is_source(const char *path);
 /*
  * The file of path (as debug information has it), NULL if there is none that may be read.
  * Borrowed until the next call.

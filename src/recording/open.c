@@ -49,7 +49,7 @@ static int open_tables(sqlite3 **db, const char *place, bool alone)
 	if (err == 0 && alone)
 		err = recording_db_run(*db, "PRAGMA locking_mode=EXCLUSIVE");
 	if (err == 0)
-		err = recording_db_run(*db, "PRAGMA synchronous=NORMAL");
+		err = recording_db_run(*db, "PRAGMA synchronous=NORMAL; PRAGMA temp_store=MEMORY");
 	if (err == 0)
 		err = make_tables(*db);
 	/* Only now: the file itself says what it is, even if its log is lost. */

@@ -17,7 +17,6 @@
 #include <math.h>
 #include <unistd.h>
 
-#include "inject/hook_cost.h"
 
 #define STEP		0.1	/* seconds from one look at the costs to the next */
 #define SHORT_STEP	0.01	/* at the least, for who has spent a step's budget before its end */
@@ -46,7 +45,7 @@ static void read_calls(const struct pace *p, struct pace_costs *to)
 
 	to->calls = (double)estimate_count(alloc);
 	to->bytes = (double)estimate_bytes(alloc);
-	to->calls_cost = to->calls * p->pair_cost;
+	to->calls_cost = to->calls * p->in.pair_cost;
 }
 
 /* False: the target has ended, the last costs stay. */
@@ -80,7 +79,6 @@ void pace_begin(struct pace *p, const struct pace_input *input)
 		.in = *input,
 		.target_clock = process_clock(input->target),
 		.keeper_clock = process_clock(getppid()),
-		.pair_cost = hook_cost_measure(),
 		.running = true,
 	};
 	budget_begin(&p->budget, input->percent);

@@ -22,6 +22,7 @@ struct pace_input {
 	const struct sites *sites;
 	const struct ticks *ticks;
 	pid_t target;
+	double pair_cost;	/* seconds, see hook_cost.h */
 	double percent;		/* the budget; 0: the interval stays, costs are measured alone */
 };
 
@@ -40,7 +41,6 @@ struct pace {
 	struct pace_input in;
 	bool running;			/* false: not begun, ended, or the target has */
 	clockid_t target_clock, keeper_clock;
-	double pair_cost;		/* of hooks around a block that is not sampled */
 	double booked, booking;		/* seconds spent on records; since when, while it is done */
 	struct pace_costs base, now, step;	/* at first, at the last look, at the last step */
 	struct pace_records records;	/* since the last step */

@@ -6,11 +6,13 @@
 #include "src/base/cleanup.h"
 
 /*
- * Drops every capability, forbids new privileges, and installs a seccomp filter
- * without ptrace, process_vm_*, exec and their like. 0 or -errno; then nothing
- * hostile may be read.
+ * Drops every capability, forbids new privileges, and installs a seccomp filter that lists what is
+ * allowed. Files can be opened by the opener only: without trapped_begin() (trapped.h), an attempt
+ * ends the process. 0 or -errno; then nothing hostile may be read.
  */
 int sandbox_enter(void) _must_check_;
+/* The same for the opener, who opens files and does little else. 0 or -errno. */
+int sandbox_enter_opener(void) _must_check_;
 /* The first part of that, for a process with a filter of its own. 0 or -errno. */
 int sandbox_drop_capabilities(void) _must_check_;
 

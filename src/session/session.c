@@ -17,11 +17,14 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "inject/hook_cost.h"
 #include "inject/hook_planner.h"
 #include "inject/link_map.h"
 #include "inject/shim_image.h"
 #include "src/session/apart.h"
 #include "src/base/log.h"
+#include "src/session/intruder.h"
+#include "src/session/opener.h"
 #include "src/session/safe_thread.h"
 #include "src/session/sandbox.h"
 #include "src/session/older.h"
@@ -30,6 +33,7 @@
 #include "src/session/start.h"
 #include "src/session/trace.h"
 #include "src/session/state.h"
+#include "src/session/trapped.h"
 
 enum { LOAD_TRIES = 40, PROOF_PAUSE_MS = 20 };
 
@@ -218,7 +222,7 @@ static int hook(struct session *s)
 {
 	struct watch_options options = {
 		.mode = s->options->mode, .sample_bytes = s->options->sample_bytes,
-		.percent = s->options->overhead_percent,
+		.percent = s->options->overhead_percent, .pair_cost = s->pair_cost,
 		.block = s->options->block, .leaks = s->options->leaks,
 		.free_stacks = s->options->free_stacks,
 		.recognise = recognises(s), .verify_stacks = s->options->verify_stacks,
@@ -353,6 +357,7 @@ static int keep_watching(struct session *s)
 	int error = 0;
 
 	session_report_begin(&s->report, &s->watch);
+	intruder_begin();
 	begin_sharing(s);
 	while (!error && !s->link.stop_wanted && !s->link.target_gone && !s->trace_ended) {
 		double filled = reader_backlog(s->watch.reader);
@@ -614,6 +619,20 @@ static int cleanup_session(struct session *s)
 	return 0;
 }
 
+/* Once that is done no code is loaded any more, and no file opened but by the opener. */
+static int give_up_privileges(struct session *s)
+{
+	bool watches = s->options->task == SESSION_WATCH || s->options->task == SESSION_RUN;
+	int opener = watches ? opener_begin(s->options) : -1;
+
+	if (watches && opener < 0)
+		log_warning("no process can be made to open files: names will be missing: %s",
+			    strerror(-opener));
+	if (watches && !session_is_picture_only(s->options))
+		s->pair_cost = hook_cost_measure();
+	return trapped_begin(opener < 0 ? -1 : opener) ?: sandbox_enter();
+}
+
 int session_run(const struct session_options *options, int socket)
 {
 	static int (*const task[])(struct session *s) = {
@@ -635,7 +654,7 @@ int session_run(const struct session_options *options, int socket)
 	session_leaks_init(&s->leaks, options, &s->view, &s->plan);
 	s->leaks.memory = &s->memory;
 	s->report.memory = &s->memory;
-	if (sandbox_enter() != 0) {
+	if (give_up_privileges(s) != 0) {
 		log_error("the analyst could not give up its privileges");
 		s->exit = SESSION_FAILED;
 	} else if (open_session(s) == 0) {

@@ -74,6 +74,7 @@ struct session_options {
 	double access_seconds;		/* watch whether suspects are used; 0: not */
 	bool trace;			/* a log of calls; exact; no report */
 	struct trace_filter filter;	/* of what it shows */
+	bool only_public;		/* a service's: no source that not everybody may read */
 	bool quiet;			/* a cleanup that somebody else reports on */
 	bool alone;			/* a cleanup of this process, and of none that is like it */
 	int tell_children;		/* a socket: ids (pid_t) of restored children; 0: none */

@@ -40,6 +40,7 @@ struct session {
 	bool picture_left;	/* dead, and still a child of the target's */
 	enum attachment_loader loader;
 	int ring_fd;
+	double pair_cost;	/* of hooks, see hook_cost.h */
 	uint64_t shim_base;
 	int exit;
 	uint8_t *exe_file;

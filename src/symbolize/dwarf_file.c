@@ -20,6 +20,7 @@
 
 #include "src/symbolize/debug_image.h"
 #include "src/symbolize/module_image.h"
+#include "src/symbolize/symbol_files.h"
 
 struct dwarf_file {
 	const struct module *module;
@@ -72,7 +73,10 @@ static int find_debuginfo(Dwfl_Module *dwfl_module, void **userdata, const char 
 	int copy = -1;
 
 	if (fd < 0)
-		return fd;
+		fd = symbol_files_open_fetched(((const struct dwarf_file *)*userdata)->
+					       module->build_id);
+	if (fd < 0)
+		return -1;
 	if (fstat(fd, &stat) == 0 && S_ISREG(stat.st_mode)) {
 		if (is_trusted(&stat))
 			return fd;

@@ -213,6 +213,40 @@ bool symbol_files_fetch_debug(struct symbol_files *files, const char *build_id, 
 	return fd >= 0;
 }
 
+/* As debuginfod_find_debuginfo(3) has it. NULL: none, or no memory. */
+static char *cache_folder(void)
+{
+	const char *own = getenv("DEBUGINFOD_CACHE_PATH"), *cache = getenv("XDG_CACHE_HOME");
+	const char *home = getenv("HOME");
+	char *folder = NULL;
+
+	if (own && own[0])
+		return strdup(own);
+	if (home && asprintf(&folder, "%s/.debuginfod_client_cache", home) < 0)
+		return NULL;
+	if (folder && access(folder, F_OK) == 0)	/* of old */
+		return folder;
+	free(folder);
+	if (cache && cache[0])
+		return asprintf(&folder, "%s/debuginfod_client", cache) < 0 ? NULL : folder;
+	return !home || asprintf(&folder, "%s/.cache/debuginfod_client", home) < 0 ? NULL : folder;
+}
+
+int symbol_files_open_fetched(const char *build_id)
+{
+	const char *urls = getenv("DEBUGINFOD_URLS");
+	_cleanup_free_ char *folder = NULL, *path = NULL;
+	int fd;
+
+	if (!urls || !urls[0] || !is_hex(build_id))
+		return -ENOENT;
+	folder = cache_folder();
+	if (!folder || asprintf(&path, "%s/%s/debuginfo", folder, build_id) < 0)
+		return -ENOENT;
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	return fd < 0 ? -ENOENT : fd;
+}
+
 /* ---- all of them ---- */
 
 int symbol_files_find(struct symbol_files *files, const char *path, const char *build_id,

@@ -32,4 +32,11 @@ int symbol_files_find(struct symbol_files *files, const char *path, const char *
  */
 bool symbol_files_fetch_debug(struct symbol_files *files, const char *build_id, FILE *tried);
 
+/*
+ * Debug information with that build id, hex, that debuginfod's client once fetched, where
+ * DEBUGINFOD_URLS is set: its file, read without the client, which would write to its cache and
+ * connect to servers. A descriptor or -ENOENT.
+ */
+int symbol_files_open_fetched(const char *build_id) _must_check_;
+
 #endif

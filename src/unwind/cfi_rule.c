@@ -55,6 +55,7 @@ struct rule_module {
 };
 
 struct cfi_rules {
+	int statm;			/* of this process; -1 */
 	struct rule_module *module;	/* [module id - 1] */
 	uint32_t module_count;
 	struct rule_entry *entry;
@@ -67,6 +68,7 @@ int cfi_rules_new(struct cfi_rules **ret)
 
 	if (!rules)
 		return -ENOMEM;
+	rules->statm = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
 	*ret = rules;
 	return 0;
 }
@@ -88,6 +90,7 @@ void cfi_rules_free(struct cfi_rules *rules)
 		return;
 	for (uint32_t i = 0; i < rules->module_count; i++)
 		module_done(&rules->module[i]);
+	cleanup_fd(&rules->statm);
 	free(rules->module);
 	free(rules->entry);
 	free(rules);
@@ -230,11 +233,10 @@ static int read_frame(Dwarf_Frame *frame, struct cfi_rule *ret)
 }
 
 /* The private writable memory of this process, which RLIMIT_DATA is about; 0: not known. */
-static uint64_t data_bytes(void)
+static uint64_t data_bytes(int statm)
 {
-	_cleanup_fd_ int fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
 	char text[256];
-	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	ssize_t n = pread(statm, text, sizeof(text) - 1, 0);
 	unsigned long pages;
 
 	if (n <= 0)
@@ -246,10 +248,10 @@ static uint64_t data_bytes(void)
 }
 
 /* Lets this process grow by LIBDW_BYTES; *ret_before is to be set again. */
-static bool limit_begin(struct rlimit *ret_before)
+static bool limit_begin(int statm, struct rlimit *ret_before)
 {
 	struct rlimit limit;
-	uint64_t bytes = MEMATTACH_SANITIZED ? 0 : data_bytes();	/* ASan aborts */
+	uint64_t bytes = MEMATTACH_SANITIZED ? 0 : data_bytes(statm);	/* ASan aborts */
 
 	if (!bytes || getrlimit(RLIMIT_DATA, ret_before) < 0 ||
 	    ret_before->rlim_cur <= bytes + LIBDW_BYTES)
@@ -258,7 +260,7 @@ static bool limit_begin(struct rlimit *ret_before)
 	return setrlimit(RLIMIT_DATA, &limit) == 0;
 }
 
-static int ask(Dwarf_CFI *cfi, uint64_t address, struct cfi_rule *ret)
+static int ask(int statm, Dwarf_CFI *cfi, uint64_t address, struct cfi_rule *ret)
 {
 	Dwarf_Frame *frame;
 	struct rlimit before;
@@ -267,7 +269,7 @@ static int ask(Dwarf_CFI *cfi, uint64_t address, struct cfi_rule *ret)
 
 	if (!cfi)
 		return -ENOENT;
-	limited = limit_begin(&before);
+	limited = limit_begin(statm, &before);
 	r = dwarf_cfi_addrframe(cfi, address, &frame);
 	if (limited)
 		(void)setrlimit(RLIMIT_DATA, &before);
@@ -313,9 +315,10 @@ int cfi_rules_find(struct cfi_rules *rules, const struct module *module, uint64_
 	if (hashmap_get(&known->index, address, &at)) {
 		entry = rules->entry[at];
 	} else {
-		entry.result = ask(known->eh_frame, address, &entry.rule);
+		entry.result = ask(rules->statm, known->eh_frame, address, &entry.rule);
 		if (entry.result == -ENOENT)
-			entry.result = ask(known->debug_frame, address, &entry.rule);
+			entry.result = ask(rules->statm, known->debug_frame, address,
+					   &entry.rule);
 		r = remember(rules, known, address, &entry);
 		if (r < 0)
 			return r;

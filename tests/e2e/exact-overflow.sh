@@ -9,10 +9,7 @@ victim truth truth_threads --threads=4 --rounds=60000
 pristine_take "$VICTIM"
 attach_begin -p "$VICTIM" --exact --ring-size=1M --json
 attach_await "$VICTIM"
-analyst=""
-for pid in $(attach_processes); do
-	! grep -q '^Seccomp:[[:space:]]*2' "/proc/$pid/status" || analyst=$pid
-done
+analyst=$(attach_analysts)
 [ -n "$analyst" ] || fail "no process of memattach is in a seccomp filter"
 
 # The whole work within one of its pauses, or some: never so long that the keeper ends it.

@@ -267,6 +267,15 @@ attach_processes() {
 	echo "$attach_family" | tr -s ' ' '\n' | sort -un
 }
 
+# Those of them that read what targets say: they are in a filter, and open no files for others.
+attach_analysts() {
+	for attach_pid in $(attach_processes); do
+		! grep -q '^Seccomp:[[:space:]]*2' "/proc/$attach_pid/status" 2>/dev/null ||
+			grep -q '^Name:[[:space:]]*memattach-files' "/proc/$attach_pid/status" ||
+			echo "$attach_pid"
+	done
+}
+
 # One line on the standard error, nothing on the standard output: said_one_line PATTERN
 said_one_line() {
 	expect "$(wc -l <"$ERRORS" | tr -d ' ')" 1 "lines on the standard error ($(cat "$ERRORS"))"

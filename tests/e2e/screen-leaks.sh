@@ -114,7 +114,7 @@ victim_is_well
 
 slow "the searching process is killed: said, and tried again"
 for pid in $(cat "/proc/$ANALYST/task/$ANALYST/children"); do
-	kill -KILL "$pid" 2>/dev/null
+	grep -q '^Name:.memattach-files' "/proc/$pid/status" || kill -KILL "$pid" 2>/dev/null
 done
 shown 'no leak check: the search was killed'
 keys L

@@ -21,7 +21,7 @@ two() {
 	attach_await "$A"
 	attach_await "$B"
 	await 30 recorded || fail "nothing is recorded"
-	await 30 both_analysts || fail "not both are watched: $(analysts)"
+	await 30 both_analysts || fail "not both are watched: $(attach_analysts)"
 	nothing_left "while they are watched"
 }
 
@@ -35,14 +35,7 @@ recorded() {
 	return 1
 }
 
-# The processes that read what targets say: they alone are filtered.
-analysts() {
-	for pid in $(attach_processes); do
-		! grep -q '^Seccomp:[[:space:]]*2' "/proc/$pid/status" || echo "$pid"
-	done
-}
-
-both_analysts() { [ "$(analysts | wc -l)" -eq 2 ]; }
+both_analysts() { [ "$(attach_analysts | wc -l)" -eq 2 ]; }
 
 gone() { "$TOOLS/ringwatch" "$1" gone 0; }
 
@@ -81,7 +74,7 @@ both_are_well
 note "the analysts are killed: columns have what was recorded until then"
 two
 # shellcheck disable=SC2046
-kill -KILL $(analysts)
+kill -KILL $(attach_analysts)
 attach_wait
 expect "$STATUS" 6 "exit status"
 several_valid

@@ -7,10 +7,7 @@ victim check selfcheck --kind=mix --threads=10
 pristine_take "$VICTIM"
 attach_begin -p "$VICTIM" --sample=4096 --json
 attach_await "$VICTIM"
-analyst=""
-for pid in $(attach_processes); do
-	grep -q '^Seccomp:[[:space:]]*2' "/proc/$pid/status" && analyst=$pid
-done
+analyst=$(attach_analysts)
 [ -n "$analyst" ] || fail "no process of memattach is in a seccomp filter"
 kill -KILL "$analyst"
 attach_wait

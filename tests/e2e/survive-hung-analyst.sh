@@ -8,10 +8,7 @@ victim check selfcheck --kind=malloc-loop --threads=4
 pristine_take "$VICTIM"
 attach_begin -p "$VICTIM" $EXACT --json
 attach_await "$VICTIM"
-analyst=""
-for pid in $(attach_processes); do
-	grep -q '^Seccomp:[[:space:]]*2' "/proc/$pid/status" && analyst=$pid
-done
+analyst=$(attach_analysts)
 [ -n "$analyst" ] || fail "no process of memattach is in a seccomp filter"
 kill -STOP "$analyst"
 await 60 is_gone "$ATTACH" || fail "memattach waits for an analyst that does not answer"

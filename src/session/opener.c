@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * opener.c - see opener.h.
+ *
+ * It holds no descriptor of the target's and no capability, and is in a filter of its own. It ends
+ * with the analyst. Why not the keeper: that one may not wait, for a file system either, and opens
+ * more than the user could.
+ */
+#include "src/session/opener.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+
+#include "src/session/opener_rules.h"
+#include "src/session/sandbox.h"
+#include "src/session/session.h"
+
+struct asked {
+	struct opener_question question;
+	char path[OPENER_PATH_BYTES];
+	pid_t from;
+	int answer;		/* a socket; -1 */
+};
+
+static void take_control(struct msghdr *packet, struct asked *ret)
+{
+	for (struct cmsghdr *c = CMSG_FIRSTHDR(packet); c; c = CMSG_NXTHDR(packet, c)) {
+		if (c->cmsg_level != SOL_SOCKET)
+			continue;
+		if (c->cmsg_type == SCM_RIGHTS && c->cmsg_len == CMSG_LEN(sizeof(int))) {
+			memcpy(&ret->answer, CMSG_DATA(c), sizeof(int));
+		} else if (c->cmsg_type == SCM_CREDENTIALS) {
+			struct ucred who;
+
+			memcpy(&who, CMSG_DATA(c), sizeof(who));
+			ret->from = who.pid;
+		}
+	}
+}
+
+/* There is room for one descriptor: the kernel closes what else somebody sends. */
+static int receive(int socket, struct asked *ret)
+{
+	struct iovec part[] = { { &ret->question, sizeof(ret->question) },
+				{ ret->path, sizeof(ret->path) - 1 } };
+	union {
+		struct cmsghdr header;
+		char room[CMSG_SPACE(sizeof(int)) + CMSG_SPACE(sizeof(struct ucred))];
+	} control;
+	struct msghdr packet = { .msg_iov = part, .msg_iovlen = 2, .msg_control = &control,
+				 .msg_controllen = sizeof(control) };
+	ssize_t got;
+
+	ret->answer = -1;
+	ret->from = 0;
+	do {
+		got = recvmsg(socket, &packet, MSG_CMSG_CLOEXEC);
+	} while (got < 0 && errno == EINTR);
+	if (got <= 0)
+		return -EPIPE;
+	take_control(&packet, ret);
+	if ((size_t)got <= sizeof(ret->question) || (packet.msg_flags & MSG_TRUNC))
+		return -EPROTO;
+	ret->path[(size_t)got - sizeof(ret->question)] = '\0';
+	return 0;
+}
+
+/* Nobody is waited for: who does not read his answer has none. */
+static void reply(int socket, int32_t result)
+{
+	int32_t status = result < 0 ? result : 0;
+	struct iovec part = { &status, sizeof(status) };
+	union opener_control control = { .room = "" };
+	struct msghdr packet = { .msg_iov = &part, .msg_iovlen = 1 };
+
+	if (result > 0) {
+		packet.msg_control = &control;
+		packet.msg_controllen = sizeof(control);
+		control.header.cmsg_level = SOL_SOCKET;
+		control.header.cmsg_type = SCM_RIGHTS;
+		control.header.cmsg_len = CMSG_LEN(sizeof(int));
+		memcpy(CMSG_DATA(&control.header), &result, sizeof(int));
+	}
+	(void)sendmsg(socket, &packet, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+static int answer(const struct opener_rules *rules, const struct asked *asked)
+{
+	const struct opener_file file = {
+		.path = asked->path, .flags = asked->question.flags,
+		.mode = asked->question.mode, .from = asked->from,
+	};
+
+	if (asked->question.what == OPENER_OPEN)
+		return opener_rules_open(rules, &file);
+	return asked->question.what == OPENER_REMOVE ? opener_rules_remove(rules, asked->path) :
+						       -EPERM;
+}
+
+static _Noreturn void serve(const struct opener_rules *rules, int socket)
+{
+	static struct asked asked;
+	int error;
+
+	while ((error = receive(socket, &asked)) != -EPIPE) {
+		int fd = error ? error : answer(rules, &asked);
+
+		if (asked.answer >= 0)
+			reply(asked.answer, fd);
+		if (fd > 0)
+			(void)close(fd);
+		cleanup_fd(&asked.answer);
+	}
+	_exit(0);
+}
+
+static _Noreturn void become(const struct session_options *options, int socket, pid_t parent)
+{
+	int keep[] = { socket, -1, -1 };
+	struct opener_rules rules;
+
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+	(void)prctl(PR_SET_NAME, OPENER_NAME, 0, 0, 0);
+	if (getppid() != parent || opener_rules_init(options, &rules))
+		_exit(1);
+	keep[1] = rules.unnamed[0];
+	keep[2] = rules.unnamed[1];
+	close_others(keep, ARRAY_SIZE(keep));
+	if (sandbox_enter_opener())
+		_exit(1);
+	serve(&rules, socket);
+}
+
+int opener_begin(const struct session_options *options)
+{
+	const int on = 1;
+	pid_t parent = getpid(), child;
+	int pair[2], error;
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+		return -errno;
+	(void)setsockopt(pair[1], SOL_SOCKET, SO_PASSCRED, &on, sizeof(on));
+	(void)fflush(NULL);
+	child = fork();
+	if (child == 0)
+		become(options, pair[1], parent);
+	error = child < 0 ? -errno : 0;
+	(void)close(pair[1]);
+	if (error)
+		(void)close(pair[0]);
+	return error ? error : pair[0];
+}

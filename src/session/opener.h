@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * opener.h - the process that opens files for an analyst, which may open none itself.
+ *
+ * It parses nothing: a path comes in, and if it is one that a session of these options needs
+ * (opener_rules.h), a descriptor goes out.
+ */
+#ifndef MEMATTACH_SESSION_OPENER_H
+#define MEMATTACH_SESSION_OPENER_H
+
+#include <limits.h>
+#include <stdint.h>
+#include <sys/socket.h>
+
+#include "src/base/cleanup.h"
+
+struct session_options;
+
+#define OPENER_PATH_BYTES PATH_MAX
+#define OPENER_NAME "memattach-files"	/* what it is called in lists of processes */
+
+enum opener_what { OPENER_OPEN = 1, OPENER_REMOVE };
+/* Behind it comes the path, without a NUL; beside it the socket for the answer: an int32_t that is
+ * 0 or -errno, and what was opened. */
+struct opener_question {
+	uint32_t what;		/* enum opener_what */
+	int32_t flags;		/* of open(2) */
+	uint32_t mode;
+};
+union opener_control {
+	struct cmsghdr header;
+	char room[CMSG_SPACE(sizeof(int))];
+};
+
+/*
+ * Starts it as a child of this process, with whom it ends. It may open what this process may that
+ * options call for. Its socket, or -errno.
+ */
+int opener_begin(const struct session_options *options) _must_check_;
+
+#endif

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/* opener_rules.h - which files a session may have opened, and how. */
+#ifndef MEMATTACH_SESSION_OPENER_RULES_H
+#define MEMATTACH_SESSION_OPENER_RULES_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "src/base/cleanup.h"
+
+struct session_options;
+
+struct opener_rules {
+	const char *output;	/* as the user wrote it; NULL */
+	bool is_log;		/* that is a log of calls, and no recording */
+	char *recording;	/* its place without links; NULL: none, or one without a name */
+	char *history;		/* the same of the recording that is only read */
+	int unnamed[2];		/* descriptors of a recording without a name; -1 */
+	bool sources;		/* leaks are told with variables, which the source names */
+	bool only_public;	/* of sources those that anybody may read */
+};
+struct opener_file {
+	const char *path;
+	int flags;		/* of open(2) */
+	unsigned int mode;
+	pid_t from;		/* who asks */
+};
+
+/* Borrows options. 0 or -ENOMEM. */
+int opener_rules_init(const struct session_options *options, struct opener_rules *ret)
+	_must_check_;
+void opener_rules_done(struct opener_rules *rules);
+/*
+ * Opens it, if these rules let it be: the recording and what SQLite has beside it; the log; for
+ * reading only regular files: --history, ELF files that are no core dumps, source files (by their
+ * names), some of the kernel's that are about the machine. A descriptor above 0; -EACCES; -ENOENT,
+ * also for a file that is not of these kinds; -errno.
+ */
+int opener_rules_open(const struct opener_rules *rules, const struct opener_file *file)
+	_must_check_;
+/* Takes it away: the recording, to make way for a new one, or what SQLite has beside it. */
+int opener_rules_remove(const struct opener_rules *rules, const char *path) _must_check_;
+
+#endif
