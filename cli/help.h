@@ -28,7 +28,8 @@ enum {
 	HELP_CHECK = 1u << 4, HELP_CLEANUP = 1u << 5, HELP_REPORT = 1u << 6, HELP_DIFF = 1u << 7,
 	HELP_EXPORT = 1u << 8, HELP_SYMBOLIZE = 1u << 9, HELP_STATUS = 1u << 10,
 	HELP_PS = 1u << 11, HELP_DETACH = 1u << 12, HELP_SNAPSHOT = 1u << 13,
-	HELP_WATCH = 1u << 14, HELP_TOP = 1u << 15, HELP_SET = 1u << 16, HELP_ALL_COMMANDS = (1u << 17) - 1,
+	HELP_WATCH = 1u << 14, HELP_TOP = 1u << 15, HELP_SET = 1u << 16,
+	HELP_ALL_COMMANDS = (1u << 17) - 1,
 	/* No commands of their own: attach --daemon, leaks --daemon. */
 	HELP_ATTACH_BY_DAEMON = 1u << 28, HELP_LEAKS_BY_DAEMON = 1u << 29,
 };

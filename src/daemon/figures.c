@@ -255,7 +255,8 @@ static int take_figures(struct figures *figures)
 	double growth;
 
 	if (apart_get(&reader, &state, sizeof(state)) || state.point_count > SCREEN_MAX_POINTS ||
-	    state.site_count > SCREEN_MAX_SITES || count_growing(&reader, &state, &growing, &growth))
+	    state.site_count > SCREEN_MAX_SITES ||
+	    count_growing(&reader, &state, &growing, &growth))
 		return -EBADMSG;
 	take_state(figures, &state);
 	figures->growing = growing;

@@ -12,7 +12,10 @@
 
 #include "src/base/sanitized.h"
 #include "src/export/export.h"
+#include "src/session/opener.h"
 #include "src/session/sandbox.h"
+#include "src/session/session.h"
+#include "src/session/trapped.h"
 
 /* Its exit status. */
 enum outcome { DONE = 0, FAILED, NO_SNAPSHOT, NOT_SUPPORTED };
@@ -56,12 +59,21 @@ static enum outcome export_recording(FILE *out, const char *path, uint32_t kind)
 	return fclose(out) != 0 || error ? FAILED : DONE;
 }
 
+/* Of files the recording alone can be opened, to read. 0 or -errno. */
+static int confine(const char *recording)
+{
+	const struct session_options options = { .history = recording };
+	int opener = opener_begin(&options);
+
+	return opener < 0 ? opener : trapped_begin(opener) ?: sandbox_enter();
+}
+
 /* 0 or -errno. */
-static int limit(void)
+static int limit(const char *recording)
 {
 	const struct rlimit seconds = { HTTP_EXPORT_SECONDS, HTTP_EXPORT_SECONDS };
 	const struct rlimit bytes = { HTTP_EXPORT_BYTES, HTTP_EXPORT_BYTES };
-	int error = sandbox_enter();
+	int error = confine(recording);
 
 	if (error)
 		return error;
@@ -88,7 +100,7 @@ static _Noreturn void become(int fd, const char *recording, uint32_t kind, pid_t
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
 	(void)alarm(HTTP_EXPORT_SECONDS);
 	out = fdopen(fd, "w");
-	if (!out || limit())
+	if (!out || limit(recording))
 		_exit(FAILED);
 	_exit((int)export_recording(out, recording, kind));
 }

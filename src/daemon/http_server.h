@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * http_server.h - the process that serves HTTP: it speaks with whoever connects, and asks memattachd
- * for all that it answers. It has no capabilities and can open nothing (http_sandbox.h).
+ * http_server.h - the process that serves HTTP: it speaks with whoever connects, and asks
+ * memattachd for all that it answers. It has no capabilities and can open nothing (http_sandbox.h).
  */
 #ifndef MEMATTACH_DAEMON_HTTP_SERVER_H
 #define MEMATTACH_DAEMON_HTTP_SERVER_H

@@ -235,9 +235,10 @@ static double clock_seconds(void)
 }
 
 /*
- * Every LOOK_US while a question is answered. Who closes the socket meanwhile, and is not allowed to
- * kill, ends it in the midst of its work so: nothing else comes through that socket until the answer
- * is given. Rejected: the socket's own signal (F_SETOWN), which could be sent to others as well.
+ * Every LOOK_US while a question is answered. Who closes the socket meanwhile, and is not allowed
+ * to kill, ends it in the midst of its work so: nothing else comes through that socket until the
+ * answer is given. Rejected: the socket's own signal (F_SETOWN), which could be sent to others as
+ * well.
  */
 static void on_look(int number)
 {

@@ -55,7 +55,7 @@ taken_over() {
 	expect "$(cat "$WORK/there")" secret "a file"
 	expect "$(ls "$WORK/there"*)" "$WORK/there" "files beside it"
 	report_good
-	# who opened it for the analyst goes on doing so: with libc's own symbols or not, it has names
+	# who opened it for the analyst goes on doing so: it has names, with libc's symbols or not
 	json '.sites[].frames[].function' | grep -q '^thread_main$' || fail "no names any more"
 	pristine_check "$VICTIM"
 	finished check

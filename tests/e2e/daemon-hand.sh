@@ -186,4 +186,4 @@ end
 await 20 heard left "$FREE" || fail "no event of it: $(cat "$WORK/events")"
 pristine_check "$MEANT"
 finished meant
-finished free
+ended free

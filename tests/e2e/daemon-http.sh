@@ -44,7 +44,8 @@ expect "$(jq -r ".processes[] | select(.pid == $ONE) | .rule" "$WORK/body")" chu
 gets 200 /
 grep -q "<td>a&#34;b</td>" "$WORK/body" || fail "the page: $(cat "$WORK/body")"
 gets 200 "/targets/$ONE/report"
-grep -q '</script>' "$WORK/body" && grep -q memattach-snapshot "$WORK/body" || fail "no report: $(head -c 300 "$WORK/body")"
+grep -q '</script>' "$WORK/body" && grep -q memattach-snapshot "$WORK/body" ||
+	fail "no report: $(head -c 300 "$WORK/body")"
 if grep -q 'define HAVE_PPROF' "$BUILDDIR/config.h"; then
 	for path in "/debug/pprof/heap?pid=$ONE" "/targets/$ONE/debug/pprof/allocs"; do
 		gets 200 "$path"

@@ -64,7 +64,9 @@ queries_equal() {
 }
 await 30 queries_equal || fail "not what status says: $(cat "$WORK/differs")"
 kill -CONT "$ONE"
-grown() { [ "$(query "rate(memattach_target_allocations_total{pid=\"$ONE\"}[5s]) > bool 0")" = 1 ]; }
+grown() {
+	[ "$(query "rate(memattach_target_allocations_total{pid=\"$ONE\"}[5s]) > bool 0")" = 1 ]
+}
 await 30 grown || fail "no rate of allocations"
 
 if pprof_built; then

@@ -5,8 +5,8 @@
 # failed. Results add up in targets-results.tsv, pictures of what was opened are in
 # targets-pictures, both in the build folder.
 #
-#	targets/run.sh [NAME...]	only those: faults, html, metrics, readers, recognition, many,
-#					redis, postgres, systemd (not without its name;
+#	targets/run.sh [NAME...]	only those: faults, html, metrics, readers, recognition,
+#					many, redis, postgres, systemd (not without its name;
 #					SECONDS_WATCHED=1800 is its full form)
 set -u
 : "${SRCDIR:=$(cd "$(dirname "$0")/../.." && pwd)}"

@@ -12,7 +12,7 @@ is_root || skip "only root makes containers"
 : "${SECONDS_WATCHED:=120}"
 . "$SRCDIR/tests/targets/systemd_lib.sh"
 
-# --- a system with the packages --------------------------------------------------------------
+# --- a system with the packages -----------------------------------------------
 
 packages_built
 system_made
@@ -26,7 +26,7 @@ note "$exposure"
 echo "$exposure" | awk '{ for (i = 1; i <= NF; i++) if ($i + 0 > 0) { n++; bad = $i > 2.0 } }
 	END { exit bad || n != 1 }' || fail "exposed by more than 2.0"
 
-# --- watched by rule ------------------------------------------------------------------------------
+# --- watched by rule ----------------------------------------------------------
 
 inside sh -c 'cat >/etc/memattach/conf.d/test.conf' <<-END
 	[defaults]
@@ -57,7 +57,7 @@ done
 expect "$(inside ps -o user= -C memattachd | sort -u)" memattach "who memattachd runs as"
 load_end
 
-# --- restarted, reloaded, upgraded ------------------------------------------------------------------
+# --- restarted, reloaded, upgraded --------------------------------------------
 
 main=$(inside systemctl show -p MainPID --value memattachd)
 inside systemctl restart redis-server
@@ -76,7 +76,7 @@ for unit in $UNITS; do
 	await 60 watched "$unit" || fail "$unit, after the upgrade: $(status)"
 done
 
-# --- stopped ------------------------------------------------------------------------------------------
+# --- stopped ------------------------------------------------------------------
 
 load_begin 5
 inside systemctl stop memattachd || fail "stop: $(inside systemctl status memattachd)"
@@ -94,7 +94,7 @@ done >"$WORK/recordings"
 grep -q " pristine [1-9]" "$WORK/recordings" || fail "recordings: $(cat "$WORK/recordings")"
 grep -vE " (pristine|target-ended) " "$WORK/recordings" && fail "$(cat "$WORK/recordings")"
 
-# --- purged ---------------------------------------------------------------------------------------------
+# --- purged -------------------------------------------------------------------
 
 inside apt-get purge -qq -y memattach memattachd >"$WORK/purge" 2>&1 || fail "$(cat "$WORK/purge")"
 left=$(find "$ROOT" -xdev -name '*memattach*' ! -path "$ROOT/root/*" ! -path "$ROOT/proc/*" \

@@ -7,7 +7,7 @@ ROOT=$WORK/root
 REQUESTS=0	# loads that have ended without a failure
 LOADS=''
 
-# --- the system ------------------------------------------------------------------------------
+# --- the system ---------------------------------------------------------------
 
 packages_built() {
 	[ "${UNITS_KEPT:-}" ] && ls "$BUILDDIR"/deb/memattachd_*.deb >/dev/null 2>&1 && return
@@ -45,7 +45,8 @@ is_up() { inside systemctl is-system-running | grep -qE 'running|degraded'; }
 
 system_booted() {
 	# Its own filter of system calls would be on every process in it.
-	SYSTEMD_SECCOMP=0 systemd-nspawn -q -D "$ROOT" -b --register=no --keep-unit --console=pipe --private-network \
+	SYSTEMD_SECCOMP=0 systemd-nspawn -q -D "$ROOT" -b --register=no --keep-unit --console=pipe \
+		--private-network \
 		--capability=all >"$WORK/boot" 2>&1 </dev/null &
 	NSPAWN=$!
 	own "$NSPAWN"
@@ -64,7 +65,7 @@ packages_installed() {
 		>"$WORK/install" 2>&1 </dev/null || fail "$(cat "$WORK/install")"
 }
 
-# --- its units -----------------------------------------------------------------------------------
+# --- its units ----------------------------------------------------------------
 
 main_of() {
 	inside systemctl show -p MainPID --value "$1"
@@ -100,7 +101,7 @@ nothing_mapped() {
 	[ ! -s "$WORK/mapped" ] || fail "still open: $(cat "$WORK/mapped")"
 }
 
-# --- load -------------------------------------------------------------------------------------------
+# --- load ---------------------------------------------------------------------
 
 # load NAME COMMAND...: its status and output are looked at by load_end.
 load() {
@@ -126,10 +127,12 @@ load_begin() {
 
 load_end() {
 	for load_one in $LOADS; do
-		wait "${load_one#*:}" || fail "load ${load_one%:*}: $(cat "$WORK/load.${load_one%:*}")"
+		wait "${load_one#*:}" ||
+			fail "load ${load_one%:*}: $(cat "$WORK/load.${load_one%:*}")"
 		REQUESTS=$((REQUESTS + 1))
 	done
 	! grep -iE 'non-2xx|socket errors|error' "$WORK/load.nginx" "$WORK/load.redis" ||
 		fail "requests failed"
-	grep -q 'failed transactions: 0 ' "$WORK/load.postgres" || fail "$(cat "$WORK/load.postgres")"
+	grep -q 'failed transactions: 0 ' "$WORK/load.postgres" ||
+		fail "$(cat "$WORK/load.postgres")"
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * break_out.c - see break_out.h. Each attempt would work, or fail for another reason than by the
- * sandbox, in a process of root's outside of it, and then do no harm: EPERM, EACCES and the ENOSYS of what the C library
- * can do without are what counts as refused; of files that are none of the analyst's, ENOENT.
+ * break_out.c - see break_out.h. In a process of root's outside of the sandbox each attempt would
+ * work, or fail for another reason, and do no harm. EPERM, EACCES and the ENOSYS of what the C
+ * library can do without are what counts as refused; of files that are none of the analyst's,
+ * ENOENT.
  */
 #include "tests/tools/break_out.h"
 

@@ -210,7 +210,8 @@ static void tell_of_a_leak(void **state)
 		s.width = 10;
 		/* when the younger half has grown by two to four times that, then the run */
 		told = run(&s, LENGTH);
-		assert_in_range(told.first, GROWTH_BEFORE + GROWTH_RUN + 5, 2 * 50 + 2 * GROWTH_RUN);
+		assert_in_range(told.first, GROWTH_BEFORE + GROWTH_RUN + 5,
+				2 * 50 + 2 * GROWTH_RUN);
 	}
 	s = (struct series){ .level = 100, .width = 5, .a = 2, .b = 1000, .at = leak,
 			     .memory = 1 };
@@ -264,7 +265,8 @@ static void tell_of_a_plateau(void **state)
 	seed = 1;
 	told = run(&s, LENGTH);
 	assert_int_equal(told.holds, 1);
-	assert_in_range(told.held_at, 40 + 20, 40 + 50);	/* as long as it grew, at the most */
+	/* as long as it grew, at the most */
+	assert_in_range(told.held_at, 40 + 20, 40 + 50);
 	s.at = empties;
 	told = run(&s, LENGTH);
 	assert_true(told.grows > 0);
