@@ -186,4 +186,5 @@ end
 await 20 heard left "$FREE" || fail "no event of it: $(cat "$WORK/events")"
 pristine_check "$MEANT"
 finished meant
+VICTIM_SELF=$FREE
 ended free
