@@ -13,6 +13,8 @@
 
 #define DAY	(20000 * (time_t)86400)		/* midnight */
 #define HOUR	3600
+#define MANY_TIMES \
+	"1:00 1:00 1:00 1:00 1:00 1:00 1:00 1:00 1:00 1:00 1:00 1:00 1:00 1:00 1:00 1:00 1:00"
 
 static double next(const char *value, time_t wall)
 {
@@ -38,8 +40,7 @@ static void find_the_next_one(void **state)
 static void refuse_what_is_no_time(void **state)
 {
 	static const char *const bad[] = { "", "0.5s", "24:00", "4:60", "4:5", "4:00,5:00", "4:00x",
-					   "always", "-1:00", "1:00 1:00 1:00 1:00 1:00 1:00 1:00 "
-					   "1:00 1:00 1:00 1:00 1:00 1:00 1:00 1:00 1:00 1:00" };
+					   "always", "-1:00", MANY_TIMES };
 	struct leak_check check = { .every = 7 };
 
 	(void)state;
