@@ -13,9 +13,7 @@
 #include "src/base/sanitized.h"
 #include "src/export/export.h"
 #include "src/session/opener.h"
-#include "src/session/sandbox.h"
 #include "src/session/session.h"
-#include "src/session/trapped.h"
 
 /* Its exit status. */
 enum outcome { DONE = 0, FAILED, NO_SNAPSHOT, NOT_SUPPORTED };
@@ -63,9 +61,8 @@ static enum outcome export_recording(FILE *out, const char *path, uint32_t kind)
 static int confine(const char *recording)
 {
 	const struct session_options options = { .history = recording };
-	int opener = opener_begin(&options);
 
-	return opener < 0 ? opener : trapped_begin(opener) ?: sandbox_enter();
+	return opener_confine(&options);
 }
 
 /* 0 or -errno. */

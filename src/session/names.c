@@ -12,7 +12,8 @@
 #include <string.h>
 
 #include "src/session/apart.h"
-#include "src/session/sandbox.h"
+#include "src/session/opener.h"
+#include "src/session/session.h"
 
 #define QUESTION_SECONDS 20u
 
@@ -91,12 +92,13 @@ static int answer_assigned(struct session_names *names, const struct question *q
 
 static int answer(void *context, const void *bytes, size_t count, struct apart_answer *ret)
 {
+	static const struct session_options none;	/* of files: those with names to read */
 	struct session_names *names = context;
 	const struct question *question = bytes;
 
 	if (!names->is_child) {
 		symbolizer_set_remote(names->symbolizer, NULL);
-		if (names->confine && sandbox_enter() != 0)
+		if (names->confine && opener_confine(&none) != 0)
 			return -EPERM;
 	}
 	names->is_child = true;

@@ -16,6 +16,7 @@
 #include "src/session/opener_rules.h"
 #include "src/session/sandbox.h"
 #include "src/session/session.h"
+#include "src/session/trapped.h"
 
 struct asked {
 	struct opener_question question;
@@ -151,4 +152,11 @@ int opener_begin(const struct session_options *options)
 	if (error)
 		(void)close(pair[0]);
 	return error ? error : pair[0];
+}
+
+int opener_confine(const struct session_options *options)
+{
+	int opener = opener_begin(options);
+
+	return opener < 0 ? opener : trapped_begin(opener) ?: sandbox_enter();
 }

@@ -37,5 +37,10 @@ union opener_control {
  * options call for. Its socket, or -errno.
  */
 int opener_begin(const struct session_options *options) _must_check_;
+/*
+ * Starts one and enters the analyst's sandbox: for a process that is no analyst, and reads what
+ * may be forged. 0 or -errno; then nothing may be read.
+ */
+int opener_confine(const struct session_options *options) _must_check_;
 
 #endif
