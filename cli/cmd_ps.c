@@ -44,7 +44,7 @@ static bool holds_ring(pid_t pid)
 	return found;
 }
 
-static double rss_of(pid_t pid)
+static json_int_t rss_of(pid_t pid)
 {
 	char path[64];
 	long pages = 0;
@@ -56,7 +56,7 @@ static double rss_of(pid_t pid)
 		pages = 0;
 	if (statm)
 		(void)fclose(statm);
-	return (double)pages * (double)sysconf(_SC_PAGESIZE);
+	return (json_int_t)pages * sysconf(_SC_PAGESIZE);
 }
 
 static const json_t *known_of(const struct list *list, pid_t pid)
@@ -87,7 +87,7 @@ static int add(struct list *list, pid_t pid)
 	char *shown = printable_copy(name.text, PRINTABLE_TERMINAL);
 	json_t *process;
 
-	process = json_pack("{s:i, s:s, s:f, s:s, s:s?}", "pid", (int)pid, "name",
+	process = json_pack("{s:i, s:s, s:I, s:s, s:s?}", "pid", (int)pid, "name",
 			    shown ? shown : "", "rss_bytes", rss_of(pid), "state",
 			    state_of(known, pid), "rule", rule);
 	free(shown);
@@ -114,18 +114,27 @@ static int gather(struct list *list)
 	return error;
 }
 
-/* Without a memattachd processes are listed all the same. */
-static void ask(struct list *list, const struct cli_options *options)
+/* Without a memattachd processes are listed all the same, unless its socket was named. */
+static int ask(struct list *list, const struct cli_options *options)
 {
-	json_t *request = json_pack("{s:s}", "command", "status");
 	struct control_told told;
+	int error;
 
-	if (request && control_ask(options->control ? options->control : CONTROL_PATH, request,
-				   CONTROL_WAIT_SECONDS, &told) == 0) {
-		list->known = json_incref(json_object_get(told.document, "processes"));
-		json_decref(told.document);
+	if (options->control) {
+		error = client_ask(options, json_pack("{s:s}", "command", "status"),
+				   CONTROL_WAIT_SECONDS, &told);
+	} else {
+		json_t *request = json_pack("{s:s}", "command", "status");
+
+		error = request ? control_ask(CONTROL_PATH, request, CONTROL_WAIT_SECONDS, &told) :
+				  -ENOMEM;
+		json_decref(request);
 	}
-	json_decref(request);
+	if (error)
+		return options->control ? error : SESSION_OK;
+	list->known = json_incref(json_object_get(told.document, "processes"));
+	json_decref(told.document);
+	return SESSION_OK;
 }
 
 static void put(const json_t *process)
@@ -135,7 +144,7 @@ static void put(const json_t *process)
 
 	printf("%8lld %10s  %-*s %-12s %s\n",
 	       (long long)json_integer_value(json_object_get(process, "pid")),
-	       human_bytes(json_number_value(json_object_get(process, "rss_bytes"))).text,
+	       human_bytes((double)json_integer_value(json_object_get(process, "rss_bytes"))).text,
 	       STATE_COLUMNS, state ? state : "?", rule ? rule : "-",
 	       json_string_value(json_object_get(process, "name")));
 }
@@ -168,8 +177,9 @@ int cmd_ps(int argc, char **argv)
 		log_error("usage: memattach ps [--json] [--control=SOCKET]");
 		status = SESSION_USAGE;
 	}
+	if (status == SESSION_OK)
+		status = ask(&list, &options);
 	if (status == SESSION_OK) {
-		ask(&list, &options);
 		error = list.process ? gather(&list) : -ENOMEM;
 		if (error)
 			log_error("can't look for processes: %s", strerror(-error));

@@ -86,7 +86,8 @@ int opener_rules_init(const struct session_options *options, struct opener_rules
 	*ret = (struct opener_rules){
 		.output = options->output, .is_log = options->trace,
 		.unnamed = { unnamed ? unnamed->file : -1, unnamed ? unnamed->journal : -1 },
-		.sources = options->leaks || options->screen,
+		.sources = options->leaks || options->screen ||
+			   (view_needs(options->view) & VIEW_NEEDS_SOURCES),
 		.only_public = options->only_public,
 	};
 	if (options->output && !unnamed && !options->trace)

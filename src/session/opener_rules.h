@@ -16,7 +16,7 @@ struct opener_rules {
 	char *recording;	/* its place without links; NULL: none, or one without a name */
 	char *history;		/* the same of the recording that is only read */
 	int unnamed[2];		/* descriptors of a recording without a name; -1 */
-	bool sources;		/* leaks are told with variables, which the source names */
+	bool sources;		/* leaks are told with variables, or it is a view of them */
 	bool only_public;	/* of sources those that anybody may read */
 };
 struct opener_file {

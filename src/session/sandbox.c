@@ -50,7 +50,7 @@ static const char *const for_everybody[] = {
 };
 static const char *const for_the_analyst[] = {
 	"clock_nanosleep", "nanosleep", "clock_getres", "gettimeofday", "time", "times",
-	"sendfile", "dup", "dup2", "dup3", "pipe2", "pselect6",
+	"sendfile", "shutdown", "dup", "dup2", "dup3", "pipe2", "pselect6",
 	"ftruncate", "fallocate", "fsync", "fdatasync", "flock", "memfd_create", "copy_file_range",
 	"mincore", "msync", "sysinfo", "uname", "getrusage", "getcpu", "membarrier",
 	"sched_getaffinity", "getrlimit", "setrlimit", "setitimer", "getitimer",

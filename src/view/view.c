@@ -78,6 +78,8 @@ unsigned int view_needs(const struct view *view)
 {
 	if (view && view->missing == heaps_missing)
 		return VIEW_NEEDS_REGIONS | VIEW_NEEDS_HEAPS;
+	if (view && view->write_text == source_text)
+		return VIEW_NEEDS_SOURCES;
 	return view && view->missing == regions_missing ? VIEW_NEEDS_REGIONS : 0;
 }
 

@@ -38,6 +38,7 @@ struct view_input {
 enum view_needs {
 	VIEW_NEEDS_REGIONS = 1,		/* look at the mappings */
 	VIEW_NEEDS_HEAPS = 2,		/* take a picture, walk the heaps */
+	VIEW_NEEDS_SOURCES = 4,		/* read source files */
 };
 struct view {
 	const char *name, *help;

@@ -5,32 +5,49 @@
 # file that is not listed is missing from the release.
 . "$(dirname "$0")/lib.sh"
 
-# The Makefile.am that owns file $1: the nearest one upwards.
-owner_of() {
-	folder=$(dirname "$1")
-	while [ ! -f "$folder/Makefile.am" ]; do
-		[ "$folder" != . ] || return 1
-		folder=$(dirname "$folder")
-	done
-	echo "$folder"
-}
+# All files in one process: a process a file is what takes time on slow machines.
+# shellcheck disable=SC2016 # awk's
+found=$({
+	files_in 'src inject cli tests' '*.c' '*.h' '*.S' '*.lds' '*.sh' '*.cc' '*.cpp' '*.py'
+	files_in docs '*.md' '*.1' '*.json'
+} | awk '
+	function parent(path) { return sub(/\/[^\/]*$/, "", path) ? path : "." }
 
-# Is $2 a word of the lists of folder $1?
-names() {
-	cat "$1/Makefile.am" "$1/sources.am" 2>/dev/null |
-		tr -s '[:space:]\\' '\n' | grep -qxF -e "$2"
-}
+	# The words of one list of folder.
+	function read_list(folder, file,  line, words, n, i, got) {
+		while ((got = (getline line < file)) > 0) {
+			n = split(line, words, /[ \t\\]+/)
+			for (i = 1; i <= n; i++)
+				named[folder, words[i]] = 1
+		}
+		close(file)
+		return got == 0
+	}
 
-for file in \
-	$(files_in 'src inject cli tests' '*.c' '*.h' '*.S' '*.lds' '*.sh' '*.cc' '*.cpp' '*.py') \
-	$(files_in docs '*.md' '*.1' '*.json'); do
-	folder=$(owner_of "$file") || { problem "$file: no Makefile.am above it"; continue; }
-	name=${file#"$folder"/}
-	names "$folder" "$name" && continue
-	case $file in
-	tests/*.c) # automake knows the source of a listed program
-		names "$folder" "${name%.c}" && continue ;;
-	esac
-	problem "$file: not listed in $folder/Makefile.am or sources.am"
-done
+	# Is there a Makefile.am in folder?
+	function owns(folder) {
+		if (!(folder in owner)) {
+			owner[folder] = read_list(folder, folder "/Makefile.am")
+			if (owner[folder])
+				read_list(folder, folder "/sources.am")
+		}
+		return owner[folder]
+	}
+
+	{
+		# the nearest one upwards
+		for (folder = parent($0); !owns(folder) && folder != "."; )
+			folder = parent(folder)
+		if (!owns(folder)) {
+			print $0 ": no Makefile.am above it"
+			next
+		}
+		name = folder == "." ? $0 : substr($0, length(folder) + 2)
+		plain = name	# automake knows the source of a listed program
+		if ($0 ~ /^tests\/.*\.c$/)
+			sub(/\.c$/, "", plain)
+		if (!((folder, name) in named) && !((folder, plain) in named))
+			print $0 ": not listed in " folder "/Makefile.am or sources.am"
+	}')
+[ -z "$found" ] || problem "$found"
 verdict

@@ -5,7 +5,7 @@
 . "$(dirname "$0")/lib.sh"
 call='(^|[^A-Za-z0-9_])ptrace[[:space:]]*\(|(SYS|__NR)_ptrace'
 
-for file in $(files_in 'src inject cli' '*.c' '*.h' '*.S'); do
+for file in $(files_in 'src inject cli' '*.c' '*.h' '*.S' | xargs grep -l ptrace); do
 	[ "$file" != inject/tracee.c ] || continue
 	for line in $(without_comments "$file" | grep -nE "$call" | cut -d: -f1); do
 		problem "$file:$line: ptrace() is called by inject/tracee.c alone"

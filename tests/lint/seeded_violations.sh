@@ -11,8 +11,7 @@ spdx='/* SPDX-License-Identifier: MIT */'
 failures=0
 
 # A tree with one file a layer, all of it right.
-good_tree() {
-	rm -rf "$scratch/tree"
+plant() {
 	mkdir -p "$scratch/tree/.ci" && cd "$scratch/tree" || exit 99
 	mkdir -p src/base src/live inject/shim inject/arch/x86_64 cli tests/unit packaging/deps docs
 	printf '%s\n#include <stdint.h>\n' "$spdx" | tee src/base/log.h inject/ring_abi.h \
@@ -29,6 +28,13 @@ good_tree() {
 	for file in configure.ac GNUmakefile bootstrap .ci/run; do
 		echo '# SPDX-License-Identifier: MIT' >"$file"
 	done
+	cp -a "$scratch/tree" "$scratch/good"
+}
+
+# The tree is right again.
+good_tree() {
+	rm -rf "$scratch/tree"
+	cp -a "$scratch/good" "$scratch/tree" && cd "$scratch/tree" || exit 99
 }
 
 # Runs lint $1 on the tree; its output in $output, its status is the function's.
@@ -76,7 +82,7 @@ catches_shim() {
 
 repeat() { awk -v n="$1" -v line="$2" 'BEGIN { while (n--) print line }'; }
 
-good_tree
+plant
 for lint in layers headers ptrace_calls style listed; do passes $lint; done
 
 add src/base/log.h '#include "inject/ring_abi.h"'

@@ -138,6 +138,18 @@ static void sources_are_read_where_they_are_asked_about(void **state)
 	assert_int_equal(chmod(in(&lab, "source.c"), 0604), 0);
 	assert_int_equal(opens(&lab, in(&lab, "source.c"), O_RDONLY), 0);
 	end(&lab);
+
+	begin(&lab);
+	for (const char *const *view = (const char *const[]){ "tree", "source", NULL }; *view;
+	     view++) {
+		lab.options.view = view_find(*view);
+		use(&lab);
+		assert_int_equal(opens(&lab, in(&lab, "source.c"), O_RDONLY),
+				 strcmp(*view, "source") == 0 ? 0 : -ENOENT);
+		opener_rules_done(&lab.rules);
+	}
+	use(&lab);
+	end(&lab);
 }
 
 static void check_recording(struct lab *lab, const char *name)
