@@ -4,6 +4,7 @@
 #include <getopt.h>
 #include <limits.h>
 #include <locale.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +15,8 @@
 #include "src/daemon/control_ask.h"
 #include "src/session/session.h"
 #include "src/version.h"
+
+#define LARGE_BLOCK (64 << 10)	/* bytes */
 
 static const char help_text[] =
 	"memattachd [--config=FILE] [--state=FOLDER] [--control=SOCKET]\n"
@@ -112,6 +115,8 @@ int main(int argc, char **argv)
 	int status;
 
 	(void)setlocale(LC_CTYPE, "");
+	/* large blocks on their own, for good: what attaching takes goes back when it is done */
+	(void)mallopt(M_MMAP_THRESHOLD, LARGE_BLOCK);
 	log_init(LOG_NOTICE);
 	if (runtime && runtime[0])
 		(void)snprintf(control, sizeof(control), "%s/control", runtime);

@@ -27,9 +27,10 @@
 #include "inject/remote_mem.h"
 #include "inject/ring_setup.h"
 #include "inject/tracee.h"
+#include "src/base/give_back.h"
 #include "src/base/log.h"
 
-enum { TICK_MS = 400, HANG_TICKS = 13 };
+enum { TICK_MS = 400, HANG_TICKS = 13, FIRST_REST_TICKS = 5, REST_TICKS = 150 };
 #define LOAD_LIMIT_NS 3000000000ull
 #define SPARE_BYTES (16ull << 20)	/* of address space, that are left to the target */
 #define CHILD_LIMIT_NS 10000000000ull	/* for one forked process; the target waits for none */
@@ -290,6 +291,7 @@ static int serve(struct keeper *k)
 	if (request.type >= PROTO_TYPE_COUNT || !handler[request.type])
 		return -EPROTO;
 	begin_ns = tracee_now_ns();
+	k->used = true;
 	if (request.type != PROTO_LOAD && request.type != PROTO_UNLOAD)
 		keeper_drop_kept(k);
 	reply.message.status = without_thread(k, request.type,
@@ -366,6 +368,16 @@ static bool analyst_hangs(struct keeper *k, bool ticked)
 	return k->silent > HANG_TICKS || k->leaving > HANG_TICKS * 10;
 }
 
+/* What attaching took is not held for days: given back soon after, and then once a minute. */
+static void give_back(struct keeper *k)
+{
+	if (!k->used || ++k->kept % REST_TICKS != FIRST_REST_TICKS)
+		return;
+	k->used = false;
+	give_back_buffer(k->payload, sizeof(k->payload));
+	give_back_memory();
+}
+
 static int tick(struct keeper *k)
 {
 	uint64_t expirations;
@@ -375,6 +387,8 @@ static int tick(struct keeper *k)
 	if (analyst_hangs(k, ticked) || (k->deadline_ns && tracee_now_ns() > k->deadline_ns))
 		return -ETIME;
 	deadline_alive(k->in.at.clock);
+	if (ticked)
+		give_back(k);
 	(void)abandon_release();
 	k->gone = k->gone || !pidref_alive(&k->in.at.target.ref) || address_space_gone(k);
 	keeper_tend_picture(k);

@@ -186,10 +186,10 @@ static bool banner_version(const struct glibc *glibc, const struct modules *modu
 	const uint8_t *at;
 	unsigned int minor = 0;
 
-	if (size == 0)
-		return false;
-	at = memmem(module->file, size < BANNER_BYTES ? size : BANNER_BYTES, banner,
-		    sizeof(banner) - 1);
+	size = size < BANNER_BYTES ? size : BANNER_BYTES;
+	at = size ? module_file(module, 0, size) : NULL;
+	if (at)
+		at = memmem(at, size, banner, sizeof(banner) - 1);
 	if (!at)
 		return false;
 	at += sizeof(banner) - 1;

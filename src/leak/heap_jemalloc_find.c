@@ -71,7 +71,7 @@ static bool is_library(const struct module *module)
 }
 
 /* Room for the map, and a message that all of them carry. */
-static bool is_jemalloc(const struct module *module, size_t bytes)
+static bool is_jemalloc(const struct module *module, const uint8_t *file, size_t bytes)
 {
 	static const char text[] = "<jemalloc>: ";
 	bool room = false;
@@ -79,22 +79,24 @@ static bool is_jemalloc(const struct module *module, size_t bytes)
 	for (uint32_t i = 0; i < module->segment_count; i++)
 		room |= (module->segment[i].flags & PF_W) &&
 			module->segment[i].memory_bytes > ROOT_BYTES;
-	return room && bytes && memmem(module->file, bytes, text, sizeof(text) - 1);
+	return room && bytes && memmem(file, bytes, text, sizeof(text) - 1);
 }
 
 /* 1 if it is a jemalloc that is known, 0 none, -ENOTSUP. */
 static int try_module(struct jemalloc *jemalloc, const struct module *module)
 {
 	size_t bytes = module->file ? module->file_bytes : 0;
+	const uint8_t *file;
 
 	bytes = bytes < SEARCHED_BYTES ? bytes : SEARCHED_BYTES;
-	if (!is_jemalloc(module, bytes))
+	file = bytes ? module_file(module, 0, bytes) : NULL;
+	if (!file || !is_jemalloc(module, file, bytes))
 		return 0;
 	jemalloc->module = module;
-	find_version(jemalloc, module->file, bytes);
+	find_version(jemalloc, file, bytes);
 	if (!is_library(module))
 		return jemalloc_fail(jemalloc, -ENOTSUP, "jemalloc is part of the program");
-	if (!memmem(module->file, bytes, KNOWN_VERSION, sizeof(KNOWN_VERSION) - 1))
+	if (!memmem(file, bytes, KNOWN_VERSION, sizeof(KNOWN_VERSION) - 1))
 		return jemalloc_fail(jemalloc, -ENOTSUP,
 				     "the structures of this version are not known");
 	return 1;

@@ -188,9 +188,10 @@ bool musl_version(const struct musl *musl, const struct modules *modules, char *
 	static const char start[] = { '\0', '1', '.' };
 	const struct module *module = modules_find(modules, musl->code_low);
 	size_t size = module && module->file ? module->file_bytes : 0;
-	const uint8_t *at = size ? module->file : NULL, *end;
+	const uint8_t *at, *end;
 
 	size = size < MAX_TEXT ? size : MAX_TEXT;
+	at = size ? module_file(module, 0, size) : NULL;
 	end = at + size;
 	if (!at || !is_musl(module))
 		return false;

@@ -44,15 +44,15 @@ struct image {
 
 static const Elf64_Phdr *find_header(const struct module *module, uint32_t type)
 {
-	const Elf64_Ehdr *header = (const void *)module->file;
+	const Elf64_Ehdr *header = (const void *)module_file(module, 0, sizeof(*header));
 	const Elf64_Phdr *phdr;
 
-	if (!module->file || module->file_bytes < sizeof(*header) ||
-	    header->e_phentsize != sizeof(*phdr) || header->e_phoff % 8 ||
-	    header->e_phoff > module->file_bytes ||
-	    header->e_phnum > (module->file_bytes - header->e_phoff) / sizeof(*phdr))
+	if (!header || header->e_phentsize != sizeof(*phdr) || header->e_phoff % 8)
 		return NULL;
-	phdr = (const void *)(module->file + header->e_phoff);
+	phdr = (const void *)module_file(module, header->e_phoff,
+					 header->e_phnum * sizeof(*phdr));
+	if (!phdr)
+		return NULL;
 	for (unsigned int i = 0; i < header->e_phnum; i++)
 		if (phdr[i].p_type == type)
 			return &phdr[i];

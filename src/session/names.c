@@ -30,6 +30,7 @@ struct session_names {
 	struct apart *apart;
 	uint32_t known;			/* modules, when the child was made */
 	bool is_child, confine;
+	bool asked;			/* since session_names_rest() */
 	struct assigned_finder *finder;	/* the child's */
 	struct symbol_frame told[SYMBOLIZER_MAX_FRAMES];
 	struct question question;
@@ -122,6 +123,7 @@ static int ask(struct session_names *names, enum kind kind, const struct frame *
 {
 	struct question *question = &names->question;
 
+	names->asked = true;
 	question->kind = kind;
 	question->count = count < STACKS_MAX_FRAMES ? count : STACKS_MAX_FRAMES;
 	memcpy(question->frame, frame, question->count * sizeof(*frame));
@@ -132,6 +134,13 @@ static int ask(struct session_names *names, enum kind kind, const struct frame *
 		}
 	return apart_ask(names->apart, question, offsetof(struct question, frame) +
 			 question->count * sizeof(*frame), ret);
+}
+
+void session_names_rest(struct session_names *names)
+{
+	if (!names->asked)
+		apart_renew(names->apart);
+	names->asked = false;
 }
 
 static int get_frame(struct apart_reader *reader, struct symbol_frame *ret)

@@ -23,6 +23,11 @@ void session_names_confine(struct session_names *names);
  * out, to be asked for again: for reports between which the rings have to be emptied.
  */
 void session_names_until(struct session_names *names, double time);
+/*
+ * From time to time, in sessions of days: a child that was asked nothing since the last call ends,
+ * with the files that it holds; the next question makes another.
+ */
+void session_names_rest(struct session_names *names);
 /* symbolizer answers from what it has already. NULL is ignored. */
 void session_names_free(struct session_names *names);
 /* assigned_find in the child; what can't be found out is ASSIGNED_UNKNOWN. 0 or -ENOMEM. */

@@ -22,6 +22,7 @@
 #include "inject/link_map.h"
 #include "inject/shim_image.h"
 #include "src/session/apart.h"
+#include "src/base/give_back.h"
 #include "src/base/log.h"
 #include "src/session/intruder.h"
 #include "src/session/opener.h"
@@ -40,6 +41,8 @@ enum { LOAD_TRIES = 40, PROOF_PAUSE_MS = 20 };
 #define MAX_EXE_BYTES (1ll << 29)
 #define EXTRA_SECONDS 0.01	/* at least, from one snapshot between intervals to the next */
 /* Between drains; a half-full ring, or a note, ends it. The last: nothing happens at all. */
+#define GIVE_BACK_FIRST_SECONDS 1
+#define GIVE_BACK_SECONDS 60
 #define PAUSE_STEP_NS 1000000ull
 #define PAUSE_MAX_NS 20000000ull
 #define PAUSE_SAMPLED_NS 100000000ull
@@ -349,10 +352,24 @@ static void rest(struct session *s, bool losing, double due)
 		(void)nanosleep(&pause, NULL);
 }
 
+/* What the beginning took, and each minute's work, is not held for days. */
+static void give_back(struct session *s, double *due)
+{
+	double now = session_now();
+
+	if (now < *due)
+		return;
+	session_names_rest(s->report.names);
+	give_back_buffer(s->link.payload, sizeof(s->link.payload));
+	give_back_memory();
+	*due = now + GIVE_BACK_SECONDS;
+}
+
 static int keep_watching(struct session *s)
 {
 	double begin = session_now(), next = begin + s->options->interval, extra = 0;
 	double end = s->options->duration >= 0 ? begin + s->options->duration : INFINITY;
+	double rest_due = begin + GIVE_BACK_FIRST_SECONDS;
 	uint64_t pause = 0;
 	int error = 0;
 
@@ -382,6 +399,7 @@ static int keep_watching(struct session *s)
 		if (!error && session_now() >= next) {
 			error = end_interval(s);
 			next += s->options->interval;
+			give_back(s, &rest_due);
 		} else if (!error && s->options->output) {
 			error = take_extra(s, &extra);
 		}

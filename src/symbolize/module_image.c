@@ -2,15 +2,12 @@
 /*
  * module_image.c - a module's ELF bytes, as a private and checked copy.
  *
- * The file belongs to the target's user, who may truncate or rewrite it while
- * we read. A mapping of it was rejected for both: a page past a new end is a
- * SIGBUS, and bytes that change between check and use turn checked call frame
- * information into unchecked. So the headers and the PT_LOADs are copied with
- * pread into anonymous memory that is then made read-only; a file that shrinks
- * meanwhile leaves zeros. Sections that are not loaded (debug information, the
- * greater part of a debug build) are left out; dwarf_file.c reads those through
- * the descriptor, on demand. What is loaded is 2-20 MB for a server, 200 MB for
- * a browser, a few ms per 10 MB; above 512 MiB the module has no bytes.
+ * Of a file the headers and the PT_LOADs are copied when they are asked for
+ * (module_pages.c); a file that shrinks meanwhile leaves zeros. Sections that
+ * are not loaded (debug information, the greater part of a debug build) are left
+ * out; dwarf_file.c reads those through the descriptor, on demand. What is loaded
+ * is 2-20 MB for a server, 200 MB for a browser; above 512 MiB the module has no
+ * bytes.
  * Refuses everything but 64-bit little-endian x86-64 ET_EXEC and ET_DYN.
  */
 #include "src/symbolize/module_image.h"
@@ -21,6 +18,8 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+
+#include "src/symbolize/module_pages.h"
 
 #define PAGE_BYTES	4096u
 #define MAX_PHDR	512u
@@ -160,16 +159,16 @@ static void find_build_id(struct module *module, const struct layout *layout)
 		const struct note *note = &layout->note[i];
 		size_t bytes = note->bytes < MAX_NOTES ? note->bytes : MAX_NOTES;
 
-		if (note->offset > module->file_bytes || bytes > module->file_bytes - note->offset)
-			continue;
-		if (scan_notes(module, module->file + note->offset, bytes,
-			       note->align == 8 ? 8 : 4))
+		const uint8_t *at = module_file(module, note->offset, bytes);
+
+		if (at && scan_notes(module, at, bytes, note->align == 8 ? 8 : 4))
 			return;
 	}
 }
 
 /* Clips the segments to what the file has and hands everything to module. */
-static void adopt(struct module *module, struct layout *layout, const uint8_t *file, size_t bytes)
+static void adopt(struct module *module, struct layout *layout, const uint8_t *file,
+		  struct module_pages *pages, size_t bytes)
 {
 	for (uint32_t i = 0; i < layout->segment_count; i++) {
 		struct module_segment *segment = &layout->segment[i];
@@ -184,6 +183,7 @@ static void adopt(struct module *module, struct layout *layout, const uint8_t *f
 	module->eh_frame_hdr = layout->eh_frame_hdr;
 	layout->segment = NULL;
 	module->file = file;
+	module->pages = pages;
 	module->file_bytes = bytes;
 	if (file)
 		find_build_id(module, layout);
@@ -219,47 +219,22 @@ static int read_phdrs(int fd, Elf64_Phdr **ret, uint32_t *ret_count)
 	return 0;
 }
 
-/* Only the headers and the PT_LOADs; the layout was checked against bytes by nobody yet. */
-static int copy_loads(int fd, const struct layout *layout, size_t bytes, const uint8_t **ret)
-{
-	uint8_t *copy;
-
-	if (layout->loaded_bytes > MAX_LOADED)
-		return -EFBIG;
-	copy = reserve(bytes);
-	if (!copy)
-		return -ENOMEM;
-	read_some(fd, copy, bytes < PAGE_BYTES ? bytes : PAGE_BYTES, 0);
-	for (uint32_t i = 0; i < layout->segment_count; i++) {
-		const struct module_segment *segment = &layout->segment[i];
-		size_t want = segment->file_bytes;
-
-		if (segment->offset >= bytes)
-			continue;
-		if (want > bytes - segment->offset)
-			want = bytes - segment->offset;
-		read_some(fd, copy + segment->offset, want, segment->offset);
-	}
-	mprotect(copy, bytes, PROT_READ);
-	*ret = copy;
-	return 0;
-}
-
 static int fill_from_fd(struct module *module, int fd, size_t bytes)
 {
 	_cleanup_free_ Elf64_Phdr *phdr = NULL;
 	struct layout layout = { 0 };
-	const uint8_t *copy = NULL;
+	struct module_pages *pages = NULL;
 	uint32_t count = 0;
 	int r = read_phdrs(fd, &phdr, &count);
 
 	if (r == 0)
 		r = read_layout(phdr, count, &layout);
 	if (r == 0)
-		r = copy_loads(fd, &layout, bytes, &copy);
+		r = layout.loaded_bytes > MAX_LOADED ? -EFBIG :
+		    module_pages_new(fd, layout.segment, layout.segment_count, bytes, &pages);
 	/* Too large to copy: the segments still tell where it lies, and libdw can read it. */
 	if (r == 0 || r == -EFBIG)
-		adopt(module, &layout, copy, bytes);
+		adopt(module, &layout, pages ? module_pages_start(pages) : NULL, pages, bytes);
 	free(layout.segment);
 	return r;
 }
@@ -280,6 +255,7 @@ int module_image_from_fd(struct module *module, int fd)
 		return r;
 	}
 	module->fd = fd;
+	module->changed = stat.st_ctim;
 	return fill_from_fd(module, fd, (size_t)stat.st_size);
 }
 
@@ -314,7 +290,7 @@ static int adopt_whole(struct module *module, const uint8_t *copy, size_t bytes)
 	memcpy(phdr, copy + header.e_phoff, header.e_phnum * sizeof(*phdr));
 	r = read_layout(phdr, header.e_phnum, &layout);
 	if (r == 0)
-		adopt(module, &layout, copy, bytes);
+		adopt(module, &layout, copy, NULL, bytes);
 	free(layout.segment);
 	return r;
 }
@@ -431,7 +407,7 @@ int module_image_from_memory(struct module *module, const struct module_source *
 	if (r == 0)
 		r = layout.end > 0 ? copy_memory(source, base, &layout, &copy) : -EBADMSG;
 	if (r == 0) {
-		adopt(module, &layout, copy, layout.end);
+		adopt(module, &layout, copy, NULL, layout.end);
 		module->from_memory = true;
 	}
 	free(layout.segment);
@@ -440,11 +416,14 @@ int module_image_from_memory(struct module *module, const struct module_source *
 
 void module_image_done(struct module *module)
 {
-	if (module->file && !module->borrowed)
+	if (module->pages)
+		module_pages_free(module->pages);
+	else if (module->file && !module->borrowed)
 		munmap((void *)(uintptr_t)module->file, module->file_bytes);
 	free((void *)(uintptr_t)module->segment);
 	cleanup_fd(&module->fd);
 	module->file = NULL;
+	module->pages = NULL;
 	module->file_bytes = 0;
 	module->segment = NULL;
 	module->segment_count = 0;
@@ -497,6 +476,7 @@ void module_image_extent(const struct module *module, uint64_t *ret_low, uint64_
 bool module_image_is_mapped(const struct module *module, const struct module_source *source)
 {
 	const struct module_segment *first = module->segment;
+	const uint8_t *file;
 	uint8_t page[PAGE_BYTES];
 	size_t bytes;
 
@@ -506,5 +486,6 @@ bool module_image_is_mapped(const struct module *module, const struct module_sou
 	bytes = first->file_bytes < sizeof(page) ? first->file_bytes : sizeof(page);
 	if (source->read_memory(source->context, module->bias + first->address, page, bytes) < 0)
 		return true;
-	return memcmp(page, module->file, bytes) == 0;
+	file = module_file(module, 0, bytes);
+	return !file || memcmp(page, file, bytes) == 0;
 }

@@ -25,6 +25,7 @@
 
 #include "src/base/log.h"
 #include "src/symbolize/module_image.h"
+#include "src/symbolize/module_pages.h"
 
 #define MAX_MODULES	(1u << 20)
 #define MAX_FILES	2048u	/* open at once; to have one costs as much as the maps are long */
@@ -361,8 +362,10 @@ static bool is_like(const struct module *closed, const struct module *module)
 	       closed->dev_major == module->dev_major && closed->dev_minor == module->dev_minor &&
 	       closed->fd >= 0 && !closed->from_memory && closed->file &&
 	       closed->file_bytes == module->file_bytes &&
-	       strcmp(closed->path, module->path) == 0 &&
-	       memcmp(closed->file, module->file, module->file_bytes) == 0;
+	       closed->changed.tv_sec == module->changed.tv_sec &&
+	       closed->changed.tv_nsec == module->changed.tv_nsec &&
+	       strcmp(closed->build_id, module->build_id) == 0 &&
+	       strcmp(closed->path, module->path) == 0;
 }
 
 /* Was module, which is not in the table, there before? Then it is again: true. */
@@ -665,7 +668,16 @@ const uint8_t *module_bytes(const struct module *module, uint64_t address, size_
 			continue;
 		if (ret_flags)
 			*ret_flags = segment->flags;
-		return module->file + segment->offset + at;
+		return module_file(module, segment->offset + at, bytes);
 	}
 	return NULL;
+}
+
+const uint8_t *module_file(const struct module *module, uint64_t offset, size_t bytes)
+{
+	if (!module->file || offset > module->file_bytes || bytes > module->file_bytes - offset)
+		return NULL;
+	if (module->pages)
+		module_pages_have(module->pages, offset, bytes);
+	return module->file + offset;
 }

@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <time.h>
 
 #include "src/base/cleanup.h"
 #include "src/base/procmaps.h"
@@ -35,6 +36,7 @@ struct module_marks {
 	uint32_t distrust;	/* enum module_distrust: of all modules, also of later ones */
 };
 
+struct module_pages;
 /* A PT_LOAD of the ELF file, virtual addresses of the file. */
 struct module_segment {
 	uint64_t address, memory_bytes;
@@ -55,9 +57,11 @@ struct module {
 	 * A private copy of the headers and of the bytes of every PT_LOAD at their
 	 * file offsets, page-aligned; what lies between (sections that are not
 	 * loaded) reads as 0: use fd. NULL when neither file nor memory could be had.
+	 * Read it by module_bytes() or module_file(): with pages it is filled by those.
 	 */
 	const uint8_t *file;
 	size_t file_bytes;
+	struct module_pages *pages;	/* NULL: all of the copy is there */
 	int fd;			/* the file, -1; hostile: read it with pread, never map it */
 	const struct module_segment *segment;
 	uint32_t segment_count;
@@ -66,6 +70,7 @@ struct module {
 	/* Identity, for modules.c. */
 	uint64_t inode;
 	uint32_t dev_major, dev_minor;
+	struct timespec changed;	/* the file, last */
 	bool from_memory;	/* file was put together from the target's memory */
 	bool borrowed;		/* file belongs to someone else */
 	bool seen;		/* by the modules_update that runs */
@@ -138,5 +143,7 @@ uint64_t modules_openings(const struct modules *modules);
  */
 const uint8_t *module_bytes(const struct module *module, uint64_t address, size_t bytes,
 			    uint32_t *ret_flags);
+/* The same for [offset, offset + bytes) of the file; NULL unless the file has all of it. */
+const uint8_t *module_file(const struct module *module, uint64_t offset, size_t bytes);
 
 #endif

@@ -28,7 +28,7 @@ static size_t read_at(const struct module *module, uint64_t offset, void *buffer
 			return 0;
 		if (bytes > module->file_bytes - offset)
 			bytes = module->file_bytes - offset;
-		memcpy(buffer, module->file + offset, bytes);
+		memcpy(buffer, module_file(module, offset, bytes), bytes);
 		return bytes;
 	}
 	while (done < bytes) {

@@ -46,7 +46,7 @@ struct checked {
 /* The segment that the last FDE is in. */
 struct window {
 	const struct module *module;
-	const uint8_t *bytes;
+	uint64_t offset;		/* in the file */
 	uint64_t low, size;		/* virtual addresses of the file */
 };
 
@@ -202,7 +202,7 @@ static void set_window(struct unwind_find *find, const struct module *module,
 
 		if (fde->low - segment->address >= segment->file_bytes || is_covered(module, i))
 			continue;
-		window->bytes = module->file + segment->offset;
+		window->offset = segment->offset;
 		window->low = segment->address;
 		window->size = segment->file_bytes;
 		return;
@@ -250,7 +250,8 @@ bool unwind_find_word(const struct unwind_find *find, const struct module *modul
 	uint64_t value = 0, at = address - module->bias - window->low;
 
 	if (window->module == module && at < window->size && window->size - at >= sizeof(value)) {
-		memcpy(ret, window->bytes + at, sizeof(value));
+		memcpy(ret, module_file(module, window->offset + at, sizeof(value)),
+		       sizeof(value));
 		return true;
 	}
 	for (size_t bytes = sizeof(value); bytes > 0; bytes--) {

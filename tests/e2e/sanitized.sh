@@ -9,8 +9,9 @@
 # minutes so; make soak SOAK=builds leaves none out.
 : "${TEST_LIMIT:=980}" "${LEFT_OUT=test_leak_mark test_leak_picture test_recording_limit \
 test_leak_heap_glibc test_leak_heap_jemalloc test_leak_heap_mimalloc test_leak_heap_musl \
-test_leak_assigned test_leak_holders test_procmaps test_recording_sites test_recording_unnamed \
-test_report_json test_screen_feed test_several test_shim_interval test_shim_paths test_views}"
+test_leak_assigned test_leak_holders test_procmaps test_recording_forged test_recording_sites \
+test_recording_unnamed test_report_json test_screen_feed test_several test_shim_interval \
+test_shim_paths test_views}"
 . "$(dirname "$0")/lib.sh"
 TMPDIR=$WORK
 export TMPDIR
@@ -51,7 +52,7 @@ unit_tests() {
 		[ -f "$program" ] && [ -x "$program" ] || continue
 		case " $LEFT_OUT " in *" ${program##*/} "*) continue ;; esac
 		ASAN_OPTIONS=$leaks SHIM=$scratch/build/inject/shim/memattach-shim.so \
-			timeout 120 "$program" >"$WORK/unit" 2>&1 </dev/null ||
+			timeout 300 "$program" >"$WORK/unit" 2>&1 </dev/null ||
 			{ tail -n 40 "$WORK/unit"; echo "FAIL: $program"; return 1; }
 	done
 }
@@ -60,7 +61,7 @@ fuzzers() {
 	for program in tests/fuzz/fuzz_*; do
 		[ -f "$program" ] && [ -x "$program" ] || continue
 		mkdir -p "$WORK/corpus"
-		timeout 120 "$program" -max_total_time="${FUZZ_SECONDS:-1}" -print_final_stats=0 \
+		timeout 300 "$program" -max_total_time="${FUZZ_SECONDS:-1}" -print_final_stats=0 \
 			-artifact_prefix="$WORK/found-" "$WORK/corpus" \
 			>"$WORK/fuzz" 2>&1 </dev/null ||
 			{ grep -vE '^#[0-9]' "$WORK/fuzz"; echo "FAIL: $program"; return 1; }

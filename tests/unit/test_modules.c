@@ -326,14 +326,22 @@ static void nothing_can_be_had(void **state)
 /* The owner cuts the file off while we look: no signal, zeros, and no wild read. */
 static void file_shrinks(void **state)
 {
+	static const uint8_t zeros[64];
+	const struct module *module;
 	struct source source;
+	const uint8_t *at;
 	char text[512];
 
 	(void)state;
 	begin_mapped(&source, text, sizeof(text));
+	module = modules_get(source.modules, 1);
+	assert_non_null(module_bytes(module, source.code.p_vaddr, 64, NULL));
 	assert_int_equal(truncate(source.path, 100), 0);
-	assert_memory_equal(module_bytes(modules_get(source.modules, 1), source.code.p_vaddr, 64,
-					 NULL), source.image + source.code.p_vaddr, 64);
+	assert_memory_equal(module_bytes(module, source.code.p_vaddr, 64, NULL),
+			    source.image + source.code.p_vaddr, 64);
+	at = module_bytes(module, source.code.p_vaddr + source.code.p_filesz - 64, 64, NULL);
+	assert_non_null(at);
+	assert_memory_equal(at, zeros, sizeof(zeros));
 	/* And one that is short from the start. */
 	code_line(&source, text, sizeof(text), PLACE, 12);
 	source.image_bytes = 0;
