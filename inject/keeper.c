@@ -368,10 +368,13 @@ static bool analyst_hangs(struct keeper *k, bool ticked)
 	return k->silent > HANG_TICKS || k->leaving > HANG_TICKS * 10;
 }
 
-/* What attaching took is not held for days: given back soon after, and then once a minute. */
+/*
+ * What attaching took is not held for days: given back soon after, and then once a minute; not
+ * while a thread of the target waits.
+ */
 static void give_back(struct keeper *k)
 {
-	if (!k->used || ++k->kept % REST_TICKS != FIRST_REST_TICKS)
+	if (!k->used || keeper_kept_left_ms(k) >= 0 || ++k->kept % REST_TICKS != FIRST_REST_TICKS)
 		return;
 	k->used = false;
 	give_back_buffer(k->payload, sizeof(k->payload));

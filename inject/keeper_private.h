@@ -17,7 +17,7 @@ struct keeper {
 	const struct keeper_options *options;
 	uint32_t beat;			/* the analyst's, as last seen */
 	unsigned int silent, leaving;	/* ticks since it changed; since the user asked to stop */
-	unsigned int kept;		/* ticks since memory was given back */
+	unsigned int kept;		/* ticks in which memory was held that can be given back */
 	bool used;			/* since then something was asked for */
 	bool gone, gone_noted, stop_wanted, stop_noted, finished;
 	bool snapshot_wanted;		/* by the user's SIGUSR1, and not yet told to the analyst */

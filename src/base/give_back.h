@@ -7,7 +7,7 @@
 
 /*
  * Pages of freed heap memory, and of the calling thread's stack below where it stands, go back to
- * the system. The main thread alone may call it; takes tenths of a millisecond.
+ * the system. The main thread alone may call it.
  */
 void give_back_memory(void);
 /* Nobody needs [start, start + bytes) of anonymous memory: whole pages of it are zeros from now. */

@@ -4,7 +4,7 @@
  *
  * A module is one ELF object mapped at one place at a time. An id is never used for
  * another one; a closed module keeps its file open for its names, and is opened again, with
- * its id, when the same bytes are mapped again.
+ * its id, when the same file is mapped again and was not changed since.
  */
 #ifndef MEMATTACH_MODULES_H
 #define MEMATTACH_MODULES_H
@@ -132,7 +132,7 @@ enum module_distrust module_read_names(const struct module *module);
 uint64_t modules_generation(const struct modules *modules);
 /* Ids run from 1 to this. */
 uint32_t modules_count(const struct modules *modules);
-/* How often a module was closed. One that is opened again (the same bytes) has its old id. */
+/* How often a module was closed. One that is opened again, unchanged, has its old id. */
 uint64_t modules_closings(const struct modules *modules);
 /* How often one was opened. */
 uint64_t modules_openings(const struct modules *modules);

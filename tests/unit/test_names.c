@@ -174,12 +174,46 @@ static void child_says_the_same(void **state)
 	end(&here);
 }
 
+static int children(void)
+{
+	FILE *list = fopen("/proc/thread-self/children", "re");
+	int count = 0, pid;
+
+	assert_non_null(list);
+	while (fscanf(list, "%d", &pid) == 1)
+		count++;
+	(void)fclose(list);
+	return count;
+}
+
+static void an_idle_child_ends_and_another_comes(void **state)
+{
+	struct session_names *names;
+	struct own_file own;
+	size_t count;
+
+	(void)state;
+	begin(&own);
+	assert_int_equal(session_names_new(own.modules, own.symbolizer, &names), 0);
+	for (uint32_t i = 0; i < 2; i++) {
+		assert_non_null(symbolizer_frame(own.symbolizer, &own.frame[i], &count));
+		assert_int_equal(children(), 1);
+		session_names_rest(names);	/* it was asked since the last time */
+		assert_int_equal(children(), 1);
+		session_names_rest(names);
+		assert_int_equal(children(), 0);
+	}
+	session_names_free(names);
+	end(&own);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(many_in_one_question),
 		cmocka_unit_test(half_an_answer),
 		cmocka_unit_test(child_says_the_same),
+		cmocka_unit_test(an_idle_child_ends_and_another_comes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
