@@ -20,6 +20,7 @@
 #include "cli/daemon_control.h"
 #include "cli/daemon_http.h"
 #include "cli/daemon_leaks.h"
+#include "cli/daemon_share.h"
 #include "cli/daemon_restore.h"
 #include "cli/daemon_tell.h"
 #include "cli/front.h"
@@ -55,7 +56,7 @@ struct daemon {
 	size_t polls;		/* that there is room for */
 	int events;		/* -1: the kernel tells us nothing */
 	int signals;
-	double looked, asked, tidied;	/* roster_now() of the last ones */
+	double looked, asked, tidied, shared;	/* roster_now() of the last ones */
 	bool stopping;
 	int status;
 };
@@ -401,6 +402,11 @@ static void take_signals(struct daemon *d)
 	}
 }
 
+static double share_due(const struct daemon *d)
+{
+	return daemon_share_next(d->watch, d->watches, d->shared);
+}
+
 /* Milliseconds until something is due; -1: nothing is. */
 static int pause_ms(const struct daemon *d)
 {
@@ -413,7 +419,7 @@ static int pause_ms(const struct daemon *d)
 	for (size_t i = 0; i < d->watches; i++)
 		next = fmin(next, d->watch[i].leaks_due);
 	if (!d->stopping)
-		next = fmin(next, next_look(d));
+		next = fmin(next, fmin(next_look(d), share_due(d)));
 	if (!d->stopping && d->watches < d->settings.max_targets)
 		next = fmin(next, roster_next(&d->roster));
 	if (next == INFINITY)
@@ -549,11 +555,19 @@ static void wait_and_take(struct daemon *d)
 		take_events(d);
 }
 
+static void share(struct daemon *d)
+{
+	d->shared = roster_now();
+	daemon_share_turn(d->watch, d->watches, d->settings.max_overhead);
+}
+
 static void begin_and_look(struct daemon *d)
 {
 	begin_due(d);
 	for (size_t i = 0; i < d->watches; i++)
 		daemon_leaks_turn(&d->watch[i], roster_now());
+	if (roster_now() >= share_due(d))
+		share(d);
 	if (roster_now() >= next_look(d))
 		look(d, roster_now() >= d->asked + ASK_SECONDS);
 	daemon_tell_state(&d->tell, &d->roster, d->watches);

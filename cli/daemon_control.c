@@ -147,6 +147,10 @@ static void emit_watched(struct question *q, const struct daemon_watch *watch)
 	emit_text(q->to, "rule", watch->rule);
 	emit_text(q->to, "state", watch->ending ? "leaving" : "watched");
 	emit_real(q->to, "seconds", q->now - watch->begun);
+	if (watch->most_percent > 0)
+		emit_real(q->to, "budget_percent", watch->percent);
+	else
+		emit_null(q->to, "budget_percent");
 	emit_text(q->to, "recording", watch->recording);
 	emit_figures(q->to, &watch->figures, q->now);
 	emit_end(q->to, '}');

@@ -176,6 +176,8 @@ int daemon_watch_prepare(struct daemon_watch *watch, pid_t pid, const struct wat
 					.name = process_name(&search, pid),
 					.rule = strdup(rule->name) };
 	watch->leak_check = rule->watch.leak_check;
+	watch->most_percent = rule->watch.sample_bytes ? 0 : rule->watch.overhead_percent;
+	watch->percent = watch->most_percent;
 	daemon_leaks_put_off(watch, watch->begun);
 	episodes_init(&watch->episodes, rule->watch.snapshot_every,
 		      rule->watch.sample_bytes ? 0 : rule->watch.overhead_percent);

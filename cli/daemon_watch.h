@@ -25,6 +25,10 @@ struct daemon_watch {
 	struct figures figures;
 	struct episodes episodes;
 	struct leak_check leak_check;
+	double most_percent;		/* of its budget, by its rule; 0: it has none */
+	double percent;			/* that it may spend now */
+	double use;			/* processors that the process takes for itself; */
+	double use_looked, use_seconds;	/* roster_now() of the last look, its processor time then */
 	double leaks_due;		/* roster_now() of the next search; INFINITY: none */
 	uint32_t answers;		/* to searches, that were looked at */
 	int status;			/* how it ended: an exit status of ours; */

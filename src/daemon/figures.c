@@ -60,17 +60,40 @@ void figures_asked_done(struct figures *figures)
 	figures->asked = (struct figures_asked){ .file = -1 };
 }
 
+/* A few bytes: all of them are sent, or none. file: -1 none. */
+static int send_one(struct figures *figures, struct screen_outbox *out, int file)
+{
+	int error = file >= 0 ? screen_send_fd(figures->socket, out, file) :
+				screen_send(figures->socket, out);
+
+	return !error && screen_outbox_waiting(out) > 0 ? -EAGAIN : error;
+}
+
 static int ask(struct figures *figures, enum screen_type type, int file)
 {
 	struct screen_outbox out = { .sent = 0 };
 	int error = screen_outbox_begin(&out, type);
 
 	error = screen_outbox_end(&out, error);
-	if (!error)	/* eight bytes: all of them are sent, or none */
-		error = file >= 0 ? screen_send_fd(figures->socket, &out, file) :
-				    screen_send(figures->socket, &out);
-	if (!error && screen_outbox_waiting(&out) > 0)
-		error = -EAGAIN;
+	if (!error)
+		error = send_one(figures, &out, file);
+	screen_outbox_done(&out);
+	return error;
+}
+
+int figures_set_budget(struct figures *figures, double percent)
+{
+	struct screen_outbox out = { .sent = 0 };
+	int error;
+
+	if (figures->socket < 0)
+		return -EPIPE;
+	error = screen_outbox_begin(&out, SCREEN_BUDGET);
+	if (!error)
+		error = apart_put(&out.bytes, &percent, sizeof(percent));
+	error = screen_outbox_end(&out, error);
+	if (!error)
+		error = send_one(figures, &out, -1);
 	screen_outbox_done(&out);
 	return error;
 }

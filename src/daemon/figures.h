@@ -60,6 +60,11 @@ int figures_ask_snapshot(struct figures *figures, uint64_t id, int file_take) _m
  * follows it, SCREEN_LEAKS_FOUND or SCREEN_LEAKS_NONE, which is not looked at here. As above.
  */
 int figures_ask_leaks(struct figures *figures, uint64_t id) _must_check_;
+/*
+ * Lets it spend so many percent of its process's own time from now on. 0; -EPIPE nothing more
+ * comes, -EAGAIN it can't be told now.
+ */
+int figures_set_budget(struct figures *figures, double percent) _must_check_;
 /* The answer was taken, or nobody wants it. */
 void figures_asked_done(struct figures *figures);
 /* Nothing more is heard; the last figures stay. */

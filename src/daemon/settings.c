@@ -25,6 +25,7 @@ void settings_init(struct settings *settings)
 	*settings = (struct settings){
 		.max_targets = 64,
 		.max_memory = 1ull << 30,
+		.max_overhead = 2,
 		.metrics_every = 15,
 		.defaults = {
 			.overhead_percent = 1,

@@ -78,6 +78,7 @@ struct http_settings {
 struct settings {
 	uint32_t max_targets;		/* at a time */
 	uint64_t max_memory;		/* of all sessions together */
+	double max_overhead;		/* percent of all processors, of the same */
 	char *on_event;			/* command; NULL: none */
 	char *metrics_file;		/* NULL: none */
 	double metrics_every;		/* seconds from one to the next */

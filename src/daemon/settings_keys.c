@@ -154,6 +154,8 @@ static const struct key daemon_key[] = {
 	{ "max-targets", "a number from 1 to 10000", read_targets,
 	  offsetof(struct settings, max_targets), 0 },
 	{ "max-memory", "bytes, as in 1G", read_size, offsetof(struct settings, max_memory), 0 },
+	{ "max-overhead", "a percentage, as in 2%", read_percent,
+	  offsetof(struct settings, max_overhead), 0 },
 	{ "on-event", "a command", read_text, offsetof(struct settings, on_event), 0 },
 	{ "metrics-file", "a path from / on", read_path, offsetof(struct settings, metrics_file),
 	  0 },

@@ -108,6 +108,23 @@ void feed_note(struct feed *feed, const char *text)
 	feed_text(feed, SCREEN_NOTE, text);
 }
 
+static void hear_budget(struct feed *feed)
+{
+	double percent;
+
+	memcpy(&percent, feed->in.bytes, sizeof(percent));
+	if (percent > 0 && percent <= 100)	/* and a number */
+		feed->budget = percent;
+}
+
+double feed_budget(struct feed *feed)
+{
+	double percent = feed->budget;
+
+	feed->budget = 0;
+	return percent;
+}
+
 static void hear(struct feed *feed)
 {
 	for (int i = 0; i < REQUESTS_AT_ONCE && feed->socket >= 0; i++) {
@@ -118,6 +135,9 @@ static void hear(struct feed *feed)
 		if (result == 1 && feed->in.header.type == SCREEN_WANT &&
 		    feed->in.header.bytes == sizeof(feed->want)) {
 			memcpy(&feed->want, feed->in.bytes, sizeof(feed->want));
+		} else if (result == 1 && feed->in.header.type == SCREEN_BUDGET &&
+			   feed->in.header.bytes == sizeof(feed->budget)) {
+			hear_budget(feed);
 		} else if (result == 1 && feed->in.header.type == SCREEN_LEAKS) {
 			feed->leaks_wanted = true;
 		} else if (result == 1 && feed->in.header.type == SCREEN_SAVE) {

@@ -22,6 +22,7 @@ struct feed {
 	int received;			/* a descriptor that came, or -1 */
 	struct screen_want want;
 	bool leaks_wanted;
+	double budget;			/* percent that was asked for, 0: nothing was */
 	uint32_t stack_sent;		/* of this site */
 	double next_slice;		/* CLOCK_MONOTONIC: names are asked for again then */
 	uint8_t *named;			/* a bit for each site that was named */

@@ -34,6 +34,7 @@ enum screen_type {
 	SCREEN_SAVE,		/* to the front: open a file; to the analyst, with a descriptor:
 				   the next snapshot is to be written there */
 	SCREEN_LEAKS,		/* search for leaks, and go on */
+	SCREEN_BUDGET,		/* double: percent of the target's time that may be spent */
 	SCREEN_UNSAVED,		/* to the front: the last file was not written, or not whole */
 	/* from the front: */
 	SCREEN_FILE,		/* text: a new file's name; its descriptor comes with it */

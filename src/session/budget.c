@@ -53,6 +53,14 @@ void budget_begin(struct budget *b, double percent)
 	};
 }
 
+void budget_set(struct budget *b, double percent)
+{
+	double share = percent / 100.0;
+
+	b->credit *= share / b->share;
+	b->share = share;
+}
+
 static double use_of(double wall, double target)
 {
 	return fmax(target, LEAST_USE * wall);

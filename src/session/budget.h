@@ -50,6 +50,8 @@ struct budget {
 
 /* percent: of the target's own time. Begins with every allocation. */
 void budget_begin(struct budget *budget, double percent);
+/* Another percentage from now on. What was saved or overspent counts as much in the new one. */
+void budget_set(struct budget *budget, double percent);
 /* The mean sampling interval from now on, in bytes; 0: every allocation. */
 uint64_t budget_step(struct budget *budget, const struct budget_input *input);
 /*

@@ -163,6 +163,14 @@ static bool is_crowded(struct pace *p, double now)
 	return true;
 }
 
+void pace_set_percent(struct pace *p, double percent)
+{
+	if (p->in.percent <= 0)
+		return;
+	p->in.percent = percent;
+	budget_set(&p->budget, percent);
+}
+
 void pace_turn(struct pace *p)
 {
 	double now;

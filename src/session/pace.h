@@ -53,6 +53,8 @@ void pace_begin(struct pace *pace, const struct pace_input *input);
 /* Around each drain of the rings. */
 void pace_drain_begin(struct pace *pace);
 void pace_drain_end(struct pace *pace, const struct pace_records *booked);
+/* Another budget from now on, where the interval follows one. */
+void pace_set_percent(struct pace *pace, double percent);
 /* Between drains: measures, and moves the interval, whenever it is time. */
 void pace_turn(struct pace *pace);
 /* The last look: what costs from here on does not count. */

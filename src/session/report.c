@@ -116,11 +116,17 @@ void session_report_watched(struct session_report *r)
 		feed_end(r->feed);
 }
 
-void session_report_turn(struct session_report *r, const struct watch *watch)
+void session_report_turn(struct session_report *r, struct watch *watch)
 {
-	if (r->feed)
-		feed_turn(r->feed, watch->sites, watch->stacks,
-			  reader_backlog(watch->reader) > BUSY_BACKLOG);
+	double percent;
+
+	if (!r->feed)
+		return;
+	feed_turn(r->feed, watch->sites, watch->stacks,
+		  reader_backlog(watch->reader) > BUSY_BACKLOG);
+	percent = feed_budget(r->feed);
+	if (percent > 0)
+		pace_set_percent(&watch->pace, percent);
 }
 
 void session_report_stops(struct session_report *r, bool attach, uint64_t us, uint32_t threads)

@@ -52,7 +52,7 @@ void session_report_begin(struct session_report *report, struct watch *watch);
 /* Watching is over: durations end here. */
 void session_report_watched(struct session_report *report);
 /* Every few milliseconds while watching: what the live screen asks for. */
-void session_report_turn(struct session_report *report, const struct watch *watch);
+void session_report_turn(struct session_report *report, struct watch *watch);
 /* The figures of this moment, which are the caller's. 0 or -ENOMEM. */
 int session_report_snapshot(struct session_report *report, struct watch *watch,
 			    struct snapshot **ret) _must_check_;

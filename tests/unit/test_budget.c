@@ -134,6 +134,26 @@ static void spends_what_it_may(void **state)
 	}
 }
 
+/* Another one while it runs: that is spent from then on, and what was saved is no fortune in it. */
+static void follows_another_budget(void **state)
+{
+	static const double percent[] = { 5, 0.5, 20, 1 };
+	struct world w = usual;
+	struct budget b;
+
+	(void)state;
+	budget_begin(&b, 1);
+	(void)run(&b, &w, 20);
+	for (size_t i = 0; i < 4; i++) {
+		struct paid paid;
+
+		budget_set(&b, percent[i]);
+		(void)run(&b, &w, 5);
+		paid = run(&b, &w, 60);
+		assert_within(share_of(&paid) * 100 / percent[i], 0.8, 1.05);
+	}
+}
+
 /* Whatever the sizes: those that are drawn almost surely, too. */
 static void converges_for_all_sizes(void **state)
 {
@@ -349,6 +369,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(spends_what_it_may),
+		cmocka_unit_test(follows_another_budget),
 		cmocka_unit_test(converges_for_all_sizes),
 		cmocka_unit_test(follows_a_step_up),
 		cmocka_unit_test(follows_a_step_down),

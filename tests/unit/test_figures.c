@@ -364,6 +364,34 @@ static void search_for_two(void **state)
 	}
 }
 
+static void tell_what_may_be_spent(void **state)
+{
+	struct screen_inbox in = { .got = 0 };
+	struct fixture f;
+	double percent;
+
+	(void)state;
+	begin(&f);
+	assert_int_equal(figures_set_budget(&f.figures, 0.25), 0);
+	assert_int_equal(screen_receive(f.analyst, &in, NULL), 1);
+	assert_int_equal(in.header.type, SCREEN_BUDGET);
+	assert_int_equal(in.header.bytes, sizeof(percent));
+	memcpy(&percent, in.bytes, sizeof(percent));
+	assert_true(percent == 0.25);
+	screen_inbox_done(&in);
+	/* Who hears nothing is told some of it, whole messages, and no more. */
+	for (int i = 0; i < 1000000; i++)
+		if (figures_set_budget(&f.figures, i) != 0)
+			break;
+	assert_int_equal(figures_set_budget(&f.figures, 1), -EAGAIN);
+	while (screen_receive(f.analyst, &in, NULL) == 1)
+		assert_int_equal(in.header.type, SCREEN_BUDGET);
+	screen_inbox_done(&in);
+	figures_close(&f.figures);
+	assert_int_equal(figures_set_budget(&f.figures, 1), -EPIPE);
+	end(&f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -379,6 +407,7 @@ int main(void)
 		cmocka_unit_test(search_and_find),
 		cmocka_unit_test(search_in_vain),
 		cmocka_unit_test(search_for_two),
+		cmocka_unit_test(tell_what_may_be_spent),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

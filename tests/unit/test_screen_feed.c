@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_screen_feed.c - what the analyst tells the screen; a screen that does not listen. */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -203,6 +204,35 @@ static void stack_arrives(void **state)
 	assert_true(b->model->stack_count > 0);
 }
 
+static void say_budget(struct bench *b, double percent)
+{
+	struct screen_outbox out = { .sent = 0 };
+	int error = screen_outbox_begin(&out, SCREEN_BUDGET);
+
+	assert_int_equal(error, 0);
+	error = apart_put(&out.bytes, &percent, sizeof(percent));
+	assert_int_equal(screen_outbox_end(&out, error), 0);
+	assert_int_equal(screen_send(b->screen, &out), 0);
+	screen_outbox_done(&out);
+	feed_turn(b->feed, b->sample.sites, b->sample.stacks, false);
+}
+
+static void budgets_are_heard_once(void **state)
+{
+	static const double nonsense[] = { 0, -1, 101, INFINITY, NAN };
+	struct bench *b = *state;
+
+	assert_true(feed_budget(b->feed) == 0);
+	say_budget(b, 0.25);
+	say_budget(b, 0.5);
+	assert_true(feed_budget(b->feed) == 0.5);
+	assert_true(feed_budget(b->feed) == 0);
+	for (size_t i = 0; i < ARRAY_SIZE(nonsense); i++) {
+		say_budget(b, nonsense[i]);
+		assert_true(feed_budget(b->feed) == 0);
+	}
+}
+
 static void add_group(struct leak_report *report, enum leak_verdict verdict, const char *type)
 {
 	assert_int_equal(leak_report_add(report, &(struct leak_group){
@@ -290,6 +320,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(others_frees_are_told, begin, end),
 		cmocka_unit_test_setup_teardown(names_arrive, begin, end),
 		cmocka_unit_test_setup_teardown(stack_arrives, begin, end),
+		cmocka_unit_test_setup_teardown(budgets_are_heard_once, begin, end),
 		cmocka_unit_test_setup_teardown(leaks_arrive, begin, end),
 		cmocka_unit_test_setup_teardown(deaf_screen_costs_nothing, begin, end),
 		cmocka_unit_test_setup_teardown(dead_or_mad_screen_is_left, begin, end),
