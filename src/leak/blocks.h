@@ -63,6 +63,14 @@ int blocks_add(struct blocks *blocks, uint64_t address, uint64_t bytes) _must_ch
 int blocks_remove(struct blocks *blocks, uint64_t address);
 /* The block that holds pointer (begin <= pointer < begin + bytes); false: none. */
 bool blocks_find(const struct blocks *blocks, uint64_t pointer, struct block *ret);
+/*
+ * Whether a word is taken for what is left of a pointer whose lower half an int was written over:
+ * stacks are full of them. It is believed only where a block begins.
+ */
+static inline bool block_pointer_halved(uint64_t word)
+{
+	return !(uint32_t)word;
+}
 /* In ascending order. each returns not 0 to end it, which is then the result. */
 int blocks_each(const struct blocks *blocks,
 		int (*each)(void *context, const struct block *block), void *context);

@@ -198,7 +198,7 @@ static void vector_words(struct marker *marker)
 
 		if (roots->word[i].number != ROOT_VECTOR || !mark_index_may(&marker->index, word))
 			continue;
-		place = mark_index_place(&marker->index, word);
+		place = mark_word_place(marker, word);
 		start = place == BLOCK_NONE ? place : mark_block_at(marker->map, place);
 		if (start != BLOCK_NONE)
 			(void)bits_set(&map_line(marker->map, start)->loose, map_bit(start));

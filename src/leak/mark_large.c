@@ -115,7 +115,7 @@ static bool leads_somewhere(struct worker *worker, const struct piece *piece)
 
 		memcpy(&word, at, sizeof(word));
 		if (mark_index_may(&marker->index, word))
-			place = mark_index_place(&marker->index, word);
+			place = mark_word_place(marker, word);
 		if (place != BLOCK_NONE)
 			start = mark_block_at(marker->map, place);
 		if (start != BLOCK_NONE && start != piece->source &&

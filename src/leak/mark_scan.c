@@ -9,6 +9,17 @@
 
 #include <string.h>
 
+uint64_t mark_word_place(const struct marker *marker, uint64_t word)
+{
+	uint64_t place = mark_index_place(&marker->index, word), index = place >> 4;
+
+	if (place == BLOCK_NONE || marker->map->aligned || !block_pointer_halved(word))
+		return place;
+	return (place & 15) || !(map_line(marker->map, index)->start & map_bit(index)) ?
+		       BLOCK_NONE :
+		       place;
+}
+
 uint64_t mark_block_at(const struct blocks *map, uint64_t place)
 {
 	uint64_t index = place >> 4, start = map_start(map, index);
@@ -42,7 +53,7 @@ void mark_scan_flush(struct worker *worker)
 
 static void take(struct worker *worker, uint64_t word, uint64_t source)
 {
-	uint64_t place = mark_index_place(&worker->marker->index, word);
+	uint64_t place = mark_word_place(worker->marker, word);
 
 	if (place == BLOCK_NONE)
 		return;

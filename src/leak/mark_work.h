@@ -140,6 +140,8 @@ void mark_scan_word(struct worker *worker, uint64_t word, uint64_t source);
 void mark_scan_flush(struct worker *worker);
 /* Reads and scans [low, high) for pointers, piece by piece. */
 void mark_scan_range(struct worker *worker, uint64_t low, uint64_t high, uint64_t source);
+/* Where a word found in memory points to; BLOCK_NONE: nowhere. pre: mark_index_may(word). */
+uint64_t mark_word_place(const struct marker *marker, uint64_t word);
 /* The block that place lies in, by the byte; BLOCK_NONE. */
 uint64_t mark_block_at(const struct blocks *map, uint64_t place);
 

@@ -245,12 +245,17 @@ static void push(struct reference *r, struct graph_block *block)
 	r->stack[r->count++] = (size_t)(block - r->graph->block);
 }
 
+static bool is_half(const struct graph_block *block, uint64_t pointer)
+{
+	return block->address != pointer && pointer << 32 == 0;
+}
+
 static void meet(struct reference *r, uint64_t pointer, bool prior_definite)
 {
 	struct graph_block *block = find(r->graph, pointer);
 	bool start;
 
-	if (!block || block->kind == BLOCK_REACHABLE)
+	if (!block || block->kind == BLOCK_REACHABLE || is_half(block, pointer))
 		return;
 	start = pointer == block->address || by_heuristic(r->graph, block, pointer);
 	if (start && prior_definite) {
@@ -266,7 +271,8 @@ static void claim(struct reference *r, uint64_t pointer)
 {
 	struct graph_block *block = find(r->graph, pointer);
 
-	if (!block || block->kind != UNREACHED || block == &r->graph->block[r->leader])
+	if (!block || is_half(block, pointer) || block->kind != UNREACHED ||
+	    block == &r->graph->block[r->leader])
 		return;
 	block->kind = BLOCK_INDIRECTLY_LOST;
 	block->clique = r->leader;
