@@ -64,12 +64,13 @@ int blocks_remove(struct blocks *blocks, uint64_t address);
 /* The block that holds pointer (begin <= pointer < begin + bytes); false: none. */
 bool blocks_find(const struct blocks *blocks, uint64_t pointer, struct block *ret);
 /*
- * Whether a word is taken for what is left of a pointer whose lower half an int was written over:
- * stacks are full of them. It is believed only where a block begins.
+ * Whether a word is taken for what is left of a pointer whose lower half a small int was written
+ * over: stacks are full of them. It is believed only where a block begins.
  */
+#define BLOCK_HALVED_MOST 0x10000u	/* below it, and as far below zero */
 static inline bool block_pointer_halved(uint64_t word)
 {
-	return !(uint32_t)word;
+	return (uint32_t)word + BLOCK_HALVED_MOST < 2 * BLOCK_HALVED_MOST;
 }
 /* In ascending order. each returns not 0 to end it, which is then the result. */
 int blocks_each(const struct blocks *blocks,

@@ -247,7 +247,9 @@ static void push(struct reference *r, struct graph_block *block)
 
 static bool is_half(const struct graph_block *block, uint64_t pointer)
 {
-	return block->address != pointer && pointer << 32 == 0;
+	uint64_t low = pointer & 0xffffffffu;
+
+	return block->address != pointer && (low < 65536 || low >= 0xffff0000u);
 }
 
 static void meet(struct reference *r, uint64_t pointer, bool prior_definite)

@@ -13,7 +13,7 @@
 #define LOW	0x10000000ull
 #define HIGH	0x10400000ull
 #define FAR	0x7f0000000000ull	/* not in the memfd: a segment that can't be read */
-#define UPPER	0x200000000000ull
+#define UPPER	0x200000100000ull
 #define ROOT	0x8000000ull
 
 static void check(struct graph *graph)
@@ -445,27 +445,36 @@ static void test_unreadable(void **state)
 	graph_done(&graph);
 }
 
-/* 4 GiB further on: what a pointer is when an int of 0 was written over its lower half. */
+/* 4 GiB further on: what a pointer is when a small int was written over its lower half. */
 static void test_half_pointers(void **state)
 {
-	uint64_t border = FAR + (1ull << 32);
+	uint64_t border = FAR + (1ull << 32), inside = border - 0x20000;
+	const struct {
+		uint64_t block, word;
+		enum block_kind kind;
+	} expected[] = {
+		{ inside, border, BLOCK_DEFINITELY_LOST },
+		{ inside, border + 1, BLOCK_DEFINITELY_LOST },
+		{ inside, border + 0xffff, BLOCK_DEFINITELY_LOST },
+		{ inside, border - 1, BLOCK_DEFINITELY_LOST },
+		{ inside, border - 0x10000, BLOCK_DEFINITELY_LOST },
+		{ inside, border + 0x10000, BLOCK_POSSIBLY_LOST },
+		{ inside, border - 0x10001, BLOCK_POSSIBLY_LOST },
+		{ border, border, BLOCK_REACHABLE },
+		{ border + 16, border + 16, BLOCK_REACHABLE },
+	};
 	struct graph graph;
 
 	(void)state;
-	for (unsigned int at = 0; at < 3; at++) {
-		static const enum block_kind expected[] = {
-			BLOCK_DEFINITELY_LOST, BLOCK_REACHABLE, BLOCK_POSSIBLY_LOST
-		};
-		uint64_t address = at == 1 ? border : border - 0x8000;
-
+	for (size_t i = 0; i < ARRAY_SIZE(expected); i++) {
 		begin(&graph);
 		graph_segment(&graph, border - 0x100000, border + 0x100000, 16);
 		nodes(&graph, 1);
-		graph_add(&graph, address, 0x10000);
-		graph_word(&graph, ROOT, at == 2 ? border + 16 : border);
+		graph_add(&graph, expected[i].block, 0x40000);
+		graph_word(&graph, ROOT, expected[i].word);
 		graph_word(&graph, node(0), border);	/* nor does it hang below another one */
 		check(&graph);
-		assert_int_equal(kind(&graph, address), expected[at]);
+		assert_int_equal(kind(&graph, expected[i].block), expected[i].kind);
 		assert_int_equal(kind(&graph, node(0)), BLOCK_DEFINITELY_LOST);
 		graph_done(&graph);
 	}
