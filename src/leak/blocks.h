@@ -64,13 +64,21 @@ int blocks_remove(struct blocks *blocks, uint64_t address);
 /* The block that holds pointer (begin <= pointer < begin + bytes); false: none. */
 bool blocks_find(const struct blocks *blocks, uint64_t pointer, struct block *ret);
 /*
- * Whether a word is taken for what is left of a pointer whose lower half a small int was written
- * over: stacks are full of them. It is believed only where a block begins.
+ * Whether a word that points into block is taken for what is left of a pointer whose lower half a
+ * small int was written over: stacks are full of them, and a block that spans a multiple of 4 GiB
+ * is where they lead. block_pointer_near() is a filter: false for nearly every word.
  */
-#define BLOCK_HALVED_MOST 0x10000u	/* below it, and as far below zero */
-static inline bool block_pointer_halved(uint64_t word)
+#define BLOCK_HALVED_MOST 0x10000u	/* ints below it, and as far below zero */
+static inline bool block_pointer_near(uint64_t word)
 {
 	return (uint32_t)word + BLOCK_HALVED_MOST < 2 * BLOCK_HALVED_MOST;
+}
+static inline bool block_pointer_halved(const struct block *block, uint64_t word)
+{
+	uint64_t multiple = (word + BLOCK_HALVED_MOST) >> 32 << 32;
+
+	return block_pointer_near(word) && word != block->address &&
+	       multiple > block->address && multiple - block->address < block->bytes;
 }
 /* In ascending order. each returns not 0 to end it, which is then the result. */
 int blocks_each(const struct blocks *blocks,

@@ -141,7 +141,7 @@ static uint32_t find_wanted(const struct graph *graph, uint64_t word)
 	uint64_t node;
 
 	if (!blocks_find(graph->input->blocks, word, &block) ||
-	    (block_pointer_halved(word) && word != block.address) ||
+	    block_pointer_halved(&block, word) ||
 	    !hashmap_get(&graph->index, block.address, &node) ||
 	    !graph->node[node].wanted)
 		return GRAPH_NONE;

@@ -11,13 +11,17 @@
 
 uint64_t mark_word_place(const struct marker *marker, uint64_t word)
 {
-	uint64_t place = mark_index_place(&marker->index, word), index = place >> 4;
+	uint64_t place = mark_index_place(&marker->index, word), start;
+	const struct blocks *map = marker->map;
+	struct block block;
 
-	if (place == BLOCK_NONE || marker->map->aligned || !block_pointer_halved(word))
+	if (place == BLOCK_NONE || map->aligned || !block_pointer_near(word))
 		return place;
-	return (place & 15) || !(map_line(marker->map, index)->start & map_bit(index)) ?
-		       BLOCK_NONE :
-		       place;
+	start = map_start(map, place >> 4);
+	if (start == BLOCK_NONE)
+		return BLOCK_NONE;
+	block = map_block(map, map_segment_of(map, start), start);
+	return block_pointer_halved(&block, word) ? BLOCK_NONE : place;
 }
 
 uint64_t mark_block_at(const struct blocks *map, uint64_t place)

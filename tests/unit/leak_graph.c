@@ -247,9 +247,12 @@ static void push(struct reference *r, struct graph_block *block)
 
 static bool is_half(const struct graph_block *block, uint64_t pointer)
 {
-	uint64_t low = pointer & 0xffffffffu;
+	const uint64_t border = 1ull << 32;
+	uint64_t last = block->address + block->bytes - 1, low = pointer % border;
+	uint64_t nearest = low < border / 2 ? pointer - low : pointer - low + border;
 
-	return block->address != pointer && (low < 65536 || low >= 0xffff0000u);
+	return pointer != block->address && (low < 65536 || low >= border - 65536) &&
+	       block->address < nearest && nearest <= last;
 }
 
 static void meet(struct reference *r, uint64_t pointer, bool prior_definite)

@@ -13,7 +13,7 @@
 #define LOW	0x10000000ull
 #define HIGH	0x10400000ull
 #define FAR	0x7f0000000000ull	/* not in the memfd: a segment that can't be read */
-#define UPPER	0x200000100000ull
+#define UPPER	0x200000000000ull
 #define ROOT	0x8000000ull
 
 static void check(struct graph *graph)
@@ -450,18 +450,24 @@ static void test_half_pointers(void **state)
 {
 	uint64_t border = FAR + (1ull << 32), inside = border - 0x20000;
 	const struct {
-		uint64_t block, word;
+		uint64_t block, bytes, word;
 		enum block_kind kind;
 	} expected[] = {
-		{ inside, border, BLOCK_DEFINITELY_LOST },
-		{ inside, border + 1, BLOCK_DEFINITELY_LOST },
-		{ inside, border + 0xffff, BLOCK_DEFINITELY_LOST },
-		{ inside, border - 1, BLOCK_DEFINITELY_LOST },
-		{ inside, border - 0x10000, BLOCK_DEFINITELY_LOST },
-		{ inside, border + 0x10000, BLOCK_POSSIBLY_LOST },
-		{ inside, border - 0x10001, BLOCK_POSSIBLY_LOST },
-		{ border, border, BLOCK_REACHABLE },
-		{ border + 16, border + 16, BLOCK_REACHABLE },
+		{ inside, 0x40000, border, BLOCK_DEFINITELY_LOST },
+		{ inside, 0x40000, border + 1, BLOCK_DEFINITELY_LOST },
+		{ inside, 0x40000, border + 0xffff, BLOCK_DEFINITELY_LOST },
+		{ inside, 0x40000, border - 1, BLOCK_DEFINITELY_LOST },
+		{ inside, 0x40000, border - 0x10000, BLOCK_DEFINITELY_LOST },
+		{ inside, 0x40000, border + 0x10000, BLOCK_POSSIBLY_LOST },
+		{ inside, 0x40000, border - 0x10001, BLOCK_POSSIBLY_LOST },
+		{ border - 0x8000, 0x8001, border, BLOCK_DEFINITELY_LOST },
+		{ border - 0x8000, 0x40000, border - 0x8000, BLOCK_REACHABLE },
+		{ border, 0x40000, border, BLOCK_REACHABLE },
+		/* Those that don't span it are as elsewhere: a slab of strings may lie there. */
+		{ border, 0x40000, border + 1, BLOCK_POSSIBLY_LOST },
+		{ border - 0x8000, 0x8000, border - 1, BLOCK_POSSIBLY_LOST },
+		{ border + 0x100, 48, border + 0x110, BLOCK_POSSIBLY_LOST },
+		{ border - 0x100, 48, border - 0xf8, BLOCK_POSSIBLY_LOST },
 	};
 	struct graph graph;
 
@@ -470,7 +476,7 @@ static void test_half_pointers(void **state)
 		begin(&graph);
 		graph_segment(&graph, border - 0x100000, border + 0x100000, 16);
 		nodes(&graph, 1);
-		graph_add(&graph, expected[i].block, 0x40000);
+		graph_add(&graph, expected[i].block, expected[i].bytes);
 		graph_word(&graph, ROOT, expected[i].word);
 		graph_word(&graph, node(0), border);	/* nor does it hang below another one */
 		check(&graph);

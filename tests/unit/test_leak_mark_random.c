@@ -13,7 +13,7 @@
 #include "tests/unit/leak_picture.h"
 
 #define LOW	0x10000000ull
-#define UPPER	0x200000100000ull
+#define UPPER	0x200000000000ull
 #define ROOT	0x8000000ull
 
 static uint64_t random_state = 88172645463325252ull;
