@@ -9,6 +9,8 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "tests/unit/roll.h"
+
 #define LOW	0x10000000ull
 #define UPPER	0x7f0000000000ull
 #define GIB	(1ull << 30)
@@ -144,15 +146,6 @@ struct model {
 	uint64_t bytes[CELLS];	/* of the block that starts in the granule; 0: none */
 	size_t at;		/* of each_check */
 };
-static uint64_t random_state = 88172645463325252ull;
-
-static uint64_t roll(uint64_t below)
-{
-	random_state ^= random_state << 13;
-	random_state ^= random_state >> 7;
-	random_state ^= random_state << 17;
-	return (random_state >> 11) % below;
-}
 
 static void model_add(struct model *m, uint64_t cell, uint64_t bytes)
 {

@@ -11,20 +11,11 @@
 
 #include "tests/unit/leak_graph.h"
 #include "tests/unit/leak_picture.h"
+#include "tests/unit/roll.h"
 
 #define LOW	0x10000000ull
 #define UPPER	0x200000000000ull
 #define ROOT	0x8000000ull
-
-static uint64_t random_state = 88172645463325252ull;
-
-static uint64_t roll(uint64_t below)
-{
-	random_state ^= random_state << 13;
-	random_state ^= random_state >> 7;
-	random_state ^= random_state << 17;
-	return (random_state >> 11) % below;
-}
 
 struct shape {
 	unsigned int blocks, gap, large, pointers, roots, inner;	/* see the caller */

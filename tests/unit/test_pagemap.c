@@ -14,6 +14,7 @@
 
 #include "src/base/pagemap.h"
 #include "tests/unit/leak_picture.h"
+#include "tests/unit/roll.h"
 
 #define PAGE	4096ull
 #define PAGES	3000u
@@ -28,16 +29,6 @@ struct world {
 	struct pagemap by_range, by_entry;
 };
 
-static uint64_t random_state = 88172645463325252u;
-
-static unsigned int roll(unsigned int below)
-{
-	random_state ^= random_state << 13;
-	random_state ^= random_state >> 7;
-	random_state ^= random_state << 17;
-	return (unsigned int)((random_state >> 11) % below);
-}
-
 /* In runs of one kind, short and long. */
 static void touch(struct world *w)
 {
@@ -46,8 +37,8 @@ static void touch(struct world *w)
 
 	for (size_t i = 0; i < PAGES; i++) {
 		if (!left) {
-			left = 1 + roll(roll(3) ? 3 : 200);
-			kind = roll(3);
+			left = 1 + (unsigned int)roll(roll(3) ? 3 : 200);
+			kind = (enum page)roll(3);
 		}
 		left--;
 		w->page[i] = kind;
