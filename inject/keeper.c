@@ -21,6 +21,7 @@
 #include "inject/abandon.h"
 #include "inject/counts_setup.h"
 #include "inject/deadline.h"
+#include "inject/filter_helper.h"
 #include "inject/launch.h"
 #include "inject/loader_locks.h"
 #include "inject/proc_status.h"
@@ -50,8 +51,9 @@ static int check_filter(struct keeper *k, uint32_t loader)
 		return 0;
 	if (k->seccomp.refused < 0)
 		(void)snprintf(k->in.problem, sizeof(k->in.problem),
-			       "its system call filter (seccomp) can't be read; "
-			       "run memattach as root and outside of any filter");
+			       "its system call filter (seccomp) can't be read (%s); run memattach "
+			       "as root and outside of any filter, or start "
+			       "memattach-filters.socket", strerror(-k->filter_error));
 	else
 		(void)snprintf(
 			k->in.problem, sizeof(k->in.problem),
@@ -60,11 +62,22 @@ static int check_filter(struct keeper *k, uint32_t loader)
 	return -EACCES;
 }
 
+/* A filter that may not be read here may be readable for the helper, if there is one. */
+static void look_at_filters(struct keeper *k)
+{
+	k->seccomp = seccomp_check(k->in.at.target.ref.pid);
+	k->filter_error = 0;
+	if (k->seccomp.refused < 0)
+		k->filter_error = filter_helper_ask(FILTER_HELPER_PATH, &k->in.at.target.ref,
+						    &k->seccomp);
+	attachment_note_stop(&k->in.at, k->seccomp.held_us, k->seccomp.filtered);
+}
+
 /* On the way out: it may have got a filter since, or this is a cleanup. */
 static int check_filter_again(struct keeper *k)
 {
-	k->seccomp = seccomp_check(&k->in.at.target);
-	attachment_note_stop(&k->in.at, k->seccomp.held_us, k->seccomp.filtered);
+	if (!seccomp_check_holds(&k->seccomp, k->in.at.target.ref.pid))
+		look_at_filters(k);
 	return check_filter(k, k->in.at.loader);
 }
 
@@ -512,6 +525,7 @@ static void restore_children(struct keeper *k)
 		child.signals = k->signals;
 		child.timer = k->timer;
 		child.is_child = true;
+		child.seccomp = k->seccomp;	/* if it has the same filters */
 		if (children_next(&k->children, &k->in.at.target, &child.in) <= 0)
 			break;
 		error = leave_child(k, &child);
@@ -604,8 +618,7 @@ int keeper_run(struct target *target, const struct keeper_options *options,
 	k->status = -1;
 	k->signals = open_signals();
 	k->timer = open_clock();
-	k->seccomp = seccomp_check(&k->in.at.target);
-	attachment_note_stop(&k->in.at, k->seccomp.held_us, k->seccomp.filtered);
+	look_at_filters(k);
 	error = k->signals < 0 || k->timer < 0 ? -EMFILE : loop(k);
 	access_watch_done(&k->access);
 	ret->analyst_died = !k->finished;

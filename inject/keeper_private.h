@@ -25,6 +25,7 @@ struct keeper {
 	bool children_told;		/* the analyst knows what became of them */
 	int status;
 	struct seccomp_verdict seccomp;
+	int filter_error;		/* -errno: nor could the helper (filter_helper.h) read it */
 	struct freeze freeze;		/* the picture that the analyst reads; child 0: none */
 	struct freeze_gadgets gadgets;	/* it was made with */
 	bool picture_unwanted;		/* the user has asked to stop since it was made */

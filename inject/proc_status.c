@@ -200,6 +200,7 @@ static const struct status_field fields[] = {
 	FIELD("Gid", take_ids, gid),
 	FIELD("Threads", take_u32, threads),
 	FIELD("Seccomp", take_u32, seccomp),
+	FIELD("Seccomp_filters", take_u32, seccomp_filters),
 	FIELD("SigPnd", take_hex, sig_pending),
 	FIELD("ShdPnd", take_hex, shared_pending),
 	FIELD("SigBlk", take_hex, sig_blocked),

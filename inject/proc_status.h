@@ -32,6 +32,7 @@ struct proc_thread_status {
 	uint32_t uid[3], gid[3];       /* real, effective, saved */
 	uint32_t threads;
 	uint32_t seccomp; /* 0 none, 1 strict, 2 filter */
+	uint32_t seccomp_filters; /* so many (5.9) */
 	uint64_t sig_pending, shared_pending, sig_blocked, sig_ignored, sig_caught;
 	uint64_t capabilities; /* CapPrm */
 	uint64_t vm_bytes, rss_bytes, locked_bytes;

@@ -104,7 +104,7 @@ static uint32_t run_filter(const struct sock_filter *code, unsigned int count,
 			break;
 		case BPF_JMP:
 			if (BPF_OP(i->code) == BPF_JA)
-				pc += i->k;
+				pc += i->k < count - pc ? i->k : count - 1 - pc;
 			else
 				pc += compare(BPF_OP(i->code), m.a, operand) ? i->jt : i->jf;
 			break;
@@ -268,15 +268,43 @@ static void check_thread(pid_t pid, pid_t tid, struct seccomp_verdict *verdict)
 	}
 }
 
-struct seccomp_verdict seccomp_check(const struct target *target)
+/* As verdict.count. */
+static int count_filters(pid_t pid)
+{
+	_cleanup_free_ pid_t *tids = NULL;
+	int threads = proc_list_threads(pid, &tids), count = -1;
+
+	for (int i = 0; i < threads; i++) {
+		struct proc_thread_status status;
+		int error = proc_read_thread_status(pid, tids[i], &status);
+
+		if (error == -ESRCH)
+			continue;
+		if (error || (status.seccomp && !status.seccomp_filters) ||
+		    (count >= 0 && (uint32_t)count != status.seccomp_filters))
+			return -1;
+		count = (int)status.seccomp_filters;
+	}
+	return count;
+}
+
+struct seccomp_verdict seccomp_check(pid_t pid)
 {
 	struct seccomp_verdict verdict = { .allowed = true, .may_copy = true,
 					   .may_readv = true, .may_wait = true,
-					   .may_gettid = true };
+					   .may_gettid = true,
+					   .count = count_filters(pid) };
 	_cleanup_free_ pid_t *tids = NULL;
-	int count = proc_list_threads(target->ref.pid, &tids);
+	int threads = proc_list_threads(pid, &tids);
 
-	for (int i = 0; i < count && verdict.allowed; i++)
-		check_thread(target->ref.pid, tids[i], &verdict);
+	for (int i = 0; i < threads && verdict.allowed; i++)
+		check_thread(pid, tids[i], &verdict);
+	if (count_filters(pid) != verdict.count)
+		verdict.count = -1;
 	return verdict;
+}
+
+bool seccomp_check_holds(const struct seccomp_verdict *verdict, pid_t pid)
+{
+	return verdict->allowed && verdict->count >= 0 && count_filters(pid) == verdict->count;
 }

@@ -3,7 +3,9 @@
 #ifndef MEMATTACH_SECCOMP_CHECK_H
 #define MEMATTACH_SECCOMP_CHECK_H
 
-#include "inject/target.h"
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
 
 struct seccomp_verdict {
 	bool filtered;		/* the target has a filter */
@@ -13,9 +15,15 @@ struct seccomp_verdict {
 	bool may_copy;			/* the calls of freeze.c */
 	uint64_t held_us;	/* how long a thread was stopped for it, at the most */
 	long refused;		/* first call that is not; -1: a filter can't be read */
+	int count;		/* filters that each thread had; -1: not all as many, or unknown */
 };
 
 /* Stops each filtered thread for as long as it takes to read its filters; touches nothing else. */
-struct seccomp_verdict seccomp_check(const struct target *target);
+struct seccomp_verdict seccomp_check(pid_t pid);
+/*
+ * Whether a verdict of before, on pid or on who forked it, still holds, by the numbers of filters:
+ * they are inherited and added to, never taken away. false: it has to be found out again.
+ */
+bool seccomp_check_holds(const struct seccomp_verdict *verdict, pid_t pid);
 
 #endif
