@@ -23,7 +23,7 @@ static const struct control_peer everybody = { .uid = 0, .all = true };
 void daemon_http_init(struct daemon_http *http)
 {
 	*http = (struct daemon_http){ .next = INFINITY, .file_next = INFINITY };
-	http_init(&http->http);
+	http_init(&http->http, HTTP_PROGRAM);
 	for (size_t i = 0; i < DAEMON_HTTP_EXPORTS; i++)
 		http->export[i].fd = -1;
 }

@@ -24,6 +24,7 @@
 #include "cli/options.h"
 #include "cli/said.h"
 #include "src/base/capability.h"
+#include "src/base/give_back.h"
 #include "src/base/log.h"
 #include "src/daemon/roster.h"
 #include "src/recording/limit.h"
@@ -202,6 +203,7 @@ int daemon_watch_begin(struct daemon_watch *watch, const struct watch_rule *rule
 	int error = figures_open(&watch->figures, &figures);
 
 	if (!error) {
+		give_back_memory();	/* what is free now would be copied when it is used here */
 		watch->keeper = fork();
 		error = watch->keeper < 0 ? -errno : 0;
 	}

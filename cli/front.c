@@ -25,6 +25,7 @@
 #include "inject/tsc_trust.h"
 #include "src/base/log.h"
 #include "src/recording/unnamed.h"
+#include "src/session/opener.h"
 
 #define SHIM_ROOM (1u << 20)
 
@@ -85,10 +86,10 @@ struct analyst {
 };
 
 /* The analyst has no descriptor of the keeper's, now or at a second analyst's start, but these. */
-static void keep_own(const struct session_options *options, int socket)
+static void keep_own(const struct session_options *options, int socket, int opener)
 {
 	const struct recording_unnamed *unnamed = options->output ? options->unnamed : NULL;
-	int keep[] = { socket, options->screen ? options->screen_socket : -1,
+	int keep[] = { socket, opener, options->screen ? options->screen_socket : -1,
 		       unnamed ? unnamed->file : -1, unnamed ? unnamed->journal : -1 };
 
 	close_others(keep, ARRAY_SIZE(keep));
@@ -110,27 +111,31 @@ static void ignore_stop_signals(void)
 static int start_analyst(const struct analyst *a, const struct session_options *options,
 			 pid_t *ret_pid)
 {
-	int pair[2];
+	int pair[2], opener = -1;
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
 		return -errno;
+	if (session_opens_files(options))
+		opener = opener_begin(options);
 	*ret_pid = fork();
 	if (*ret_pid < 0) {
 		int error = -errno;
 
 		cleanup_fd(&pair[0]);
 		cleanup_fd(&pair[1]);
+		cleanup_fd(&opener);
 		return error;
 	}
 	if (*ret_pid == 0) {
 		struct target theirs = *a->target;
 
 		target_done(&theirs);	/* the analyst gets its own, weaker descriptors */
-		keep_own(options, pair[1]);
+		keep_own(options, pair[1], opener);
 		ignore_stop_signals();
-		_exit(session_run(options, pair[1]));
+		_exit(session_run(options, pair[1], opener));
 	}
 	cleanup_fd(&pair[1]);
+	cleanup_fd(&opener);
 	return pair[0];
 }
 

@@ -4,19 +4,19 @@
 #include <getopt.h>
 #include <limits.h>
 #include <locale.h>
-#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "cli/daemon.h"
+#include "src/base/give_back.h"
 #include "src/base/log.h"
 #include "src/daemon/control_ask.h"
 #include "src/session/session.h"
 #include "src/version.h"
 
-#define LARGE_BLOCK (64 << 10)	/* bytes */
+#define LARGE_BLOCK (16 << 10)	/* bytes */
 
 static const char help_text[] =
 	"memattachd [--config=FILE] [--state=FOLDER] [--control=SOCKET]\n"
@@ -116,7 +116,7 @@ int main(int argc, char **argv)
 
 	(void)setlocale(LC_CTYPE, "");
 	/* large blocks on their own, for good: what attaching takes goes back when it is done */
-	(void)mallopt(M_MMAP_THRESHOLD, LARGE_BLOCK);
+	give_back_from(LARGE_BLOCK);
 	log_init(LOG_NOTICE);
 	if (runtime && runtime[0])
 		(void)snprintf(control, sizeof(control), "%s/control", runtime);

@@ -32,6 +32,7 @@
 #include "inject/shim_image.h"
 #include "inject/steps.h"
 #include "inject/threads.h"
+#include "src/base/give_back.h"
 
 #ifndef MADV_WIPEONFORK
 #define MADV_WIPEONFORK 18
@@ -479,6 +480,7 @@ int load_shim(struct attachment *a, const struct load_options *options)
 		error = error ? error : undo;
 	}
 	attachment_note_stop(a, held_us, 1);
+	give_back_buffer(&b, sizeof(b));	/* not needed until the way out */
 	if (error && (a->loader == LOADER_MAP || (!a->shim_base && !a->pending))) {
 		struct load_options any = { .loader = a->loader,
 					    .deadline_ns = options->deadline_ns };

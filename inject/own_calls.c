@@ -21,6 +21,7 @@
 #include <string.h>
 
 #include "inject/code_ranges.h"
+#include "src/base/give_back.h"
 
 #define REACH		0x8000u	/* malloc's object file is some 20 KiB */
 #define CALL_BYTES	5u
@@ -123,5 +124,6 @@ int own_calls_find(const struct allocator_module *module, uint64_t free,
 		error = add_function(&module->image, back, ret, &count);
 	if (!error)
 		*ret_count = count;
+	give_back_buffer(&window, sizeof(window));	/* that was it, for as long as we watch */
 	return error;
 }

@@ -37,6 +37,16 @@ void give_back_buffer(void *start, size_t bytes)
 		(void)madvise((void *)low, high - low, MADV_DONTNEED);
 }
 
+void give_back_from(int bytes)
+{
+	static int least;
+
+	if (least && least <= bytes)
+		return;
+	least = bytes;
+	(void)mallopt(M_MMAP_THRESHOLD, bytes);
+}
+
 void give_back_memory(void)
 {
 	(void)malloc_trim(0);

@@ -12,7 +12,6 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#define MOST_GROUPS	1024u
 #define MOST_OF_A_USER	4u	/* clients at a time, root's aside; and as many that stay */
 #define DEAF_SECONDS	1.0	/* after no more could be taken */
 #define KEPT_FOR_ALL	8u	/* places to stay that a user of his own processes never gets */
@@ -202,32 +201,6 @@ bool control_is_asked(const struct control *control, uint64_t id)
 }
 
 /* --- who asks ------------------------------------------------------------- */
-
-static bool is_of_group(int fd, gid_t group)
-{
-	gid_t groups[MOST_GROUPS];
-	socklen_t bytes = sizeof(groups);
-
-	if (group == (gid_t)-1 || getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, groups, &bytes) < 0)
-		return false;
-	for (size_t i = 0; i < bytes / sizeof(*groups); i++)
-		if (groups[i] == group)
-			return true;
-	return false;
-}
-
-int control_who_asks(int fd, gid_t group, struct control_peer *ret)
-{
-	struct ucred peer;
-	socklen_t bytes = sizeof(peer);
-
-	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &bytes) < 0)
-		return -errno;
-	ret->uid = peer.uid;
-	ret->all = peer.uid == 0 || peer.uid == geteuid() ||
-		   (group != (gid_t)-1 && peer.gid == group) || is_of_group(fd, group);
-	return 0;
-}
 
 static bool has_enough(const struct control *control, uid_t uid)
 {

@@ -15,6 +15,7 @@
 #include <jansson.h>
 
 #include "src/daemon/control_ask.h"
+#include "src/daemon/control_peer.h"
 #include "src/report/emit.h"
 
 #define CONTROL_PROTOCOL	1
@@ -28,11 +29,6 @@
 #define CONTROL_STALL_SECONDS	30.0	/* who follows and takes nothing for so long is cut off */
 #define CONTROL_QUEUE_BYTES	65536u	/* of events, for each who follows */
 
-/* Who asks. */
-struct control_peer {
-	uid_t uid;
-	bool all;	/* root, memattachd's own user, or of its group: may see everybody's */
-};
 /* What somebody asks; while the answer is to come later, it is asked again at each turn. */
 struct control_question {
 	const struct control_peer *peer;
@@ -93,7 +89,5 @@ int control_address(const char *path, struct sockaddr_un *ret) _must_check_;
 int control_clear(const struct sockaddr_un *address) _must_check_;
 /* Makes it, for anybody to connect to. A descriptor, that nobody waits at; -errno. */
 int control_listen(const struct sockaddr_un *address) _must_check_;
-/* What the kernel says of who connected; see control_new(). 0 or -errno. */
-int control_who_asks(int fd, gid_t group, struct control_peer *ret) _must_check_;
 
 #endif

@@ -4,71 +4,103 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <math.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "src/base/log.h"
-#include "src/daemon/http_server.h"
+#include "src/session/sandbox.h"
 
 #define FIRST_AGAIN	1.0	/* seconds until it is started again; doubled by each failure, */
 #define MOST_AGAIN	60.0	/* up to this; and when it has run as long, forgotten */
-#define MOST_TOKEN	512
 #define LEAST_TOKEN	16u
+#define HTTP_PROGRAM_NAME "memattach-http"
 
-void http_init(struct http *http)
+void http_init(struct http *http, const char *program)
 {
-	*http = (struct http){ .listener = -1, .link = -1 };
+	*http = (struct http){ .listener = -1, .link = -1, .program = program };
 }
 
 /* --- the child ------------------------------------------------------------ */
 
-static _Noreturn void become(const struct http *http, int link, pid_t parent)
+/* The program: beside this one where that has not been installed. false: it is nowhere. */
+static bool find_program(const struct http *http, char ret[PATH_MAX])
 {
-	const struct http_server server = {
-		.listener = http->listener, .link = link,
-		.by_peer = http->address.any.sa_family == AF_UNIX, .group = http->group,
-		.local = http->address.local, .open = http->open, .token = http->token,
-	};
-	int keep[] = { http->listener, link };
+	ssize_t length = readlink("/proc/self/exe", ret, PATH_MAX - sizeof(HTTP_PROGRAM_NAME));
+	char *name;
+
+	ret[length < 0 ? 0 : length] = '\0';
+	name = strrchr(ret, '/');
+	if (name) {
+		memcpy(name + 1, HTTP_PROGRAM_NAME, sizeof(HTTP_PROGRAM_NAME));
+		if (access(ret, X_OK) == 0)
+			return true;
+	}
+	if (strlen(http->program) >= PATH_MAX)
+		return false;
+	strcpy(ret, http->program);
+	return access(ret, X_OK) == 0;
+}
+
+static _Noreturn void become(const char *program, int link, pid_t parent)
+{
+	char *const arguments[] = { (char *)(uintptr_t)HTTP_PROGRAM_NAME, NULL };
+	int keep[] = { -1 };
 	sigset_t none;
-	int error;
 
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-	if (getppid() != parent)
+	if (getppid() != parent || dup2(link, STDIN_FILENO) < 0 || sandbox_drop_capabilities())
 		_exit(1);
 	close_others(keep, ARRAY_SIZE(keep));
-	(void)prctl(PR_SET_NAME, "memattach-http", 0, 0, 0);
 	(void)signal(SIGPIPE, SIG_IGN);
 	(void)sigemptyset(&none);
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
-	error = http_server_run(&server);
-	if (error != -EPIPE)
-		log_error("[http] %s", strerror(-error));
+	(void)execv(program, arguments);
+	log_error("[http] %s: %s", program, strerror(errno));
 	_exit(1);
+}
+
+static int tell_begin(const struct http *http, int link)
+{
+	struct http_begin begin = {
+		.by_peer = http->address.any.sa_family == AF_UNIX, .group = http->group,
+		.local = http->address.local, .open = http->open,
+	};
+
+	if (http->token)
+		memcpy(begin.token, http->token, strlen(http->token));
+	return http_send_begin(link, &begin, http->listener);
 }
 
 static int start(struct http *http, double now)
 {
+	char program[PATH_MAX];
 	pid_t parent = getpid();
-	int pair[2];
+	int pair[2], error;
 
+	if (!find_program(http, program))
+		return -ENOENT;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
 		return -errno;
-	http->child = fork();
+	error = tell_begin(http, pair[0]);
+	http->child = error ? -1 : fork();
 	if (http->child == 0)
-		become(http, pair[1], parent);
+		become(program, pair[1], parent);
+	if (!error && http->child < 0)
+		error = -errno;
 	(void)close(pair[1]);
 	http->link = pair[0];
 	http->begun = now;
-	if (http->child > 0)
+	if (!error)
 		return 0;
 	http->child = 0;
 	cleanup_fd(&http->link);
-	return -errno;
+	return error;
 }
 
 static void plan_again(struct http *http, double now, const char *why, int number)
@@ -118,8 +150,8 @@ double http_turn(struct http *http, double now)
 static int read_token(const char *path, char **ret)
 {
 	_cleanup_fd_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	char text[MOST_TOKEN + 1];
-	ssize_t n = fd < 0 ? -1 : read(fd, text, MOST_TOKEN);
+	char text[HTTP_TOKEN_BYTES + 1];
+	ssize_t n = fd < 0 ? -1 : read(fd, text, HTTP_TOKEN_BYTES);
 
 	if (n < 0)
 		return -errno;
@@ -157,12 +189,14 @@ static int prepare(struct http *http, const struct http_settings *settings)
 
 void http_apply(struct http *http, const struct http_settings *settings, gid_t group, double now)
 {
+	char program[PATH_MAX];
+
 	http_stop(http);
 	if (!settings->listen)
 		return;
-	if (!http_server_is_there()) {
-		log_error("[http] this memattachd was built without libmicrohttpd; nobody is "
-			  "served");
+	if (!find_program(http, program)) {
+		log_error("[http] %s is not there: this memattachd was built without "
+			  "libmicrohttpd; nobody is served", http->program);
 		return;
 	}
 	http->group = group;
@@ -187,7 +221,7 @@ void http_stop(struct http *http)
 		(void)waitpid(http->child, &status, 0);
 	free(http->listen);
 	free(http->token);
-	http_init(http);
+	http_init(http, http->program);
 }
 
 /* --- questions ------------------------------------------------------------ */

@@ -14,6 +14,7 @@ struct http {
 	int listener;			/* -1: nobody is served */
 	int link;			/* -1: the child does not run */
 	pid_t child;			/* 0: none */
+	const char *program;		/* where it is installed */
 	struct http_address address;
 	char *listen, *token;		/* of the settings; the file's first line */
 	bool open;
@@ -22,7 +23,8 @@ struct http {
 	uint32_t failures;		/* in a row */
 };
 
-void http_init(struct http *http);
+/* program: where the one that serves is installed; borrowed. */
+void http_init(struct http *http, const char *program);
 /* Serves as settings say, instead of as before; what was wrong is said. group: control_new()'s. */
 void http_apply(struct http *http, const struct http_settings *settings, gid_t group, double now);
 /* Nobody is served any more. */

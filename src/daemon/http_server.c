@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "src/daemon/control.h"
+#include "src/daemon/control_peer.h"
 #include "src/daemon/http_route.h"
 #include "src/daemon/http_sandbox.h"
 
@@ -29,7 +29,8 @@ struct visit {
 };
 
 struct serving {
-	const struct http_server *server;
+	const struct http_begin *begin;
+	int listener, link;
 	struct visit *visit[HTTP_CONNECTIONS];	/* that have asked */
 	uint32_t last_id;
 };
@@ -117,14 +118,14 @@ static const char *header(struct MHD_Connection *connection, const char *name)
 }
 
 /* 0, with who asks in question, or a status of HTTP. */
-static unsigned int check_peer(const struct http_server *server, struct MHD_Connection *connection,
+static unsigned int check_peer(const struct http_begin *begin, struct MHD_Connection *connection,
 			       struct http_question *question)
 {
 	const union MHD_ConnectionInfo *info =
 		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
 	struct control_peer peer;
 
-	if (!info || control_who_asks(info->connect_fd, server->group, &peer))
+	if (!info || control_who_asks(info->connect_fd, begin->group, &peer))
 		return MHD_HTTP_FORBIDDEN;
 	question->uid = peer.uid;
 	question->all = peer.all;
@@ -132,19 +133,19 @@ static unsigned int check_peer(const struct http_server *server, struct MHD_Conn
 }
 
 /* Who is at the other end of TCP nobody knows. */
-static unsigned int check_access(const struct http_server *server,
+static unsigned int check_access(const struct http_begin *begin,
 				 struct MHD_Connection *connection,
 				 struct http_question *question)
 {
-	if (server->by_peer)
-		return check_peer(server, connection, question);
-	if (server->local && !http_route_is_local(header(connection, "Host")))
+	if (begin->by_peer)
+		return check_peer(begin, connection, question);
+	if (begin->local && !http_route_is_local(header(connection, "Host")))
 		return MHD_HTTP_FORBIDDEN;
 	question->all = 1;
-	if (server->token)
-		return http_route_has_token(header(connection, "Authorization"), server->token) ?
+	if (begin->token[0])
+		return http_route_has_token(header(connection, "Authorization"), begin->token) ?
 		       0 : MHD_HTTP_UNAUTHORIZED;
-	return server->open || question->kind == HTTP_METRICS ? 0 : MHD_HTTP_FORBIDDEN;
+	return begin->open || question->kind == HTTP_METRICS ? 0 : MHD_HTTP_FORBIDDEN;
 }
 
 static enum MHD_Result refuse(struct MHD_Connection *connection, unsigned int code)
@@ -180,7 +181,7 @@ static enum MHD_Result ask(struct serving *serving, struct visit *visit,
 		return reply_error(visit->connection, -EBUSY);
 	serving->last_id += serving->last_id == UINT32_MAX ? 2 : 1;
 	question->id = serving->last_id;
-	if (http_send_question(serving->server->link, question))
+	if (http_send_question(serving->link, question))
 		return reply_error(visit->connection, -EBUSY);
 	visit->id = question->id;
 	visit->waits = true;
@@ -199,7 +200,7 @@ static enum MHD_Result take_request(struct serving *serving, struct visit *visit
 
 	question.kind = error ? HTTP_KINDS : route.kind;
 	question.pid = route.pid;
-	refused = check_access(serving->server, visit->connection, &question);
+	refused = check_access(serving->begin, visit->connection, &question);
 	if (refused)
 		return refuse(visit->connection, refused);
 	if (error)
@@ -268,7 +269,7 @@ static int take_answers(struct serving *serving)
 	struct http_answer answer;
 	int result, fd;
 
-	while ((result = http_receive_answer(serving->server->link, &answer, &fd)) == 1)
+	while ((result = http_receive_answer(serving->link, &answer, &fd)) == 1)
 		take_answer(serving, &answer, fd);
 	return result;
 }
@@ -279,7 +280,7 @@ static struct MHD_Daemon *start(struct serving *serving)
 {
 	return MHD_start_daemon(MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL,
 				on_request, serving,
-				MHD_OPTION_LISTEN_SOCKET, serving->server->listener,
+				MHD_OPTION_LISTEN_SOCKET, serving->listener,
 				MHD_OPTION_CONNECTION_LIMIT, HTTP_CONNECTIONS,
 				MHD_OPTION_CONNECTION_TIMEOUT, HTTP_IDLE_SECONDS,
 				MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HTTP_HEADER_BYTES,
@@ -303,7 +304,7 @@ static int serve(struct serving *serving, struct MHD_Daemon *daemon)
 	if (error)
 		return error;
 	poll_for[0].fd = info->epoll_fd;
-	poll_for[1].fd = serving->server->link;
+	poll_for[1].fd = serving->link;
 	while (!error) {
 		if (poll(poll_for, 2, pause_ms(daemon)) < 0 && errno != EINTR)
 			return -errno;
@@ -314,14 +315,9 @@ static int serve(struct serving *serving, struct MHD_Daemon *daemon)
 	return error;
 }
 
-bool http_server_is_there(void)
+int http_server_run(const struct http_begin *begin, int listener, int link)
 {
-	return true;
-}
-
-int http_server_run(const struct http_server *server)
-{
-	struct serving serving = { .server = server };
+	struct serving serving = { .begin = begin, .listener = listener, .link = link };
 	struct MHD_Daemon *daemon = start(&serving);
 
 	return daemon ? serve(&serving, daemon) : -EIO;	/* the process ends with it */

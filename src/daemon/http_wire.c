@@ -83,3 +83,14 @@ int http_receive_answer(int link, struct http_answer *ret, int *ret_fd)
 	*ret_fd = -1;
 	return receive_packet(link, ret, sizeof(*ret), ret_fd);
 }
+
+int http_send_begin(int link, const struct http_begin *begin, int listener)
+{
+	return send_packet(link, begin, sizeof(*begin), listener);
+}
+
+int http_receive_begin(int link, struct http_begin *ret, int *ret_listener)
+{
+	*ret_listener = -1;
+	return receive_packet(link, ret, sizeof(*ret), ret_listener);
+}

@@ -38,12 +38,24 @@ struct http_answer {
 	int32_t error;		/* 0: with a descriptor */
 };
 
+#define HTTP_TOKEN_BYTES 512u
+/* What the process that serves is told first; the listening socket comes along. */
+struct http_begin {
+	uint32_t by_peer;	/* a Unix socket: the kernel says who asks, and that decides */
+	uint32_t group;		/* who belongs to it may see everything, then; UINT32_MAX: nobody */
+	uint32_t local;		/* only this machine's own names are listened to */
+	uint32_t open;		/* everything goes to anybody who can connect */
+	char token[HTTP_TOKEN_BYTES + 1];	/* or to who has this one; "": none */
+};
+
 /* Never wait. descriptor: borrowed; -1: none. 0, -EAGAIN no room, -EPIPE, -errno. */
 int http_send_question(int link, const struct http_question *question) _must_check_;
 int http_send_answer(int link, const struct http_answer *answer, int descriptor) _must_check_;
+int http_send_begin(int link, const struct http_begin *begin, int listener) _must_check_;
 /* 1 one has come, 0 none yet, -EPIPE the other side is gone, -EBADMSG. */
 int http_receive_question(int link, struct http_question *ret) _must_check_;
 /* The same; *ret_fd: the caller's, -1 none came. */
 int http_receive_answer(int link, struct http_answer *ret, int *ret_fd) _must_check_;
+int http_receive_begin(int link, struct http_begin *ret, int *ret_listener) _must_check_;
 
 #endif

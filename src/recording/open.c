@@ -37,6 +37,11 @@ static int make_tables(sqlite3 *db)
  */
 static int open_tables(sqlite3 **db, const char *place, bool alone)
 {
+	/*
+	 * Each page that it remembers comes from the heap, and goes back there (recording_rest),
+	 * not from a block of 20 that stays. An error if SQLite was used before: no harm.
+	 */
+	(void)sqlite3_config(SQLITE_CONFIG_PAGECACHE, NULL, 0, 0);
 	/* One thread has it: no locks around each call. */
 	int err = recording_db_errno(NULL, sqlite3_open_v2(place, db, SQLITE_OPEN_READWRITE |
 						    SQLITE_OPEN_CREATE |

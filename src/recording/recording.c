@@ -368,6 +368,12 @@ void recording_set_pulse(struct recording *recording, void (*pulse)(void *contex
 	recording->rows.context = context;
 }
 
+void recording_rest(struct recording *recording)
+{
+	if (recording)
+		(void)sqlite3_db_release_memory(recording->db);
+}
+
 int recording_add(struct recording *recording, const struct snapshot *snapshot,
 		  const struct stacks *stacks, const struct modules *modules)
 {

@@ -36,6 +36,8 @@ int recording_set_limit(struct recording *recording, uint64_t bytes) _must_check
  * may add stacks, and modules. NULL: no more.
  */
 void recording_set_pulse(struct recording *recording, void (*pulse)(void *context), void *context);
+/* Gives up what is remembered for speed alone: nothing is added for a while. NULL is fine. */
+void recording_rest(struct recording *recording);
 /*
  * Writes the interval that snapshot ends: its figures, sites that changed, stacks
  * and frames not yet known. modules gives their files' names. 0; -ENOSPC the disk

@@ -19,6 +19,7 @@
 #include <malloc.h>
 #include <string.h>
 
+#include "src/base/give_back.h"
 #include "src/live/live_evict.h"
 #include "src/live/site_lives.h"
 
@@ -37,7 +38,7 @@ void evict_begin(struct watch *w)
 {
 	uint64_t limit = w->options.max_memory;
 
-	(void)mallopt(M_MMAP_THRESHOLD, OWN_MAPPING_BYTES);
+	give_back_from(OWN_MAPPING_BYTES);
 	if (!limit)
 		return;
 	live_set_memory(w->live, limit);

@@ -3,8 +3,9 @@
  * opener.c - see opener.h.
  *
  * It holds no descriptor of the target's and no capability, and is in a filter of its own. It ends
- * with the analyst. Why not the keeper: that one may not wait, for a file system either, and opens
- * more than the user could.
+ * when nobody has the other end of its socket any more. Why not the keeper: that one may not wait,
+ * for a file system either, and opens more than the user could. It is the keeper's child, not the
+ * analyst's: the pages that an analyst begins to write to would stay the opener's alone.
  */
 #include "src/session/opener.h"
 
@@ -13,6 +14,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 
+#include "src/base/give_back.h"
 #include "src/session/opener_rules.h"
 #include "src/session/sandbox.h"
 #include "src/session/session.h"
@@ -117,14 +119,27 @@ static _Noreturn void serve(const struct opener_rules *rules, int socket)
 	_exit(0);
 }
 
-static _Noreturn void become(const struct session_options *options, int socket, pid_t parent)
+/* Who asks says when it ends, by closing the socket: nobody else, at the terminal or elsewhere. */
+static void ignore_signals(void)
+{
+	static const int ignored[] = { SIGHUP, SIGINT, SIGPIPE, SIGTERM };
+	sigset_t none;
+
+	for (size_t i = 0; i < ARRAY_SIZE(ignored); i++)
+		(void)signal(ignored[i], SIG_IGN);
+	(void)sigemptyset(&none);
+	(void)sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+static _Noreturn void become(const struct session_options *options, int socket)
 {
 	int keep[] = { socket, -1, -1 };
 	struct opener_rules rules;
 
-	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+	(void)prctl(PR_SET_PDEATHSIG, 0, 0, 0, 0);
 	(void)prctl(PR_SET_NAME, OPENER_NAME, 0, 0, 0);
-	if (getppid() != parent || opener_rules_init(options, &rules))
+	ignore_signals();
+	if (opener_rules_init(options, &rules))
 		_exit(1);
 	keep[1] = rules.unnamed[0];
 	keep[2] = rules.unnamed[1];
@@ -137,16 +152,17 @@ static _Noreturn void become(const struct session_options *options, int socket, 
 int opener_begin(const struct session_options *options)
 {
 	const int on = 1;
-	pid_t parent = getpid(), child;
 	int pair[2], error;
+	pid_t child;
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
 		return -errno;
 	(void)setsockopt(pair[1], SOL_SOCKET, SO_PASSCRED, &on, sizeof(on));
 	(void)fflush(NULL);
+	give_back_memory();	/* what is free now would be copied when it is used here */
 	child = fork();
 	if (child == 0)
-		become(options, pair[1], parent);
+		become(options, pair[1]);
 	error = child < 0 ? -errno : 0;
 	(void)close(pair[1]);
 	if (error)

@@ -33,8 +33,8 @@ union opener_control {
 };
 
 /*
- * Starts it as a child of this process, with whom it ends. It may open what this process may that
- * options call for. Its socket, or -errno.
+ * Starts it as a child of this process; it ends when its socket is closed by all who have it. It
+ * may open what this process may that options call for. Its socket, or -errno.
  */
 int opener_begin(const struct session_options *options) _must_check_;
 /*

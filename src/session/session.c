@@ -42,7 +42,7 @@ enum { LOAD_TRIES = 40, PROOF_PAUSE_MS = 20 };
 #define EXTRA_SECONDS 0.01	/* at least, from one snapshot between intervals to the next */
 /* Between drains; a half-full ring, or a note, ends it. The last: nothing happens at all. */
 #define GIVE_BACK_FIRST_SECONDS 1
-#define GIVE_BACK_SECONDS 60
+#define GIVE_BACK_SECONDS 50	/* less than an interval of a minute */
 #define PAUSE_STEP_NS 1000000ull
 #define PAUSE_MAX_NS 20000000ull
 #define PAUSE_SAMPLED_NS 100000000ull
@@ -52,7 +52,7 @@ enum { LOAD_TRIES = 40, PROOF_PAUSE_MS = 20 };
 
 /* ---- OPENED -> PLANNED ---- */
 
-/* The executable's whole file, for symbols that are not loaded. Kept until the session ends. */
+/* The executable's whole file, for symbols that are not loaded. Kept while a plan is made. */
 static int exe_file(void *context, const struct procmap *map, struct planner_file *ret)
 {
 	struct session *s = context;
@@ -88,6 +88,8 @@ static int plan(struct session *s, bool map_only)
 	};
 	int error = hook_planner_run(&input, &s->plan);
 
+	free(s->exe_file);	/* it may have hundreds of megabytes */
+	s->exe_file = NULL;
 	s->map_only = map_only;
 	if (error) {
 		(void)snprintf(s->link.reply.text, sizeof(s->link.reply.text), "%s",
@@ -157,6 +159,7 @@ static int try_load(struct session *s, enum attachment_loader loader)
 		.plan = s->plan,
 	};
 	error = keeper_link_call(&s->link, PROTO_LOAD, NULL, &load, sizeof(load));
+	give_back_buffer(&load, sizeof(load));
 	s->shim_base = s->link.reply.value[0];
 	s->loader = loader;
 	if (error && error != -EPIPE && s->link.reply.value[1])
@@ -360,6 +363,7 @@ static void give_back(struct session *s, double *due)
 	if (now < *due)
 		return;
 	session_names_rest(s->report.names);
+	recording_rest(s->report.recording);
 	give_back_buffer(s->link.payload, sizeof(s->link.payload));
 	give_back_memory();
 	*due = now + GIVE_BACK_SECONDS;
@@ -640,10 +644,9 @@ static int cleanup_session(struct session *s)
 }
 
 /* Once that is done no code is loaded any more, and no file opened but by the opener. */
-static int give_up_privileges(struct session *s)
+static int give_up_privileges(struct session *s, int opener)
 {
-	bool watches = s->options->task == SESSION_WATCH || s->options->task == SESSION_RUN;
-	int opener = watches ? opener_begin(s->options) : -1;
+	bool watches = session_opens_files(s->options);
 
 	if (watches && opener < 0)
 		log_warning("no process can be made to open files: names will be missing: %s",
@@ -653,7 +656,7 @@ static int give_up_privileges(struct session *s)
 	return trapped_begin(opener < 0 ? -1 : opener) ?: sandbox_enter();
 }
 
-int session_run(const struct session_options *options, int socket)
+int session_run(const struct session_options *options, int socket, int opener)
 {
 	static int (*const task[])(struct session *s) = {
 		[SESSION_WATCH] = attach_session,
@@ -674,7 +677,7 @@ int session_run(const struct session_options *options, int socket)
 	session_leaks_init(&s->leaks, options, &s->view, &s->plan);
 	s->leaks.memory = &s->memory;
 	s->report.memory = &s->memory;
-	if (give_up_privileges(s) != 0) {
+	if (give_up_privileges(s, opener) != 0) {
 		log_error("the analyst could not give up its privileges");
 		s->exit = SESSION_FAILED;
 	} else if (open_session(s) == 0) {
@@ -690,6 +693,5 @@ int session_run(const struct session_options *options, int socket)
 	unwinder_free(s->unwinder);
 	target_view_done(&s->view);
 	cleanup_fd(&s->ring_fd);
-	free(s->exe_file);
 	return s->exit;
 }

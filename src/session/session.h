@@ -81,10 +81,16 @@ struct session_options {
 };
 
 /*
- * Runs the whole session over the socket to the keeper. Reports go to stdout,
+ * Runs the whole session over the socket to the keeper; opener: opener_begin()'s socket or error,
+ * where session_opens_files(), else -1. Reports go to stdout,
  * diagnostics to stderr. An exit status; the keeper is told it, too.
  */
-int session_run(const struct session_options *options, int socket);
+int session_run(const struct session_options *options, int socket, int opener);
+/* Does a session of these options have files opened? */
+static inline bool session_opens_files(const struct session_options *options)
+{
+	return options->task == SESSION_WATCH || options->task == SESSION_RUN;
+}
 /* Names on stderr the processes that keep something of ours, and what to do. */
 void session_list_children(const struct children_left *left);
 

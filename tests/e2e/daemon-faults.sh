@@ -23,14 +23,17 @@ children() {
 	done | tr -s ' \n' ' '
 }
 
-# In which filter is it? 2: an analyst's.
-filter_of() { sed -n 's/^Seccomp:[[:space:]]*//p' "/proc/$1/status" 2>/dev/null; }
+# Is it in an analyst's filter?
+is_analyst() {
+	grep -q '^Seccomp:[[:space:]]*2' "/proc/$1/status" 2>/dev/null &&
+		! grep -q '^Name:[[:space:]]*memattach-files' "/proc/$1/status"
+}
 
 # Sets KEEPERS and ANALYSTS: those of memattachd that run now.
 look() {
 	KEEPERS=$(children "$DAEMON") ANALYSTS=
 	for look_pid in $(children $KEEPERS); do
-		[ "$(filter_of "$look_pid")" != 2 ] || ANALYSTS="$ANALYSTS $look_pid"
+		! is_analyst "$look_pid" || ANALYSTS="$ANALYSTS $look_pid"
 	done
 }
 

@@ -7,11 +7,11 @@
 # With clang it is also the proof that clang builds all of it without a warning.
 # FUZZ_SECONDS: for each fuzzer (1). SANITIZED: end-to-end tests. LEFT_OUT: unit tests that take
 # minutes so; make soak SOAK=builds leaves none out.
-: "${TEST_LIMIT:=980}" "${LEFT_OUT=test_leak_mark test_leak_picture test_recording_limit \
+: "${TEST_LIMIT:=980}" "${LEFT_OUT=test_leak_mark test_leak_mark_random test_leak_picture \
 test_leak_heap_glibc test_leak_heap_jemalloc test_leak_heap_mimalloc test_leak_heap_musl \
-test_leak_assigned test_leak_holders test_procmaps test_recording_forged test_recording_sites \
-test_recording_unnamed test_report_json test_screen_feed test_several test_shim_interval \
-test_shim_paths test_views}"
+test_leak_assigned test_leak_holders test_procmaps test_recording_forged test_recording_limit \
+test_recording_sites test_recording_unnamed test_report_json test_screen_feed test_several \
+test_shim_interval test_shim_paths test_views}"
 . "$(dirname "$0")/lib.sh"
 TMPDIR=$WORK
 export TMPDIR

@@ -17,11 +17,13 @@ packages_built() {
 # With what the packages depend on: there is no network in it.
 system_made() {
 	if [ ! -s "$SYSTEM_TAR" ]; then
-		mmdebstrap --variant=minbase --include=systemd,systemd-sysv,dbus,redis-server \
-			--include=redis-tools,nginx-light,postgresql-15,wrk,procps,jq,libcap2-bin \
+		mmdebstrap --format=tar --variant=minbase \
+			--include=systemd,systemd-sysv,dbus,redis-server,redis-tools \
+			--include=nginx-light,postgresql-15,wrk,procps,jq,libcap2-bin \
 			--include=libunwind8,libdw1,libelf1,libjansson4,libseccomp2,libsqlite3-0 \
 			--include=libprotobuf-c1,libzstd1,zlib1g,libncursesw6,libinih1,libsystemd0 \
-			--include=libzydis4.0,passwd bookworm "$SYSTEM_TAR.new" >"$WORK/mm" 2>&1 ||
+			--include=libzydis4.0,libmicrohttpd12,passwd \
+			bookworm "$SYSTEM_TAR.new" >"$WORK/mm" 2>&1 ||
 			skip "no system by mmdebstrap: $(tail -n 3 "$WORK/mm")"
 		mv "$SYSTEM_TAR.new" "$SYSTEM_TAR"
 	fi
