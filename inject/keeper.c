@@ -51,9 +51,10 @@ static int check_filter(struct keeper *k, uint32_t loader)
 		return 0;
 	if (k->seccomp.refused < 0)
 		(void)snprintf(k->in.problem, sizeof(k->in.problem),
-			       "its system call filter (seccomp) can't be read (%s); run memattach "
-			       "as root and outside of any filter, or start "
-			       "memattach-filters.socket", strerror(-k->filter_error));
+			       "its system call filter (seccomp) can't be read (memattach-filters: "
+			       "%s); run memattach as root and outside of any filter, or start "
+			       "memattach-filters.socket", k->filter_error ?
+			       strerror(-k->filter_error) : "nor can that");
 	else
 		(void)snprintf(
 			k->in.problem, sizeof(k->in.problem),

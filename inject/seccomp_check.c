@@ -23,8 +23,11 @@
 #include "inject/freeze.h"
 #include "inject/proc_status.h"
 #include "inject/tracee.h"
+#include "src/base/give_back.h"
 
-enum { MAX_FILTERS = 32 };
+/* A unit of systemd's easily has 30 filters. The kernel's limit is one of instructions: of all of a
+ * thread's, each filter counting as 4 more (MAX_INSNS_PER_PATH in kernel/seccomp.c). */
+enum { MAX_INSTRUCTIONS = (1 << 18) / sizeof(struct sock_filter), MAX_FILTERS = 4096 };
 
 struct filter_machine {
 	uint32_t a, x, memory[BPF_MEMWORDS];
@@ -123,8 +126,8 @@ static uint32_t run_filter(const struct sock_filter *code, unsigned int count,
 }
 
 struct filter_set {
-	unsigned int count, length[MAX_FILTERS];
-	struct sock_filter code[MAX_FILTERS][BPF_MAXINSNS];
+	unsigned int count, end[MAX_FILTERS + 1];	/* filter i: from end[i] to end[i + 1] */
+	struct sock_filter code[MAX_INSTRUCTIONS + BPF_MAXINSNS];
 };
 
 static bool lets_pass(const struct filter_set *set, int number, const uint64_t arguments[6])
@@ -133,7 +136,8 @@ static bool lets_pass(const struct filter_set *set, int number, const uint64_t a
 
 	memcpy(data.args, arguments, sizeof(data.args));
 	for (unsigned int i = 0; i < set->count; i++) {
-		uint32_t action = run_filter(set->code[i], set->length[i], &data) &
+		uint32_t action = run_filter(set->code + set->end[i],
+					     set->end[i + 1] - set->end[i], &data) &
 				  SECCOMP_RET_ACTION_FULL;
 
 		if (action != SECCOMP_RET_ALLOW && action != SECCOMP_RET_LOG)
@@ -145,17 +149,19 @@ static bool lets_pass(const struct filter_set *set, int number, const uint64_t a
 /* 0, -EACCES/-EINVAL can't be read, -E2BIG. pre: tid is stopped. */
 static int fetch(pid_t tid, struct filter_set *set)
 {
+	set->end[0] = 0;
 	for (set->count = 0; set->count < MAX_FILTERS; set->count++) {
-		int length = tracee_get_seccomp_filter(tid, set->count, NULL);
+		unsigned int used = set->end[set->count];
+		int length;
 
+		if (used > MAX_INSTRUCTIONS)	/* there is room for one more, whatever its size */
+			return -E2BIG;
+		length = tracee_get_seccomp_filter(tid, set->count, set->code + used);
 		if (length == -ENOENT)
 			return 0;
-		if (length < 0 || length > BPF_MAXINSNS)
-			return length < 0 ? length : -E2BIG;
-		length = tracee_get_seccomp_filter(tid, set->count, set->code[set->count]);
 		if (length < 0)
 			return length;
-		set->length[set->count] = (unsigned int)length;
+		set->end[set->count + 1] = used + (unsigned int)length;
 	}
 	return -E2BIG;
 }
@@ -246,7 +252,7 @@ static void judge(const struct filter_set *set, struct seccomp_verdict *verdict)
 /* Each thread may have a filter of its own. */
 static void check_thread(pid_t pid, pid_t tid, struct seccomp_verdict *verdict)
 {
-	static struct filter_set set;	/* 1 MiB */
+	static struct filter_set set;	/* a quarter of a MiB */
 	struct proc_thread_status status;
 	uint64_t begin_ns = tracee_now_ns(), held_us;
 	int error;
@@ -260,6 +266,7 @@ static void check_thread(pid_t pid, pid_t tid, struct seccomp_verdict *verdict)
 		verdict->held_us = held_us;
 	if (!error) {
 		judge(&set, verdict);
+		give_back_buffer(&set, sizeof(set));
 	} else if (error != -ESRCH && !proc_runs_no_code(pid, tid)) {
 		verdict->allowed = verdict->may_readv = verdict->may_wait = false;
 		verdict->may_gettid = false;

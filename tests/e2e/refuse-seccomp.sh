@@ -4,16 +4,18 @@
 # With "kill", an attach that just tried would kill its target.
 . "$(dirname "$0")/lib.sh"
 needs jq
-victim allow seccomped --kind=allow
-pristine_take "$VICTIM"
-attach -p "$VICTIM" -d 0.3 --json
-case $STATUS in
-0)	json_expect .session.detached pristine ;;
-3)	said_one_line 'seccomp' ;;	# the filter can't be read where we are under one too
-*)	fail "exit status $STATUS" ;;
-esac
-pristine_check "$VICTIM" --quiet
-finished allow
+for kind in allow many; do
+	victim "$kind" seccomped --kind="$kind"
+	pristine_take "$VICTIM"
+	attach -p "$VICTIM" -d 0.3 --json
+	case $STATUS in
+	0)	json_expect .session.detached pristine ;;
+	3)	said_one_line 'seccomp' ;;	# the filter can't be read where we are under one too
+	*)	fail "exit status $STATUS" ;;
+	esac
+	pristine_check "$VICTIM" --quiet
+	finished "$kind"
+done
 
 for kind in errno kill; do
 	victim "$kind" seccomped --kind="$kind"

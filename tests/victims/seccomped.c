@@ -2,9 +2,10 @@
 /*
  * seccomped.c - a process under a seccomp filter of its own.
  *
- *	seccomped --kind=allow|errno|kill
+ *	seccomped --kind=allow|many|errno|kill
  *
  * allow	a filter that allows everything
+ * many		forty of them, as units of systemd have
  * errno	memfd_create and mmap fail with EPERM
  * kill	memfd_create ends the process: an attach that tried it would kill its target
  * Commands: 'q' ends and prints "verdict ok".
@@ -43,6 +44,9 @@ int main(int argc, char *argv[])
 	victim_setup();
 	if (strcmp(kind, "allow") == 0)
 		filter_install(SECCOMP_RET_ALLOW);
+	else if (strcmp(kind, "many") == 0)
+		for (int i = 0; i < 40; i++)
+			filter_install(SECCOMP_RET_ALLOW);
 	else if (strcmp(kind, "errno") == 0)
 		filter_install(SECCOMP_RET_ERRNO | 1);
 	else
