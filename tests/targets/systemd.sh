@@ -87,8 +87,11 @@ nothing_mapped
 while read -r pid; do
 	is_gone "$pid" || pristine_check "$pid"
 done <"$WORK/taken"
+# What systemd has forked and is about to be the program is a process of its unit, too.
 for recording in "$ROOT"/var/lib/memattach/*/*.memattach; do
-	"$MEMATTACH" report "$recording" --json >"$REPORT" || fail "$recording can't be read"
+	"$MEMATTACH" report "$recording" --json >"$REPORT" 2>"$ERRORS" ||
+		{ grep -q 'ends before its first interval' "$ERRORS" && continue; } ||
+		fail "$recording can't be read: $(cat "$ERRORS")"
 	echo "$(json .target.pid) $(json .session.detached) $(json .session.events.alloc)"
 done >"$WORK/recordings"
 grep -q " pristine [1-9]" "$WORK/recordings" || fail "recordings: $(cat "$WORK/recordings")"
