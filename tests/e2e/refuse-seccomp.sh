@@ -10,7 +10,8 @@ for kind in allow many; do
 	attach -p "$VICTIM" -d 0.3 --json
 	case $STATUS in
 	0)	json_expect .session.detached pristine ;;
-	3)	said_one_line 'seccomp' ;;	# the filter can't be read where we are under one too
+	# it can't be read where we are under one, too
+	3)	said_one_line 'seccomp' ;;
 	*)	fail "exit status $STATUS" ;;
 	esac
 	pristine_check "$VICTIM" --quiet

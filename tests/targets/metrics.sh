@@ -18,11 +18,18 @@ URL=http://127.0.0.1:$PORT
 victim one churn --threads=2
 ONE=$VICTIM
 pristine_take "$ONE"
+cp "$BUILDDIR/tests/victims/ticking" "$VICTIMS" || fail "no copy"
+victim loser ticking --every=100 --lose=20000
+LOSER=$VICTIM
+pristine_take "$LOSER"
 rules "[http]
 listen = 127.0.0.1:$PORT
 open = yes
 [watch churn]
-exe = $VICTIMS/churn"
+exe = $VICTIMS/churn
+[watch loser]
+exe = $VICTIMS/ticking
+snapshot-every = 1s"
 begin
 armed "$ONE"
 await 20 has_figures || fail "no figures: $(cat "$log")"
@@ -69,8 +76,14 @@ grown() {
 }
 await 30 grown || fail "no rate of allocations"
 
+# What it lost is in its recording a second later.
+is_in_profile() {
+	[ "$(query "memattach_target_live_bytes{pid=\"$LOSER\"} > bool 0")" = 1 ]
+}
 if pprof_built; then
-	for path in "debug/pprof/heap?pid=$ONE" "targets/$ONE/debug/pprof/allocs"; do
+	await 30 is_in_profile || fail "nothing is lost: $(cat "$log")"
+	sleep 3
+	for path in "debug/pprof/heap?pid=$LOSER" "targets/$LOSER/debug/pprof/allocs"; do
 		PPROF_TMPDIR=$WORK/pprof "$PPROF" -top -symbolize=none "$URL/$path" \
 			>"$WORK/top" 2>"$WORK/top.err" || fail "pprof: $(cat "$WORK/top.err")"
 		case $path in
@@ -84,4 +97,5 @@ else
 fi
 end
 pristine_check "$ONE"
+pristine_check "$LOSER"
 finished one
