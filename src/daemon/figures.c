@@ -17,6 +17,8 @@
 
 #include "src/base/log.h"
 
+#define COUNT_MOST	(1ull << 53)
+
 int figures_open(struct figures *figures, int *ret_theirs)
 {
 	int pair[2];
@@ -190,6 +192,25 @@ static double number(double value)
 	return isfinite(value) ? value : 0;
 }
 
+/* As many as whoever reads JSON takes exactly; a target may have forged what was counted. */
+static uint64_t count(uint64_t value)
+{
+	return value < COUNT_MOST ? value : COUNT_MOST;
+}
+
+static void take_counts(struct screen_state *to)
+{
+	uint64_t *const each[] = {
+		&to->live_bytes, &to->live_count, &to->peak_bytes, &to->rss_bytes, &to->live_low,
+		&to->live_high, &to->alloc_count, &to->alloc_bytes, &to->free_count,
+		&to->sample_interval, &to->attach_stop_us, &to->lost_alloc, &to->lost_free,
+		&to->lost_stack, &to->lost_map, &to->corrupt, &to->gaps, &to->sites_total,
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(each); i++)
+		*each[i] = count(*each[i]);
+}
+
 static void take_state(struct figures *figures, const struct screen_state *state)
 {
 	struct screen_state *to = &figures->state;
@@ -204,6 +225,7 @@ static void take_state(struct figures *figures, const struct screen_state *state
 	to->analyst_cpu = number(to->analyst_cpu);
 	to->blocked_seconds = number(to->blocked_seconds);
 	to->gap_seconds = number(to->gap_seconds);
+	take_counts(to);
 }
 
 static int count_growing(struct apart_reader *reader, const struct screen_state *state,
@@ -233,6 +255,10 @@ static int take_found(struct figures *figures, struct apart_reader *reader)
 		return -EBADMSG;
 	found.time = number(found.time);
 	found.seconds = number(found.seconds);
+	for (size_t i = 0; i < SCREEN_LEAK_KINDS; i++) {
+		found.kind[i].count = count(found.kind[i].count);
+		found.kind[i].bytes = count(found.kind[i].bytes);
+	}
 	figures->search.found = found;
 	search_end(figures, "");
 	return 0;

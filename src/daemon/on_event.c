@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "src/base/log.h"
+#include "src/report/printable.h"
 
 /* --- in the child --------------------------------------------------------- */
 
@@ -31,6 +32,14 @@ static void export_number(const struct event_number *number)
 	export(name, value);
 }
 
+/* What a target may have chosen: a command may print it, line by line. */
+static void export_printable(const char *name, const char *value)
+{
+	_cleanup_free_ char *copy = value ? printable_copy(value, PRINTABLE_TEXT) : NULL;
+
+	export(name, copy);
+}
+
 static void export_event(const struct daemon_event *event)
 {
 	char pid[16];
@@ -38,10 +47,10 @@ static void export_event(const struct daemon_event *event)
 	(void)snprintf(pid, sizeof(pid), "%d", event->pid);
 	export("MEMATTACH_EVENT", event_name(event->kind));
 	export("MEMATTACH_TARGET_PID", pid);
-	export("MEMATTACH_TARGET_NAME", event->name);
+	export_printable("MEMATTACH_TARGET_NAME", event->name);
 	export("MEMATTACH_RULE", event->rule);
 	export("MEMATTACH_RECORDING", event->recording);
-	export("MEMATTACH_TEXT", event->text);
+	export_printable("MEMATTACH_TEXT", event->text);
 	for (size_t i = 0; i < event->numbers; i++)
 		export_number(&event->number[i]);
 	(void)unsetenv("NOTIFY_SOCKET");	/* it does not speak for the service */

@@ -112,7 +112,9 @@ static void take_pieces(void **state)
 static void make_numbers_of_what_is_none(void **state)
 {
 	const struct screen_state odd = { .time = NAN, .byte_rate = INFINITY,
-					  .overhead_percent = -INFINITY, .alloc_rate = 5 };
+					  .overhead_percent = -INFINITY, .alloc_rate = 5,
+					  .live_bytes = UINT64_MAX, .live_count = 7,
+					  .lost_map = 1ull << 63, .gaps = INT64_MAX };
 	struct fixture f;
 
 	(void)state;
@@ -121,6 +123,11 @@ static void make_numbers_of_what_is_none(void **state)
 	assert_true(sent(&f));
 	assert_true(f.figures.state.time == 0 && f.figures.state.byte_rate == 0);
 	assert_true(f.figures.state.overhead_percent == 0 && f.figures.state.alloc_rate == 5);
+	/* JSON's integers end somewhere: one process with more would spoil the answer about all. */
+	assert_true(f.figures.state.live_bytes == 1ull << 53);
+	assert_true(f.figures.state.lost_map == 1ull << 53);
+	assert_true(f.figures.state.gaps == 1ull << 53);
+	assert_int_equal(f.figures.state.live_count, 7);
 	end(&f);
 }
 
