@@ -37,6 +37,14 @@ def traced_by(pid, tracer):
     return f"TracerPid:\t{tracer}\n" in read(f"/proc/{pid}/status")
 
 
+def analyst_of(keeper):
+    """The one of its children that reads, not the one that opens files."""
+    for child in children(keeper):
+        if read(f"/proc/{child}/comm").strip() != "memattach-files":
+            return child
+    return None
+
+
 def seek(target, command):
     """Keeper, analyst and picture, as soon as it is there; None when memattach has ended before."""
     end = time.monotonic() + PATIENCE
@@ -44,7 +52,7 @@ def seek(target, command):
         for keeper in children(command.pid):
             for child in children(target):
                 if traced_by(child, keeper):
-                    return keeper, children(keeper)[0], child
+                    return keeper, analyst_of(keeper), child
     return None
 
 

@@ -68,7 +68,10 @@ screen_children() {
 		read -r _ _ _ _ group _ <"/proc/$child/stat" || continue
 		if [ "$group" = "$child" ]; then KEEPER=$child; else SCREEN=$child; fi
 	done
-	ANALYST=$(cut -d' ' -f1 "/proc/$KEEPER/task/$KEEPER/children")
+	ANALYST=""
+	for child in $(cat "/proc/$KEEPER/task/$KEEPER/children"); do
+		grep -q '^Name:.memattach-files' "/proc/$child/status" || ANALYST=$child
+	done
 	[ -n "$SCREEN" ] && [ -n "$ANALYST" ]
 }
 
