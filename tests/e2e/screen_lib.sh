@@ -68,11 +68,12 @@ screen_children() {
 		read -r _ _ _ _ group _ <"/proc/$child/stat" || continue
 		if [ "$group" = "$child" ]; then KEEPER=$child; else SCREEN=$child; fi
 	done
-	ANALYST=""
+	ANALYST="" opener=""
 	for child in $(cat "/proc/$KEEPER/task/$KEEPER/children"); do
-		grep -q '^Name:.memattach-files' "/proc/$child/status" || ANALYST=$child
+		if grep -q '^Name:.memattach-files' "/proc/$child/status"; then opener=$child
+		else ANALYST=$child; fi
 	done
-	[ -n "$SCREEN" ] && [ -n "$ANALYST" ]
+	[ -n "$SCREEN" ] && [ -n "$ANALYST" ] && [ -n "$opener" ]
 }
 
 capture() { tmux_do capture-pane -p >"$SHOWN"; }
