@@ -65,7 +65,7 @@ int blocks_remove(struct blocks *blocks, uint64_t address);
 bool blocks_find(const struct blocks *blocks, uint64_t pointer, struct block *ret);
 /*
  * Whether a word that points into block is taken for what is left of a pointer whose lower half a
- * small int was written over: stacks are full of them, and a block that spans a multiple of 4 GiB
+ * small int was written over: stacks have some of them, and a block that spans a multiple of 4 GiB
  * is where they lead. block_pointer_near() is a filter: false for nearly every word.
  */
 #define BLOCK_HALVED_MOST 0x10000u	/* ints below it, and as far below zero */
