@@ -451,6 +451,7 @@ static size_t gather(struct daemon *d)
 
 static void take_figures_of(struct daemon *d, struct daemon_watch *watch)
 {
+	top_sites_keep(&watch->figures.top, d->settings.metrics_sites);
 	if (figures_take(&watch->figures, roster_now()))
 		daemon_tell_figures(&d->tell, &d->settings, watch);
 	if (daemon_leaks_answered(watch))
@@ -624,11 +625,13 @@ static int open_signals(void)
 static void open_control(struct daemon *d)
 {
 	const struct group *group = getgrnam("memattach");
-	int error;
+	int listener = service_listener("control"), error = listener;
 
 	d->group = group ? group->gr_gid : (gid_t)-1;
-	error = control_new(d->files->control, d->group, &d->control);
-
+	if (listener >= 0)
+		error = control_new_at(listener, d->group, &d->control);
+	else if (listener == -1)
+		error = control_new(d->files->control, d->group, &d->control);
 	if (error)
 		log_error("%s: can't be asked there: %s; name another socket by --control=PATH",
 			  d->files->control, error == -EADDRINUSE ?

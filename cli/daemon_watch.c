@@ -244,8 +244,7 @@ bool daemon_watch_reap(struct daemon_watch *watch)
 void daemon_watch_done(struct daemon_watch *watch)
 {
 	cleanup_fd(&watch->said);
-	figures_close(&watch->figures);
-	figures_asked_done(&watch->figures);
+	figures_done(&watch->figures);
 	free(watch->rule);
 	free(watch->recording);
 	*watch = (struct daemon_watch){ .said = -1, .figures = { .socket = -1 } };

@@ -99,27 +99,42 @@ int control_listen(const struct sockaddr_un *address)
 	return result;
 }
 
-int control_new(const char *path, gid_t group, struct control **ret)
+int control_new_at(int listener_take, gid_t group, struct control **ret)
 {
 	struct control *control = calloc(1, sizeof(*control));
-	struct sockaddr_un address;
-	int error = control ? control_address(path, &address) : -ENOMEM;
 
-	if (!error)
-		error = control_clear(&address);
-	if (!error) {
-		control->fd = control_listen(&address);
-		error = control->fd < 0 ? control->fd : 0;
+	if (!control) {
+		cleanup_fd(&listener_take);
+		return -ENOMEM;
 	}
-	if (error) {
-		free(control);
-		return error;
-	}
+	control->fd = listener_take;
 	control->group = group;
-	control->path = strdup(path);
 	for (size_t i = 0; i < CONTROL_PLACES; i++)
 		control->client[i].fd = control->client[i].give = -1;
 	*ret = control;
+	return 0;
+}
+
+int control_new(const char *path, gid_t group, struct control **ret)
+{
+	_cleanup_free_ char *copy = strdup(path);
+	struct sockaddr_un address;
+	int error = copy ? control_address(path, &address) : -ENOMEM, fd;
+
+	if (!error)
+		error = control_clear(&address);
+	if (error)
+		return error;
+	fd = control_listen(&address);
+	if (fd < 0)
+		return fd;
+	error = control_new_at(fd, group, ret);
+	if (error) {
+		(void)unlink(path);
+		return error;
+	}
+	(*ret)->path = copy;
+	copy = NULL;
 	return 0;
 }
 

@@ -55,6 +55,8 @@ struct control;
  * everything; (gid_t)-1: nobody does. 0; -EADDRINUSE another one answers there; -errno.
  */
 int control_new(const char *path, gid_t group, struct control **ret) _must_check_;
+/* The same at a socket that somebody listens at for us, and that stays. 0, -ENOMEM. */
+int control_new_at(int listener_take, gid_t group, struct control **ret) _must_check_;
 void control_free(struct control *control);
 /* What to poll for; the number of them. */
 size_t control_poll(const struct control *control, struct pollfd to[CONTROL_FDS]);

@@ -51,6 +51,7 @@ void figures_close(struct figures *figures)
 		figures->asked.error = -EPIPE;
 	}
 	search_end(figures, "its session has ended");
+	top_sites_drop(&figures->top);
 }
 
 /* --- what is asked -------------------------------------------------------- */
@@ -60,6 +61,13 @@ void figures_asked_done(struct figures *figures)
 	if (figures->asked.id)
 		cleanup_fd(&figures->asked.file);
 	figures->asked = (struct figures_asked){ .file = -1 };
+}
+
+void figures_done(struct figures *figures)
+{
+	figures_close(figures);
+	figures_asked_done(figures);
+	top_sites_done(&figures->top);
 }
 
 /* A few bytes: all of them are sent, or none. file: -1 none. */
@@ -98,6 +106,22 @@ int figures_set_budget(struct figures *figures, double percent)
 		error = send_one(figures, &out, -1);
 	screen_outbox_done(&out);
 	return error;
+}
+
+/* Where they can't be asked for now they are the next time. */
+static void want_names(struct figures *figures)
+{
+	struct screen_outbox out = { .sent = 0 };
+	struct screen_want want;
+	int error = screen_outbox_begin(&out, SCREEN_WANT);
+
+	top_sites_want(&figures->top, &want);
+	if (!error)
+		error = apart_put(&out.bytes, &want, sizeof(want));
+	error = screen_outbox_end(&out, error);
+	if (!error)
+		(void)!send_one(figures, &out, -1);
+	screen_outbox_done(&out);
 }
 
 /* file: -1 none is sent. */
@@ -228,8 +252,8 @@ static void take_state(struct figures *figures, const struct screen_state *state
 	take_counts(to);
 }
 
-static int count_growing(struct apart_reader *reader, const struct screen_state *state,
-			 uint32_t *ret, double *ret_growth)
+static int read_sites(struct apart_reader *reader, const struct screen_state *state,
+		      struct top_sites *top, uint32_t *ret, double *ret_growth)
 {
 	struct screen_point point;
 	struct screen_site site;
@@ -243,11 +267,13 @@ static int count_growing(struct apart_reader *reader, const struct screen_state 
 		error = apart_get(reader, &site, sizeof(site));
 		*ret += !error && site.growing;
 		*ret_growth += !error && site.growing ? number(site.growth) : 0;
+		if (!error)
+			top_sites_offer(top, &site);
 	}
 	return error;
 }
 
-static int take_found(struct figures *figures, struct apart_reader *reader)
+static int take_found(struct figures *figures, struct apart_reader *reader, double now)
 {
 	struct screen_leaks found;
 
@@ -260,6 +286,8 @@ static int take_found(struct figures *figures, struct apart_reader *reader)
 		found.kind[i].bytes = count(found.kind[i].bytes);
 	}
 	figures->search.found = found;
+	figures->search.found_time = now;
+	figures->search.known = true;
 	search_end(figures, "");
 	return 0;
 }
@@ -283,11 +311,10 @@ static int take_leaks(struct figures *figures, double now)
 
 	if (!is_searching(figures))
 		return -EBADMSG;
-	if (figures->search.under_way) {
+	if (figures->search.under_way)
 		figures->search.time = now;
-		error = figures->in.header.type == SCREEN_LEAKS_FOUND ?
-			take_found(figures, &reader) : take_no(figures, &reader);
-	}
+	error = figures->in.header.type == SCREEN_LEAKS_FOUND ?
+		take_found(figures, &reader, now) : take_no(figures, &reader);
 	if (asked && !error)
 		hand_over(figures);
 	return error;
@@ -303,14 +330,35 @@ static int take_figures(struct figures *figures)
 	uint32_t growing;
 	double growth;
 
+	top_sites_begin(&figures->top);
 	if (apart_get(&reader, &state, sizeof(state)) || state.point_count > SCREEN_MAX_POINTS ||
 	    state.site_count > SCREEN_MAX_SITES ||
-	    count_growing(&reader, &state, &growing, &growth))
+	    read_sites(&reader, &state, &figures->top, &growing, &growth))
 		return -EBADMSG;
 	take_state(figures, &state);
 	figures->growing = growing;
 	figures->growth = number(growth);
+	if (top_sites_end(&figures->top))
+		want_names(figures);
 	return 1;
+}
+
+/* 0, or -EBADMSG. */
+static int take_names(struct figures *figures)
+{
+	struct apart_reader reader = { figures->in.bytes, figures->in.header.bytes };
+
+	while (reader.left) {
+		const char *function = NULL, *place = NULL;
+		uint32_t site;
+
+		if (apart_get(&reader, &site, sizeof(site)) ||
+		    apart_get_text(&reader, &function) || apart_get_text(&reader, &place))
+			return -EBADMSG;
+		top_sites_name(&figures->top, site, function ? function : "",
+			       place ? place : "");
+	}
+	return 0;
 }
 
 /* 1 new figures, 0 of no interest here, -EBADMSG. */
@@ -322,6 +370,8 @@ static int take_message(struct figures *figures, double now)
 	case SCREEN_TARGET:
 		figures->attached = true;
 		return 0;
+	case SCREEN_NAMES:
+		return take_names(figures);
 	case SCREEN_SAVED:
 		return take_saved(figures);
 	case SCREEN_LEAKS_FOUND:

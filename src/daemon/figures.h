@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 
+#include "src/daemon/top_sites.h"
 #include "src/screen/wire.h"
 
 /* The last search for leaks that figures_search() asked for. */
@@ -17,6 +18,8 @@ struct figures_search {
 	struct screen_leaks found;	/* as sent, but that what is no number is 0 */
 	char why[200];			/* there is no result; "" there is one */
 	double time;			/* when it came, as the caller counts */
+	bool known;			/* some search, whoever asked for it, had a result; */
+	double found_time;		/* found is that of the last one, of this time */
 };
 
 /* What was asked of the analyst, one thing at a time. */
@@ -37,6 +40,7 @@ struct figures {
 	struct screen_state state;	/* as sent, but that what is no number is 0 */
 	uint32_t growing;		/* sites that grow, and not by chance */
 	double growth;			/* of these, bytes a second */
+	struct top_sites top;		/* none, unless some are to be kept */
 	struct figures_search search;
 };
 
@@ -69,5 +73,7 @@ int figures_set_budget(struct figures *figures, double percent) _must_check_;
 void figures_asked_done(struct figures *figures);
 /* Nothing more is heard; the last figures stay. */
 void figures_close(struct figures *figures);
+/* The same, and nothing stays. */
+void figures_done(struct figures *figures);
 
 #endif

@@ -10,11 +10,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "src/daemon/metrics_private.h"
 #include "src/report/printable.h"
 
-enum type { GAUGE, COUNTER };
-
-static void put_head(FILE *out, const char *name, enum type type, const char *help)
+void metrics_put_head(FILE *out, const char *name, enum metrics_type type, const char *help)
 {
 	fprintf(out, "# HELP memattach_%s %s\n# TYPE memattach_%s %s\n", name, help, name,
 		type == COUNTER ? "counter" : "gauge");
@@ -35,7 +34,7 @@ static int put_value(FILE *out, const char *text)
 	return 0;
 }
 
-static int put_label(FILE *out, const char *name, const char *value)
+int metrics_put_label(FILE *out, const char *name, const char *value)
 {
 	int error;
 
@@ -45,15 +44,14 @@ static int put_label(FILE *out, const char *name, const char *value)
 	return error;
 }
 
-/* The labels of all of a target's series. */
-static int put_target(FILE *out, const char *name, const struct metrics_target *target)
+int metrics_put_target(FILE *out, const char *name, const struct metrics_target *target)
 {
 	int error;
 
 	fprintf(out, "memattach_%s{pid=\"%d\",", name, target->pid);
-	error = put_label(out, "name", target->name);
+	error = metrics_put_label(out, "name", target->name);
 	putc(',', out);
-	return put_label(out, "rule", target->rule) ?: error;
+	return metrics_put_label(out, "rule", target->rule) ?: error;
 }
 
 /* --- figures of a target -------------------------------------------------- */
@@ -61,7 +59,7 @@ static int put_target(FILE *out, const char *name, const struct metrics_target *
 /* What is read of struct screen_state, or else by a function. */
 struct figure {
 	const char *name, *help;
-	enum type type;
+	enum metrics_type type;
 	size_t offset;			/* of an uint64_t */
 	double (*value)(const struct metrics_target *target, double now);	/* negative: none */
 };
@@ -170,13 +168,13 @@ static int put_figures(FILE *out, const struct metrics *metrics)
 	int error = 0;
 
 	for (size_t i = 0; i < ARRAY_SIZE(figure); i++) {
-		put_head(out, figure[i].name, figure[i].type, figure[i].help);
+		metrics_put_head(out, figure[i].name, figure[i].type, figure[i].help);
 		for (size_t k = 0; !error && k < metrics->targets; k++) {
 			const struct metrics_target *target = &metrics->target[k];
 
 			if (!has_figure(&figure[i], target, metrics->now))
 				continue;
-			error = put_target(out, figure[i].name, target);
+			error = metrics_put_target(out, figure[i].name, target);
 			put_figure(out, &figure[i], target, metrics->now);
 		}
 	}
@@ -195,14 +193,14 @@ static int put_lost(FILE *out, const struct metrics *metrics)
 	uint64_t number;
 	int error = 0;
 
-	put_head(out, name, COUNTER, "Events that found no room, by kind.");
+	metrics_put_head(out, name, COUNTER, "Events that found no room, by kind.");
 	for (size_t i = 0; i < metrics->targets; i++) {
 		const struct figures *figures = metrics->target[i].figures;
 
 		for (size_t k = 0; figures->known && k < ARRAY_SIZE(lost); k++) {
 			memcpy(&number, (const char *)&figures->state + lost[k].offset,
 			       sizeof(number));
-			error = put_target(out, name, &metrics->target[i]) ?: error;
+			error = metrics_put_target(out, name, &metrics->target[i]) ?: error;
 			fprintf(out, ",kind=\"%s\"} %llu\n", lost[k].kind,
 				(unsigned long long)number);
 		}
@@ -223,8 +221,8 @@ static void put_own_cost(FILE *out)
 	const char *name = "processor_seconds_total";
 	struct rusage own, ended;
 
-	put_head(out, name, COUNTER, "Processor time of memattachd, and of its children that have "
-		 "ended.");
+	metrics_put_head(out, name, COUNTER, "Processor time of memattachd, and of its children "
+			 "that have ended.");
 	(void)getrusage(RUSAGE_SELF, &own);
 	(void)getrusage(RUSAGE_CHILDREN, &ended);
 	fprintf(out, "memattach_%s{of=\"memattachd\"} %.6f\n", name,
@@ -241,11 +239,11 @@ static int put_own(FILE *out, const struct metrics *metrics)
 	};
 	int error;
 
-	put_head(out, "build_info", GAUGE, "1, labelled by the version of memattachd.");
+	metrics_put_head(out, "build_info", GAUGE, "1, labelled by the version of memattachd.");
 	fputs("memattach_build_info{", out);
-	error = put_label(out, "version", metrics->version);
+	error = metrics_put_label(out, "version", metrics->version);
 	fputs("} 1\n", out);
-	put_head(out, "targets", GAUGE, "Processes that the rules mean, by state.");
+	metrics_put_head(out, "targets", GAUGE, "Processes that the rules mean, by state.");
 	for (int i = 0; i < METRICS_STATES; i++)
 		fprintf(out, "memattach_targets{state=\"%s\"} %zu\n", state[i], metrics->count[i]);
 	put_own_cost(out);
@@ -260,6 +258,10 @@ int metrics_write(FILE *out, const struct metrics *metrics)
 		error = put_figures(out, metrics);
 	if (!error)
 		error = put_lost(out, metrics);
+	if (!error)
+		error = metrics_put_leaks(out, metrics);
+	if (!error)
+		error = metrics_put_sites(out, metrics);
 	if (!error && (fflush(out) != 0 || ferror(out)))
 		error = errno ? -errno : -EIO;
 	return error;

@@ -6,7 +6,12 @@
 
 #if HAVE_SYSTEMD
 
+#include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
 #include <time.h>
 
 #include <systemd/sd-daemon.h>
@@ -34,6 +39,28 @@ void service_reloading(void)
 void service_stopping(const char *status)
 {
 	(void)sd_notifyf(0, "STOPPING=1\nSTATUS=%s", status);
+}
+
+static void free_names(char **names)
+{
+	for (char **name = names; name && *name; name++)
+		free(*name);
+	free(names);
+}
+
+int service_listener(const char *name)
+{
+	char **names = NULL;
+	int count = sd_listen_fds_with_names(0, &names), fd = -1;
+
+	for (int i = 0; i < count && fd < 0; i++)
+		if (strcmp(names[i], name) == 0)
+			fd = SD_LISTEN_FDS_START + i;
+	free_names(names);
+	if (fd >= 0 && (sd_is_socket_unix(fd, SOCK_STREAM, 1, NULL, 0) <= 0 ||
+			fcntl(fd, F_SETFL, O_NONBLOCK) < 0))
+		return -EINVAL;
+	return fd;
 }
 
 double service_watchdog(void)
@@ -67,6 +94,12 @@ void service_reloading(void)
 void service_stopping(const char *status)
 {
 	(void)status;
+}
+
+int service_listener(const char *name)
+{
+	(void)name;
+	return -1;
 }
 
 double service_watchdog(void)

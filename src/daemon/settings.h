@@ -82,6 +82,7 @@ struct settings {
 	char *on_event;			/* command; NULL: none */
 	char *metrics_file;		/* NULL: none */
 	double metrics_every;		/* seconds from one to the next */
+	uint32_t metrics_sites;		/* call paths of each process in them */
 	struct http_settings http;
 	struct watch_settings defaults;
 	struct watch_rule *rule;

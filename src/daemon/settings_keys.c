@@ -8,6 +8,7 @@
 #include "src/base/quantity.h"
 #include "src/daemon/http_address.h"
 #include "src/daemon/settings_private.h"
+#include "src/daemon/top_sites.h"
 
 #define EXCLUDE		"exclude-"
 #define LEAST_SAMPLE	16u
@@ -63,6 +64,16 @@ static int read_targets(const char *value, void *to)
 	uint64_t count;
 
 	if (read_count(value, &count))
+		return -EINVAL;
+	*(uint32_t *)to = (uint32_t)count;
+	return 0;
+}
+
+static int read_sites(const char *value, void *to)
+{
+	uint64_t count;
+
+	if (quantity_size(value, &count) || count > TOP_SITES_MOST)
 		return -EINVAL;
 	*(uint32_t *)to = (uint32_t)count;
 	return 0;
@@ -161,6 +172,8 @@ static const struct key daemon_key[] = {
 	  0 },
 	{ "metrics-every", "a time of 1s or more, as in 15s", read_some_seconds,
 	  offsetof(struct settings, metrics_every), 0 },
+	{ "metrics-sites", "a number from 0 to 20", read_sites,
+	  offsetof(struct settings, metrics_sites), 0 },
 };
 
 #define IN(member) offsetof(struct settings, http.member)

@@ -28,7 +28,17 @@ static int make_tables(sqlite3 *db)
 		err = recording_db_run(db, RECORDING_TABLES);
 	if (err == 0)
 		err = recording_db_run(db, "COMMIT");
+	if (err < 0)
+		(void)sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
 	return err;
+}
+
+/* After the tables: the file itself says what it is, even if its log is lost. */
+static int begin_log(sqlite3 *db)
+{
+	int err = recording_db_run(db, "PRAGMA journal_mode=WAL");
+
+	return err ? err : recording_db_run(db, "BEGIN IMMEDIATE; COMMIT");	/* its first use */
 }
 
 /*
@@ -57,12 +67,23 @@ static int open_tables(sqlite3 **db, const char *place, bool alone)
 		err = recording_db_run(*db, "PRAGMA synchronous=NORMAL; PRAGMA temp_store=MEMORY");
 	if (err == 0)
 		err = make_tables(*db);
-	/* Only now: the file itself says what it is, even if its log is lost. */
-	if (err == 0)
-		err = recording_db_run(*db, "PRAGMA journal_mode=WAL");
-	if (err == 0)	/* the first use of the log */
-		err = recording_db_run(*db, "BEGIN IMMEDIATE; COMMIT");
-	return err;
+	return err ? err : begin_log(*db);
+}
+
+static int read_version(void *context, struct row *row)
+{
+	*(uint64_t *)context = row_uint(row);
+	return 0;
+}
+
+int recording_open_again(sqlite3 *db)
+{
+	uint64_t version = 0;
+	int err = recording_db_query(db, "PRAGMA user_version", 0, read_version, &version);
+
+	if (err == 0 && version != RECORDING_VERSION)
+		err = make_tables(db);
+	return err ? err : begin_log(db);
 }
 
 int recording_open_new(const char *place, sqlite3 **ret)
@@ -70,7 +91,7 @@ int recording_open_new(const char *place, sqlite3 **ret)
 	_cleanup_free_ char *same = NULL;
 	int err = open_tables(ret, place, false);
 
-	if (err == 0 || err == -ENOSPC || err == -ENOMEM)
+	if (err == 0 || err == -ENOSPC || err == -EDQUOT || err == -ENOMEM)
 		return err;
 	sqlite3_close(*ret);
 	*ret = NULL;

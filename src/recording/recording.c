@@ -9,18 +9,17 @@
  * intervals, never the file, and a slow disk does not stall the reader of the rings.
  * At the end the log is folded in, so that a finished recording is one file.
  *
- * Sites that saw no event since the last interval are skipped until the last
- * snapshot, when all are written once more.
+ * A full disk costs intervals, not the recording: what was not written stays in the session's
+ * memory, and is written once there is room. What is known here of the file's tables is then as it
+ * was before.
  */
 #include "src/recording/recording.h"
 
 #include <errno.h>
-#include <math.h>
 #include <string.h>
 #include <uthash.h>
 
 #include "src/recording/blocks.h"
-#include "src/recording/counted.h"
 #include "src/recording/db.h"
 #include "src/recording/heaps.h"
 #include "src/recording/leaks.h"
@@ -29,18 +28,17 @@
 #include "src/recording/open.h"
 #include "src/recording/place.h"
 #include "src/recording/recording_private.h"
-#include "src/recording/reallocs.h"
 #include "src/recording/regions.h"
 #include "src/recording/series.h"
 #include "src/recording/stack_rows.h"
 #include "src/recording/threads.h"
-#include "src/recording/wrong_frees.h"
 #include "src/recording/schema.h"
 
 #define END_BUSY_MS	10000
 #define THREADS_PART	8u	/* of the limit, one in so many: for what threads did */
-#define COURSE_PART	160u	/* of 256 of the limit: the rest is for what the end adds */
 #define ROOM_TRIES	64u
+#define PAUSE_LEAST	1.0	/* seconds until a full disk is tried again; then twice that */
+#define PAUSE_MOST	300.0
 
 static const char *const table_name[TABLE_COUNT] = {
 	"target", "allocators", "entry_points", "session", "snapshots", "timeline", "histogram",
@@ -83,6 +81,26 @@ static void recording_end_statements(struct recording *recording)
 		recording_db_done(&recording->statement[i]);
 }
 
+/* pre: the tables are there. */
+static int begin_writing(struct recording *recording)
+{
+	int err = prepare_all(recording);
+
+	if (err == 0)
+		err = stack_rows_open(&recording->rows, recording->db);
+	if (err == 0)
+		err = recording_series_new(recording->db, &recording->series);
+	if (err == 0 && recording->limit.bytes)
+		err = recording_limit_begin(&recording->limit, recording->db);
+	recording->made = err == 0;
+	return err;
+}
+
+static bool is_full(int err)
+{
+	return err == -ENOSPC || err == -EDQUOT;
+}
+
 /* place: by recording_place_clear, or NULL and unnamed. */
 static int open_db(struct recording *recording, const char *place,
 		   const struct recording_unnamed *unnamed)
@@ -91,20 +109,19 @@ static int open_db(struct recording *recording, const char *place,
 			    recording_open_new(place, &recording->db);
 
 	if (err == 0)
-		err = prepare_all(recording);
-	if (err == 0)
-		err = stack_rows_open(&recording->rows, recording->db);
-	return err ? err : recording_series_new(recording->db, &recording->series);
+		return begin_writing(recording);
+	return is_full(err) && recording->db && recording->may_wait ? 0 : err;
 }
 
 static int open_at(const char *name, const char *place, const struct recording_unnamed *unnamed,
-		   struct recording **ret)
+		   bool may_wait, struct recording **ret)
 {
 	struct recording *recording = calloc(1, sizeof(*recording));
 	int err;
 
 	if (!recording)
 		return -ENOMEM;
+	recording->may_wait = may_wait;
 	recording->path = strdup(name);
 	err = recording->path ? open_db(recording, place, unnamed) : -ENOMEM;
 	if (err < 0) {
@@ -117,204 +134,40 @@ static int open_at(const char *name, const char *place, const struct recording_u
 	return 0;
 }
 
-int recording_open(const char *path, struct recording **ret)
+static int open_named(const char *path, bool may_wait, struct recording **ret)
 {
 	_cleanup_free_ char *place = NULL;
 	int err = recording_place_clear(path, &place);
 
-	return err < 0 ? err : open_at(path, place, NULL, ret);
+	return err < 0 ? err : open_at(path, place, NULL, may_wait, ret);
+}
+
+int recording_open(const char *path, struct recording **ret)
+{
+	return open_named(path, false, ret);
+}
+
+int recording_open_soon(const char *path, struct recording **ret)
+{
+	return open_named(path, true, ret);
 }
 
 int recording_open_unnamed(const struct recording_unnamed *unnamed, const char *name,
 			   struct recording **ret)
 {
-	return open_at(name, NULL, unnamed, ret);
+	return open_at(name, NULL, unnamed, false, ret);
 }
 
 int recording_set_limit(struct recording *recording, uint64_t bytes)
 {
 	recording->limit.bytes = bytes;
-	return recording_limit_begin(&recording->limit, recording->db);
+	return recording->made ? recording_limit_begin(&recording->limit, recording->db) : 0;
 }
 
 int recording_put(struct recording *recording, enum table table, const struct cell *cell,
 		  size_t count)
 {
 	return recording_db_put(recording->statement[table], cell, (unsigned int)count);
-}
-
-/* Entry points are hooked once: written when their number changes, not each interval. */
-static int put_allocators(struct recording *recording, const struct snapshot_target *target)
-{
-	int err = recording_db_run(recording->db, "DELETE FROM allocators;"
-						  "DELETE FROM entry_points;");
-
-	for (size_t i = 0; err == 0 && i < target->allocator_count; i++) {
-		const struct snapshot_allocator *allocator = &target->allocator[i];
-
-		err = PUT(recording, TABLE_ALLOCATORS, CELL_I(i), CELL_T(allocator->name),
-			  CELL_T(allocator->version), CELL_T(allocator->module));
-		for (size_t n = 0; err == 0 && n < allocator->hooked_count; n++)
-			err = PUT(recording, TABLE_ENTRY_POINTS, CELL_I(i),
-				  CELL_T(allocator->hooked[n]));
-	}
-	return err;
-}
-
-static size_t hooked_count(const struct snapshot_target *target)
-{
-	size_t count = 0;
-
-	for (size_t i = 0; i < target->allocator_count; i++)
-		count += 1 + target->allocator[i].hooked_count;
-	return count;
-}
-
-static int put_target(struct recording *recording, const struct snapshot_target *target)
-{
-	int err = recording_db_run(recording->db, "DELETE FROM target");
-
-	if (err == 0)
-		err = PUT(recording, TABLE_TARGET, CELL_I(target->pid), CELL_T(target->exe),
-			  CELL_T(target->cmdline), CELL_R(target->start_time),
-			  CELL_I(target->threads), CELL_I(target->rss_bytes),
-			  CELL_I(target->vsz_bytes));
-	if (err == 0 && hooked_count(target) != recording->hooked_count)
-		err = put_allocators(recording, target);
-	return err;
-}
-
-static int put_session(struct recording *recording, const struct snapshot *snapshot)
-{
-	const struct snapshot_session *session = &snapshot->session;
-	const struct snapshot_memory *m = &session->memory;
-	int err = recording_db_run(recording->db, "DELETE FROM session");
-
-	return err < 0 ? err :
-	       PUT(recording, TABLE_SESSION, CELL_T(session->version), CELL_I(session->mode),
-		   CELL_I(session->loader), CELL_R(session->begin_time), CELL_R(session->duration),
-		   CELL_I(session->sample_interval_bytes), CELL_R(session->overhead_percent),
-		   CELL_I(session->attach_stop_us_max), CELL_I(session->detach_stop_us_max),
-		   CELL_I(session->threads_stopped), CELL_I(session->detached),
-		   CELL_I(session->events.alloc), CELL_I(session->events.free),
-		   CELL_I(session->events.map), CELL_I(session->events.unmap),
-		   CELL_I(session->lost.alloc), CELL_I(session->lost.free),
-		   CELL_I(session->lost.stack), CELL_I(session->lost.map),
-		   CELL_I(session->lost.alloc_bytes), CELL_I(session->stacks.distinct),
-		   CELL_I(session->stacks.unwound), CELL_I(session->stacks.truncated),
-		   CELL_I(session->stacks.recognised), CELL_R(session->blocked_seconds),
-		   CELL_I(session->corrupt), CELL_I(session->gaps),
-		   CELL_R(session->gap_seconds), CELL_I(snapshot->exact),
-		   CELL_I(snapshot->every_alloc), CELL_I(snapshot->complete),
-		   CELL_I(snapshot->has_leaks), CELL_I(recording->limit.bytes),
-		   CELL_I(recording->limit.given_up), CELL_I(session->stacks.audited),
-		   CELL_I(session->stacks.mismatched), CELL_I(m->limit_bytes),
-		   CELL_I(m->used_bytes), CELL_I(m->peak_bytes), CELL_I(m->evicted_sites),
-		   CELL_I(m->evicted_stacks), CELL_I(m->evicted_alloc_count),
-		   CELL_I(m->evicted_alloc_bytes), CELL_I(m->thinned_blocks),
-		   CELL_I(m->thinned_bytes), CELL_I(m->thinned_interval_bytes));
-}
-
-static int put_totals(struct recording *recording, const struct snapshot *snapshot)
-{
-	const struct snapshot_totals *t = &snapshot->totals;
-	const struct snapshot_map_totals *m = &snapshot->map_totals;
-
-	return PUT(recording, TABLE_SNAPSHOTS, CELL_I(++recording->snapshot_count),
-		   CELL_R(snapshot->session.duration), CELL_I(t->alloc_count),
-		   CELL_I(t->alloc_bytes), CELL_I(t->free_count), CELL_I(t->free_bytes),
-		   CELL_I(t->double_free_count), CELL_I(t->illegal_free_count),
-		   CELL_I(t->free_unknown_count), CELL_I(t->temporary_count),
-		   CELL_I(t->overhead_bytes), CELL_I(t->live_count), CELL_I(t->live_bytes),
-		   CELL_I(t->peak_live_bytes), CELL_I(t->live_bytes_low),
-		   CELL_I(t->live_bytes_high), CELL_I(t->missed_free_count),
-		   CELL_I(t->untracked_count), CELL_I(t->samples), CELL_I(m->map_count),
-		   CELL_I(m->map_bytes), CELL_I(m->unmap_count), CELL_I(m->unmap_bytes),
-		   CELL_I(m->live_count), CELL_I(m->live_bytes), CELL_I(m->peak_live_bytes),
-		   CELL_I(m->allocator_live_bytes), CELL_I(m->unmap_unknown_bytes),
-		   CELL_I(snapshot->reason));
-}
-
-/* The last known point may have grown; when points were joined, all are new. */
-static int put_timeline(struct recording *recording, const struct snapshot *snapshot)
-{
-	size_t from = recording->timeline_count ? recording->timeline_count - 1 : 0;
-	int err = 0;
-
-	if (snapshot->timeline_count < recording->timeline_count) {
-		err = recording_db_run(recording->db, "DELETE FROM timeline");
-		from = 0;
-	}
-	for (size_t i = from; err == 0 && i < snapshot->timeline_count; i++) {
-		const struct timeline_point *point = &snapshot->timeline[i];
-
-		err = PUT(recording, TABLE_TIMELINE, CELL_I(i), CELL_R(point->time),
-			  CELL_I(point->alloc_count), CELL_I(point->free_count),
-			  CELL_I(point->alloc_bytes), CELL_I(point->live_bytes),
-			  CELL_I(point->rss_bytes), CELL_I(point->vsz_bytes),
-			  CELL_I_IF(point->trend_bytes, point->trend_known),
-			  CELL_I(point->sample_interval));
-	}
-	return err;
-}
-
-static int put_histogram(struct recording *recording, const struct snapshot *snapshot)
-{
-	int err = 0;
-
-	for (size_t i = 0; err == 0 && i < snapshot->histogram_count; i++)
-		err = PUT(recording, TABLE_HISTOGRAM, CELL_I(snapshot->histogram[i].size),
-			  CELL_I(snapshot->histogram[i].count));
-	return err;
-}
-
-static int put_site(struct recording *recording, const struct snapshot_site *s)
-{
-	return PUT(recording, TABLE_SITES, CELL_I(s->id), CELL_I(s->stack), CELL_I(s->kind),
-		   CELL_I(s->skip_frames), CELL_I(s->verdict), CELL_I(s->live_count),
-		   CELL_I(s->live_bytes), CELL_I(s->live_bytes_low), CELL_I(s->live_bytes_high),
-		   CELL_I(s->alloc_count), CELL_I(s->alloc_bytes), CELL_I(s->free_count),
-		   CELL_I(s->peak_live_bytes), CELL_I(s->temporary_count), CELL_I(s->samples),
-		   CELL_I(s->threads), CELL_R(s->lifetime_p50), CELL_R(s->lifetime_p90),
-		   CELL_R(s->lifetime_max), CELL_R(s->first_time), CELL_R(s->last_time),
-		   CELL_R(s->growth), CELL_R(s->growth_low), CELL_R(s->growth_high),
-		   CELL_I(s->at_peak_bytes), CELL_I(s->at_peak_count),
-		   CELL_I(s->size_low), CELL_I(s->size_high));
-}
-
-/* Sites with events since then are written; at the end all. */
-static double sites_since(const struct recording *recording, const struct snapshot *snapshot)
-{
-	bool all = snapshot->session.detached != SNAPSHOT_ATTACHED;
-
-	/* An interval's events may be up to a batch older than its end. */
-	return all ? -INFINITY : recording->until - 1.0;
-}
-
-static int put_sites(struct recording *recording, const struct snapshot *snapshot, double since)
-{
-	int err = 0;
-
-	for (size_t i = 0; err == 0 && i < snapshot->site_count; i++)
-		if (snapshot->site[i].last_time >= since)
-			err = put_site(recording, &snapshot->site[i]);
-	return err;
-}
-
-static int put_leaks(struct recording *recording, const struct snapshot *snapshot)
-{
-	int err = recording_db_run(recording->db, "DELETE FROM leaks; DELETE FROM leak_addresses;");
-
-	for (size_t i = 0; err == 0 && i < snapshot->leak_count; i++) {
-		const struct snapshot_leak *leak = &snapshot->leak[i];
-
-		err = PUT(recording, TABLE_LEAKS, CELL_I(leak->site), CELL_I(leak->count),
-			  CELL_I(leak->bytes), CELL_R(leak->oldest));
-		for (uint32_t n = 0; err == 0 && n < leak->address_count; n++)
-			err = PUT(recording, TABLE_LEAK_ADDRESSES, CELL_I(leak->site), CELL_I(n),
-				  CELL_I(leak->address[n]));
-	}
-	return err;
 }
 
 /* Ends the transaction; after an error (err) it is undone. Returns err, or the commit's. */
@@ -338,12 +191,6 @@ static int say_error(struct recording *recording, int err)
 		 err == -EFBIG ? RECORDING_FILE_LIMIT : strerror(-err),
 		 limited ? ", or --max-recording is too little for it" : "", recording->until);
 	return err;
-}
-
-static int recording_commit(struct recording *recording, int err)
-{
-	err = end_transaction(recording, err);
-	return err < 0 ? say_error(recording, err) : 0;
 }
 
 /* Nobody is kept waiting any more by a file that somebody else keeps busy. */
@@ -374,59 +221,93 @@ void recording_rest(struct recording *recording)
 		(void)sqlite3_db_release_memory(recording->db);
 }
 
+static void note_written(struct recording *recording, const struct snapshot *snapshot,
+			 uint32_t stack_count, uint32_t module_count)
+{
+	recording->stack_count = stack_count;
+	recording->module_count = module_count;
+	recording->timeline_count = snapshot->timeline_count;
+	recording->hooked_count = recording_hooked_count(&snapshot->target);
+	recording->until = snapshot->session.duration;
+	recording->full = false;
+}
+
+/* --- a full disk ---------------------------------------------------------- */
+
+/* What a transaction changes here, and not only in the tables. */
+struct before {
+	uint32_t frame_count;
+	uint64_t snapshot_count;
+	struct recording_limit limit;
+};
+
+static struct before before(const struct recording *recording)
+{
+	return (struct before){ recording->rows.frame_count, recording->snapshot_count,
+				recording->limit };
+}
+
+/* 0: it is as before, and waits for room; else the error that ends it. */
+static int wait_for_room(struct recording *recording, const struct before *before, double now)
+{
+	int err = recording->made ? recording_series_reload(recording->series) : 0;
+
+	stack_rows_undo(&recording->rows, before->frame_count);
+	recording->snapshot_count = before->snapshot_count;
+	recording->limit = before->limit;
+	recording->pause = recording->full ? recording->pause * 2 : PAUSE_LEAST;
+	if (recording->pause > PAUSE_MOST)
+		recording->pause = PAUSE_MOST;
+	recording->retry_at = now + recording->pause;
+	recording->full = true;
+	return err;
+}
+
+static bool waits(const struct recording *recording, double now)
+{
+	return recording->full && !recording->ended && now < recording->retry_at;
+}
+
+bool recording_is_full(const struct recording *recording)
+{
+	return recording->full && !recording->error;
+}
+
+static int make_late(struct recording *recording)
+{
+	int err = recording_open_again(recording->db);
+
+	return err ? err : begin_writing(recording);
+}
+
 int recording_add(struct recording *recording, const struct snapshot *snapshot,
 		  const struct stacks *stacks, const struct modules *modules)
 {
-	uint32_t stack_count = stacks_count(stacks), module_count = 0;
-	double since = sites_since(recording, snapshot);
+	uint32_t module_count = 0;
+	double now = snapshot->session.duration;
+	struct before was = before(recording);
 	int err = recording->error;
 
 	if (err < 0)
 		return err;
 	note_end(recording, snapshot);
-	err = begin(recording);
+	if (waits(recording, now))
+		return 0;
+	if (!recording->made)
+		err = make_late(recording);
+	if (err == 0)
+		err = begin(recording);
 	if (err > 0)
 		return 0;
 	if (err == 0)
-		err = put_target(recording, &snapshot->target);
-	if (err == 0)
-		err = put_totals(recording, snapshot);
-	if (err == 0)
-		err = put_timeline(recording, snapshot);
-	if (err == 0)
-		err = put_histogram(recording, snapshot);
-	if (err == 0)
-		err = recording_put_modules(recording, modules, &module_count);
-	if (err == 0)
-		err = stack_rows_put(&recording->rows, stacks, recording->stack_count + 1,
-				     stack_count);
-	if (err == 0)
-		err = put_sites(recording, snapshot, since);
-	if (err == 0)
-		err = recording_reallocs_put(recording->db, snapshot, since);
-	if (err == 0)
-		err = recording_series_add(recording->series, recording->snapshot_count, snapshot);
-	if (err == 0 && snapshot->has_leaks)
-		err = put_leaks(recording, snapshot);
-	if (err == 0)
-		err = recording_wrong_frees_put(recording->db, snapshot);
-	if (err == 0)
-		err = recording_counted_put(recording->db, recording->snapshot_count,
-					    recording->limit.bytes, snapshot);
-	if (err == 0)
-		err = recording_limit_keep(&recording->limit, recording->db, recording->series,
-					   recording->snapshot_count, COURSE_PART);
-	if (err == 0)	/* last: it says how much was given up */
-		err = put_session(recording, snapshot);
-	err = recording_commit(recording, err);
-	if (err < 0)
-		return err;
-	recording->stack_count = stack_count;
-	recording->module_count = module_count;
-	recording->timeline_count = snapshot->timeline_count;
-	recording->hooked_count = hooked_count(&snapshot->target);
-	recording->until = snapshot->session.duration;
-	return 0;
+		err = recording_put_interval(recording, snapshot, stacks, modules,
+					     &module_count);
+	err = end_transaction(recording, err);
+	if (is_full(err) && !recording->ended)
+		err = wait_for_room(recording, &was, now);
+	else if (err == 0)
+		note_written(recording, snapshot, stacks_count(stacks), module_count);
+	return err < 0 ? say_error(recording, err) : 0;
 }
 
 static int put_symbols(struct recording *recording, const struct known_frame *known,
@@ -522,6 +403,21 @@ int recording_add_memory(struct recording *recording, const struct regions *regi
 	return err < 0 ? say_error(recording, err) : 0;
 }
 
+/* Where there is no room, the next interval waits for it, too. */
+static int part_ended(struct recording *recording, int err)
+{
+	struct before was = before(recording);
+
+	if (is_full(err) && !recording->ended)
+		err = wait_for_room(recording, &was, recording->until);
+	return err < 0 ? say_error(recording, err) : 0;
+}
+
+static int commit_part(struct recording *recording, int err)
+{
+	return part_ended(recording, end_transaction(recording, err));
+}
+
 /* A transaction of its own, for what is not part of an interval. As begin. */
 static int begin_part(struct recording *recording)
 {
@@ -529,8 +425,10 @@ static int begin_part(struct recording *recording)
 
 	if (err < 0)
 		return err;
+	if (recording->full)
+		return 1;
 	err = begin(recording);
-	return err < 0 ? recording_commit(recording, err) : err;
+	return err < 0 ? commit_part(recording, err) : err;
 }
 
 int recording_add_leaks(struct recording *recording, const struct leak_report *leaks)
@@ -538,7 +436,7 @@ int recording_add_leaks(struct recording *recording, const struct leak_report *l
 	int err = begin_part(recording);
 
 	if (err == 0)
-		err = recording_commit(recording, recording_leaks_put(recording->db, leaks));
+		err = commit_part(recording, recording_leaks_put(recording->db, leaks));
 	return err < 0 ? err : 0;
 }
 
@@ -547,7 +445,7 @@ int recording_add_lives(struct recording *recording, const struct site_lives *li
 	int err = begin_part(recording);
 
 	if (err == 0)
-		err = recording_commit(recording, recording_lives_put(recording->db, lives));
+		err = commit_part(recording, recording_lives_put(recording->db, lives));
 	return err < 0 ? err : 0;
 }
 
@@ -556,7 +454,7 @@ int recording_add_blocks(struct recording *recording, const struct block_list *b
 	int err = begin_part(recording);
 
 	if (err == 0)
-		err = recording_commit(recording, recording_blocks_put(recording->db, blocks));
+		err = commit_part(recording, recording_blocks_put(recording->db, blocks));
 	return err < 0 ? err : 0;
 }
 
@@ -573,7 +471,7 @@ int recording_add_threads(struct recording *recording, const struct thread_table
 							       fits ? threads : NULL));
 	if (err == -ENOSPC && limited)
 		err = drop_threads(recording);
-	return err < 0 ? say_error(recording, err) : 0;
+	return part_ended(recording, err);
 }
 
 int recording_close(struct recording *recording)
@@ -583,6 +481,8 @@ int recording_close(struct recording *recording)
 	if (!recording)
 		return 0;
 	recording_end_statements(recording);
+	if (recording->full && !recording->error)
+		(void)say_error(recording, -ENOSPC);
 	/*
 	 * From now on it is one file that needs no log, wherever it is copied. Somebody who reads
 	 * it just now keeps the log, and loses nothing.

@@ -25,6 +25,8 @@ struct recording;
  * somebody has that recording open; -ENOSPC, -EACCES, -errno.
  */
 int recording_open(const char *path, struct recording **ret) _must_check_;
+/* The same, but that a full disk is waited for: recording_is_full(). */
+int recording_open_soon(const char *path, struct recording **ret) _must_check_;
 /*
  * From now on the file keeps below bytes (RECORDING_LIMIT_LEAST at least; its log comes on top
  * while it is written): old snapshots are given up, the report says how many. What there is no room
@@ -40,12 +42,16 @@ void recording_set_pulse(struct recording *recording, void (*pulse)(void *contex
 void recording_rest(struct recording *recording);
 /*
  * Writes the interval that snapshot ends: its figures, sites that changed, stacks
- * and frames not yet known. modules gives their files' names. 0; -ENOSPC the disk
- * is full; -errno. After an error the file keeps the intervals before, later calls
- * return the same error, and recording_error says it in words.
+ * and frames not yet known. modules gives their files' names. 0; -errno. After an
+ * error the file keeps the intervals before, later calls return the same error, and
+ * recording_error says it in words.
+ * A full disk is no error while the target is watched: what is not written now is in a later
+ * interval, once there is room (tried again after a second, and so on up to five minutes).
  */
 int recording_add(struct recording *recording, const struct snapshot *snapshot,
 		  const struct stacks *stacks, const struct modules *modules) _must_check_;
+/* Is there no room now for what is to be written? */
+bool recording_is_full(const struct recording *recording);
 /*
  * How long blocks lived, and when those that live were born, of sites with events since the last
  * time. Now and then: each tenth of the session, and at its end. As recording_add.

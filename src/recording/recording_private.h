@@ -20,7 +20,11 @@ struct recording {
 	struct recording_limit limit;
 	char *path;
 	int error;
+	bool made;			/* it has its tables */
+	bool may_wait;			/* for them, while there is no room */
 	bool ended;			/* the target was left */
+	bool full;			/* there was no room for the last interval; */
+	double retry_at, pause;		/* tried again then; so much later than before */
 	char message[512];
 	double until;			/* seconds: everything to here is safe */
 	struct stack_rows rows;
@@ -36,6 +40,14 @@ int recording_put(struct recording *recording, enum table table, const struct ce
 	recording_put(recording, table, (const struct cell[]){ __VA_ARGS__ }, \
 	    ARRAY_SIZE(((const struct cell[]){ __VA_ARGS__ })))
 
+#define COURSE_PART	160u	/* of 256 of the limit: the rest is for what the end adds */
+
+/* All that an interval adds, within a transaction. *ret_modules as below. 0 or -errno. */
+int recording_put_interval(struct recording *recording, const struct snapshot *snapshot,
+			   const struct stacks *stacks, const struct modules *modules,
+			   uint32_t *ret_modules) _must_check_;
+/* Allocators and their entry points: whether there are more than were written. */
+size_t recording_hooked_count(const struct snapshot_target *target);
 /* Modules that are not there yet; *ret_count: up to which there are. 0 or -errno. */
 int recording_put_modules(struct recording *recording, const struct modules *modules,
 			  uint32_t *ret_count) _must_check_;

@@ -305,6 +305,58 @@ int recording_series_add(struct recording_series *series, uint64_t id,
 	return err;
 }
 
+/* --- after an undone transaction ------------------------------------------------ */
+
+static int take_kept(void *context, struct row *row)
+{
+	struct recording_series *series = context;
+	struct kept kept = { .id = row_uint(row) };
+
+	kept.time = row_real(row);
+	kept.live = row_uint(row);
+	kept.asked_for = row_uint(row) == SNAPSHOT_SIGNAL;
+	if (series->kept_count < RECORDING_SERIES_MOST)
+		series->kept[series->kept_count++] = kept;
+	return 0;
+}
+
+/* A site's last row; zeros: it was evicted. */
+static int take_written(void *context, struct row *row)
+{
+	struct recording_series *series = context;
+	struct written *written;
+	struct figures last;
+	uint32_t site = (uint32_t)row_uint(row);
+
+	series->rows += row_uint(row);
+	(void)row_uint(row);		/* max(snapshot): the row is that one's */
+	for (size_t i = 0; i < FIGURES; i++)
+		last.value[i] = row_uint(row);
+	written = memcmp(&last, &(struct figures){ .value = { 0 } }, sizeof(last)) == 0 ? NULL :
+		  written_of(series, site);
+	if (written)
+		written->figures = last;
+	return 0;
+}
+
+int recording_series_reload(struct recording_series *series)
+{
+	int err;
+
+	hashmap_done(&series->written_index);
+	series->written_count = 0;
+	series->kept_count = 0;
+	series->rows = 0;
+	series->evicted = UINT64_MAX;	/* some may have been since: to be looked for */
+	err = recording_db_query(series->db, "SELECT id, time, live_bytes, reason FROM snapshots "
+				 "WHERE id IN (SELECT snapshot FROM snapshot_sites) ORDER BY id", 0,
+				 take_kept, series);
+	return err ? err :
+	       recording_db_query(series->db, "SELECT site, sum(1), max(snapshot), live_count, "
+				  "live_bytes, alloc_count, alloc_bytes, free_count "
+				  "FROM snapshot_sites GROUP BY site", 0, take_written, series);
+}
+
 /* --- reading ------------------------------------------------------------------- */
 
 struct reading {

@@ -29,6 +29,12 @@ int recording_series_add(struct recording_series *series, uint64_t id,
 			 const struct snapshot *snapshot) _must_check_;
 
 /*
+ * Takes what is known of the table from the table itself: a transaction was undone. What is left
+ * out for want of memory is written once more. 0 or -errno.
+ */
+int recording_series_reload(struct recording_series *series) _must_check_;
+
+/*
  * Within the caller's transaction: gives up the snapshot that is missed least, totals and all, and
  * the totals of those between its neighbours. The first, the last, the highest and (while there are
  * others) those asked for by a signal stay. 1 and how many; 0 there is none; -errno.

@@ -116,6 +116,19 @@ int stack_rows_put(struct stack_rows *rows, const struct stacks *stacks, uint32_
 	return err ? err : flush(rows);
 }
 
+void stack_rows_undo(struct stack_rows *rows, uint32_t frame_count)
+{
+	struct known_frame *frame, *next;
+
+	HASH_ITER(hh, rows->frames, frame, next) {
+		if (frame->id <= frame_count)
+			continue;
+		HASH_DEL(rows->frames, frame);
+		free(frame);
+	}
+	rows->frame_count = frame_count;
+}
+
 void stack_rows_end(struct stack_rows *rows)
 {
 	recording_db_done(&rows->frame);

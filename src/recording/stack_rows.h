@@ -38,6 +38,8 @@ int stack_rows_open(struct stack_rows *rows, sqlite3 *db) _must_check_;
 /* Writes the stacks first to last (ids), and frames that are new. 0 or -errno. */
 int stack_rows_put(struct stack_rows *rows, const struct stacks *stacks, uint32_t first,
 		   uint32_t last) _must_check_;
+/* The transaction in which frames beyond the first so many were written was undone. */
+void stack_rows_undo(struct stack_rows *rows, uint32_t frame_count);
 /* Before the database is closed. What was written stays known. */
 void stack_rows_end(struct stack_rows *rows);
 void stack_rows_done(struct stack_rows *rows);

@@ -125,6 +125,13 @@ double feed_budget(struct feed *feed)
 	return percent;
 }
 
+static void hear_wants(struct feed *feed)
+{
+	memcpy(&feed->want, feed->in.bytes, sizeof(feed->want));
+	if (feed->names.only_wanted)
+		feed_name_anew(feed);
+}
+
 static void hear(struct feed *feed)
 {
 	for (int i = 0; i < REQUESTS_AT_ONCE && feed->socket >= 0; i++) {
@@ -134,7 +141,7 @@ static void hear(struct feed *feed)
 			return;
 		if (result == 1 && feed->in.header.type == SCREEN_WANT &&
 		    feed->in.header.bytes == sizeof(feed->want)) {
-			memcpy(&feed->want, feed->in.bytes, sizeof(feed->want));
+			hear_wants(feed);
 		} else if (result == 1 && feed->in.header.type == SCREEN_BUDGET &&
 			   feed->in.header.bytes == sizeof(feed->budget)) {
 			hear_budget(feed);

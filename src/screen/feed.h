@@ -19,6 +19,7 @@ struct feed_names {
 	struct symbolizer *symbolizer;
 	struct session_names *names;
 	struct name_shaper *shaper;	/* before what is shown; NULL: none */
+	bool only_wanted;		/* those asked for, anew each time; else all, once */
 };
 
 struct feed;

@@ -5,6 +5,7 @@
  * First the stack that is looked at, then the rows that are seen, then all others in the
  * background, so that a filter finds what nobody scrolled to. A name that takes long is asked
  * for again at the next turn: by then the child that reads the files knows it (apart.h).
+ * Where nobody looks only what is asked for is named.
  */
 #include <errno.h>
 #include <string.h>
@@ -69,6 +70,23 @@ static int note_named(struct feed *feed, uint32_t site)
 	feed->named[site / 8] |= (uint8_t)(1u << site % 8);
 	feed->named_count++;
 	return 0;
+}
+
+static uint32_t wanted_count(const struct feed *feed)
+{
+	return feed->want.count < SCREEN_MAX_WANTED ? feed->want.count : SCREEN_MAX_WANTED;
+}
+
+void feed_name_anew(struct feed *feed)
+{
+	for (uint32_t i = 0; i < wanted_count(feed); i++) {
+		uint32_t site = feed->want.site[i];
+
+		if (!is_named(feed, site))
+			continue;
+		feed->named[site / 8] &= (uint8_t)~(1u << site % 8);
+		feed->named_count--;
+	}
 }
 
 /* The innermost frame that is not the allocator's. 0, -EAGAIN not known yet, -ENOMEM. */
@@ -178,8 +196,7 @@ static bool may_go_on(const struct feed *feed, double until)
 int feed_name_some(struct feed *feed, const struct sites *sites, const struct stacks *stacks)
 {
 	double until = feed_now() + FEED_SLICE_SECONDS;
-	uint32_t wanted = feed->want.count < SCREEN_MAX_WANTED ? feed->want.count :
-								 SCREEN_MAX_WANTED;
+	uint32_t wanted = wanted_count(feed);
 	int error = 0;
 
 	if (screen_outbox_waiting(&feed->out) >= QUEUE_BYTES)
@@ -188,7 +205,8 @@ int feed_name_some(struct feed *feed, const struct sites *sites, const struct st
 	error = send_stack(feed, sites, stacks);
 	for (uint32_t i = 0; !error && i < wanted && may_go_on(feed, until); i++)
 		error = name_site(feed, sites, stacks, feed->want.site[i]);
-	while (!error && feed->cursor < sites_count(sites) && may_go_on(feed, until)) {
+	while (!error && !feed->names.only_wanted && feed->cursor < sites_count(sites) &&
+	       may_go_on(feed, until)) {
 		error = name_site(feed, sites, stacks, feed->cursor + 1);
 		feed->cursor += !error;
 	}

@@ -46,6 +46,8 @@ int feed_put_threads(struct apart_answer *to, const struct feed_figures *figures
  * Finds names for a slice, first those that can be seen. 0, -EAGAIN one takes longer, -ENOMEM.
  */
 int feed_name_some(struct feed *feed, const struct sites *sites, const struct stacks *stacks);
+/* Sites that are wanted are named once more. */
+void feed_name_anew(struct feed *feed);
 /*
  * The frames of one machine frame as symbolizer_frame gives them; NULL: not known yet, and the
  * time is over.

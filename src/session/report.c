@@ -38,6 +38,7 @@ static int open_recording(struct session_report *r)
 	const struct session_options *options = r->options;
 	int error = options->unnamed ?
 		    recording_open_unnamed(options->unnamed, options->output, &r->recording) :
+		    options->screen_can_wait ? recording_open_soon(options->output, &r->recording) :
 		    recording_open(options->output, &r->recording);
 
 	if (!error && options->max_recording)
@@ -70,8 +71,8 @@ int session_report_open(struct session_report *r, const struct session_options *
 		error = name_shaper_new(&options->names, &r->shaper);
 	if (!error && options->screen)
 		error = feed_new(options->screen_socket,
-				 &(struct feed_names){ r->symbolizer, r->names, r->shaper },
-				 &r->feed);
+				 &(struct feed_names){ r->symbolizer, r->names, r->shaper,
+						       options->screen_can_wait }, &r->feed);
 	if (error || !options->output || options->trace ||
 	    (options->task != SESSION_WATCH && options->task != SESSION_RUN))
 		return error;
@@ -292,32 +293,67 @@ static int record_lives(struct session_report *r, const struct watch *watch)
 		error = recording_add_threads(r->recording, threads ? threads : r->threads);
 	site_lives_free(lives);
 	thread_table_free(threads);
-	r->lives_at = now;
+	if (!error && !recording_is_full(r->recording))
+		r->lives_at = now;
+	return error;
+}
+
+static void say(struct session_report *r, const char *text)
+{
+	log_error("%s", text);
+	if (r->feed)	/* which covers that until the end */
+		feed_note(r->feed, text);
+}
+
+/* Once for each time that the disk is full. */
+static void say_room(struct session_report *r, double seconds)
+{
+	bool full = recording_is_full(r->recording);
+	char text[512];
+
+	if (full == r->recording_full)
+		return;
+	r->recording_full = full;
+	(void)snprintf(text, sizeof(text), full ?
+		       "%.300s: no room on the disk at %.1f s; it goes on when there is some" :
+		       "%.300s: there is room again at %.1f s, and all until then is in it, but "
+		       "not when it was so",
+		       r->options->output, seconds);
+	say(r, text);
+}
+
+/* 0, also while the disk is full; -errno. */
+static int record_interval(struct session_report *r, const struct snapshot *snapshot,
+			   const struct watch *watch)
+{
+	double seconds = snapshot->session.duration;
+	int error = recording_add(r->recording, snapshot, watch->stacks, r->view->modules);
+
+	if (!error && !recording_is_full(r->recording) && !r->options->counts &&
+	    (seconds >= r->next_lives || r->end > 0)) {
+		error = record_lives(r, watch);
+		if (!error && !recording_is_full(r->recording))
+			r->next_lives = seconds * LIVES_STEP;
+	}
 	return error;
 }
 
 static void record(struct session_report *r, const struct snapshot *snapshot,
 		   const struct watch *watch)
 {
-	double seconds = snapshot->session.duration;
 	const char *said;
 	int error;
 
 	if (!r->recording || r->recording_failed)
 		return;
-	error = recording_add(r->recording, snapshot, watch->stacks, r->view->modules);
-	if (!error && !r->options->counts && (seconds >= r->next_lives || r->end > 0)) {
-		r->next_lives = seconds * LIVES_STEP;
-		error = record_lives(r, watch);
-	}
-	if (!error)
+	error = record_interval(r, snapshot, watch);
+	if (!error) {
+		say_room(r, snapshot->session.duration);
 		return;
+	}
 	r->recording_failed = true;
 	said = recording_error(r->recording);
-	said = said[0] ? said : "out of memory: the recording ends here";
-	log_error("%s", said);
-	if (r->feed)	/* which covers that until the end */
-		feed_note(r->feed, said);
+	say(r, said[0] ? said : "out of memory: the recording ends here");
 }
 
 /* One line on a terminal's stderr, overwritten each interval. */

@@ -21,6 +21,7 @@ struct session_report {
 	struct feed *feed;	/* to the live screen; NULL: there is none */
 	struct recording *recording;
 	bool recording_failed;
+	bool recording_full;	/* that was said, and not yet that it goes on */
 	bool progress;		/* a progress line stands on stderr */
 	enum attachment_loader loader;
 	enum snapshot_detached detached;

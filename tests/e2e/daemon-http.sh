@@ -29,6 +29,7 @@ pristine_take "$ONE"
 rules "[daemon]
 metrics-file = $WORK/memattach.prom
 metrics-every = 1s
+metrics-sites = 2
 [http]
 listen = unix:$WORK/http
 [watch churn]
@@ -39,6 +40,13 @@ await 20 has_figures || fail "no figures: $(cat "$WORK/body" "$log")"
 await 20 equal_status || fail "not what status says: $(cat "$WORK/differs" "$log")"
 await 20 grep -q "^memattach_target_live_bytes{pid=\"$ONE\",name=\"a\\\\\"b\",rule=\"churn\"} " \
 	"$WORK/memattach.prom" || fail "the file: $(cat "$WORK/memattach.prom" "$log")"
+has_sites() {
+	sed -n "s/^memattach_site_live_bytes{pid=\"$ONE\",.*site=\"[0-9]*\",//p" \
+		"$WORK/memattach.prom" >"$WORK/sites"
+	grep -q 'function="[a-z_]*",place="churn.c:[0-9]*"} [0-9]' "$WORK/sites"
+}
+await 20 has_sites || fail "no names of call paths: $(cat "$WORK/memattach.prom" "$log")"
+[ "$(wc -l <"$WORK/sites")" -le 2 ] || fail "more than two: $(cat "$WORK/sites")"
 gets 200 /targets
 expect "$(jq -r ".processes[] | select(.pid == $ONE) | .rule" "$WORK/body")" churn "/targets"
 gets 200 /

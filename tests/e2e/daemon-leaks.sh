@@ -19,6 +19,8 @@ KEEPS=$VICTIM
 pristine_take "$LOSES"
 rules "[daemon]
 on-event = $WORK/on_event
+metrics-file = $WORK/memattach.prom
+metrics-every = 1s
 [watch ticking]
 exe = $VICTIMS/ticking
 leak-check = 1s"
@@ -32,6 +34,18 @@ awk -v pid="$LOSES" '$1 == "leak" && $2 == pid {
 		last = $4 }' "$WORK/events" || fail "other numbers: $(cat "$WORK/events")"
 ! grep "^leak $KEEPS" "$WORK/events" || fail "nothing is lost in $KEEPS"
 ! grep "no search for leaks" "$log" || fail "a search failed"
+counted() {
+	awk -v pid="$1" -v kind="$2" '
+		index($0, "memattach_target_lost_bytes{pid=\"" pid "\"") == 1 &&
+			index($0, "kind=\"" kind "\"") { print $NF; exit }' "$WORK/memattach.prom"
+}
+last=$(awk -v pid="$LOSES" '$1 == "leak" && $2 == pid { last = $4 } END { print last }' \
+	"$WORK/events")
+in_metrics() { [ "$(counted "$LOSES" definitely)" -ge "$last" ] 2>/dev/null; }
+await 20 in_metrics || fail "leaks are no metric: $(cat "$WORK/memattach.prom")"
+[ $(($(counted "$LOSES" definitely) % 5000)) -eq 0 ] ||
+	fail "other bytes: $(cat "$WORK/memattach.prom")"
+expect "$(counted "$KEEPS" definitely)" 0 "what $KEEPS has lost"
 end
 pristine_check "$LOSES"
 finished loses

@@ -66,6 +66,32 @@ pristine_check "$ONE"
 ! grep -v 'CapAmb:.0000000000000000 mute$' "$WORK/events" || fail "the command may do too much"
 ! grep 'on-event' "$log" || fail "the command failed"
 
+# --- started by a question, as memattachd.socket does it ----------------------------------------
+
+if command -v systemd-socket-activate >/dev/null; then
+	begin systemd-socket-activate --fdname=control -l "$control"
+	await 20 [ -S "$control" ] || fail "nobody listens: $(cat "$log")"
+	[ "$(cat "/proc/$DAEMON/comm")" != memattachd ] || fail "it did not wait for a question"
+	"$MEMATTACH" status --json --control="$control" >"$WORK/status" 2>&1 ||
+		fail "the question that started it has no answer: $(cat "$WORK/status" "$log")"
+	expect "$(cat "/proc/$DAEMON/comm")" memattachd "who answers"
+	"$MEMATTACH" status --control="$control" >"$WORK/status" 2>&1 ||
+		fail "asked again: $(cat "$WORK/status" "$log")"
+	armed "$ONE"
+	end
+	[ -S "$control" ] || fail "the manager's socket is gone"
+	rm "$control"
+	begin systemd-socket-activate --datagram --fdname=control -l "$control"
+	await 20 [ -S "$control" ] || fail "nobody listens: $(cat "$log")"
+	python3 -c "import socket, sys
+socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM).sendto(b'x', sys.argv[1])" "$control"
+	await 20 grep -q "can't be asked there: Invalid argument" "$log" || fail "$(cat "$log")"
+	armed "$ONE"
+	end
+	rm -f "$control"
+	pristine_check "$ONE"
+fi
+
 # --- the journal --------------------------------------------------------------------------------
 # Its native protocol, at a socket of our own, where mounts can be our own.
 

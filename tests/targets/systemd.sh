@@ -97,6 +97,20 @@ done >"$WORK/recordings"
 grep -q " pristine [1-9]" "$WORK/recordings" || fail "recordings: $(cat "$WORK/recordings")"
 grep -vE " (pristine|target-ended) " "$WORK/recordings" && fail "$(cat "$WORK/recordings")"
 
+# --- by its socket ------------------------------------------------------------
+
+inside systemctl enable --now memattachd.socket >"$WORK/enable" 2>&1 || fail "$(cat "$WORK/enable")"
+expect "$(inside systemctl is-active memattachd)" inactive "memattachd, before it is asked"
+inside memattach status --json >"$WORK/status.json" || fail "the socket does not start it"
+expect "$(inside systemctl is-active memattachd)" active "memattachd, asked"
+for unit in $UNITS; do
+	await 60 watched "$unit" || fail "$unit, started by the socket: $(status)"
+done
+inside systemctl restart memattachd || fail "restart: $(inside systemctl status memattachd)"
+inside memattach status >"$WORK/status" || fail "after a restart: $(cat "$WORK/status")"
+inside systemctl stop memattachd 2>"$WORK/stop" || fail "$(cat "$WORK/stop")"
+nothing_mapped
+
 # --- purged -------------------------------------------------------------------
 
 inside apt-get purge -qq -y memattach memattachd >"$WORK/purge" 2>&1 || fail "$(cat "$WORK/purge")"

@@ -283,6 +283,123 @@ static void take_no_answer_unasked(void **state)
 	}
 }
 
+/* --- the largest call paths ------------------------------------------------- */
+
+/* So many, of which the number first has the most live bytes. */
+static void put_sites(struct fixture *f, uint32_t count, uint32_t first)
+{
+	const struct screen_state state = { .site_count = count };
+
+	assert_int_equal(screen_outbox_begin(&f->out, SCREEN_STATE), 0);
+	assert_int_equal(apart_put(&f->out.bytes, &state, sizeof(state)), 0);
+	for (uint32_t i = 1; i <= count; i++) {
+		const struct screen_site site = { .id = i, .growth = NAN, .live_count = UINT64_MAX,
+						  .live_bytes = i == first ? 1000 : i };
+
+		assert_int_equal(apart_put(&f->out.bytes, &site, sizeof(site)), 0);
+	}
+	assert_int_equal(screen_outbox_end(&f->out, 0), 0);
+}
+
+static void put_name(struct fixture *f, uint32_t site, const char *function)
+{
+	assert_int_equal(screen_outbox_begin(&f->out, SCREEN_NAMES), 0);
+	assert_int_equal(apart_put(&f->out.bytes, &site, sizeof(site)), 0);
+	assert_int_equal(apart_put_text(&f->out.bytes, function), 0);
+	assert_int_equal(apart_put_text(&f->out.bytes, "place"), 0);
+	assert_int_equal(screen_outbox_end(&f->out, 0), 0);
+}
+
+/* What the analyst is asked to name: count, and the first of them. */
+static void assert_wants(struct fixture *f, uint32_t count, uint32_t first)
+{
+	struct screen_inbox in = { .got = 0 };
+	struct screen_want want;
+
+	assert_int_equal(screen_receive(f->analyst, &in, NULL), 1);
+	assert_int_equal(in.header.type, SCREEN_WANT);
+	assert_int_equal(in.header.bytes, sizeof(want));
+	memcpy(&want, in.bytes, sizeof(want));
+	assert_int_equal(want.stack, 0);
+	assert_int_equal(want.count, count);
+	assert_int_equal(want.site[0], first);
+	screen_inbox_done(&in);
+}
+
+static void assert_wants_nothing(struct fixture *f)
+{
+	char byte;
+
+	assert_int_equal(recv(f->analyst, &byte, 1, MSG_DONTWAIT), -1);
+}
+
+static void name_the_largest(void **state)
+{
+	char endless[1000];
+	struct fixture f;
+
+	(void)state;
+	memset(endless, 'x', sizeof(endless));
+	endless[sizeof(endless) - 1] = '\0';
+	begin(&f);
+	put_sites(&f, 9, 5);
+	assert_true(sent(&f));
+	assert_int_equal(f.figures.top.count, 0);	/* nobody wants them */
+	assert_wants_nothing(&f);
+	top_sites_keep(&f.figures.top, 3);
+	put_sites(&f, 9, 5);
+	assert_true(sent(&f));
+	assert_int_equal(f.figures.top.count, 3);
+	assert_int_equal(f.figures.top.now[0].site.id, 5);
+	assert_int_equal(f.figures.top.now[1].site.id, 9);
+	assert_int_equal(f.figures.top.now[2].site.id, 8);
+	assert_true(f.figures.top.now[2].site.growth == 0);
+	assert_int_equal(f.figures.top.now[2].site.live_count, 1ull << 53);
+	assert_wants(&f, 3, 5);
+	put_name(&f, 8, "eight");
+	put_name(&f, 5, endless);
+	put_name(&f, 7, "not one of them");
+	assert_false(sent(&f));
+	assert_true(f.figures.top.now[0].named);
+	assert_int_equal(strlen(f.figures.top.now[0].function), TOP_SITES_FUNCTION - 1);
+	assert_false(f.figures.top.now[1].named);
+	assert_string_equal(f.figures.top.now[2].function, "eight");
+	put_sites(&f, 8, 2);			/* 9 is gone, 2 is new, 8 is still named */
+	assert_true(sent(&f));
+	assert_int_equal(f.figures.top.now[1].site.id, 8);
+	assert_string_equal(f.figures.top.now[1].function, "eight");
+	assert_wants(&f, 2, 2);
+	put_name(&f, 2, "two");
+	put_name(&f, 7, "seven");
+	assert_false(sent(&f));
+	put_sites(&f, 8, 2);
+	assert_true(sent(&f));
+	assert_wants_nothing(&f);
+	put_sites(&f, 2, 1);			/* fewer than are kept */
+	assert_true(sent(&f));
+	assert_int_equal(f.figures.top.count, 2);
+	end(&f);
+	assert_int_equal(f.figures.top.count, 2);
+	figures_done(&f.figures);
+	assert_int_equal(f.figures.top.count, 0);
+}
+
+/* A name of a site alone, one that is cut off. */
+static void take_no_torn_names(void **state)
+{
+	struct fixture f;
+	uint32_t site = 1;
+
+	(void)state;
+	begin(&f);
+	assert_int_equal(screen_outbox_begin(&f.out, SCREEN_NAMES), 0);
+	assert_int_equal(apart_put(&f.out.bytes, &site, sizeof(site)), 0);
+	assert_int_equal(screen_outbox_end(&f.out, 0), 0);
+	assert_false(sent(&f));
+	assert_int_equal(f.figures.socket, -1);
+	end(&f);
+}
+
 /* --- searches for leaks ----------------------------------------------------- */
 
 static void asked(struct fixture *f, bool is)
@@ -321,6 +438,7 @@ static void search_and_find(void **state)
 	assert_false(f.figures.search.under_way);
 	assert_int_equal(f.figures.search.found.kind[SCREEN_DEFINITELY].bytes, 300);
 	assert_true(f.figures.search.found.time == 0 && f.figures.search.time == 7);
+	assert_true(f.figures.search.known && f.figures.search.found_time == 7);
 	assert_string_equal(f.figures.search.why, "");
 	end(&f);
 	assert_int_equal(f.figures.search.answers, 1);
@@ -405,6 +523,8 @@ int main(void)
 		cmocka_unit_test(ask_for_a_snapshot),
 		cmocka_unit_test(ask_for_leaks),
 		cmocka_unit_test(take_no_answer_unasked),
+		cmocka_unit_test(name_the_largest),
+		cmocka_unit_test(take_no_torn_names),
 		cmocka_unit_test(take_the_last_ones),
 		cmocka_unit_test(take_pieces),
 		cmocka_unit_test(make_numbers_of_what_is_none),

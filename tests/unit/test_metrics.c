@@ -88,6 +88,42 @@ static void write_figures(void **state)
 	assert_null(strstr(text, "memattach_target_analyst_cpu_ratio{"));	/* not known */
 }
 
+/* What a search found, and the call paths that are named, whatever they are called. */
+static void write_leaks_and_sites(void **state)
+{
+	struct top_site top[] = {
+		{ .site = { .id = 3, .live_bytes = 1ull << 53, .growth = 5 }, .named = true,
+		  .function = "f(\"a\")\n", .place = "b.c:1" },
+		{ .site = { .id = 4 }, .function = "nobody knows" },
+		{ .site = { .id = 5, .growing = 1, .growth = 2.5 }, .named = true },
+	};
+	struct figures figures = { .known = true, .top = { .most = 2, .now = top, .count = 3 } };
+	_cleanup_free_ char *before = text_of_one("n", &figures), *text = NULL;
+
+	(void)state;
+	assert_null(strstr(before, "memattach_target_lost_blocks{"));
+	figures.search.known = true;
+	figures.search.found_time = 2;
+	figures.search.found.kind[SCREEN_POSSIBLY].count = 12;
+	figures.search.found.kind[SCREEN_POSSIBLY].bytes = 120;
+	figures.top.most = 3;
+	text = text_of_one("n", &figures);
+	assert_lines(text);
+	assert_non_null(strstr(text, "lost_blocks{pid=\"7\",name=\"n\",rule=\"r\","
+			       "kind=\"possibly\"} 12\n"));
+	assert_non_null(strstr(text, "rule=\"r\",kind=\"possibly\"} 120\n"));
+	assert_non_null(strstr(text, "rule=\"r\",kind=\"definitely\"} 0\n"));
+	assert_non_null(strstr(text, "search_age_seconds{pid=\"7\",name=\"n\",rule=\"r\"} 3\n"));
+	assert_non_null(strstr(text, "memattach_site_live_bytes{pid=\"7\",name=\"n\",rule=\"r\","
+			       "site=\"3\",function=\"f(\\\"a\\\")?\",place=\"b.c:1\"} "
+			       "9007199254740992\n"));
+	assert_null(strstr(text, "nobody knows"));
+	assert_non_null(strstr(text, "growth_bytes_per_second{pid=\"7\",name=\"n\",rule=\"r\","
+			       "site=\"5\",function=\"\",place=\"\"} 2.5\n"));
+	assert_non_null(strstr(text, "site=\"3\",function=\"f(\\\"a\\\")?\",place=\"b.c:1\"} 0\n"));
+	assert_null(strstr(before, "site=\"5\""));		/* two are kept */
+}
+
 /* Before the first snapshot nothing is said of what nobody knows. */
 static void leave_out_the_unknown(void **state)
 {
@@ -188,6 +224,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(escape_names),
 		cmocka_unit_test(write_figures),
+		cmocka_unit_test(write_leaks_and_sites),
 		cmocka_unit_test(leave_out_the_unknown),
 		cmocka_unit_test(find_places),
 		cmocka_unit_test(compare_tokens),

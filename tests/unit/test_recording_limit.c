@@ -122,35 +122,111 @@ static void quiet_ones_too(void **state)
 	sample_done(&sample);
 }
 
-/* What can't be given up does not fit: it ends there, in words, and what is there is read. */
+/* A second in which 100 new call paths allocate a block each. */
+static void add_new_paths(struct recording *recording, struct sample *sample, uint32_t second,
+			  enum snapshot_detached detached, int expected)
+{
+	struct snapshot *snapshot;
+
+	for (uint32_t i = 0; i < 100; i++)
+		sample_alloc(sample, 0x100000 + (second * 100 + i) * 64, 48, 0,
+			     sample_stack(sample, (second * 100 + i) * 8, 5, 0));
+	sample->now = 1000 + (second + 1) * 1000000000ull;
+	sample_tick(sample);
+	snapshot = sample_take(sample, false, detached);
+	assert_int_equal(recording_add(recording, snapshot, sample->stacks, NULL), expected);
+	snapshot_free(snapshot);
+}
+
+/* Until what can't be given up does not fit any more. Returns the second. */
+static uint32_t fill(struct recording *recording, struct sample *sample)
+{
+	uint32_t second = 0;
+
+	for (; !recording_is_full(recording); second++) {
+		assert_in_range(second, 0, 99);
+		add_new_paths(recording, sample, second, SNAPSHOT_ATTACHED, 0);
+	}
+	assert_string_equal(recording_error(recording), "");
+	return second;
+}
+
+/* Nothing goes: it ends there, in words, and what is there is read. */
 static void ends_where_nothing_can_go(void **state)
 {
 	struct recording *recording = NULL;
 	struct recording_content content;
 	struct sample sample;
-	int err = 0;
+	uint32_t second;
 
 	(void)state;
 	sample_init(&sample, true);
 	sample_must(recording_open(sample_path, &recording));
 	assert_int_equal(recording_set_limit(recording, RECORDING_LIMIT_LEAST), 0);
-	for (uint32_t second = 0; err == 0 && second < 100; second++) {
-		struct snapshot *snapshot;
-
-		for (uint32_t i = 0; i < 100; i++)
-			sample_alloc(&sample, 0x100000 + (second * 100 + i) * 64, 48, 0,
-				     sample_stack(&sample, (second * 100 + i) * 8, 5, 0));
-		sample_tick(&sample);
-		snapshot = sample_take(&sample, false, SNAPSHOT_ATTACHED);
-		err = recording_add(recording, snapshot, sample.stacks, NULL);
-		snapshot_free(snapshot);
-	}
-	assert_int_equal(err, -ENOSPC);
+	second = fill(recording, &sample);
+	add_new_paths(recording, &sample, second, SNAPSHOT_PRISTINE, -ENOSPC);
 	assert_non_null(strstr(recording_error(recording), "--max-recording is too little"));
 	assert_int_equal(recording_close(recording), -ENOSPC);
 	assert_in_range(size_of(""), 0, RECORDING_LIMIT_LEAST);
 	assert_int_equal(recording_read(sample_path, &content), 0);
 	assert_true(content.snapshot->site_count >= 100);
+	recording_content_done(&content);
+	sample_done(&sample);
+}
+
+/*
+ * There is room again: what was not written is written, nothing twice, nothing of what was undone;
+ * and the pauses between two tries get longer.
+ */
+static void goes_on_when_there_is_room(void **state)
+{
+	enum { SECONDS = 200 };
+	struct recording *recording = NULL;
+	struct recording_content content;
+	struct sample sample;
+	uint32_t second, full_at, tries;
+	char name[128];
+
+	(void)state;
+	sample_init(&sample, true);
+	sample_must(recording_open(sample_path, &recording));
+	assert_int_equal(recording_set_limit(recording, RECORDING_LIMIT_LEAST), 0);
+	second = fill(recording, &sample);
+	full_at = second;
+	for (tries = 0; tries < 40; tries++)	/* 1, 2, 4, 8, 16 seconds later: all in vain */
+		add_new_paths(recording, &sample, second++, SNAPSHOT_ATTACHED, 0);
+	assert_true(recording_is_full(recording));
+	assert_int_equal(recording_set_limit(recording, 64u << 20), 0);
+	add_new_paths(recording, &sample, second++, SNAPSHOT_ATTACHED, 0);
+	assert_true(recording_is_full(recording));	/* not tried yet */
+	while (recording_is_full(recording))
+		add_new_paths(recording, &sample, second++, SNAPSHOT_ATTACHED, 0);
+	assert_in_range(second, full_at + 41, full_at + 80);
+	for (; second < SECONDS; second++)
+		add_new_paths(recording, &sample, second, SNAPSHOT_ATTACHED, 0);
+	add_new_paths(recording, &sample, second, SNAPSHOT_PRISTINE, 0);
+	assert_int_equal(recording_symbolize(recording, &names), 0);
+	assert_int_equal(recording_close(recording), 0);
+	assert_int_equal(recording_read(sample_path, &content), 0);
+	assert_int_equal(content.snapshot->site_count, (SECONDS + 1) * 100);
+	assert_int_equal(content.snapshot->totals.alloc_count, (SECONDS + 1) * 100);
+	for (uint32_t i = 0; i < content.snapshot->site_count; i++) {
+		struct stack stack = stacks_get(content.stacks, content.snapshot->site[i].stack);
+
+		assert_int_equal(stack.frame_count, 5);
+	}
+	recording_content_done(&content);
+	/* each path's one level stands there once, in the interval in which it was written */
+	assert_int_equal(sample_ask("SELECT count(*) FROM snapshot_sites"), (SECONDS + 1) * 100);
+	assert_int_equal(sample_ask("SELECT count(*) - count(DISTINCT offset || '.' || module) "
+				    "FROM frames"), 0);
+	assert_int_equal(sample_ask("SELECT max(id) - count(*) FROM frames"), 0);
+	assert_int_equal(sample_ask("SELECT max(id) - count(*) - (SELECT given_up FROM session) "
+				    "FROM snapshots"), 0);
+	snprintf(name, sizeof(name), "%s@150s", sample_path);
+	assert_int_equal(recording_read_at(name, &content), 0);
+	assert_int_equal(content.snapshot->totals.alloc_count, 15000);
+	assert_int_equal(content.snapshot->site_count, 15000);
 	recording_content_done(&content);
 	sample_done(&sample);
 }
@@ -230,6 +306,7 @@ int main(void)
 		IN_FOLDER(keeps_below),
 		IN_FOLDER(quiet_ones_too),
 		IN_FOLDER(ends_where_nothing_can_go),
+		IN_FOLDER(goes_on_when_there_is_room),
 		IN_FOLDER(threads_have_their_share),
 		IN_FOLDER(an_hour_is_small),
 	};
