@@ -188,11 +188,14 @@ static int put_leaks(struct recording *recording, const struct snapshot *snapsho
 
 int recording_put_interval(struct recording *recording, const struct snapshot *snapshot,
 			   const struct stacks *stacks, const struct modules *modules,
-			   uint32_t *ret_modules)
+			   struct recording_reach *ret)
 {
+	/* More may come meanwhile, by the pulse: they are the next interval's. */
+	const uint32_t stack_count = stacks_count(stacks);
 	double since = sites_since(recording, snapshot);
 	int err = put_target(recording, &snapshot->target);
 
+	ret->stack_count = stack_count;
 	if (err == 0)
 		err = put_totals(recording, snapshot);
 	if (err == 0)
@@ -200,10 +203,10 @@ int recording_put_interval(struct recording *recording, const struct snapshot *s
 	if (err == 0)
 		err = put_histogram(recording, snapshot);
 	if (err == 0)
-		err = recording_put_modules(recording, modules, ret_modules);
+		err = recording_put_modules(recording, modules, &ret->module_count);
 	if (err == 0)
 		err = stack_rows_put(&recording->rows, stacks, recording->stack_count + 1,
-				     stacks_count(stacks));
+				     stack_count);
 	if (err == 0)
 		err = put_sites(recording, snapshot, since);
 	if (err == 0)

@@ -222,10 +222,10 @@ void recording_rest(struct recording *recording)
 }
 
 static void note_written(struct recording *recording, const struct snapshot *snapshot,
-			 uint32_t stack_count, uint32_t module_count)
+			 const struct recording_reach *reach)
 {
-	recording->stack_count = stack_count;
-	recording->module_count = module_count;
+	recording->stack_count = reach->stack_count;
+	recording->module_count = reach->module_count;
 	recording->timeline_count = snapshot->timeline_count;
 	recording->hooked_count = recording_hooked_count(&snapshot->target);
 	recording->until = snapshot->session.duration;
@@ -283,7 +283,7 @@ static int make_late(struct recording *recording)
 int recording_add(struct recording *recording, const struct snapshot *snapshot,
 		  const struct stacks *stacks, const struct modules *modules)
 {
-	uint32_t module_count = 0;
+	struct recording_reach reach = { 0 };
 	double now = snapshot->session.duration;
 	struct before was = before(recording);
 	int err = recording->error;
@@ -301,12 +301,12 @@ int recording_add(struct recording *recording, const struct snapshot *snapshot,
 		return 0;
 	if (err == 0)
 		err = recording_put_interval(recording, snapshot, stacks, modules,
-					     &module_count);
+					     &reach);
 	err = end_transaction(recording, err);
 	if (is_full(err) && !recording->ended)
 		err = wait_for_room(recording, &was, now);
 	else if (err == 0)
-		note_written(recording, snapshot, stacks_count(stacks), module_count);
+		note_written(recording, snapshot, &reach);
 	return err < 0 ? say_error(recording, err) : 0;
 }
 

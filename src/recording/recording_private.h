@@ -42,10 +42,15 @@ int recording_put(struct recording *recording, enum table table, const struct ce
 
 #define COURSE_PART	160u	/* of 256 of the limit: the rest is for what the end adds */
 
-/* All that an interval adds, within a transaction. *ret_modules as below. 0 or -errno. */
+/* Up to which stacks and modules an interval has. */
+struct recording_reach {
+	uint32_t stack_count, module_count;
+};
+
+/* All that an interval adds, within a transaction. 0 or -errno. */
 int recording_put_interval(struct recording *recording, const struct snapshot *snapshot,
 			   const struct stacks *stacks, const struct modules *modules,
-			   uint32_t *ret_modules) _must_check_;
+			   struct recording_reach *ret) _must_check_;
 /* Allocators and their entry points: whether there are more than were written. */
 size_t recording_hooked_count(const struct snapshot_target *target);
 /* Modules that are not there yet; *ret_count: up to which there are. 0 or -errno. */

@@ -136,8 +136,10 @@ json_expect .state watched
 sampled() { [ "$(ask status --json; jq ".processes[] | select(.pid == $MEANT) |
 	.figures.sample_interval_bytes" "$REPORT")" = 4096 ]; }
 await 20 sampled || fail "not as it was set: $(cat "$REPORT")"
-ask top --top 1 || fail "top: $(cat "$ERRORS")"
+ask top || fail "top: $(cat "$ERRORS")"
 grep -q "churn" "$REPORT" || fail "top: $(cat "$REPORT")"
+ask top --top 1 || fail "top: $(cat "$ERRORS")"
+expect "$(wc -l <"$REPORT")" 2 "lines of top: its head, and who holds most just now"
 ask set -p "$MEANT"
 expect $? 2 "exit status: nothing is set"
 

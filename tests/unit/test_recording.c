@@ -357,29 +357,39 @@ static void survives_sigkill(void **state)
 	}
 }
 
+/* One more interval, with a new stack: something to write. */
+static int add_new_stack(struct recording *recording, struct sample *sample, uint64_t i,
+			 enum snapshot_detached detached)
+{
+	struct snapshot *snapshot;
+	int err;
+
+	sample_alloc(sample, 0x1000 + i * 16, i, 0,
+		     sample_stack(sample, (uint32_t)i * 8 + 10, 5, 0));
+	sample_tick(sample);
+	snapshot = sample_take(sample, false, detached);
+	err = recording_add(recording, snapshot, sample->stacks, NULL);
+	if (err < 0 && recording_add(recording, snapshot, sample->stacks, NULL) != err)
+		err = -EINVAL;	/* errors stick */
+	snapshot_free(snapshot);
+	return err;
+}
+
 /* In a child: records until the disk (or the limit on a file's size) ends it. */
 static int fill_disk(void)
 {
 	struct sample sample;
 	struct recording *recording;
+	uint64_t i = 0;
 	int err = 0;
 
 	sample_init(&sample, true);
 	if (recording_open(path, &recording) < 0)
 		return 1;
-	for (uint64_t i = 0; i < 3000 && err == 0; i++) {
-		struct snapshot *snapshot;
-
-		/* A new stack a time: something to write. */
-		sample_alloc(&sample, 0x1000 + i * 16, i, 0,
-			     sample_stack(&sample, (uint32_t)i * 8 + 10, 5, 0));
-		sample_tick(&sample);
-		snapshot = sample_take(&sample, false, SNAPSHOT_ATTACHED);
-		err = recording_add(recording, snapshot, sample.stacks, NULL);
-		if (err < 0 && recording_add(recording, snapshot, sample.stacks, NULL) != err)
-			return 2;	/* errors stick */
-		snapshot_free(snapshot);
-	}
+	while (i < 3000 && err == 0 && !recording_is_full(recording))
+		err = add_new_stack(recording, &sample, i++, SNAPSHOT_ATTACHED);
+	if (err == 0 && i < 3000)	/* it waits for room until the end */
+		err = add_new_stack(recording, &sample, i, SNAPSHOT_PRISTINE);
 	if (!strstr(recording_error(recording), path) ||
 	    !strstr(recording_error(recording), "; what was recorded until "))
 		return 3;
