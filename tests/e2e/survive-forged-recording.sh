@@ -6,6 +6,7 @@
 . "$(dirname "$0")/lib.sh"
 needs sqlite3 python3 jq
 MOST=60000000	# bytes of output; genuine ones have a hundredth of it
+MOST_EVENTS=300000000	# of one that has a line for each call
 
 good=$WORK/good
 forged=$WORK/forged
@@ -13,10 +14,11 @@ bytes() { stat -c %s "$1"; }
 
 # try ARGUMENTS: ends in time, by itself, with a bounded output.
 try() {
-	timeout 60 "$MEMATTACH" "$@" 2>"$ERRORS" </dev/null | head -c "$((MOST + 1))" >"$REPORT"
+	case $* in *=heaptrack) most=$MOST_EVENTS ;; *) most=$MOST ;; esac
+	timeout 60 "$MEMATTACH" "$@" 2>"$ERRORS" </dev/null | head -c "$((most + 1))" >"$REPORT"
 	! grep -qE 'Sanitizer|runtime error|terminated' "$ERRORS" ||
 		fail "$what: $*: $(cat "$ERRORS")"
-	[ "$(bytes "$REPORT")" -le "$MOST" ] || fail "$what: $*: endless output"
+	[ "$(bytes "$REPORT")" -le "$most" ] || fail "$what: $*: endless output"
 	[ "$(bytes "$ERRORS")" -le 2000 ] || fail "$what: $*: $(head -c 3000 "$ERRORS")"
 }
 
@@ -90,11 +92,8 @@ done
 what=events
 forge events
 for format in $formats; do
-	[ "$format" = heaptrack ] || try export "$forged" --to="$format"
+	try export "$forged" --to="$format"
 done
-timeout 60 "$MEMATTACH" export "$forged" --to=heaptrack 2>"$ERRORS" | head -c 300000000 |
-	wc -c >"$WORK/count"
-[ "$(cat "$WORK/count")" -lt 300000000 ] || fail "heaptrack: no end of events"
 
 # Names that would take over the terminal, or the document.
 what=escapes
