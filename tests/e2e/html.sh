@@ -26,7 +26,7 @@ html_drive() {
 	attach report --json "$html_of"
 	expect "$STATUS" 0 "exit status of report"
 	mkdir -p "$WORK/profile"
-	timeout -k 10 "${BROWSER_LIMIT:-120}" node "$E2E/html_drive.mjs" "$MODULES" "$BROWSER" \
+	timeout -k 10 "${BROWSER_LIMIT:-300}" node "$E2E/html_drive.mjs" "$MODULES" "$BROWSER" \
 		"$WORK/page.html" "$REPORT" "$WORK/profile" \
 		${KEEP_PICTURES:+"$KEEP_PICTURES"} 2>&1 ||
 		fail "the page in Chromium"

@@ -67,7 +67,7 @@ async function quickly(what, act) {
 	const took = Math.round(performance.now() - begin);
 
 	console.log(`${what}: ${took} ms`);
-	assert.ok(took < 8000, `${what} took ${took} ms`);
+	assert.ok(took < 30000, `${what} took ${took} ms`);
 }
 
 const shown = () =>
