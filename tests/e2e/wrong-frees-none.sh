@@ -20,8 +20,8 @@ nothing_wrong() {
 
 # older_known: of those that stand before the attach, every free can be judged.
 older_known() {
-	json_expect .session.older_blocks.judged true
 	json_expect .session.older_blocks.why null
+	json_expect .session.older_blocks.judged true
 }
 
 for options in "" --frees=stacks --leaks; do
