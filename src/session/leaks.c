@@ -25,7 +25,7 @@
 #include "src/session/contents.h"
 #include "src/session/under_way.h"
 
-enum { MAX_PICTURES = 30, MAX_OF_OLDER = 8, MAX_LATE = 3, LONGER_PAUSES = 4 };
+enum { MAX_PICTURES = 30, MAX_LATE = 3 };
 #define BETWEEN_PICTURES_NS 10000000l	/* for an allocator to finish what it was at */
 #define DRAIN_EVERY_NS	1000000ull
 #define MAX_SEARCHED	(256ull << 30)	/* by two processors: some minutes */
@@ -376,25 +376,15 @@ static int take_once(struct session_leaks *l, struct watch *watch)
 	return error;
 }
 
-/* Longer each time: on a machine with other work a thread gets on little in a short one. */
-static void pause_between(int pictures, struct watch *watch)
+int session_leaks_take(struct session_leaks *l, struct watch *watch)
 {
-	int parts = 1 << (pictures < LONGER_PAUSES ? pictures : LONGER_PAUSES);
+	int error = take_once(l, watch);
 
-	for (int i = 0; i < parts; i++) {
+	for (int i = 1; l->torn && i < MAX_PICTURES; i++) {
+		error = session_leaks_thaw(l);
 		if (watch)
 			(void)watch_drain(watch);
 		(void)nanosleep(&(struct timespec){ 0, BETWEEN_PICTURES_NS }, NULL);
-	}
-}
-
-int session_leaks_take(struct session_leaks *l, struct watch *watch)
-{
-	int error = take_once(l, watch), most = l->for_older ? MAX_OF_OLDER : MAX_PICTURES;
-
-	for (int i = 1; l->torn && i < most; i++) {
-		error = session_leaks_thaw(l);
-		pause_between(i - 1, watch);
 		if (error) {	/* a picture that ended looks torn, too */
 			l->ended = l->view->link->reply.value[0];
 			l->torn = false;
