@@ -13,6 +13,7 @@
 #include "src/base/give_back.h"
 #include "src/base/log.h"
 #include "src/daemon/control_ask.h"
+#include "src/session/sandbox.h"
 #include "src/session/session.h"
 #include "src/version.h"
 
@@ -125,5 +126,6 @@ int main(int argc, char **argv)
 	if (check)
 		return daemon_check(&files);
 	status = check_state(files.state);
+	(void)sandbox_prepare();	/* what fails, fails in a child again, and is said there */
 	return status == SESSION_OK ? daemon_run(&files) : status;
 }

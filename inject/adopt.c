@@ -18,6 +18,7 @@
 #include "inject/orphan.h"
 #include "inject/proc_status.h"
 #include "inject/remote_mem.h"
+#include "src/base/spare_pages.h"
 
 #define RING_PATH "/memfd:" LOAD_RING_NAME
 #define SHIM_PATH "/memfd:" LOAD_SHIM_NAME
@@ -150,7 +151,7 @@ int inject_adopt(struct inject *in, const struct hook_plan *plan)
 		error = procmaps_read(a->target.maps, &maps);
 	if (error)
 		return error;
-	a->plan = *plan;
+	spare_copy(&a->plan, plan, sizeof(a->plan));
 	ring = find_named(&maps, RING_PATH);
 	descriptors = adopt_descriptors(a);
 	if (!ring && !find_named(&maps, SHIM_PATH) && !descriptors) {

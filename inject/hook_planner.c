@@ -30,6 +30,7 @@
 #include "inject/hook_islands.h"
 #include "inject/own_calls.h"
 #include "inject/ring_publish.h"
+#include "src/base/spare_pages.h"
 
 #define WORD		8u
 #define MAX_FORWARDS	4u	/* links of a chain of jumps that are followed */
@@ -625,7 +626,7 @@ static int make_plan(struct planner *planner)
 	int r = reserve_entries(planner);
 
 	plan->family_count = (uint32_t)planner->found->family_count;
-	memcpy(plan->family, planner->found->family, sizeof(plan->family));
+	spare_copy(plan->family, planner->found->family, sizeof(plan->family));
 	plan->left_out = (uint32_t)planner->found->left_out;
 	if (r == 0)
 		r = plan_symbols(planner);
@@ -690,7 +691,7 @@ int hook_planner_run(const struct hook_planner_input *input, struct hook_plan *r
 	if (r == 0)
 		r = make_plan(planner);
 	if (r == 0)
-		*ret = *planner->plan;
+		spare_copy(ret, planner->plan, sizeof(*ret));
 	if (planner)
 		planner_free(planner);
 	return r;

@@ -26,6 +26,7 @@
 #include "inject/shim_image.h"
 #include "inject/steps.h"
 #include "inject/tracee.h"
+#include "src/base/spare_pages.h"
 
 #define LOCK_TRIES	50u
 #define LOCK_LIMIT_NS	1000000000l
@@ -273,7 +274,7 @@ static const struct {
 
 int inject_init(struct inject *in, struct target *target)
 {
-	memset(in, 0, sizeof(*in));
+	spare_clear(in, sizeof(*in));
 	in->at.target = *target;
 	*target = TARGET_NONE;
 	in->at.ring_fd = in->at.shim_fd = in->lock = -1;

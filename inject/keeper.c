@@ -30,6 +30,7 @@
 #include "inject/tracee.h"
 #include "src/base/give_back.h"
 #include "src/base/log.h"
+#include "src/base/spare_pages.h"
 
 enum { TICK_MS = 400, HANG_TICKS = 13, FIRST_REST_TICKS = 5, REST_TICKS = 150 };
 #define LOAD_LIMIT_NS 3000000000ull
@@ -123,7 +124,7 @@ static int on_load(struct keeper *k, const struct proto_message *request, struct
 
 	if (request->payload_bytes != sizeof(*load))
 		return -EPROTO;
-	a->plan = load->plan;
+	spare_copy(&a->plan, &load->plan, sizeof(a->plan));
 	if (!plan_is_bounded(&a->plan) ||
 	    (load->loader != LOADER_MAP && load->loader != LOADER_DLOPEN) ||
 	    load->counts >= COUNTS_KINDS)
@@ -521,7 +522,7 @@ static void restore_children(struct keeper *k)
 	if (k->freeze.child && children_skip(&k->children, k->freeze.child))
 		return;
 	for (;;) {
-		memset(&child, 0, sizeof(child));
+		spare_clear(&child, sizeof(child));
 		child.freeze.mem = child.freeze.maps = child.freeze.pagemap = -1;
 		child.signals = k->signals;
 		child.timer = k->timer;

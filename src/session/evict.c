@@ -20,6 +20,7 @@
 #include <string.h>
 
 #include "src/base/give_back.h"
+#include "src/base/spare_pages.h"
 #include "src/live/live_evict.h"
 #include "src/live/site_lives.h"
 
@@ -67,7 +68,7 @@ static uint64_t names_bytes(const struct watch *w, const struct live_memory *liv
 static void forget_stacks(struct watch *w)
 {
 	live_forget_stacks(w->live, w->stacks);
-	memset(w->caller, 0, sizeof(w->caller));
+	spare_clear(w->caller, sizeof(w->caller));
 	if (w->unwinder)
 		unwinder_forget(w->unwinder);
 	if (w->recognition)

@@ -17,6 +17,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <sched.h>
 #include <seccomp.h>
 #include <string.h>
@@ -25,8 +27,10 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <termios.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "src/base/pagemap_scan.h"
 #include "src/base/sanitized.h"
@@ -151,12 +155,40 @@ static int add_openers(scmp_filter_ctx filter)
 	return add_names(filter, SCMP_ACT_ALLOW, for_the_opener, ARRAY_SIZE(for_the_opener));
 }
 
-/* As a tree: each call, the most frequent too, costs a few comparisons. */
-static int install_filter(int (*add_own)(scmp_filter_ctx filter))
-{
-	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ERRNO(EPERM));
-	int error = filter ? 0 : -ENOMEM;
+struct program {
+	struct sock_filter code[BPF_MAXINSNS];
+	unsigned short count;	/* 0: not made */
+};
+struct programs {
+	struct program analyst, opener;
+};
+static struct programs own, *programs = &own;
 
+static int take_program(scmp_filter_ctx filter, struct program *ret)
+{
+	_cleanup_fd_ int file = memfd_create("filter", MFD_CLOEXEC);
+	int error = file < 0 ? -errno : seccomp_export_bpf(filter, file);
+	ssize_t bytes;
+
+	if (error)
+		return error;
+	bytes = pread(file, ret->code, sizeof(ret->code), 0);
+	if (bytes <= 0 || (size_t)bytes % sizeof(ret->code[0]))
+		return bytes < 0 ? -errno : -EIO;
+	ret->count = (unsigned short)((size_t)bytes / sizeof(ret->code[0]));
+	return 0;
+}
+
+/* As a tree: each call, the most frequent too, costs a few comparisons. */
+static int make_program(int (*add_own)(scmp_filter_ctx filter), struct program *ret)
+{
+	scmp_filter_ctx filter;
+	int error;
+
+	if (ret->count)
+		return 0;
+	filter = seccomp_init(SCMP_ACT_ERRNO(EPERM));
+	error = filter ? 0 : -ENOMEM;
 	if (!error)
 		error = seccomp_attr_set(filter, SCMP_FLTATR_CTL_OPTIMIZE, 2);
 	if (!error)
@@ -165,9 +197,45 @@ static int install_filter(int (*add_own)(scmp_filter_ctx filter))
 			add_restricted(filter, memory, ARRAY_SIZE(memory)) ?:
 			add_own(filter);
 	if (!error)
-		error = seccomp_load(filter);
+		error = take_program(filter, ret);
 	seccomp_release(filter);
 	return error;
+}
+
+static int install(const struct program *program)
+{
+	struct sock_fprog all = { program->count, (struct sock_filter *)(uintptr_t)program->code };
+
+	return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &all, 0, 0) < 0 ? -errno : 0;
+}
+
+static int make_programs(struct programs *ret)
+{
+	return make_program(add_analysts, &ret->analyst) ?:
+	       make_program(add_openers, &ret->opener);
+}
+
+/* In a child: what libseccomp frees lies scattered in the heap, and all who are forked get it. */
+int sandbox_prepare(void)
+{
+	struct programs *made = mmap(NULL, sizeof(*made), PROT_READ | PROT_WRITE,
+				     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	int status = 0;
+	pid_t child;
+
+	if (made == MAP_FAILED)
+		return -errno;
+	child = fork();
+	if (child == 0)
+		_exit(make_programs(made) ? 1 : 0);
+	if (child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) &&
+	    WEXITSTATUS(status) == 0) {
+		(void)mprotect(made, sizeof(*made), PROT_READ);
+		programs = made;
+		return 0;
+	}
+	(void)munmap(made, sizeof(*made));
+	return -EIO;
 }
 
 /* ---- the rest ---- */
@@ -205,10 +273,12 @@ static int give_up(void)
 int sandbox_enter(void)
 {
 	tzset();	/* reads its file once, and now */
-	return give_up() ?: install_filter(add_analysts);
+	return make_program(add_analysts, &programs->analyst) ?: give_up() ?:
+	       install(&programs->analyst);
 }
 
 int sandbox_enter_opener(void)
 {
-	return give_up() ?: install_filter(add_openers);
+	return make_program(add_openers, &programs->opener) ?: give_up() ?:
+	       install(&programs->opener);
 }

@@ -18,6 +18,7 @@
 
 #include "inject/ring_publish.h"
 #include "src/base/hashmap.h"
+#include "src/base/spare_pages.h"
 #include "src/session/evict.h"
 
 #define RULES_NS 5000000ull	/* between tries to publish rules; more after failures */
@@ -151,7 +152,7 @@ int watch_open(struct watch *w, struct target_view *view, const struct hook_plan
 	struct reader_source source;
 	int error;
 
-	memset(w, 0, offsetof(struct watch, stack_copy));
+	spare_clear(w, offsetof(struct watch, stack_copy));
 	w->view = view;
 	w->plan = plan;
 	w->unwinder = unwinder;
@@ -180,7 +181,7 @@ int watch_open_empty(struct watch *w, struct target_view *view, const struct hoo
 {
 	int error;
 
-	memset(w, 0, offsetof(struct watch, stack_copy));
+	spare_clear(w, offsetof(struct watch, stack_copy));
 	w->view = view;
 	w->plan = plan;
 	w->options = *options;
