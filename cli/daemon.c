@@ -6,28 +6,22 @@
  * has come or a signal arrives. Where the kernel tells nobody (process_events.h) the list of
  * processes is looked at every few seconds instead.
  */
-#include "cli/daemon.h"
+#include "cli/daemon_private.h"
 
 #include <errno.h>
 #include <grp.h>
 #include <math.h>
-#include <poll.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-#include "cli/daemon_control.h"
-#include "cli/daemon_http.h"
 #include "cli/daemon_leaks.h"
-#include "cli/daemon_restore.h"
 #include "cli/daemon_share.h"
-#include "cli/daemon_tell.h"
 #include "cli/front.h"
 #include "src/base/log.h"
 #include "src/daemon/retention.h"
 #include "src/daemon/service.h"
-#include "src/daemon/watched.h"
 #include "src/session/session.h"
 #include "src/several/process_events.h"
 
@@ -35,31 +29,7 @@
 #define ASK_SECONDS	60.0	/* and all are asked about again: none is missed for longer */
 #define TIDY_SECONDS	600.0
 #define LEAST_MEMORY	(16ull << 20)
-
-struct daemon {
-	const struct daemon_files *files;
-	struct settings settings;
-	struct matcher matcher;
-	struct process_search search;
-	struct roster roster;
-	struct daemon_watch *watch;
-	size_t watches;
-	struct watched watched;
-	struct restore restore;
-	struct daemon_tell tell;
-	struct control *control;	/* NULL: nobody can ask */
-	struct daemon_outcomes outcomes;
-	uint64_t sessions;		/* so far */
-	struct daemon_http http;
-	gid_t group;		/* that may see everything; (gid_t)-1: none */
-	struct pollfd *poll;	/* signals, events, HTTP, control's, then a watch each */
-	size_t polls;		/* that there is room for */
-	int events;		/* -1: the kernel tells us nothing */
-	int signals;
-	double looked, asked, tidied, shared;	/* roster_now() of the last ones */
-	bool stopping;
-	int status;
-};
+#define HEAR_SECONDS	0.1	/* what events and hundreds of watches say is heard together */
 
 /* --- watches -------------------------------------------------------------- */
 
@@ -147,8 +117,7 @@ static int begin_watch(struct daemon *d, const struct roster_process *process,
 	return error;
 }
 
-/* 0: it is the last of d->watch. */
-static int begin_by(struct daemon *d, struct roster_process *process,
+int daemon_begin_by(struct daemon *d, struct roster_process *process,
 		    const struct watch_rule *rule)
 {
 	struct daemon_watch *grown = reallocarray(d->watch, d->watches + 1, sizeof(*grown));
@@ -173,7 +142,7 @@ static void begin(struct daemon *d, struct roster_process *process)
 {
 	const struct watch_rule *rule = &d->settings.rule[process->rule];
 
-	if (begin_by(d, process, rule))
+	if (daemon_begin_by(d, process, rule))
 		roster_ended(process, true, rule->watch.retry_after, roster_now());
 }
 
@@ -230,6 +199,9 @@ static bool reap(struct daemon *d)
 {
 	size_t before = d->watches;
 
+	if (!d->ended)
+		return false;
+	d->ended = false;
 	for (size_t i = d->watches; i-- > 0;) {
 		if (!daemon_watch_reap(&d->watch[i]))
 			continue;
@@ -318,14 +290,25 @@ static double next_look(const struct daemon *d)
 	return d->events >= 0 ? ask : fmin(ask, d->looked + LOOK_SECONDS);
 }
 
+/* A program that has been replaced is not watched any more: its keeper is to see it soon. */
+static void nudge(struct daemon *d, pid_t pid)
+{
+	for (size_t i = 0; i < d->watches; i++)
+		if (d->watch[i].pid == pid)
+			daemon_watch_nudge(&d->watch[i]);
+}
+
 static void take_events(struct daemon *d)
 {
 	struct process_event event;
 	int got, noted = 0;
 
-	while ((got = process_events_next(d->events, &event)) > 0)
+	while ((got = process_events_next(d->events, &event)) > 0) {
+		if (event.kind == PROCESS_EXEC)
+			nudge(d, event.pid);
 		if (!noted && (event.kind == PROCESS_FORK || event.kind == PROCESS_EXEC))
 			noted = roster_note(&d->roster, event.pid, roster_now());
+	}
 	if (got == -ENOBUFS || noted) {
 		look(d, true);
 	} else if (got < 0) {
@@ -395,7 +378,9 @@ static void take_signals(struct daemon *d)
 	struct signalfd_siginfo info;
 
 	while (read(d->signals, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
-		if (info.ssi_signo == SIGHUP && !d->stopping)
+		if (info.ssi_signo == SIGCHLD)
+			d->ended = true;
+		else if (info.ssi_signo == SIGHUP && !d->stopping)
 			reload(d);
 		else if (info.ssi_signo == SIGTERM || info.ssi_signo == SIGINT)
 			stop(d);
@@ -407,8 +392,8 @@ static double share_due(const struct daemon *d)
 	return daemon_share_next(d->watch, d->watches, d->shared);
 }
 
-/* Milliseconds until something is due; -1: nothing is. */
-static int pause_ms(const struct daemon *d)
+/* Milliseconds until something is due; -1: nothing is. all: everybody is heard meanwhile. */
+static int pause_ms(const struct daemon *d, bool all)
 {
 	double next = daemon_tell_next(&d->tell), now = roster_now();
 
@@ -422,13 +407,15 @@ static int pause_ms(const struct daemon *d)
 		next = fmin(next, fmin(next_look(d), share_due(d)));
 	if (!d->stopping && d->watches < d->settings.max_targets)
 		next = fmin(next, roster_next(&d->roster));
+	if (!all)		/* nothing of that can't wait so long */
+		next = d->heard + HEAR_SECONDS;
 	if (next == INFINITY)
 		return -1;
 	return next <= now ? 0 : (int)fmin((next - now) * 1000 + 1, 3600e3);
 }
 
-/* Where to hear what; the number of places, 0: no memory. */
-static size_t gather(struct daemon *d)
+/* Where to hear what; the number of places, 0: no memory. Not all: those first that can't wait. */
+static size_t gather(struct daemon *d, bool all)
 {
 	size_t most = 3 + CONTROL_FDS + d->watches, count = 0;
 	struct pollfd *grown = d->polls < most ? reallocarray(d->poll, most, sizeof(*grown)) :
@@ -439,11 +426,11 @@ static size_t gather(struct daemon *d)
 	d->poll = grown;
 	d->polls = d->polls < most ? most : d->polls;
 	grown[count++] = (struct pollfd){ .fd = d->signals, .events = POLLIN };
-	grown[count++] = (struct pollfd){ .fd = d->events, .events = POLLIN };
+	grown[count++] = (struct pollfd){ .fd = all ? d->events : -1, .events = POLLIN };
 	grown[count++] = (struct pollfd){ .fd = daemon_http_fd(&d->http), .events = POLLIN };
 	if (d->control)
 		count += control_poll(d->control, grown + count);
-	for (size_t i = 0; i < d->watches; i++)
+	for (size_t i = 0; all && i < d->watches; i++)
 		grown[count++] = (struct pollfd){ .fd = d->watch[i].figures.socket,
 						  .events = POLLIN };
 	return count;
@@ -466,90 +453,19 @@ static void take_figures(struct daemon *d, const struct pollfd *said)
 			take_figures_of(d, &d->watch[i]);
 }
 
-/* --- by hand -------------------------------------------------------------- */
-
-/* As the first rule that means it, else as [defaults] have it; and as was ordered. */
-static struct watch_rule rule_for(const struct daemon *d, pid_t pid,
-				  const struct daemon_orders *orders)
-{
-	static struct process_facts facts;
-	static char by_hand[] = DAEMON_BY_HAND;
-	struct watch_rule rule = { .name = by_hand, .watch = d->settings.defaults };
-	const struct watch_rule *meant = NULL;
-
-	if (facts_read(&d->search, pid, &facts) == 0)
-		meant = match_find(&d->matcher, &facts);
-	if (meant) {
-		rule.name = meant->name;
-		rule.watch = meant->watch;
-	}
-	if (orders->overhead_percent > 0) {
-		rule.watch.overhead_percent = orders->overhead_percent;
-		rule.watch.sample_bytes = 0;
-	}
-	if (orders->sample_bytes)
-		rule.watch.sample_bytes = orders->sample_bytes;
-	if (orders->snapshot_every > 0)
-		rule.watch.snapshot_every = orders->snapshot_every;
-	return rule;
-}
-
-static int attach_by_hand(void *context, pid_t pid, const struct daemon_orders *orders)
-{
-	struct daemon *d = context;
-	struct watch_rule rule = rule_for(d, pid, orders);
-	struct roster_process *process;
-	int error = d->stopping ? -ECANCELED : d->watches >= d->settings.max_targets ? -EUSERS :
-		    roster_know(&d->roster, pid, &process);
-
-	if (error)
-		return error;
-	roster_unhold(process);
-	error = begin_by(d, process, &rule);
-	if (!error) {
-		d->watch[d->watches - 1].by_hand = true;
-		d->watch[d->watches - 1].asked_by = orders->user;
-	}
-	return error;
-}
-
-static int hold_by_hand(void *context, pid_t pid)
-{
-	struct daemon *d = context;
-	struct roster_process *process;
-	int error = roster_know(&d->roster, pid, &process);
-
-	if (!error)
-		roster_hold(process);
-	for (size_t i = 0; !error && i < d->watches; i++)
-		if (d->watch[i].pid == pid)
-			daemon_watch_end(&d->watch[i]);
-	return error;
-}
-
-static void take_questions(struct daemon *d)
-{
-	struct daemon_state state = {
-		.settings = &d->settings, .roster = &d->roster, .search = &d->search,
-		.watch = &d->watch, .watches = &d->watches, .told = d->events >= 0,
-		.control = d->control, .outcomes = &d->outcomes, .folder = d->files->state,
-		.attach = attach_by_hand, .hold = hold_by_hand, .daemon = d,
-	};
-
-	if (d->control)
-		control_turn(d->control, roster_now(), daemon_control_answer, &state);
-	daemon_http_turn(&d->http, &state, roster_now());
-}
-
 static void wait_and_take(struct daemon *d)
 {
-	size_t count = gather(d);
+	bool all = roster_now() >= d->heard + HEAR_SECONDS;
+	size_t count = gather(d, all);
 
 	if (count == 0)
 		log_error("%s", strerror(ENOMEM));
-	if (poll(d->poll, count, count ? pause_ms(d) : 1000) < 0 || count == 0)
+	if (poll(d->poll, count, count ? pause_ms(d, all) : 1000) < 0 || count == 0)
 		return;
-	take_figures(d, d->poll + count - d->watches);
+	if (all) {
+		d->heard = roster_now();
+		take_figures(d, d->poll + count - d->watches);
+	}
 	if (d->poll[0].revents)
 		take_signals(d);
 	if (d->poll[1].revents)
@@ -589,7 +505,7 @@ static bool turn(struct daemon *d)
 		look(d, false);
 	if (!d->stopping)
 		begin_and_look(d);
-	take_questions(d);	/* last: an answer may wait for what has just happened */
+	daemon_take_questions(d);	/* last: an answer may wait for what has just happened */
 	return daemon_tell_turn(&d->tell, roster_now()) > 0 || d->watches > 0 ||
 	       restore_busy(&d->restore) > 0 || !d->stopping;
 }
@@ -616,6 +532,7 @@ static int open_signals(void)
 	(void)sigaddset(&set, SIGTERM);
 	(void)sigaddset(&set, SIGHUP);
 	(void)sigaddset(&set, SIGCHLD);
+	(void)sigaddset(&set, SIGUSR2);		/* what keepers are sent, from the first moment on */
 	(void)sigprocmask(SIG_BLOCK, &set, NULL);
 	fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	return fd < 0 ? -errno : fd;

@@ -97,6 +97,7 @@ static enum control_reply answer(struct question *q, bool leaks)
 	error = ask(q, figures, leaks);
 	if (error)
 		return daemon_control_refuse(q, SESSION_FAILED, strerror(-error));
+	daemon_watch_nudge(watch);
 	*q->asked->mark = watch->serial;
 	return CONTROL_LATER;
 }

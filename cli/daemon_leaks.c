@@ -15,8 +15,8 @@ void daemon_leaks_put_off(struct daemon_watch *watch, double now)
 /* Its end, if there is no one to ask any more, is told elsewhere. */
 static void search(struct daemon_watch *watch)
 {
-	if (!watch->ending)
-		(void)!figures_search(&watch->figures);
+	if (!watch->ending && figures_search(&watch->figures) == 0)
+		daemon_watch_nudge(watch);
 }
 
 void daemon_leaks_turn(struct daemon_watch *watch, double now)

@@ -223,6 +223,12 @@ void daemon_watch_end(struct daemon_watch *watch)
 	watch->ending = true;
 }
 
+void daemon_watch_nudge(const struct daemon_watch *watch)
+{
+	if (watch->keeper && !watch->ending)
+		(void)kill(watch->keeper, SIGUSR2);
+}
+
 bool daemon_watch_reap(struct daemon_watch *watch)
 {
 	int status;

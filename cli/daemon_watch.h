@@ -52,6 +52,11 @@ int daemon_watch_begin(struct daemon_watch *watch, const struct watch_rule *rule
 /* Tells it to detach, once. */
 void daemon_watch_end(struct daemon_watch *watch);
 /*
+ * Its keeper and its analyst, who sleep for seconds, look at once what there is for them: to be
+ * called after something was asked of the analyst.
+ */
+void daemon_watch_nudge(const struct daemon_watch *watch);
+/*
  * True: it has ended just now. What it said is in the log, but for why it was refused; and a
  * recording of nothing is gone.
  */

@@ -224,6 +224,8 @@ static int run_keeper(struct target *target, const struct session_options *optio
 {
 	struct analyst analyst = { .options = options, .target = target };
 	struct keeper_options keeper = { .front = front, .alone = options->alone,
+					 .unhurried = options->screen &&
+						      options->screen_can_wait,
 					 .respawn = restart_for_cleanup,
 					 .end_analyst = end_analyst,
 					 .begin_child = begin_child, .end_child = end_child,

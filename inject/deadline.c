@@ -25,15 +25,24 @@
 #include "inject/marks_abi.h"
 #include "inject/ring_setup.h"
 
-#define DEADLINE_MS	800u	/* a keeper that is late by more than this is taken for dead */
-#define TURN_NS		200000000l	/* each awakening costs: a target may be idle for days */
-#define HANG_TURNS	225u	/* three quarters of a minute */
+/* A keeper that is late by more than this is taken for dead. */
+#define DEADLINE_MS	800u
+#define TURN_MS		200u	/* each awakening costs: a target may be idle for days */
+#define SLOW_DEADLINE_MS 4000u	/* where hundreds may be watched, and no thread ever waits */
+#define SLOW_TURN_MS	2000u
+#define HANG_MS		45000u
 #define STACK_BYTES	(128u * 1024)
+
+struct beat {
+	unsigned int deadline, turn;	/* milliseconds */
+};
+static const struct beat fast = { DEADLINE_MS, TURN_MS }, slow = { SLOW_DEADLINE_MS, SLOW_TURN_MS };
 
 struct deadline {
 	struct ring_control *control;
 	uint64_t *table;
 	size_t table_slots;
+	struct beat ms;
 	uint64_t epoch, deadline, gap_cycles;	/* what control was told */
 	pthread_t thread;
 	pthread_mutex_t lock;
@@ -44,7 +53,7 @@ struct deadline {
 
 static void move_ahead(struct deadline *d)
 {
-	d->deadline = ring_setup_tsc() + ring_setup_tsc_hz() / 1000 * DEADLINE_MS;
+	d->deadline = ring_setup_tsc() + ring_setup_tsc_hz() / 1000 * d->ms.deadline;
 	__atomic_store_n(&d->control->deadline, d->deadline, __ATOMIC_RELEASE);
 }
 
@@ -79,12 +88,13 @@ static void take_turn(struct deadline *d)
 		move_ahead(d);
 }
 
-static struct timespec next_turn(void)
+static struct timespec next_turn(const struct deadline *d)
 {
 	struct timespec t;
 
 	(void)clock_gettime(CLOCK_MONOTONIC, &t);
-	t.tv_nsec += TURN_NS;
+	t.tv_sec += d->ms.turn / 1000;
+	t.tv_nsec += d->ms.turn % 1000 * 1000000l;
 	if (t.tv_nsec >= 1000000000l) {
 		t.tv_nsec -= 1000000000l;
 		t.tv_sec++;
@@ -100,9 +110,9 @@ static void *run(void *context)
 	(void)sched_setscheduler(0, SCHED_FIFO, &parameter);	/* this thread's; or not */
 	(void)pthread_mutex_lock(&d->lock);
 	while (!d->end) {
-		struct timespec until = next_turn();
+		struct timespec until = next_turn(d);
 
-		if (__atomic_add_fetch(&d->idle, 1, __ATOMIC_RELAXED) < HANG_TURNS)
+		if (__atomic_add_fetch(&d->idle, 1, __ATOMIC_RELAXED) < HANG_MS / d->ms.turn)
 			take_turn(d);
 		(void)pthread_cond_timedwait(&d->ended, &d->lock, &until);
 	}
@@ -162,6 +172,7 @@ int deadline_start(struct attachment *a)
 	d->table = (uint64_t *)((uint8_t *)a->control + ours.table_offset);
 	d->table_slots = ours.table_slots;
 	d->epoch = ours.epoch;
+	d->ms = a->unhurried ? slow : fast;
 	move_ahead(d);
 	error = prepare(d);
 	if (error) {

@@ -33,6 +33,7 @@
 #include "src/base/spare_pages.h"
 
 enum { TICK_MS = 400, HANG_TICKS = 13, FIRST_REST_TICKS = 5, REST_TICKS = 150 };
+enum { SLOW_TICK_MS = 4000, SLOW_HANG_TICKS = 5 };	/* while nobody waits */
 #define LOAD_LIMIT_NS 3000000000ull
 #define SPARE_BYTES (16ull << 20)	/* of address space, that are left to the target */
 #define CHILD_LIMIT_NS 10000000000ull	/* for one forked process; the target waits for none */
@@ -351,6 +352,8 @@ static void read_signals(struct keeper *k)
 	while (read(k->signals, &info, sizeof(info)) == (ssize_t)sizeof(info))
 		if (info.ssi_signo == SIGUSR1)
 			k->snapshot_wanted = true;
+		else if (info.ssi_signo == SIGUSR2)
+			wake_analyst(k);	/* somebody has asked it something */
 		else
 			k->stop_wanted = k->picture_unwanted = k->access_unwanted = true;
 }
@@ -380,7 +383,7 @@ static bool analyst_hangs(struct keeper *k, bool ticked)
 		k->silent += ticked;
 	k->beat = beat;
 	k->leaving += ticked && k->stop_noted && k->in.done > INJECT_LOAD;
-	return k->silent > HANG_TICKS || k->leaving > HANG_TICKS * 10;
+	return k->silent > (k->slow ? SLOW_HANG_TICKS : HANG_TICKS) || k->leaving > HANG_TICKS * 10;
 }
 
 /*
@@ -389,11 +392,34 @@ static bool analyst_hangs(struct keeper *k, bool ticked)
  */
 static void give_back(struct keeper *k)
 {
-	if (!k->used || keeper_kept_left_ms(k) >= 0 || ++k->kept % REST_TICKS != FIRST_REST_TICKS)
+	k->kept += k->slow ? SLOW_TICK_MS / TICK_MS : 1;
+	if (!k->used || keeper_kept_left_ms(k) >= 0 || k->kept < k->rest_due)
 		return;
+	k->rest_due = k->kept + REST_TICKS;
 	k->used = false;
 	give_back_buffer(k->payload, sizeof(k->payload));
 	give_back_memory();
+}
+
+static int set_clock(int timer, long ms)
+{
+	struct timespec period = { ms / 1000, ms % 1000 * 1000000l };
+	struct itimerspec every = { period, period };
+
+	return timerfd_settime(timer, 0, &every, NULL);
+}
+
+/* Of hundreds of processes that are watched for days most do nothing. */
+static void pace_clock(struct keeper *k)
+{
+	bool slow = k->options && k->options->unhurried && k->in.done > INJECT_ENTRIES &&
+		    !k->stop_wanted && !k->gone && !k->freeze.child && !k->access.count &&
+		    keeper_kept_left_ms(k) < 0 && k->rest_due > FIRST_REST_TICKS;
+
+	if (slow == k->slow || set_clock(k->timer, slow ? SLOW_TICK_MS : TICK_MS) < 0)
+		return;
+	k->slow = slow;
+	k->silent = 0;
 }
 
 static int tick(struct keeper *k)
@@ -410,6 +436,7 @@ static int tick(struct keeper *k)
 	(void)abandon_release();
 	k->gone = k->gone || !pidref_alive(&k->in.at.target.ref) || address_space_gone(k);
 	keeper_tend_picture(k);
+	pace_clock(k);
 	if (k->gone && !k->gone_noted) {
 		k->gone_noted = true;
 		error = note(k, PROTO_NOTE_GONE, pidref_alive(&k->in.at.target.ref));
@@ -545,12 +572,10 @@ static void restore_children(struct keeper *k)
 
 static int open_clock(void)
 {
-	struct itimerspec every = { .it_interval = { 0, TICK_MS * 1000000l },
-				    .it_value = { 0, TICK_MS * 1000000l } };
 	int fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 
 	if (fd >= 0)
-		(void)timerfd_settime(fd, 0, &every, NULL);
+		(void)set_clock(fd, TICK_MS);
 	return fd;
 }
 
@@ -563,6 +588,7 @@ static int open_signals(void)
 	(void)sigaddset(&set, SIGTERM);
 	(void)sigaddset(&set, SIGHUP);
 	(void)sigaddset(&set, SIGUSR1);		/* sent by the front only where it was asked for */
+	(void)sigaddset(&set, SIGUSR2);		/* sent by memattachd */
 	(void)sigprocmask(SIG_BLOCK, &set, NULL);
 	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
@@ -615,6 +641,8 @@ int keeper_run(struct target *target, const struct keeper_options *options,
 	if (error)
 		return error;
 	k->options = options;
+	k->in.at.unhurried = options->unhurried;
+	k->rest_due = FIRST_REST_TICKS;
 	k->freeze.mem = k->freeze.maps = k->freeze.pagemap = -1;
 	k->socket = options->socket;
 	k->status = -1;

@@ -12,6 +12,7 @@
 struct keeper_options {
 	int socket;			/* to the analyst; borrowed */
 	pid_t front;			/* our parent; when it is gone nobody waits for a report */
+	bool unhurried;			/* nobody waits: ticks are far between */
 	bool alone;			/* what else has copies of the same is somebody else's */
 	/* Starts an analyst that finishes a detach; a socket to it, or -errno. NULL: none. */
 	int (*respawn)(void *context);

@@ -17,7 +17,9 @@ struct keeper {
 	const struct keeper_options *options;
 	uint32_t beat;			/* the analyst's, as last seen */
 	unsigned int silent, leaving;	/* ticks since it changed; since the user asked to stop */
-	unsigned int kept;		/* ticks in which memory was held that can be given back */
+	unsigned int kept;		/* ticks of TICK_MS so far; when memory goes back: */
+	unsigned int rest_due;
+	bool slow;			/* the clock ticks seldom, as nobody waits */
 	bool used;			/* since then something was asked for */
 	bool gone, gone_noted, stop_wanted, stop_noted, finished;
 	bool snapshot_wanted;		/* by the user's SIGUSR1, and not yet told to the analyst */

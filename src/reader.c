@@ -473,7 +473,8 @@ int reader_finish(struct reader *reader, reader_event_fn fn, void *context)
  * the shim, which then wakes us, or by ourselves. We store 1 before we look at the
  * heads, the shim moves a head before it looks at reader_asleep: one of us sees the other.
  */
-void reader_wait(const struct reader *reader, uint64_t nanoseconds)
+void reader_wait_unless(const struct reader *reader, uint64_t nanoseconds,
+			bool (*came)(void *context), void *context)
 {
 	uint32_t *asleep = &reader->control->reader_asleep;
 	struct timespec timeout = { (time_t)(nanoseconds / 1000000000u),
@@ -481,9 +482,15 @@ void reader_wait(const struct reader *reader, uint64_t nanoseconds)
 
 	__atomic_store_n(asleep, 1, __ATOMIC_SEQ_CST);
 	if (reader_backlog(reader) < 0.5 &&
-	    !(__atomic_load_n(&reader->control->pressed, __ATOMIC_SEQ_CST) & RING_PRESSED))
+	    !(__atomic_load_n(&reader->control->pressed, __ATOMIC_SEQ_CST) & RING_PRESSED) &&
+	    !(came && came(context)))
 		syscall(SYS_futex, asleep, FUTEX_WAIT, 1, &timeout, NULL, 0);
 	__atomic_store_n(asleep, 0, __ATOMIC_RELAXED);
+}
+
+void reader_wait(const struct reader *reader, uint64_t nanoseconds)
+{
+	reader_wait_unless(reader, nanoseconds, NULL, NULL);
 }
 
 double reader_backlog(const struct reader *reader)

@@ -78,6 +78,12 @@ int reader_finish(struct reader *reader, reader_event_fn fn, void *context);
  * until then.
  */
 void reader_wait(const struct reader *reader, uint64_t nanoseconds);
+/*
+ * The same; came(context) is asked when who stores 0 to reader_asleep would end the sleep, so that
+ * somebody who tells something otherwise and then does that is not missed.
+ */
+void reader_wait_unless(const struct reader *reader, uint64_t nanoseconds,
+			bool (*came)(void *context), void *context);
 /* How full the fullest ring is now, 0 to 1. For the overload controller. */
 double reader_backlog(const struct reader *reader);
 /* Does the target lose allocations at once, as there was no room? */

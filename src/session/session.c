@@ -26,6 +26,7 @@
 #include "src/base/log.h"
 #include "src/session/intruder.h"
 #include "src/session/opener.h"
+#include "src/session/pauses.h"
 #include "src/session/safe_thread.h"
 #include "src/session/sandbox.h"
 #include "src/session/older.h"
@@ -40,15 +41,8 @@ enum { LOAD_TRIES = 40, PROOF_PAUSE_MS = 20 };
 
 #define MAX_EXE_BYTES (1ll << 29)
 #define EXTRA_SECONDS 0.01	/* at least, from one snapshot between intervals to the next */
-/* Between drains; a half-full ring, or a note, ends it. The last: nothing happens at all. */
 #define GIVE_BACK_FIRST_SECONDS 1
 #define GIVE_BACK_SECONDS 50	/* less than an interval of a minute */
-#define PAUSE_STEP_NS 1000000ull
-#define PAUSE_MAX_NS 20000000ull
-#define PAUSE_SAMPLED_NS 100000000ull
-#define PAUSE_IDLE_NS 500000000ull
-#define BUSY_RING 0.25		/* filled so far within a pause: none any more */
-#define FILLING_RING 0.0625	/* shorter ones */
 
 /* ---- OPENED -> PLANNED ---- */
 
@@ -305,37 +299,6 @@ static int take_extra(struct session *s, double *last)
 	return error;
 }
 
-/*
- * How long to wait until the next drain, after one of so many events at which a ring was so full.
- * Each awakening costs as much as many records: as few as rings and people allow.
- */
-static uint64_t next_pause(const struct session *s, uint64_t pause, int events, double filled)
-{
-	bool sampled = s->options->mode != SNAPSHOT_EXACT;
-	uint64_t most = !events ? PAUSE_IDLE_NS : sampled ? PAUSE_SAMPLED_NS : PAUSE_MAX_NS;
-
-	/* somebody waits for what we say */
-	if ((s->options->screen && !s->options->screen_can_wait) || s->trace)
-		most = PAUSE_MAX_NS;
-	if (filled > BUSY_RING)
-		return 0;
-	if (filled > FILLING_RING)
-		return pause / 2;
-	pause += pause / 4 + PAUSE_STEP_NS;
-	return pause < most ? pause : most;
-}
-
-/* Not beyond the moment at which something is due. */
-static void wait_for_events(struct session *s, uint64_t pause, double due)
-{
-	double left = due - session_now();
-
-	if (left * 1e9 < (double)pause)
-		pause = left > 0 ? (uint64_t)(left * 1e9) + 1 : 0;
-	if (pause)
-		reader_wait(s->watch.reader, pause);
-}
-
 /* Only where what comes meanwhile may be lost, which is then counted. */
 static void begin_sharing(struct session *s)
 {
@@ -386,12 +349,12 @@ static int keep_watching(struct session *s)
 		int events = watch_drain(&s->watch);
 
 		session_trace_pump(s);
-		pause = next_pause(s, pause, events, filled);
+		pause = session_pause(s, pause, events, filled);
 		error = s->watch.error;
 		if (!error)
 			error = keeper_link_poll(&s->link, 0);
 		if (!error)
-			wait_for_events(s, pause, fmin(next, end));
+			session_wait(s, pause, fmin(next, end));
 		if (!error && s->share.file >= 0)
 			rest(s, losing, fmin(next, end));
 		session_report_turn(&s->report, &s->watch);

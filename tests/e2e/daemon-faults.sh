@@ -58,7 +58,7 @@ kill_everything() {
 	second=$(children $first)
 	kill -KILL "$DAEMON" $first $second $(children $second) 2>/dev/null
 	for pid in $VICTIM_PIDS; do
-		"$TOOLS/ringwatch" "$pid" inert $((1000 * PATIENCE)) >"$WORK/ringwatch" ||
+		"$TOOLS/ringwatch" "$pid" inert $((1500 * PATIENCE)) >"$WORK/ringwatch" ||
 			fail "fault $fault: hooks still record: $(cat "$WORK/ringwatch")"
 	done
 }

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/* daemon_private.h - what the parts of memattachd's loop share (daemon.c, daemon_hand.c). */
+#ifndef MEMATTACH_CLI_DAEMON_PRIVATE_H
+#define MEMATTACH_CLI_DAEMON_PRIVATE_H
+
+#include <poll.h>
+
+#include "cli/daemon.h"
+#include "cli/daemon_control.h"
+#include "cli/daemon_http.h"
+#include "cli/daemon_restore.h"
+#include "cli/daemon_tell.h"
+#include "src/daemon/watched.h"
+
+struct daemon {
+	const struct daemon_files *files;
+	struct settings settings;
+	struct matcher matcher;
+	struct process_search search;
+	struct roster roster;
+	struct daemon_watch *watch;
+	size_t watches;
+	struct watched watched;
+	struct restore restore;
+	struct daemon_tell tell;
+	struct control *control;	/* NULL: nobody can ask */
+	struct daemon_outcomes outcomes;
+	uint64_t sessions;		/* so far */
+	struct daemon_http http;
+	gid_t group;		/* that may see everything; (gid_t)-1: none */
+	struct pollfd *poll;	/* signals, events, HTTP, control's, then a watch each */
+	size_t polls;		/* that there is room for */
+	int events;		/* -1: the kernel tells us nothing */
+	int signals;
+	double looked, asked, tidied, shared;	/* roster_now() of the last ones */
+	double heard;		/* of events and watches */
+	bool ended;		/* a child has, and was not looked for */
+	bool stopping;
+	int status;
+};
+
+/* Begins to watch it: the last of d->watch. 0 or -errno, which is in the log. */
+int daemon_begin_by(struct daemon *d, struct roster_process *process,
+		    const struct watch_rule *rule) _must_check_;
+/* Answers what was asked at the control socket and over HTTP. */
+void daemon_take_questions(struct daemon *d);
+
+#endif
