@@ -28,7 +28,8 @@ static int write_export(FILE *out, const struct export_format *format, enum view
 		.leaks = content->leaks,
 	};
 	const struct view_filter filter = { .kind = VIEW_KIND_MALLOC };
-	struct export_input input = { .content = content, .metric = metric };
+	struct export_input input = { .content = content, .metric = metric,
+				      .live_seconds = HTTP_LIVE_SECONDS };
 	struct view_sites *sites;
 	int error = view_sites_new(&report, &filter, &sites);
 

@@ -13,6 +13,7 @@
 #define HTTP_EXPORT_SECONDS	60u
 #define HTTP_EXPORT_BYTES	(64u << 20)
 #define HTTP_EXPORT_MEMORY	(1ull << 30)
+#define HTTP_LIVE_SECONDS	10u	/* how often a page asks again */
 
 struct http_export {
 	pid_t child;		/* 0: none */

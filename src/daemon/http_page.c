@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* http_page.c - see http_page.h. No script, nothing from elsewhere. */
+/*
+ * http_page.c - see http_page.h. No script, nothing from elsewhere; the browser loads it again
+ * every ten seconds.
+ */
 #include "src/daemon/http_page.h"
 
 #include <errno.h>
@@ -11,6 +14,7 @@ static const char head[] =
 	"<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
 	"<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
 	"style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'\">\n"
+	"<meta http-equiv=\"refresh\" content=\"10\">\n"
 	"<title>memattachd</title>\n"
 	"<style>body{font-family:sans-serif}td,th{padding:.2em .8em;text-align:left}</style>\n"
 	"</head><body>\n<h1>memattachd</h1>\n"

@@ -13,6 +13,7 @@ struct export_input {
 	const struct recording_content *content;	/* of a recording, or of a moment of it */
 	const struct view_sites *sites;	/* those that are exported */
 	enum view_metric metric;	/* for formats with one figure a stack */
+	unsigned live_seconds;		/* html: how often it asks who serves it; 0: a file */
 };
 struct export_format {
 	const char *name, *help;

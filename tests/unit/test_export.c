@@ -594,6 +594,31 @@ static void every_format_takes_hostile_figures(void **state)
 #define ON_RECORDING(test) \
 	cmocka_unit_test_setup_teardown(test, sample_recording_begin, sample_recording_end)
 
+/* The page of a file can ask nobody; a served one who served it, and is told how often. */
+static void only_a_served_page_asks(void **state)
+{
+	static const char policy[] = "content=\"default-src 'none'; connect-src 'self'; "
+				     "script-src ";
+	struct opened opened;
+	char *page;
+
+	(void)state;
+	make_sample(30);
+	open_sample(&opened);
+	page = print_as("html", &opened.input);
+	assert_non_null(strstr(page, "content=\"default-src 'none'; script-src "));
+	assert_null(strstr(page, "connect-src"));
+	assert_null(strstr(page, "id=\"live-block\""));
+	free(page);
+	opened.input.live_seconds = 7;
+	page = print_as("html", &opened.input);
+	assert_non_null(strstr(page, policy));
+	assert_non_null(strstr(page, "<script type=\"application/json\" id=\"live-block\">\n"
+			       "{\"seconds\":7}\n</script>\n"));
+	free(page);
+	close_sample(&opened);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -612,6 +637,7 @@ int main(void)
 		ON_RECORDING(heaptrack_merges_what_is_too_much),
 		ON_RECORDING(folded_has_a_line_a_stack),
 		cmocka_unit_test(formats_are_known_by_name),
+		ON_RECORDING(only_a_served_page_asks),
 		ON_RECORDING(every_format_takes_hostile_figures),
 	};
 

@@ -40,6 +40,27 @@ export function facts(rows) {
 	);
 }
 
+/* Where an element is: the nearest id around it, from there which child of which. */
+function placeOf(element) {
+	const way = [];
+
+	for (; element && !element.id; element = element.parentElement)
+		way.unshift(Array.from(element.parentElement?.children ?? []).indexOf(element));
+	return { id: element?.id, way };
+}
+
+/* Calls f, which may make elements anew: what is in the place of the one with the focus gets it. */
+export function keepFocus(f) {
+	const element = document.activeElement;
+	const { id, way } = placeOf(element);
+
+	f();
+	if (!id || element.isConnected) return;
+	way.reduce((at, index) => at?.children[index], document.getElementById(id))?.focus({
+		preventScroll: true,
+	});
+}
+
 /* Calls f once things have been quiet for some milliseconds. */
 export function settled(f, milliseconds) {
 	let timer = 0;

@@ -27,6 +27,7 @@ export class Flame {
 		this.app = app;
 		this.focus = 0;
 		this.selected = 0;
+		this.kept = { focus: [], selected: [] };
 		this.match = null;
 		this.hues = new Map();
 		this.root = root;
@@ -85,8 +86,37 @@ export class Flame {
 
 	show() {
 		this.visible = true;
-		this.tree ??= new CallTree(this.app.model);
+		if (!this.tree) this.grow();
 		this.refresh();
+	}
+
+	/* A tree of the present data, zoomed as the last one was. */
+	grow() {
+		this.tree = new CallTree(this.app.model);
+		this.focus = this.tree.find(this.kept.focus);
+		this.selected = this.tree.find(this.kept.selected);
+	}
+
+	/* What is looked at, in names. */
+	state() {
+		if (!this.tree) return this.kept;
+		return {
+			focus: this.tree.names(this.focus),
+			selected: this.tree.names(this.selected),
+		};
+	}
+
+	/* Other data have come. */
+	restore(state) {
+		this.kept = state;
+		this.tree = null;
+		if (!this.visible) return;
+		this.grow();
+		const { selected } = this;
+
+		this.details.setAttribute('aria-live', 'off');
+		this.refresh();
+		if (this.tree.total[selected] > 0) this.select(selected, false);
 	}
 
 	hide() {
@@ -102,7 +132,8 @@ export class Flame {
 	refresh() {
 		if (!this.visible) return;
 		this.tree.weigh(this.app.values());
-		if (this.tree.total[this.focus] === 0) this.focus = 0;
+		while (this.focus && this.tree.total[this.focus] === 0)
+			this.focus = this.tree.parent[this.focus];
 		this.selected = this.focus;
 		this.find(this.search.value);
 	}
@@ -186,7 +217,7 @@ export class Flame {
 		if (at === 0) return 'var(--flame-root)';
 		if (this.isMatch(at)) return 'var(--match)';
 		const fn = this.tree.fn[at];
-		const hue = this.hueOf(this.app.model.functions.module[fn]);
+		const hue = this.hueOf(this.app.model.module(fn));
 		const shade = hashOf(this.app.model.title(fn)) % 12;
 
 		return `hsl(${hue} var(--flame-s) calc(var(--flame-l) + ${shade - 6}%))`;
@@ -257,6 +288,7 @@ export class Flame {
 	}
 
 	zoom(at) {
+		this.details.setAttribute('aria-live', 'polite');
 		this.focus = at;
 		this.selected = at;
 		this.draw();
@@ -296,6 +328,7 @@ export class Flame {
 		if (event.key in moves) {
 			const at = moves[event.key]();
 
+			this.details.setAttribute('aria-live', 'polite');
 			if (at !== undefined) this.select(at);
 		} else if (event.key === 'Enter') {
 			this.zoom(this.selected);

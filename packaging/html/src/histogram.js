@@ -42,7 +42,7 @@ function sizes(bars, by) {
 export class Histogram {
 	constructor(app, root) {
 		this.app = app;
-		this.bars = app.model.document.histogram;
+		this.root = root;
 		this.by = 'count';
 		this.exactly = false;
 		this.table = h('div', { id: 'histogram' });
@@ -102,11 +102,19 @@ export class Histogram {
 	}
 	hide() {}
 	refresh() {}
+	restore() {
+		if (!this.root.hidden) this.draw();
+	}
+
+	get bars() {
+		return this.app.model.document.histogram;
+	}
 
 	draw() {
-		const rows = this.exactly ? sizes(this.bars, this.by) : powers(this.bars);
+		const { bars } = this;
+		const rows = this.exactly ? sizes(bars, this.by) : powers(bars);
 		const most = rows.reduce((high, row) => Math.max(high, row[this.by]), 0);
-		const total = this.bars.reduce(
+		const total = bars.reduce(
 			(sum, { size, count }) =>
 				sum + (this.by === 'count' ? count : size * count),
 			0,
@@ -148,10 +156,10 @@ export class Histogram {
 					rows.map((row) => this.row(row, most, total)),
 				),
 			),
-			this.exactly && this.bars.length > MOST
+			this.exactly && bars.length > MOST
 				? h('p', {
 						class: 'hint',
-						text: `${MOST} of ${this.bars.length} sizes.`,
+						text: `${MOST} of ${bars.length} sizes.`,
 					})
 				: null,
 		);

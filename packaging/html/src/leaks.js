@@ -34,11 +34,16 @@ function frameOf(frame) {
 
 export class Leaks {
 	constructor(app, root) {
-		const { leaks, wrong_frees: wrong } = app.model.document;
-
 		this.app = app;
+		this.root = root;
+		this.draw();
+	}
+
+	draw() {
+		const { leaks, wrong_frees: wrong } = this.app.model.document;
+
 		fill(
-			root,
+			this.root,
 			this.sums(leaks),
 			h(
 				'section',
@@ -48,7 +53,7 @@ export class Leaks {
 				h(
 					'div',
 					{ id: 'leak-groups' },
-					app.model.leakGroups.map((group) => this.group(group)),
+					this.app.model.leakGroups.map((group) => this.group(group)),
 				),
 			),
 			wrong?.length
@@ -65,6 +70,21 @@ export class Leaks {
 	show() {}
 	hide() {}
 	refresh() {}
+
+	/* Which are open. */
+	state() {
+		return Array.from(
+			this.root.querySelectorAll('details[open]'),
+			(details) => details.dataset.name,
+		);
+	}
+
+	restore(open) {
+		this.draw();
+		this.root.querySelectorAll('details').forEach((details) => {
+			details.open = open.includes(details.dataset.name);
+		});
+	}
 
 	sums(leaks) {
 		const known = SUMS.filter(([key]) => leaks?.[key]);
@@ -124,7 +144,7 @@ export class Leaks {
 
 		return h(
 			'details',
-			{ class: `leak ${group.verdict}` },
+			{ class: `leak ${group.verdict}`, 'data-name': nameOf(group) },
 			h(
 				'summary',
 				null,
@@ -179,7 +199,10 @@ export class Leaks {
 
 		return h(
 			'details',
-			{ class: 'leak definitely-lost' },
+			{
+				class: 'leak definitely-lost',
+				'data-name': `${free.call} ${free.address}`,
+			},
 			h(
 				'summary',
 				null,
@@ -195,6 +218,11 @@ export class Leaks {
 			call('Allocated', free.allocated),
 		);
 	}
+}
+
+/* The same in later data. */
+function nameOf({ verdict, site, type, variable, held_by: holder }) {
+	return [verdict, site, type, variable, holder].join('\n');
 }
 
 function blocksOf(group) {

@@ -2,12 +2,13 @@
 /* What views share - the metric, the moment, the theme - and the keys. */
 import 'uplot/dist/uPlot.min.css';
 import './style.css';
-import { h, fill } from './dom.js';
+import { h, fill, keepFocus } from './dom.js';
 import * as format from './format.js';
 import { Flame } from './flame.js';
 import { Histogram } from './histogram.js';
 import { Leaks } from './leaks.js';
-import { Model } from './model.js';
+import { Live } from './live.js';
+import { Model, block } from './model.js';
 import { Overview } from './overview.js';
 import { Sites } from './sites.js';
 import { Threads } from './threads.js';
@@ -33,15 +34,18 @@ const KEYS = [
 	['+ − 0, arrows, Enter', 'charts: zoom, move, choose the moment in the middle'],
 ];
 
+const LIVE_KEYS = [['p', 'pause, continue']];
+
 class App {
 	constructor() {
-		this.model = new Model();
+		this.model = new Model(block('document'), block('sites'));
 		this.moment = this.model.lastMoment;
 		this.metric =
 			this.model.metrics.find((metric) => this.holds(metric)) ??
 			this.model.metrics[0];
 		this.views = {};
 		this.pickers = [];
+		this.live = Live.of(this);
 		this.buildHeader();
 		this.buildViews();
 		document.addEventListener('keydown', (event) => this.key(event));
@@ -78,18 +82,9 @@ class App {
 		this.refresh();
 	}
 
-	/* The nearest moment of which sites are known. */
+	/* The nearest moment. */
 	chooseTime(seconds) {
-		let nearest = 0;
-
-		this.model.moments.forEach(({ time }, moment) => {
-			if (
-				Math.abs(time - seconds) <
-				Math.abs(this.model.moments[nearest].time - seconds)
-			)
-				nearest = moment;
-		});
-		this.setMoment(nearest);
+		this.setMoment(this.model.momentAt(seconds));
 	}
 
 	/* Seconds for the line in charts. */
@@ -129,41 +124,71 @@ class App {
 		this.views.sites.refresh();
 	}
 
+	/* --- the same process, later ---------------------------------------------------------- */
+
+	/*
+	 * report, sites: the documents as in the page. What is looked at stays; who looks at the
+	 * end goes on looking at the end.
+	 */
+	take(report, sites) {
+		const model = new Model(report, sites);
+		const main = document.querySelector('main');
+		const { scrollTop } = main;
+		const atEnd = this.moment === this.model.lastMoment;
+		const seconds = this.markedTime();
+		const states = Object.values(this.views).map((view) => [view, view.state?.()]);
+
+		this.model = model;
+		this.metric = model.metric(this.metric.key);
+		this.moment = atEnd ? model.lastMoment : model.momentAt(seconds);
+		keepFocus(() => {
+			this.fillHeader();
+			states.forEach(([view, state]) => view.restore(state));
+		});
+		main.scrollTop = scrollTop;
+	}
+
 	/* --- header --------------------------------------------------------------------------- */
 
 	metricPicker(id) {
-		const picker = h(
-			'select',
-			{
-				id: `metric-${id}`,
-				'aria-label': 'Figure',
-				onchange: () => this.setMetric(picker.value),
-			},
-			this.model.metrics.map(({ key, name }) =>
-				h('option', { value: key, text: name }),
-			),
-		);
+		const picker = h('select', {
+			id: `metric-${id}`,
+			'aria-label': 'Figure',
+			onchange: () => this.setMetric(picker.value),
+		});
 
-		picker.value = this.metric.key;
 		this.pickers.push(picker);
+		this.fillPicker(picker);
 		return picker;
 	}
 
-	buildHeader() {
-		const { target } = this.model.document;
-		const program = format.baseName(target.exe);
+	/* One that is open would close if it got new options. */
+	fillPicker(picker) {
+		const { metrics } = this.model;
+		const known = Array.from(picker.options, (option) => option.text);
 
-		document.title = `${program} – memattach`;
+		if (metrics.map((metric) => metric.name).join() !== known.join())
+			fill(
+				picker,
+				metrics.map(({ key, name }) =>
+					h('option', { value: key, text: name }),
+				),
+			);
+		picker.value = this.metric.key;
+	}
+
+	buildHeader() {
+		this.program = h('h1');
+		this.facts = h('span', { class: 'muted' });
 		this.slider = h('input', {
 			type: 'range',
 			id: 'moment',
 			min: 0,
-			max: this.model.lastMoment,
-			value: this.moment,
 			'aria-label': 'Snapshot',
 			oninput: () => this.setMoment(Number(this.slider.value)),
 		});
 		this.said = h('output', { id: 'moment-text' });
+		this.chooser = h('label', { class: 'moment' }, 'Snapshot', this.slider, this.said);
 		this.themeButton = h('button', {
 			type: 'button',
 			id: 'theme',
@@ -171,25 +196,10 @@ class App {
 		});
 		fill(
 			document.querySelector('header'),
-			h(
-				'div',
-				{ class: 'brand' },
-				h('h1', { text: program }),
-				h('span', {
-					class: 'muted',
-					text: this.session(),
-				}),
-			),
-			this.model.lastMoment > 0
-				? h(
-						'label',
-						{ class: 'moment' },
-						'Snapshot',
-						this.slider,
-						this.said,
-					)
-				: null,
+			h('div', { class: 'brand' }, this.program, this.facts),
+			this.chooser,
 			h('span', { class: 'grow' }),
+			this.live?.root ?? null,
 			this.themeButton,
 			h('button', {
 				type: 'button',
@@ -199,8 +209,18 @@ class App {
 				onclick: () => this.help(),
 			}),
 		);
-		this.sayMoment();
+		this.fillHeader();
 		this.followTheme();
+	}
+
+	fillHeader() {
+		this.program.textContent = format.baseName(this.model.document.target.exe);
+		document.title = `${this.program.textContent} – memattach`;
+		this.facts.textContent = this.session();
+		this.slider.max = this.model.lastMoment;
+		this.chooser.hidden = this.model.lastMoment === 0;
+		this.pickers.forEach((picker) => this.fillPicker(picker));
+		this.sayMoment();
 	}
 
 	session() {
@@ -297,7 +317,7 @@ class App {
 			h(
 				'dl',
 				{ class: 'facts' },
-				KEYS.map(([key, text]) =>
+				[...KEYS, ...(this.live ? LIVE_KEYS : [])].map(([key, text]) =>
 					h(
 						'div',
 						null,
@@ -347,6 +367,7 @@ class App {
 			']': () => this.setMoment(this.moment + 1),
 			t: () => this.toggleTheme(),
 			'?': () => this.help(),
+			...(this.live ? { p: () => this.live.button.click() } : {}),
 		};
 
 		VIEWS.forEach(({ key }, index) => {

@@ -36,7 +36,8 @@ const METRICS = [
 	},
 ];
 
-function block(id) {
+/* What stands in the page. */
+export function block(id) {
 	return JSON.parse(document.getElementById(id).textContent);
 }
 
@@ -56,10 +57,9 @@ function groupsOf(leaks) {
 }
 
 export class Model {
-	constructor() {
-		const data = block('sites');
-
-		this.document = block('document');
+	/* The two documents, of the page (block) or of a later answer. */
+	constructor(report, data) {
+		this.document = report;
 		this.known = data.known;
 		this.texts = data.texts;
 		this.functions = data.functions;
@@ -121,6 +121,11 @@ export class Model {
 	}
 	buildId(fn) {
 		return this.texts[this.functions.build_id[fn]] ?? '';
+	}
+
+	/* The same in data that come later, where numbers are others. */
+	nameOf(fn) {
+		return [this.title(fn), this.file(fn), this.module(fn)].join('\n');
 	}
 
 	/* Innermost first. */
@@ -194,6 +199,20 @@ export class Model {
 	/* An export of FILE@60s: what only a recording's end knows is not here. */
 	get isMoment() {
 		return this.document.session.recorded_seconds > 0;
+	}
+
+	/* The nearest moment of which sites are known. */
+	momentAt(seconds) {
+		let nearest = 0;
+
+		this.moments.forEach(({ time }, moment) => {
+			if (
+				Math.abs(time - seconds) <
+				Math.abs(this.moments[nearest].time - seconds)
+			)
+				nearest = moment;
+		});
+		return nearest;
 	}
 
 	/* Why sizes, threads or leaks are not here, or null. */

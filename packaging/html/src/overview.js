@@ -44,12 +44,15 @@ export class Overview {
 	constructor(app, root) {
 		this.app = app;
 		this.charts = h('div', { class: 'charts', id: 'timeline' });
-		this.top = h('div');
+		this.cards = h('div', { class: 'cards', id: 'cards' });
+		this.warnings = h('div');
+		this.top = h('tbody');
+		this.facts = h('div');
 		this.timeline = null;
 		fill(
 			root,
-			h('div', { class: 'cards', id: 'cards' }, this.cards()),
-			this.warnings(),
+			this.cards,
+			this.warnings,
 			h(
 				'section',
 				{ class: 'panel' },
@@ -59,17 +62,35 @@ export class Overview {
 					text: HINT,
 				}),
 			),
-			h('section', { class: 'panel' }, this.top),
+			h(
+				'section',
+				{ class: 'panel' },
+				h(
+					'div',
+					{ class: 'toolbar' },
+					h('h2', { text: 'Top sites' }),
+					app.metricPicker('overview'),
+				),
+				h('table', { class: 'plain', id: 'top-sites' }, this.top),
+			),
 			h(
 				'section',
 				{ class: 'panel' },
 				h('h2', { text: 'Program and session' }),
-				facts(this.sessionFacts()),
+				this.facts,
 			),
 		);
+		this.draw();
 	}
 
-	cards() {
+	/* What does not depend on metric and moment. */
+	draw() {
+		fill(this.cards, this.cardsOf());
+		fill(this.warnings, this.warning());
+		fill(this.facts, facts(this.sessionFacts()));
+	}
+
+	cardsOf() {
 		const { totals: t, target, timeline } = this.app.model.document;
 		const peakRss = timeline.reduce((most, p) => Math.max(most, p.rss_bytes), 0);
 		const interval =
@@ -123,7 +144,7 @@ export class Overview {
 		);
 	}
 
-	warnings() {
+	warning() {
 		const said = doubts(this.app.model);
 		const lines = said.map((text) => h('p', { text }));
 
@@ -180,7 +201,17 @@ export class Overview {
 		if (!this.timeline) {
 			this.timeline = new Timeline(this.app, this.charts);
 			this.timeline.draw();
+		} else {
+			this.timeline.take();
 		}
+	}
+
+	/* Other data have come. */
+	restore() {
+		this.draw();
+		if (!this.visible) return;
+		this.timeline.take();
+		this.refresh();
 	}
 
 	hide() {
@@ -189,7 +220,6 @@ export class Overview {
 
 	refresh() {
 		if (!this.visible) return;
-		const { model, metric } = this.app;
 		const values = this.app.values();
 		const total = values.reduce((sum, value) => sum + value, 0);
 		const sites = Array.from(values.keys())
@@ -199,61 +229,32 @@ export class Overview {
 
 		fill(
 			this.top,
-			h(
-				'div',
-				{ class: 'toolbar' },
-				h('h2', { text: 'Top sites' }),
-				this.app.metricPicker('overview'),
-			),
-			h(
-				'table',
-				{ class: 'plain', id: 'top-sites' },
-				h(
-					'tbody',
-					null,
-					sites.map((site) => {
-						const frame = model.innermost(site);
-
-						return h(
-							'tr',
-							null,
-							h('td', {
-								class: 'number',
-								text: format.figure(
-									values[site],
-									metric.bytes,
-								),
-							}),
-							h('td', {
-								class: 'number muted',
-								text: format.share(
-									values[site],
-									total,
-								),
-							}),
-							h(
-								'td',
-								null,
-								h('button', {
-									type: 'button',
-									class: 'link',
-									text: frame.title,
-									onclick: () =>
-										this.app.showSite(
-											site,
-										),
-								}),
-								h('span', {
-									class: 'muted',
-									text: ` ${where(frame)}`,
-								}),
-							),
-						);
-					}),
-				),
-			),
+			sites.map((site) => this.row(site, values[site], total)),
 		);
 		this.timeline?.redraw();
+	}
+
+	row(site, value, total) {
+		const { model, metric } = this.app;
+		const frame = model.innermost(site);
+
+		return h(
+			'tr',
+			null,
+			h('td', { class: 'number', text: format.figure(value, metric.bytes) }),
+			h('td', { class: 'number muted', text: format.share(value, total) }),
+			h(
+				'td',
+				null,
+				h('button', {
+					type: 'button',
+					class: 'link',
+					text: frame.title,
+					onclick: () => this.app.showSite(site),
+				}),
+				h('span', { class: 'muted', text: ` ${where(frame)}` }),
+			),
+		);
 	}
 
 	theme() {

@@ -9,7 +9,7 @@ import {
 import { h, fill, facts, settled } from './dom.js';
 import * as format from './format.js';
 import { KINDS, wordsOf } from './model.js';
-import { chart } from './timeline.js';
+import { chart, renew } from './timeline.js';
 
 const ROW = 42; /* as in style.css */
 const bytes = format.bytes,
@@ -35,17 +35,22 @@ const COLUMNS = [
 
 export class Sites {
 	constructor(app, root) {
-		const have = new Set(app.model.metrics.map((metric) => metric.key));
-
 		this.app = app;
 		this.root = root;
-		if (app.model.leaksName !== 'Leaks')
-			have.delete('leaks'); /* what is not freed is what is live */
-		this.columns = COLUMNS.filter((column) => column.column || have.has(column.key));
+		this.columns = this.columnsKnown();
 		this.sort = { key: 'live', down: true };
 		this.selected = -1;
 		this.row = -1;
 		this.build();
+	}
+
+	columnsKnown() {
+		const { metrics, leaksName } = this.app.model;
+		const have = new Set(metrics.map((metric) => metric.key));
+
+		/* what is not freed is what is live */
+		if (leaksName !== 'Leaks') have.delete('leaks');
+		return COLUMNS.filter((column) => column.column || have.has(column.key));
 	}
 
 	/* --- building --------------------------------------------------------------------- */
@@ -87,15 +92,7 @@ export class Sites {
 			h(
 				'div',
 				{ class: 'split' },
-				h(
-					'div',
-					{
-						class: 'table',
-						style: { '--columns': this.columns.length },
-					},
-					this.header,
-					this.scroller,
-				),
+				h('div', { class: 'table' }, this.header, this.scroller),
 				this.detail,
 			),
 		);
@@ -129,6 +126,7 @@ export class Sites {
 				onclick: () => this.sortBy(column.key),
 			});
 
+		this.header.parentElement.style.setProperty('--columns', this.columns.length);
 		fill(
 			this.header,
 			head({ key: 'function', name: 'Function' }),
@@ -147,6 +145,44 @@ export class Sites {
 
 	hide() {
 		this.visible = false;
+	}
+
+	/* --- other data have come ------------------------------------------------------------- */
+
+	/* The site that is selected, and where it is in sight. */
+	state() {
+		return {
+			id: this.selected >= 0 ? this.app.model.sites.id[this.selected] : null,
+			row: this.row,
+			top: this.scroller.scrollTop,
+			detailTop: this.detail.scrollTop,
+		};
+	}
+
+	/*
+	 * The selected row stays where it is in sight. Without one, and at the top, where the first
+	 * ones are looked at, the table stays where it is.
+	 */
+	restore({ id, row, top, detailTop }) {
+		const columns = this.columnsKnown();
+		const isOther = columns.length !== this.columns.length;
+
+		this.columns = columns;
+		this.selected = this.app.model.bySiteId.get(id) ?? -1;
+		if (isOther) this.buildHeader();
+		if (!this.visible) return;
+		const at = row * ROW - top;
+		const isInSight = at >= 0 && at + ROW <= this.scroller.clientHeight;
+		const { selected } = this;
+
+		this.refresh();
+		this.scroller.scrollTop =
+			isInSight && top > 0 && this.selected === selected
+				? this.row * ROW - at
+				: top;
+		this.detail.setAttribute('aria-live', 'off');
+		this.describe(this.selected === selected ? this.plot : null);
+		this.detail.scrollTop = detailTop;
 	}
 
 	figures(column) {
@@ -290,6 +326,7 @@ export class Sites {
 	choose(row) {
 		this.row = row;
 		this.selected = row >= 0 ? this.order[row] : -1;
+		this.detail.setAttribute('aria-live', 'polite');
 		if (row >= 0) this.virtual.scrollToIndex(row);
 		this.paint();
 		this.describe();
@@ -321,7 +358,8 @@ export class Sites {
 		event.preventDefault();
 	}
 
-	describe() {
+	/* kept: a chart that goes on. */
+	describe(kept) {
 		const site = this.selected;
 
 		if (site < 0) {
@@ -329,7 +367,7 @@ export class Sites {
 			return;
 		}
 		const { model } = this.app;
-		const history = h('div', { class: 'history' });
+		const history = kept?.root.parentElement ?? h('div', { class: 'history' });
 
 		fill(
 			this.detail,
@@ -345,7 +383,8 @@ export class Sites {
 					})
 				: null,
 		);
-		if (model.moments.length > 2) this.drawHistory(history, site);
+		if (kept) renew([kept], [model.historyOf(site)]);
+		else if (model.moments.length > 2) this.drawHistory(history, site);
 	}
 
 	drawHistory(parent, site) {

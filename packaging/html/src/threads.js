@@ -36,9 +36,13 @@ function table(id, head, rows) {
 export class Threads {
 	constructor(app, root) {
 		this.app = app;
-		this.data = app.model.threads;
 		this.root = root;
 		this.by = 'alloc_bytes';
+		this.read();
+	}
+
+	read() {
+		this.data = this.app.model.threads;
 		this.rows = this.data ? rowsOf(this.data.rows) : [];
 		this.names = new Map(this.rows.map((row) => [row.number, row.name]));
 	}
@@ -48,6 +52,10 @@ export class Threads {
 	}
 	hide() {}
 	refresh() {}
+	restore() {
+		this.read();
+		if (!this.root.hidden) this.draw();
+	}
 
 	draw() {
 		if (!this.rows.length) {

@@ -82,6 +82,18 @@ export function chart(parent, { title, data, series, show, height, sync, marks, 
 	return plot;
 }
 
+/* Other data for charts: what is shown of the time stays, all of it where it was all. */
+export function renew(plots, data) {
+	const { min, max } = plots[0].scales.x;
+	const [time] = plots[0].data;
+	const isZoomed = min > time[0] || max < time[time.length - 1];
+
+	plots.forEach((plot, i) => {
+		plot.setData(data[i], !isZoomed);
+		if (isZoomed) plot.setScale('x', { min, max });
+	});
+}
+
 function drawMark(u, seconds) {
 	const x = u.valToPos(seconds, 'x', true);
 	const { left, top, width, height } = u.bbox;
@@ -120,12 +132,9 @@ function choosing(plot, onmark) {
 
 export class Timeline {
 	constructor(app, root) {
-		const points = app.model.document.timeline;
-
 		this.app = app;
 		this.root = root;
-		this.time = points.map((p) => p.time);
-		this.points = points;
+		this.points = app.model.document.timeline;
 		this.plots = [];
 		root.tabIndex = 0;
 		root.setAttribute('role', 'group');
@@ -144,15 +153,46 @@ export class Timeline {
 		return [min, max];
 	}
 
-	draw() {
-		const { points } = this;
-		const zoom = this.plots.length ? this.range : null;
+	get time() {
+		return this.points.map((p) => p.time);
+	}
+
+	/* Other data may have come. */
+	take() {
+		const points = this.app.model.document.timeline;
+
+		if (points === this.points) return;
+		this.points = points;
+		if (this.plots.length) renew(this.plots, this.columns());
+		else this.draw();
+	}
+
+	/* Of each chart. */
+	columns() {
+		const { points, time } = this;
+		const known = (key) => points.map((p) => p[key] || null);
 		const rate = (key) =>
 			points.map(
 				(p, i) =>
 					p[key] /
 					Math.max(1e-6, p.time - (i ? points[i - 1].time : 0)),
 			);
+
+		return [
+			[
+				time,
+				points.map((p) => p.live_bytes),
+				known('rss_bytes'),
+				known('vsz_bytes'),
+			],
+			[time, rate('alloc_count'), rate('free_count')],
+		];
+	}
+
+	draw() {
+		const { points } = this;
+		const zoom = this.plots.length ? this.range : null;
+		const [memory, calls] = this.columns();
 
 		this.plots.forEach((plot) => plot.destroy());
 		if (points.length === 0) {
@@ -167,7 +207,6 @@ export class Timeline {
 			marks: () => this.app.markedTime(),
 			onmark: (seconds) => this.app.chooseTime(seconds),
 		};
-		const known = (key) => points.map((p) => p[key] || null);
 
 		this.plots = [
 			chart(this.root, {
@@ -175,12 +214,7 @@ export class Timeline {
 				title: 'Memory',
 				height: 260,
 				show: format.bytes,
-				data: [
-					this.time,
-					points.map((p) => p.live_bytes),
-					known('rss_bytes'),
-					known('vsz_bytes'),
-				],
+				data: memory,
 				series: [
 					{
 						label: 'live',
@@ -196,7 +230,7 @@ export class Timeline {
 				title: 'Calls per second',
 				height: 190,
 				show: format.count,
-				data: [this.time, rate('alloc_count'), rate('free_count')],
+				data: calls,
 				series: [
 					{ label: 'allocations', color: '--series-1' },
 					{ label: 'frees', color: '--series-4', dash: [5, 4] },
@@ -227,7 +261,8 @@ export class Timeline {
 		const [min, max] = this.range;
 		const middle = (min + max) / 2,
 			span = max - min;
-		const all = [this.time[0], this.time[this.time.length - 1]];
+		const { time } = this;
+		const all = [time[0], time[time.length - 1]];
 		const clamp = (low, high) =>
 			this.zoom(Math.max(all[0], low), Math.min(all[1], high));
 		const keys = {

@@ -65,6 +65,29 @@ export class CallTree {
 		return at === 0 ? 'all' : this.model.title(this.fn[at]);
 	}
 
+	/* Names from the root's child to at: where find() finds it in another tree. */
+	names(at) {
+		return this.path(at)
+			.slice(0, -1)
+			.map((each) => this.model.nameOf(this.fn[each]))
+			.reverse();
+	}
+
+	/* As far as these are there. */
+	find(names) {
+		let at = 0;
+
+		for (const name of names) {
+			let child = this.firstChild[at];
+
+			while (child && this.model.nameOf(this.fn[child]) !== name)
+				child = this.next[child];
+			if (!child) break;
+			at = child;
+		}
+		return at;
+	}
+
 	/* From at to the root, which is the last. */
 	path(at) {
 		const path = [at];
