@@ -532,7 +532,7 @@ static int open_signals(void)
 	(void)sigaddset(&set, SIGTERM);
 	(void)sigaddset(&set, SIGHUP);
 	(void)sigaddset(&set, SIGCHLD);
-	(void)sigaddset(&set, SIGUSR2);		/* what keepers are sent, from the first moment on */
+	(void)sigaddset(&set, SIGUSR2);		/* keepers are sent it, from the first moment on */
 	(void)sigprocmask(SIG_BLOCK, &set, NULL);
 	fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	return fd < 0 ? -errno : fd;

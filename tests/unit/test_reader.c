@@ -454,6 +454,31 @@ static void sleeps_until_half_full(void **state)
 	assert_int_equal(fixture->writer.control->reader_asleep, 0);
 }
 
+static bool says_yes(void *context)
+{
+	(void)context;
+	return true;
+}
+
+/* Somebody who tells something just before the sleep begins, and then wakes who sleeps not yet. */
+static bool is_told_and_woken(void *context)
+{
+	struct fixture *fixture = context;
+
+	assert_int_equal(fixture->writer.control->reader_asleep, 1);
+	__atomic_store_n(&fixture->writer.control->reader_asleep, 0, __ATOMIC_SEQ_CST);
+	return false;
+}
+
+static void sleeps_unless_something_came(void **state)
+{
+	struct fixture *fixture = *state;
+
+	reader_wait_unless(fixture->reader, 3600 * 1000000000ull, says_yes, NULL);
+	reader_wait_unless(fixture->reader, 3600 * 1000000000ull, is_told_and_woken, fixture);
+	assert_int_equal(fixture->writer.control->reader_asleep, 0);
+}
+
 /* Under pressure: until the rings are half empty, whether all that is done or a part. */
 static void relieves_what_is_pressed(void **state)
 {
@@ -632,6 +657,7 @@ int main(void)
 		WITH_RINGS(counts_losses_since_the_start),
 		WITH_RINGS(wakes_those_who_wait),
 		WITH_RINGS(sleeps_until_half_full),
+		WITH_RINGS(sleeps_unless_something_came),
 		WITH_RINGS(relieves_what_is_pressed),
 		WITH_RINGS(tells_the_backlog),
 		WITH_RINGS(refuses_bad_control),

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT */
+/* test_pauses.c - how long a session sleeps: for whom, and after what. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "src/session/pauses.h"
+
+#define MS 1000000ull
+
+/* What the pauses grow to, when so many events come between two drains of a ring so full. */
+static uint64_t settled(const struct session_options *options, int events, double filled)
+{
+	struct session session = { .options = options };
+	uint64_t pause = 0;
+
+	for (int i = 0; i < 200; i++) {
+		uint64_t next = session_pause(&session, pause, events, filled);
+
+		if (filled == 0)
+			assert_true(next >= pause);
+		pause = next;
+	}
+	return pause;
+}
+
+static void test_nobody_waits(void **state)
+{
+	const struct session_options sampled = { .mode = SNAPSHOT_SAMPLED };
+	const struct session_options exact = { .mode = SNAPSHOT_EXACT };
+	const struct session_options daemon = { .mode = SNAPSHOT_SAMPLED, .screen = true,
+						.screen_can_wait = true };
+
+	(void)state;
+	assert_int_equal(settled(&sampled, 0, 0), 500 * MS);
+	assert_int_equal(settled(&sampled, 7, 0), 100 * MS);
+	assert_int_equal(settled(&exact, 0, 0), 500 * MS);
+	assert_int_equal(settled(&exact, 7, 0), 20 * MS);
+	assert_int_equal(settled(&daemon, 0, 0), 4000 * MS);
+	assert_int_equal(settled(&daemon, 7, 0), 100 * MS);
+}
+
+static void test_somebody_looks(void **state)
+{
+	const struct session_options screen = { .mode = SNAPSHOT_SAMPLED, .screen = true };
+
+	(void)state;
+	assert_int_equal(settled(&screen, 0, 0), 20 * MS);
+	assert_int_equal(settled(&screen, 7, 0), 20 * MS);
+}
+
+/* After an idle hour a burst is followed from its first half-full ring on. */
+static void test_rings_fill(void **state)
+{
+	const struct session_options daemon = { .mode = SNAPSHOT_SAMPLED, .screen = true,
+						.screen_can_wait = true };
+	const struct session session = { .options = &daemon };
+
+	(void)state;
+	assert_int_equal(session_pause(&session, 4000 * MS, 1000, 0.5), 0);
+	assert_int_equal(session_pause(&session, 4000 * MS, 1000, 0.1), 2000 * MS);
+	assert_int_equal(session_pause(&session, 4000 * MS, 10, 0.01), 100 * MS);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_nobody_waits),
+		cmocka_unit_test(test_somebody_looks),
+		cmocka_unit_test(test_rings_fill),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
