@@ -302,6 +302,10 @@ async function sitesAreListed() {
 	await tab.keyboard.press('Home');
 	await quickly('sites: to the end', () => tab.keyboard.press('End'));
 	await tab.waitForSelector(`#site-rows [data-row="${sites.length - 1}"].selected`);
+	await tab.click('#tab-threads');
+	await tab.click('#tab-sites');
+	await tab.focus('#site-rows');
+	await tab.waitForSelector(`#site-rows [data-row="${sites.length - 1}"].selected`);
 	await tab.keyboard.press('PageUp');
 	await tab.keyboard.press('ArrowUp');
 	assert.ok((await tab.locator('#site-detail .stack li').count()) > 0, 'a stack');

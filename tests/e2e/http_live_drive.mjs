@@ -158,6 +158,13 @@ async function sitesStay() {
 	assert.equal(looked.focus, 'site-rows');
 	assert.ok(looked.at > 0, 'the selected row is in sight');
 	assert.ok((await evaluate(() => memattach.views.sites.scroller.scrollTop)) > 0);
+	/* Out of sight, too. */
+	await tab.click('#tab-threads');
+	await moves();
+	await tab.click('#tab-sites');
+	await tab.focus('#site-rows');
+	await tab.waitForSelector('#site-rows .row.selected');
+	assert.deepEqual(await evaluate(sitesLookedAt), looked, 'shown again');
 }
 
 /* In the page: what is looked at in the flame graph. */
@@ -199,6 +206,7 @@ async function flameStays() {
 }
 
 async function momentStays() {
+	await tab.click('#tab-overview'); /* which takes less time to draw */
 	await tab.keyboard.press('[');
 	await tab.keyboard.press('[');
 	await stays('the moment', () => memattach.markedTime());

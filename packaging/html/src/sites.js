@@ -41,6 +41,7 @@ export class Sites {
 		this.sort = { key: 'live', down: true };
 		this.selected = -1;
 		this.row = -1;
+		this.looked = { row: -1, top: 0 }; /* when it was last shown */
 		this.build();
 	}
 
@@ -139,40 +140,52 @@ export class Sites {
 	show() {
 		this.visible = true;
 		this.virtual._willUpdate();
-		this.refresh();
+		this.settle(this.looked);
 		this.describe(); /* the theme may have changed meanwhile */
 	}
 
 	hide() {
+		this.looked = this.position();
 		this.visible = false;
 	}
 
 	/* --- other data have come ------------------------------------------------------------- */
 
-	/* The site that is selected, and where it is in sight. */
+	/* The row that is selected, and what is in sight. */
+	position() {
+		return { row: this.row, top: this.scroller.scrollTop };
+	}
+
 	state() {
 		return {
 			id: this.selected >= 0 ? this.app.model.sites.id[this.selected] : null,
-			row: this.row,
-			top: this.scroller.scrollTop,
 			detailTop: this.detail.scrollTop,
 		};
 	}
 
-	/*
-	 * The selected row stays where it is in sight. Without one, and at the top, where the first
-	 * ones are looked at, the table stays where it is.
-	 */
-	restore({ id, row, top, detailTop }) {
+	restore({ id, detailTop }) {
 		const columns = this.columnsKnown();
 		const isOther = columns.length !== this.columns.length;
+		const selected = this.app.model.bySiteId.get(id) ?? -1;
 
 		this.columns = columns;
-		this.selected = this.app.model.bySiteId.get(id) ?? -1;
+		this.selected = selected;
 		if (isOther) this.buildHeader();
 		if (!this.visible) return;
+		this.settle(this.position());
+		this.detail.setAttribute('aria-live', 'off');
+		this.describe(this.selected === selected ? this.plot : null);
+		this.detail.scrollTop = detailTop;
+	}
+
+	/*
+	 * What was in sight is so again: the selected row where it was. Without one, and at the
+	 * top, where the first ones are looked at, the table stays where it is.
+	 */
+	settle({ row, top }) {
 		const at = row * ROW - top;
-		const isInSight = at >= 0 && at + ROW <= this.scroller.clientHeight;
+		const lowest = this.scroller.clientHeight - ROW;
+		const isInSight = row >= 0 && at >= 0 && at <= lowest;
 		const { selected } = this;
 
 		this.refresh();
@@ -180,9 +193,8 @@ export class Sites {
 			isInSight && top > 0 && this.selected === selected
 				? this.row * ROW - at
 				: top;
-		this.detail.setAttribute('aria-live', 'off');
-		this.describe(this.selected === selected ? this.plot : null);
-		this.detail.scrollTop = detailTop;
+		/* A table that was hidden is told nothing when it is scrolled again. */
+		this.scroller.dispatchEvent(new Event('scroll'));
 	}
 
 	figures(column) {
