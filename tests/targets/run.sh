@@ -5,9 +5,9 @@
 # failed. Results add up in targets-results.tsv, pictures of what was opened are in
 # targets-pictures, both in the build folder.
 #
-#	targets/run.sh [NAME...]	only those: faults, html, metrics, readers, recognition,
-#					many, redis, postgres, systemd (not without its name;
-#					SECONDS_WATCHED=1800 is its full form)
+#	targets/run.sh [NAME...]	only those: crowd, faults, html, metrics, readers,
+#					recognition, many, redis, postgres, systemd (not without its
+#					name; SECONDS_WATCHED=1800 is its full form)
 set -u
 : "${SRCDIR:=$(cd "$(dirname "$0")/../.." && pwd)}"
 : "${BUILDDIR:=$SRCDIR}"
@@ -15,7 +15,7 @@ set -u
 systemd_seconds=${SECONDS_WATCHED:-120}
 : "${SECONDS_WATCHED:=20}"
 export SRCDIR BUILDDIR SECONDS_WATCHED
-wanted=${*:-html metrics readers recognition many redis postgres faults}
+wanted=${*:-html metrics readers recognition many crowd redis postgres faults}
 results=$TARGETS_RESULTS
 . "$SRCDIR/tests/results.sh"
 # What tests need besides memattach itself.
@@ -53,6 +53,11 @@ targets_recognition() {
 
 targets_many() {
 	one "memattachd and 200 processes" ../targets/many.sh
+	cat "$log"
+}
+
+targets_crowd() {
+	one "memattachd among 3,000 processes" ../targets/crowd.sh
 	cat "$log"
 }
 
@@ -107,6 +112,7 @@ for name in $wanted; do
 	readers) targets_readers ;;
 	recognition) targets_recognition ;;
 	many)	targets_many ;;
+	crowd)	targets_crowd ;;
 	systemd) targets_systemd ;;
 	redis | postgres) targets_server "$name" ;;
 	*)	echo "no such targets: $name"; exit 99 ;;
