@@ -56,6 +56,23 @@ static void put_figures(const json_t *process)
 		fputs("-\n", stdout);
 }
 
+/* When what was left in it is taken out, and why that has not been possible so far. */
+static void put_cleaning(const json_t *process)
+{
+	const char *error = json_string_value(json_object_get(process, "error"));
+	_cleanup_free_ char *shown = error ? printable_copy(error, PRINTABLE_TERMINAL) : NULL;
+	double due_in = real_of(process, "due_in");
+
+	fputs("cleaning, ", stdout);
+	if (json_is_null(json_object_get(process, "due_in")))
+		fputs("not tried again", stdout);
+	else if (due_in > 0)
+		printf("tried again in %s", human_seconds(due_in).text);
+	else
+		fputs("tried now", stdout);
+	printf("%s%s\n", shown ? ": " : "", shown ? shown : "");
+}
+
 static void put_process(const json_t *process)
 {
 	const char *state = json_string_value(json_object_get(process, "state"));
@@ -63,7 +80,9 @@ static void put_process(const json_t *process)
 	printf("%8.0f ", real_of(process, "pid"));
 	put_text(process, "name", NAME_COLUMNS, true);
 	put_text(process, "rule", RULE_COLUMNS, true);
-	if (state && (strcmp(state, "waiting") == 0 || strcmp(state, "refused") == 0))
+	if (state && strcmp(state, "cleaning") == 0)
+		put_cleaning(process);
+	else if (state && (strcmp(state, "waiting") == 0 || strcmp(state, "refused") == 0))
 		printf("%s, %s in %s\n", state, state[0] == 'r' ? "tried again" : "due",
 		       human_seconds(real_of(process, "due_in")).text);
 	else

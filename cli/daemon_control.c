@@ -171,16 +171,43 @@ static void emit_waiting(struct question *q, const struct roster_process *proces
 	emit_end(q->to, '}');
 }
 
+/* Null once it is not tried again: memattachd stops. */
+static void emit_cleaning(struct question *q, const struct restore_job *job)
+{
+	double left = job->due - q->now;
+
+	emit_begin(q->to, NULL, '{');
+	emit_int(q->to, "pid", job->of.pid);
+	emit_text(q->to, "name", job->name.text);
+	emit_text(q->to, "rule", job->of.rule);
+	emit_text(q->to, "state", "cleaning");
+	emit_uint(q->to, "tries", job->tries);
+	emit_real_if(q->to, "due_in", job->child || left < 0 ? 0 : left);
+	emit_text(q->to, "error", job->why[0] ? job->why : NULL);
+	emit_end(q->to, '}');
+}
+
+bool daemon_control_is_waiting(const struct daemon_state *state,
+			       const struct roster_process *process)
+{
+	return process->state == ROSTER_WAITING && !restore_find(state->restore, process->pid);
+}
+
 static void emit_processes(struct question *q)
 {
 	const struct roster *roster = q->state->roster;
+	const struct restore *restore = q->state->restore;
 
 	emit_begin(q->to, "processes", '[');
 	for (size_t i = 0; i < *q->state->watches; i++)
 		if (daemon_control_may_see(q, (*q->state->watch)[i].pid))
 			emit_watched(q, &(*q->state->watch)[i]);
+	for (size_t i = 0; i < restore->count; i++)
+		if (restore_is_there(&restore->job[i]) &&
+		    daemon_control_may_see(q, restore->job[i].of.pid))
+			emit_cleaning(q, &restore->job[i]);
 	for (size_t i = 0; i < roster->count; i++)
-		if (roster->process[i].state == ROSTER_WAITING &&
+		if (daemon_control_is_waiting(q->state, &roster->process[i]) &&
 		    daemon_control_may_see(q, roster->process[i].pid))
 			emit_waiting(q, &roster->process[i]);
 	emit_end(q->to, ']');

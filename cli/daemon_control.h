@@ -3,6 +3,7 @@
 #ifndef MEMATTACH_CLI_DAEMON_CONTROL_H
 #define MEMATTACH_CLI_DAEMON_CONTROL_H
 
+#include "cli/daemon_restore.h"
 #include "cli/daemon_watch.h"
 #include "src/daemon/control.h"
 #include "src/daemon/roster.h"
@@ -37,6 +38,7 @@ struct daemon_state {
 	const struct process_search *search;
 	struct daemon_watch *const *watch;	/* they move when one begins */
 	const size_t *watches;
+	const struct restore *restore;	/* those that are to be cleaned first */
 	bool told;		/* the kernel tells of processes */
 	const struct control *control;
 	const struct daemon_outcomes *outcomes;
@@ -56,6 +58,9 @@ control_answer daemon_control_answer;
 /* The answer to "status". */
 void daemon_control_put_status(const struct daemon_state *state, const struct control_peer *peer,
 			       struct emit *to);
+/* It waits for its time: what is to be cleaned first does not. */
+bool daemon_control_is_waiting(const struct daemon_state *state,
+			       const struct roster_process *process);
 /* Is it peer's business? */
 bool daemon_control_is_of(const struct daemon_state *state, const struct control_peer *peer,
 			  pid_t pid);

@@ -9,6 +9,7 @@
 #include "cli/daemon_control_private.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #define MOST_BY_HAND	4u	/* at a time, of a user of his own processes */
@@ -55,6 +56,18 @@ static const char *orders_of(const struct question *q, struct daemon_orders *ret
 
 /* --- attach --------------------------------------------------------------- */
 
+/* What is left in it goes out first, if it can be taken out. */
+static enum control_reply clean_first(struct question *q, const struct restore_job *job)
+{
+	char text[300];
+
+	if (!job->why[0])
+		return CONTROL_LATER;
+	(void)snprintf(text, sizeof(text), "what a killed memattach has left in it can't be taken "
+		       "out: %s", job->why);
+	return daemon_control_refuse(q, SESSION_DORMANT, text);
+}
+
 static bool has_enough(const struct question *q)
 {
 	size_t theirs = 0;
@@ -81,8 +94,11 @@ static const char *why_not(int error)
 
 static enum control_reply begin(struct question *q, pid_t pid, const struct daemon_orders *orders)
 {
+	const struct restore_job *job = restore_find(q->state->restore, pid);
 	int error;
 
+	if (job)
+		return clean_first(q, job);
 	if (has_enough(q))
 		return daemon_control_refuse(q, SESSION_REFUSED, "you have four processes watched "
 					     "by hand; leave one first");

@@ -67,7 +67,8 @@ void daemon_take_questions(struct daemon *d)
 {
 	struct daemon_state state = {
 		.settings = &d->settings, .roster = &d->roster, .search = &d->search,
-		.watch = &d->watch, .watches = &d->watches, .told = d->events >= 0,
+		.watch = &d->watch, .watches = &d->watches, .restore = &d->restore,
+		.told = d->events >= 0,
 		.control = d->control, .outcomes = &d->outcomes, .folder = d->files->state,
 		.attach = attach_by_hand, .hold = hold_by_hand, .daemon = d,
 	};

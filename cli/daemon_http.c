@@ -36,9 +36,15 @@ static void count_waiting(const struct daemon_state *state, const struct control
 	for (size_t i = 0; i < state->roster->count; i++) {
 		const struct roster_process *process = &state->roster->process[i];
 
-		if (process->state == ROSTER_WAITING &&
+		if (daemon_control_is_waiting(state, process) &&
 		    daemon_control_is_of(state, peer, process->pid))
 			metrics->count[process->refusals ? METRICS_REFUSED : METRICS_WAITING]++;
+	}
+	for (size_t i = 0; i < state->restore->count; i++) {
+		const struct restore_job *job = &state->restore->job[i];
+
+		metrics->count[METRICS_CLEANING] += restore_is_there(job) &&
+						    daemon_control_is_of(state, peer, job->of.pid);
 	}
 }
 

@@ -106,12 +106,28 @@ void restore_done(struct restore *restore)
 	*restore = (struct restore){ 0 };
 }
 
+bool restore_is_there(const struct restore_job *job)
+{
+	uint64_t start_time;
+
+	return pidref_read_start_time(job->of.pid, &start_time) == 0 &&
+	       start_time == job->of.start_time;
+}
+
 bool restore_has(const struct restore *restore, pid_t pid)
 {
 	for (size_t i = 0; i < restore->count; i++)
 		if (restore->job[i].of.pid == pid)
 			return true;
 	return false;
+}
+
+const struct restore_job *restore_find(const struct restore *restore, pid_t pid)
+{
+	for (size_t i = 0; i < restore->count; i++)
+		if (restore->job[i].of.pid == pid && restore_is_there(&restore->job[i]))
+			return &restore->job[i];
+	return NULL;
 }
 
 struct restore_job *restore_add(struct restore *restore, const struct watched_process *of,
@@ -150,19 +166,11 @@ static void fail(struct restore_job *job, const char *why, double now)
 	postpone(job, FIRST_PAUSE, now);
 }
 
-static bool is_gone(const struct restore_job *job)
-{
-	uint64_t start_time;
-
-	return pidref_read_start_time(job->of.pid, &start_time) < 0 ||
-	       start_time != job->of.start_time;
-}
-
 static void begin(struct restore_job *job, double now)
 {
 	pid_t parent = getpid();
 
-	if (is_gone(job)) {
+	if (!restore_is_there(job)) {
 		job->result = RESTORE_GONE;
 		return;
 	}

@@ -48,7 +48,11 @@ bool restore_is_needed(pid_t pid);
 /* Takes in a job that is due now. The job, until the next call; NULL: no memory. */
 struct restore_job *restore_add(struct restore *restore, const struct watched_process *of,
 				const struct process_name *name, bool known);
+/* Of a process that is to be cleaned. The job, until the next call; NULL: none, or it has ended. */
+const struct restore_job *restore_find(const struct restore *restore, pid_t pid);
 bool restore_has(const struct restore *restore, pid_t pid);
+/* Is it the process that the job is of, and no other that has got its id? */
+bool restore_is_there(const struct restore_job *job);
 /* Begins what is due. */
 void restore_begin(struct restore *restore, double now);
 /*

@@ -435,29 +435,42 @@ static bool is_gone(const struct client *client)
 	return poll(&end, 1, 0) > 0 && (end.revents & (POLLHUP | POLLERR)) != 0;
 }
 
-/* True: done with it. What takes too long is answered, too; who does not listen is not. */
-static bool stay(struct client *client, const struct asked *asked)
+static bool has_said_more(const struct client *client)
 {
-	if (is_gone(client))
+	char byte;
+
+	return recv(client->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0;
+}
+
+/* Who has asked and hung up is heard; who waits too long is told so. */
+static bool has_left(const struct client *client, double now)
+{
+	bool asks = !client->out && !stays(client);
+
+	if (now >= client->until && !client->waits)
 		return true;
-	if (client->waits)
-		return put_answer(client, asked, asked->now >= client->until ?
-				  "it takes too long; try again later" : NULL) != 0;
-	return asked->now >= client->until;
+	return is_gone(client) && !(asks && has_said_more(client));
+}
+
+/* Before others come, or ask: their places are free. */
+static void drop_those_who_left(struct control *control, double now)
+{
+	for (size_t i = 0; i < CONTROL_PLACES; i++)
+		if (control->client[i].fd >= 0 && has_left(&control->client[i], now))
+			client_done(&control->client[i]);
 }
 
 static void client_turn(struct client *client, const struct asked *asked)
 {
-	bool done;
+	bool late = client->waits && asked->now >= client->until, done = false;
 
-	if (stays(client))
-		done = stay(client, asked);
-	else
-		done = asked->now >= client->until;
-	if (!done && !client->out && !stays(client))
-		done = hear(client, asked);
+	if (client->waits)
+		done = put_answer(client, asked, late ? "it takes too long; try again later" :
+				  NULL) != 0;
+	else if (!client->out && !client->follows)
+		done = hear(client, asked) != 0;
 	if (!done && client->out)
-		done = say(client, asked->now);
+		done = say(client, asked->now) != 0;
 	if (done)
 		client_done(client);
 }
@@ -466,6 +479,7 @@ void control_turn(struct control *control, double now, control_answer *answer, v
 {
 	const struct asked asked = { control, now, answer, context };
 
+	drop_those_who_left(control, now);
 	take_those_who_wait(control, now);
 	for (size_t i = 0; i < CONTROL_PLACES; i++)
 		if (control->client[i].fd >= 0)

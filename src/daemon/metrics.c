@@ -236,6 +236,7 @@ static int put_own(FILE *out, const struct metrics *metrics)
 	static const char *const state[METRICS_STATES] = {
 		[METRICS_WATCHED] = "watched", [METRICS_LEAVING] = "leaving",
 		[METRICS_WAITING] = "waiting", [METRICS_REFUSED] = "refused",
+		[METRICS_CLEANING] = "cleaning",
 	};
 	int error;
 
@@ -243,7 +244,8 @@ static int put_own(FILE *out, const struct metrics *metrics)
 	fputs("memattach_build_info{", out);
 	error = metrics_put_label(out, "version", metrics->version);
 	fputs("} 1\n", out);
-	metrics_put_head(out, "targets", GAUGE, "Processes that the rules mean, by state.");
+	metrics_put_head(out, "targets", GAUGE, "Processes that the rules mean, or "
+			 "that are to be cleaned, by state.");
 	for (int i = 0; i < METRICS_STATES; i++)
 		fprintf(out, "memattach_targets{state=\"%s\"} %zu\n", state[i], metrics->count[i]);
 	put_own_cost(out);

@@ -17,7 +17,8 @@
 #define METRICS_TYPE "text/plain; version=0.0.4; charset=utf-8"
 
 enum metrics_state {
-	METRICS_WATCHED = 0, METRICS_LEAVING, METRICS_WAITING, METRICS_REFUSED, METRICS_STATES
+	METRICS_WATCHED = 0, METRICS_LEAVING, METRICS_WAITING, METRICS_REFUSED, METRICS_CLEANING,
+	METRICS_STATES
 };
 /* One that is watched. */
 struct metrics_target {

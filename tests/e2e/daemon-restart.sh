@@ -2,8 +2,10 @@
 # SPDX-License-Identifier: MIT
 # memattachd is killed with all that it has started, and started again: what was left in processes
 # is taken out, also where no rule means them any more, where the list of them is lost or forged,
-# and where they can't be entered at first. Who is watched by another one is left alone.
+# and where they can't be entered at first, which status says. Who is watched by another one is
+# left alone.
 . "$(dirname "$0")/lib.sh"
+needs jq python3
 . "$E2E/daemon_lib.sh"
 cp "$BUILDDIR/tests/victims/family" "$VICTIMS/" || fail "no copy of family"
 list=$state/.watched
@@ -37,6 +39,14 @@ gone() {
 	pristine_check "$1"
 }
 
+# ask COMMAND...: memattachd, the answer in $REPORT.
+ask() { "$MEMATTACH" "$@" --control="$control" >"$REPORT" 2>"$ERRORS"; }
+
+# cleaning EXPRESSION: what status says of $TWO.
+cleaning() { json ".processes[] | select(.pid == $TWO) | $1"; }
+
+tried_in_vain() { ask status --json && [ "$(cleaning '.tries > 1 and .due_in > 0')" = true ]; }
+
 # --- the same rules ---
 
 victim one leaky
@@ -62,15 +72,42 @@ grep -q "^$ONE [0-9]* leaky leaky-$ONE-" "$list" || fail "not noted: $(cat "$lis
 kill -STOP "$TWO"
 rules "retry-after = 1s
 [watch leaky]
-exe = $VICTIMS/leaky"
+exe = $VICTIMS/leaky
+[daemon]
+metrics-file = $WORK/metrics
+metrics-every = 1s"
+chmod 711 "$WORK"
 begin
 await 20 says 1 "$ONE leaky: what a killed memattach had left in it is out" || fail "$(cat "$log")"
 armed "$ONE"
 await 20 grep -q "$TWO churn: something is left in it, dormant; .*stopped" "$log" ||
 	fail "$(cat "$log")"
+await 30 tried_in_vain || fail "status: $(cat "$REPORT" "$ERRORS" "$log")"
+expect "$(cleaning '.state, .name, .rule')" 'cleaning
+churn
+churn' "what status says of it"
+expect "$(cleaning '.error | test("stopped")')" true "why: $(cat "$REPORT")"
+json_expect '.processes | length' 2
+ask status || fail "status: $(cat "$ERRORS")"
+grep -qE "^ *$TWO churn +churn +cleaning, tried (again in .*|now): .*stopped" "$REPORT" ||
+	fail "$(cat "$REPORT")"
+ask ps || fail "ps: $(cat "$ERRORS")"
+grep -qE "^ *$TWO .* cleaning +churn +churn$" "$REPORT" || fail "$(cat "$REPORT")"
+await 20 grep -q '^memattach_targets{state="cleaning"} 1$' "$WORK/metrics" ||
+	fail "$(cat "$WORK/metrics")"
+if is_root; then
+	expect "$(python3 "$E2E/control_client.py" "$control" \
+		'{"memattach": 1, "command": "status"}' nobody | jq -c .processes)" "[]" \
+		"what another user sees"
+fi
+ask attach --daemon -p "$TWO"
+expect $? 5 "exit status: to be cleaned first"
+said_one_line "can't be taken out: .*stopped"
 kill -CONT "$TWO"
 await 30 says 1 "$TWO churn: what a killed" || fail "not tried again: $(cat "$log")"
 gone "$TWO"
+ask status --json || fail "status: $(cat "$ERRORS")"
+expect "$(cleaning .state)" "" "its state once it is clean"
 ! grep -q "^$TWO " "$list" || fail "still noted: $(cat "$list")"
 
 # --- a keeper alone ---
@@ -79,6 +116,12 @@ kill -KILL $(cat "/proc/$DAEMON/task/$DAEMON/children")
 await 20 says 1 "$ONE leaky: something is left in it, dormant, and is to be taken out" ||
 	fail "$(cat "$log")"
 await 20 says 2 "$ONE leaky: what a killed" || fail "not taken out: $(cat "$log")"
+armed "$ONE"
+kill -KILL $(cat "/proc/$DAEMON/task/$DAEMON/children")
+await 20 says 2 "$ONE leaky: something is left in it, dormant, and is to be taken out" ||
+	fail "$(cat "$log")"
+ask attach --daemon -p "$ONE" || fail "attach: $(cat "$ERRORS" "$log")"	# cleaned first
+says 3 "$ONE leaky: what a killed" || fail "not taken out: $(cat "$log")"
 armed "$ONE"
 
 # --- the list is lost, or forged; one that it names is another's ---
