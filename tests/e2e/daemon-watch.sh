@@ -29,6 +29,8 @@ exe = $VICTIMS/leaky"
 "$daemon" --check-config --config="$config" >"$WORK/check"
 expect $? 0 "exit status of --check-config"
 grep -q "^  $ONE leaky" "$WORK/check" || fail "$(cat "$WORK/check")"
+"$daemon" --check-config --config="$config" >/dev/full 2>"$log"
+expect $? 6 "exit status of --check-config when nobody can read it"
 pristine_take "$ONE"
 begin
 armed "$ONE"
