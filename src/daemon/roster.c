@@ -268,6 +268,8 @@ int roster_look_at_noted(struct roster *roster, const struct process_search *sea
 
 	while (!error && taken < roster->notes && roster->note[taken].time + SETTLED <= now)
 		error = take_in(roster, search, matcher, roster->note[taken++].pid, true, now);
+	if (taken == 0)		/* and perhaps no list at all */
+		return error;
 	roster->notes -= taken;
 	memmove(roster->note, roster->note + taken, roster->notes * sizeof(*roster->note));
 	return error;
