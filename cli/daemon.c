@@ -352,9 +352,9 @@ static void reload(struct daemon *d)
 		daemon_tell_ready(&d->tell);
 		return;
 	}
+	roster_rules_changed(&d->roster, &d->settings, &fresh);
 	settings_done(&d->settings);
 	d->settings = fresh;
-	roster_rules_changed(&d->roster, fresh.rules);
 	end_unmeant(d);
 	daemon_http_apply(&d->http, &d->settings, d->group, roster_now());
 	look(d, true);

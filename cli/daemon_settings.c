@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* daemon_settings.c - where settings are read from, and what --check-config says of them. */
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "cli/daemon.h"
 #include "src/base/log.h"
 #include "src/daemon/match.h"
+#include "src/report/printable.h"
 #include "src/session/session.h"
 
 static void tell(void *context, const struct settings_problem *problem)
@@ -25,7 +27,7 @@ static int read_one(struct settings *settings, const char *file, bool must)
 	if (result == -ENOENT && !must)
 		return 0;
 	if (result < 0)
-		log_error("%s: %s", file, strerror(-result));
+		log_error("%s: %s", file, settings_file_problem(result));
 	return result;
 }
 
@@ -53,10 +55,9 @@ int daemon_read_settings(const struct daemon_files *files, struct settings *ret)
 /* A process may call itself anything; a terminal would obey it. */
 static void print_process(const struct process_facts *facts)
 {
-	printf("  %d ", facts->pid);
-	for (const char *c = facts->name; *c; c++)
-		putchar((unsigned char)*c < 0x20 || *c == 0x7f ? '?' : *c);
-	putchar('\n');
+	_cleanup_free_ char *name = printable_copy(facts->name, PRINTABLE_TERMINAL);
+
+	printf("  %d %s\n", facts->pid, name ? name : "?");
 }
 
 /* pre: matcher's settings hold rule. The number of processes, which are printed. */
@@ -96,6 +97,12 @@ static int print_rules(const struct settings *settings)
 	return 0;
 }
 
+static int cant_write(void)
+{
+	log_error("can't write what was found: %s", strerror(errno));
+	return -EIO;
+}
+
 int daemon_check(const struct daemon_files *files)
 {
 	struct settings settings;
@@ -106,6 +113,8 @@ int daemon_check(const struct daemon_files *files)
 		error = print_rules(&settings);
 		if (error)
 			log_error("can't look for processes: %s", strerror(-error));
+		else if (fflush(stdout) != 0 || ferror(stdout))
+			error = cant_write();
 	}
 	settings_done(&settings);
 	if (problems == -ENOMEM || error)

@@ -16,9 +16,11 @@ int quantity_size(const char *text, uint64_t *ret)
 	unsigned long long value;
 	unsigned int shift = 0;
 
+	if (!isdigit((unsigned char)text[0]))
+		return -EINVAL;		/* no sign, which a blank may hide */
 	errno = 0;
 	value = strtoull(text, &end, 10);
-	if (errno || end == text || text[0] == '-')
+	if (errno)
 		return -EINVAL;
 	if (*end) {
 		const char *suffix = strchr("kKmMgG", *end);
@@ -49,8 +51,10 @@ static int read_number(const char **text, double *ret)
 	if (!isdigit((unsigned char)**text) && **text != '.')
 		return -EINVAL;		/* no sign, no "inf", no "nan" */
 	*ret = strtod(*text, &end);
+	if (end == *text || !isfinite(*ret))
+		return -EINVAL;		/* "." alone is none: it would be looked at for ever */
 	*text = end + strspn(end, " \t");
-	return isfinite(*ret) ? 0 : -EINVAL;
+	return 0;
 }
 
 static int read_unit(const char **text, double *ret)

@@ -211,11 +211,30 @@ int roster_look(struct roster *roster, const struct process_search *search,
 	return look(roster, search, matcher, false, now);
 }
 
-void roster_rules_changed(struct roster *roster, size_t rules)
+/* Where rule stands in fresh; fresh->rules: nowhere. */
+static size_t same_rule(const struct watch_rule *rule, const struct settings *fresh)
 {
-	for (size_t i = 0; i < roster->count; i++)
-		if (roster->process[i].state == ROSTER_WAITING && roster->process[i].rule >= rules)
-			roster->process[i].state = ROSTER_UNMEANT;
+	size_t i = 0;
+
+	while (i < fresh->rules && strcmp(fresh->rule[i].name, rule->name) != 0)
+		i++;
+	return i;
+}
+
+void roster_rules_changed(struct roster *roster, const struct settings *old,
+			  const struct settings *fresh)
+{
+	for (size_t i = 0; i < roster->count; i++) {
+		struct roster_process *process = &roster->process[i];
+
+		if (process->state == ROSTER_UNMEANT)
+			continue;
+		process->rule = process->rule < old->rules ?
+				same_rule(&old->rule[process->rule], fresh) : fresh->rules;
+		if (process->state == ROSTER_WAITING &&
+		    (process->rule == fresh->rules || !process->refusals))
+			process->state = ROSTER_UNMEANT;
+	}
 }
 
 int roster_ask_again(struct roster *roster, const struct process_search *search,
@@ -249,6 +268,8 @@ int roster_look_at_noted(struct roster *roster, const struct process_search *sea
 
 	while (!error && taken < roster->notes && roster->note[taken].time + SETTLED <= now)
 		error = take_in(roster, search, matcher, roster->note[taken++].pid, true, now);
+	if (taken == 0)		/* and perhaps no list at all */
+		return error;
 	roster->notes -= taken;
 	memmove(roster->note, roster->note + taken, roster->notes * sizeof(*roster->note));
 	return error;

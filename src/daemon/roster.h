@@ -64,8 +64,13 @@ int roster_look_at_noted(struct roster *roster, const struct process_search *sea
 int roster_ask_again(struct roster *roster, const struct process_search *search,
 		     const struct matcher *matcher, double now) _must_check_;
 
-/* There are so many rules now: who waited for one beyond them is to be asked about by a look. */
-void roster_rules_changed(struct roster *roster, size_t rules);
+/*
+ * The rules are others now. Who is watched by one that is still there, by its name, or was refused
+ * and waits for it, keeps it; the others that waited are to be asked about by a look, and sessions
+ * of those whose rule has gone are the caller's to end.
+ */
+void roster_rules_changed(struct roster *roster, const struct settings *old,
+			  const struct settings *fresh);
 
 /* NULL: not known. Pointers are good until the next look. */
 struct roster_process *roster_find(const struct roster *roster, pid_t pid);

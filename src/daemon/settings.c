@@ -67,6 +67,7 @@ void settings_done(struct settings *settings)
 	free(settings->on_event);
 	free(settings->metrics_file);
 	free(settings->http.listen);
+	free(settings->http.listen_file);
 	free(settings->http.token_file);
 	*settings = (struct settings){ 0 };
 }
@@ -163,14 +164,14 @@ static void tell_of_rule(const struct watch_rule *rule, const char *text, settin
 /* What stands in one file may be allowed by the next: asked about at the end. */
 static int check_http(const struct http_settings *http, settings_tell *tell, void *context)
 {
-	struct settings_problem problem = { .file = "[http]" };
+	struct settings_problem problem = { .file = http->listen_file, .line = http->listen_line };
 	struct http_address address;
 
 	if (!http->listen || http->allow_remote || http_address_parse(http->listen, &address) ||
 	    address.local)
 		return 0;
 	(void)snprintf(problem.text, sizeof(problem.text), "listen: %.100s can be reached from "
-		       "other machines; allow-remote = yes is missing", http->listen);
+		       "other machines; [http] has no allow-remote = yes", http->listen);
 	tell(context, &problem);
 	return 1;
 }

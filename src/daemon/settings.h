@@ -70,6 +70,8 @@ struct watch_rule {
 /* Whom figures, and what recordings hold, are served to (http.h). */
 struct http_settings {
 	char *listen;			/* http_address.h; NULL: nowhere */
+	char *listen_file;		/* and line, where it stands */
+	uint32_t listen_line;
 	char *token_file;		/* NULL: none */
 	bool allow_remote;		/* listen may be more than this machine */
 	bool open;			/* recordings go to anybody who can connect, too */
@@ -95,6 +97,8 @@ struct settings_problem {
 	uint32_t line;			/* 0: of the whole file */
 	char text[256];
 };
+/* Why a file can't be read, in words; error: -errno. */
+const char *settings_file_problem(int error);
 typedef void settings_tell(void *context, const struct settings_problem *problem);
 
 /* Everything as it is built in, and no rules. */

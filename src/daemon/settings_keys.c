@@ -11,9 +11,12 @@
 #include "src/daemon/top_sites.h"
 
 #define EXCLUDE		"exclude-"
+#define LEAST_PERCENT	0.01
 #define LEAST_SAMPLE	16u
+#define MOST_SAMPLE	(1ull << 46)
 #define LEAST_RING	(1ull << 20)
 #define MOST_RING	(1ull << 30)
+#define MOST_MEMORY	(1ull << 50)
 
 /* What a value is read into. Each reader says in wanted what it takes. */
 struct key {
@@ -26,6 +29,17 @@ struct key {
 static int read_percent(const char *value, void *to)
 {
 	return quantity_percent(value, to);
+}
+
+/* What a session takes, here and below: else each would end at once. */
+static int read_overhead(const char *value, void *to)
+{
+	double percent;
+
+	if (quantity_percent(value, &percent) || percent < LEAST_PERCENT)
+		return -EINVAL;
+	*(double *)to = percent;
+	return 0;
 }
 
 static int read_seconds(const char *value, void *to)
@@ -47,6 +61,16 @@ static int read_some_seconds(const char *value, void *to)
 static int read_size(const char *value, void *to)
 {
 	return quantity_size(value, to);
+}
+
+static int read_memory(const char *value, void *to)
+{
+	uint64_t bytes;
+
+	if (quantity_size(value, &bytes) || bytes > MOST_MEMORY)
+		return -EINVAL;
+	*(uint64_t *)to = bytes;
+	return 0;
 }
 
 static int read_count(const char *value, void *to)
@@ -83,7 +107,8 @@ static int read_sample(const char *value, void *to)
 {
 	uint64_t bytes = 0;
 
-	if (strcmp(value, "auto") != 0 && (quantity_size(value, &bytes) || bytes < LEAST_SAMPLE))
+	if (strcmp(value, "auto") != 0 &&
+	    (quantity_size(value, &bytes) || bytes < LEAST_SAMPLE || bytes > MOST_SAMPLE))
 		return -EINVAL;
 	*(uint64_t *)to = bytes;
 	return 0;
@@ -140,9 +165,10 @@ static int read_yes(const char *value, void *to)
 
 #define IN(member) offsetof(struct watch_settings, member)
 static const struct key watch_key[] = {
-	{ "overhead", "a percentage, as in 1%", read_percent, IN(overhead_percent),
-	  WATCH_OVERHEAD },
-	{ "sample", "auto, or bytes, as in 512K", read_sample, IN(sample_bytes), WATCH_SAMPLE },
+	{ "overhead", "a percentage from 0.01 to 100, as in 1%", read_overhead,
+	  IN(overhead_percent), WATCH_OVERHEAD },
+	{ "sample", "auto, or bytes from 16 on, as in 512K", read_sample, IN(sample_bytes),
+	  WATCH_SAMPLE },
 	{ "snapshot-every", "a time of 1s or more, as in 1min", read_some_seconds,
 	  IN(snapshot_every), WATCH_SNAPSHOT_EVERY },
 	{ "ring", "bytes from 1M to 1G", read_ring, IN(ring_bytes), WATCH_RING },
@@ -164,7 +190,8 @@ static const struct key watch_key[] = {
 static const struct key daemon_key[] = {
 	{ "max-targets", "a number from 1 to 10000", read_targets,
 	  offsetof(struct settings, max_targets), 0 },
-	{ "max-memory", "bytes, as in 1G", read_size, offsetof(struct settings, max_memory), 0 },
+	{ "max-memory", "bytes, as in 1G", read_memory, offsetof(struct settings, max_memory),
+	  0 },
 	{ "max-overhead", "a percentage, as in 2%", read_percent,
 	  offsetof(struct settings, max_overhead), 0 },
 	{ "on-event", "a command", read_text, offsetof(struct settings, on_event), 0 },
@@ -239,6 +266,18 @@ static int add_text(struct text_list *list, const char *name, const char *value,
 	return settings_list_add(list, value);
 }
 
+/* A path that begins otherwise is nobody's. */
+static bool is_path(const char *name)
+{
+	static const enum rule_fact path[] = { RULE_CGROUP, RULE_EXE, RULE_PID_FILE };
+
+	name += strncmp(name, EXCLUDE, strlen(EXCLUDE)) == 0 ? strlen(EXCLUDE) : 0;
+	for (size_t i = 0; i < ARRAY_SIZE(path); i++)
+		if (strcmp(name, settings_fact_name(path[i])) == 0)
+			return true;
+	return false;
+}
+
 /* Is it a fact, or one that excludes? NULL: neither. */
 static struct text_list *facts_of(struct watch_rule *rule, const char *name)
 {
@@ -257,6 +296,11 @@ static int take_in_rule(struct watch_rule *rule, const char *name, const char *v
 	const struct key *key = find_key(watch_key, ARRAY_SIZE(watch_key), name);
 	struct text_list *facts = facts_of(rule, name);
 
+	if (facts && value[0] && value[0] != '/' && is_path(name)) {
+		(void)snprintf(ret_why, room, "%s: '%.100s' is not a path from / on", name,
+			       value);
+		return -EINVAL;
+	}
 	if (facts)
 		return add_text(facts, name, value, ret_why, room);
 	return key ? take_watch(&rule->watch, key, value, ret_why, room) :

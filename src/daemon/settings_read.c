@@ -2,8 +2,9 @@
 /*
  * settings_read.c - files of sections, by inih.
  *
- * inih tells neither lines nor empty sections, and cuts a long line in two. So it gets its lines
- * from here, where they are counted and held against its room.
+ * inih tells neither lines nor empty sections, cuts a long line in two and a section's name after
+ * 49 bytes, and takes an indented line for more of the value above it. So it gets its lines from
+ * here, where they are counted, held against its room and not indented, and names are kept.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -21,7 +22,8 @@
 #define MOST_BYTES	(1u << 20)
 #define MOST_NAME	64
 #define WATCH		"watch"
-#define BLANKS		" \t\r\n"
+#define BLANKS		" \t\r\n\v\f"
+#define BYTE_ORDER_MARK	"\xef\xbb\xbf"
 
 struct reading {
 	struct settings *settings;
@@ -31,8 +33,9 @@ struct reading {
 	void *context;
 	uint32_t line;
 	uint32_t section_line;		/* of the section that it is in; 0: none */
+	char section_name[200];		/* longer than any that is good */
+	bool unclosed;			/* it, by a bracket: what stands in it is not looked at */
 	uint32_t keys;			/* in that section */
-	bool may_be_empty;		/* it: all but watches */
 	enum settings_section section;
 	size_t rule;			/* its index, with SECTION_WATCH */
 	uint32_t known_line;		/* the section that section and rule are of */
@@ -56,13 +59,6 @@ static void problem_at(struct reading *r, uint32_t line, const char *format, ...
 
 /* --- lines ---------------------------------------------------------------- */
 
-static void end_section(struct reading *r)
-{
-	if (r->section_line && r->keys == 0 && !r->may_be_empty)
-		problem_at(r, r->section_line, "this watch is empty");
-	r->keys = 0;
-}
-
 /* A line into buffer, without its end; its whole length. NULL in *ret_why: it is a good one. */
 static size_t take_line(FILE *stream, char *buffer, size_t room, const char **ret_why)
 {
@@ -81,28 +77,6 @@ static size_t take_line(FILE *stream, char *buffer, size_t room, const char **re
 	}
 	buffer[length] = '\0';
 	return length + (c == '\n');
-}
-
-/* For inih, as fgets; but a line that is no good is told, and an empty one for it. */
-static char *next_line(char *buffer, int room, void *context)
-{
-	struct reading *r = context;
-	const char *why, *first;
-
-	if (take_line(r->stream, buffer, (size_t)room, &why) == 0)
-		return NULL;
-	r->line++;
-	if (why) {
-		problem_at(r, r->line, "%s", why);
-		buffer[0] = '\0';
-	}
-	first = buffer + strspn(buffer, BLANKS);
-	if (*first == '[') {
-		end_section(r);
-		r->section_line = r->line;
-		r->may_be_empty = strncmp(first + 1, WATCH, strlen(WATCH)) != 0;
-	}
-	return buffer;
 }
 
 /* --- sections ------------------------------------------------------------- */
@@ -148,25 +122,93 @@ static enum settings_section begin_rule(struct reading *r, const char *name)
 	return SECTION_WATCH;
 }
 
-/* What is in a section that can't be used is not looked at. */
-static enum settings_section begin_section(struct reading *r, const char *name)
+static bool is_watch(const char *name)
 {
 	size_t length = strlen(WATCH);
 
+	return strncmp(name, WATCH, length) == 0 && (!name[length] || strchr(BLANKS, name[length]));
+}
+
+/* What is in a section that can't be used is not looked at. */
+static enum settings_section begin_section(struct reading *r)
+{
+	const char *name = r->section_name;
+
+	if (r->unclosed)
+		return SECTION_NONE;
 	if (strcmp(name, "daemon") == 0)
 		return SECTION_DAEMON;
 	if (strcmp(name, "http") == 0)
 		return SECTION_HTTP;
 	if (strcmp(name, "defaults") == 0)
 		return SECTION_DEFAULTS;
-	if (strncmp(name, WATCH, length) == 0 && (!name[length] || strchr(BLANKS, name[length])))
-		return begin_rule(r, name + length);
+	if (is_watch(name))
+		return begin_rule(r, name + strlen(WATCH));
 	if (r->section_line)
 		problem_at(r, r->section_line, "[%.60s]: no such section; there are [daemon], "
 			   "[http], [defaults] and [watch NAME]", name);
 	else
 		problem_at(r, r->line, "this stands in no section");
 	return SECTION_NONE;
+}
+
+/* One without a key would never be looked at. */
+static void end_section(struct reading *r)
+{
+	bool unseen = r->section_line && r->keys == 0 && !r->unclosed;
+
+	if (unseen && is_watch(r->section_name))
+		problem_at(r, r->section_line, "this watch is empty");
+	else if (unseen)
+		(void)begin_section(r);
+	r->keys = 0;
+}
+
+/* first: from its bracket on. */
+static void enter_section(struct reading *r, const char *first)
+{
+	size_t length = strcspn(first + 1, "]");
+
+	end_section(r);
+	r->section_line = r->line;
+	r->unclosed = first[1 + length] != ']';
+	(void)snprintf(r->section_name, sizeof(r->section_name), "%.*s", (int)length, first + 1);
+	if (r->unclosed)
+		problem_at(r, r->line, "[%.60s: the closing ] is missing", r->section_name);
+}
+
+/* For inih, as fgets; but a line that is no good is told, and an empty one for it. */
+static char *next_line(char *buffer, int room, void *context)
+{
+	struct reading *r = context;
+	const char *why, *first = buffer;
+
+	if (take_line(r->stream, buffer, (size_t)room, &why) == 0)
+		return NULL;
+	r->line++;
+	if (why)
+		problem_at(r, r->line, "%s", why);
+	if (r->line == 1 && strncmp(buffer, BYTE_ORDER_MARK, strlen(BYTE_ORDER_MARK)) == 0)
+		first += strlen(BYTE_ORDER_MARK);
+	first += strspn(first, BLANKS);
+	if (!why && *first == '[')
+		enter_section(r, first);
+	if (why || (*first == '[' && r->unclosed))
+		first = "";
+	memmove(buffer, first, strlen(first) + 1);
+	return buffer;
+}
+
+/* Where it stands: what is wrong with it may show at the end only. */
+static void note_listen(struct reading *r)
+{
+	struct http_settings *http = &r->settings->http;
+
+	free(http->listen_file);
+	http->listen_file = strdup(r->file);
+	http->listen_line = r->line;
+	if (!http->listen_file)
+		r->error = -ENOMEM;
 }
 
 static int on_key(void *context, const char *section, const char *key, const char *value)
@@ -176,10 +218,11 @@ static int on_key(void *context, const char *section, const char *key, const cha
 	char why[sizeof(((struct settings_problem *)NULL)->text)];
 	int error;
 
+	(void)section;		/* it may be cut */
 	r->keys++;
 	if (r->known_line != r->section_line || r->section_line == 0) {
 		r->known_line = r->section_line;
-		r->section = begin_section(r, section);
+		r->section = begin_section(r);
 	}
 	if (r->section == SECTION_NONE)
 		return 1;
@@ -190,10 +233,18 @@ static int on_key(void *context, const char *section, const char *key, const cha
 		r->error = error;
 	else if (error)
 		problem_at(r, r->line, "%s", why);
+	else if (r->section == SECTION_HTTP && strcmp(key, "listen") == 0)
+		note_listen(r);
 	return 1;
 }
 
 /* --- files ---------------------------------------------------------------- */
+
+const char *settings_file_problem(int error)
+{
+	return error == -EINVAL ? "not a regular file" :
+	       error == -EFBIG ? "larger than 1M, which no settings are" : strerror(-error);
+}
 
 /* A regular file of reasonable size. */
 static FILE *open_file(const char *file, int *ret_error)
@@ -264,7 +315,7 @@ static int read_one(struct settings *settings, const char *folder, const char *n
 	if (result >= 0 || result == -ENOMEM)
 		return result;
 	problem.file = path;
-	(void)snprintf(problem.text, sizeof(problem.text), "%s", strerror(-result));
+	(void)snprintf(problem.text, sizeof(problem.text), "%s", settings_file_problem(result));
 	tell(context, &problem);
 	return 1;
 }

@@ -29,6 +29,8 @@ exe = $VICTIMS/leaky"
 "$daemon" --check-config --config="$config" >"$WORK/check"
 expect $? 0 "exit status of --check-config"
 grep -q "^  $ONE leaky" "$WORK/check" || fail "$(cat "$WORK/check")"
+"$daemon" --check-config --config="$config" >/dev/full 2>"$log"
+expect $? 6 "exit status of --check-config when nobody can read it"
 pristine_take "$ONE"
 begin
 armed "$ONE"
@@ -52,15 +54,33 @@ no key'
 kill -HUP "$DAEMON"
 await 20 says 1 "those from before stay"
 armed "$ONE"
-rules "[watch idle]
+rules "[watch none]
+name = none-$$
+[watch idle]
 exe = $VICTIMS/processes
+retry-after = 1s
 [watch leaky]
 exe = $VICTIMS/leaky
 exclude-name = leaky"
 kill -HUP "$DAEMON"
 armed "$OTHER"
-await 20 says 1 "$ONE leaky: left as it was"
+await 20 says 1 "$ONE leaky: left as it was" || fail "$(cat "$log")"
 pristine_check "$ONE"
+
+# Its rule stands at another place now: it is watched on, and again by that rule after an end.
+rules "[watch idle]
+exe = $VICTIMS/processes"
+kill -HUP "$DAEMON"
+await 20 says 1 "settings read again: 1 rules" || fail "$(cat "$log")"
+sessions=$(cat "/proc/$DAEMON/task/$DAEMON/children")
+armed "$OTHER"
+says 1 "$OTHER processes: watched by .watch idle" || fail "begun anew: $(cat "$log")"
+kill -KILL $sessions
+await 20 says 1 "$OTHER processes: what a killed" || fail "$(cat "$log")"
+"$MEMATTACH" status --control="$control" --json >"$REPORT" || fail "status: $(cat "$log")"
+json_expect ".processes[] | select(.pid == $OTHER) | .rule" idle
+await 20 says 2 "$OTHER processes: watched by .watch idle" || fail "$(cat "$log")"
+armed "$OTHER"
 
 # --- the end -------------------------------------------------------------------------------------
 

@@ -21,7 +21,8 @@ static void check_problem(void *context, const struct settings_problem *problem)
 
 static void check_watch(const struct watch_settings *watch)
 {
-	if (!(watch->overhead_percent > 0 && watch->overhead_percent <= 100) ||
+	if (!(watch->overhead_percent >= 0.01 && watch->overhead_percent <= 100) ||
+	    watch->sample_bytes > 1ull << 46 ||
 	    !(watch->snapshot_every >= 1) || !(watch->retry_after >= 1) ||
 	    !(watch->attach_after >= 0) || !(watch->spread >= 0) || watch->ring_bytes < 1 << 20 ||
 	    watch->keep_count == 0)

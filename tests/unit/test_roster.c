@@ -280,22 +280,33 @@ static void hold_by_hand(void **state)
 	roster_done(&roster);
 }
 
-/* Fewer rules, and no look that succeeded since: nobody is due by a rule that is not there. */
-static void wait_for_no_rule_that_is_gone(void **state)
+/* Other rules, and no look that succeeded since: nobody is due by one that is not there. */
+static void follow_rules_by_name(void **state)
 {
 	struct roster_process process[] = {
-		{ .pid = 1, .state = ROSTER_WAITING, .due = 5, .rule = 1 },
-		{ .pid = 2, .state = ROSTER_WAITING, .due = 6, .rule = 0 },
+		{ .pid = 1, .state = ROSTER_WAITING, .due = 5, .rule = 1, .refusals = 1 },
+		{ .pid = 2, .state = ROSTER_WAITING, .due = 6, .rule = 0, .refusals = 1 },
 		{ .pid = 3, .state = ROSTER_WATCHED, .rule = 1 },
+		{ .pid = 4, .state = ROSTER_WAITING, .due = 7, .rule = 1 },
 	};
+	char a[] = "a", b[] = "b";
+	struct watch_rule rule[] = { { .name = a }, { .name = b } };
+	const struct settings both = { .rule = rule, .rules = 2 }, none = { .rules = 0 };
+	const struct settings only_b = { .rule = &rule[1], .rules = 1 };
 	struct roster roster = { .process = process, .count = ARRAY_SIZE(process) };
 
 	(void)state;
 	assert_ptr_equal(roster_due(&roster, 10), &process[0]);
-	roster_rules_changed(&roster, 1);
-	assert_ptr_equal(roster_due(&roster, 10), &process[1]);
-	assert_int_equal(process[2].state, ROSTER_WATCHED);
-	roster_rules_changed(&roster, 0);
+	roster_rules_changed(&roster, &both, &only_b);
+	assert_ptr_equal(roster_due(&roster, 10), &process[0]);	/* refused: it waits on */
+	assert_int_equal(process[0].rule, 0);
+	assert_int_equal(process[1].state, ROSTER_UNMEANT);
+	assert_int_equal(process[2].state, ROSTER_WATCHED);	/* its rule stands there, too */
+	assert_int_equal(process[2].rule, 0);
+	assert_int_equal(process[3].state, ROSTER_UNMEANT);	/* when it is due is asked anew */
+	roster_rules_changed(&roster, &only_b, &none);
+	assert_null(roster_due(&roster, 10));
+	roster_rules_changed(&roster, &none, &both);
 	assert_null(roster_due(&roster, 10));
 }
 
@@ -308,7 +319,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(back_off_when_refused, begin_rules, end_rules),
 		cmocka_unit_test_setup_teardown(look_at_noted_ones, begin_rules, end_rules),
 		cmocka_unit_test_setup_teardown(hold_by_hand, begin_rules, end_rules),
-		cmocka_unit_test(wait_for_no_rule_that_is_gone),
+		cmocka_unit_test(follow_rules_by_name),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -133,6 +133,18 @@ static void tell_what_is_wrong(void **state)
 		{ "[daemon]\nmax-targets = 0\n", 2, "'0' is not a number from 1" },
 		{ "[daemon]\nname = x\n", 2, "name: no such key in [daemon]" },
 		{ "[defaults]\nunit = x\n", 2, "unit: no such key in [defaults]" },
+		{ "[demon]\n[defaults]\n", 1, "no such section" },
+		{ "[watch a]\nname = x\n[watch b\nname = y\n", 3, "closing ] is missing" },
+		{ "[watch b\nname = y\n[daemon]\n", 1, "closing ] is missing" },
+		{ "[watch a]\nname = x\n  y\n", 3, "neither a [section] nor" },
+		{ "[watch a]\nname = x\nexe = nginx\n", 3, "'nginx' is not a path from /" },
+		{ "[watch a]\nname = x\nexclude-exe = */b\n", 3, "'*/b' is not a path from /" },
+		{ "[watch a]\nname = x\ncgroup = a.slice\n", 3, "'a.slice' is not a path" },
+		{ "[watch a]\npid-file = run/x\nname = x\n", 2, "'run/x' is not a path" },
+		{ "[watch a]\nname = x\noverhead = 0.001%\n", 3, "not a percentage from 0.01" },
+		{ "[watch a]\nname = x\nsample = 99999999G\n", 3, "is not auto" },
+		{ "[daemon]\nmax-memory = 99999999G\n", 2, "is not bytes" },
+		{ "[http]\nopen = no\nlisten = 0.0.0.0:80\n", 3, "no allow-remote = yes" },
 	};
 	struct problems problems;
 	struct settings s;
@@ -146,6 +158,35 @@ static void tell_what_is_wrong(void **state)
 			fail_msg("%s: %d problems\n%s", row[i].text, count, problems.all);
 		settings_done(&s);
 	}
+}
+
+/* Indented, after a byte order mark, with names as long as may be: the lines are the same ones. */
+static void read_lines_as_they_are(void **state)
+{
+	static char text[400], name[2][70];
+	struct problems problems;
+	struct settings s;
+
+	(void)state;
+	assert_int_equal(read_text(&s, &problems, "\xef\xbb\xbf[watch a]\r\n  name = x\r\n"
+				   "\tuser = y ; z\r\n  [watch b]\n   name = z\n"), 0);
+	assert_int_equal(s.rules, 2);
+	assert_int_equal(s.rule[0].wanted[RULE_NAME].count, 1);
+	assert_string_equal(s.rule[0].wanted[RULE_USER].text[0], "y");
+	assert_string_equal(s.rule[1].name, "b");
+	settings_done(&s);
+	for (int i = 0; i < 2; i++)
+		(void)snprintf(name[i], sizeof(name[i]), "%063d%d", 0, i);
+	(void)snprintf(text, sizeof(text), "[watch %s]\nname = x\n[watch %s]\nname = y\n",
+		       name[0], name[1]);
+	assert_int_equal(read_text(&s, &problems, text), 0);
+	assert_string_equal(s.rule[0].name, name[0]);
+	assert_string_equal(s.rule[1].name, name[1]);
+	settings_done(&s);
+	(void)snprintf(text, sizeof(text), "[watch x%s]\nname = x\n", name[0]);
+	assert_int_equal(read_text(&s, &problems, text), 1);
+	assert_non_null(strstr(problems.all, "not a name of at most 64"));
+	settings_done(&s);
 }
 
 /* All of it may be a comment. */
@@ -239,6 +280,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(read_what_is_given),
 		cmocka_unit_test(tell_what_is_wrong),
+		cmocka_unit_test(read_lines_as_they_are),
 		cmocka_unit_test(take_empty_sections),
 		cmocka_unit_test(refuse_odd_lines),
 		cmocka_unit_test(read_folders_by_name),
