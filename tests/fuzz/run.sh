@@ -26,8 +26,14 @@ mkdir -p "$build" "$corpora" || die "can't write to $BUILDDIR"
 echo 'int LLVMFuzzerTestOneInput(void); int LLVMFuzzerTestOneInput(void) { return 0; }' |
 	clang -x c -fsanitize=address,fuzzer -o "$build/probe" - 2>/dev/null ||
 	{ echo "fuzz: no clang with libFuzzer"; exit 77; }
+source=$SRCDIR
+if [ -f "$SRCDIR/config.status" ]; then	# configure refuses to build from such a tree
+	source=$BUILDDIR/fuzz-source
+	make -s -C "$BUILDDIR" distdir distdir=fuzz-source >"$build/make.log" 2>&1 ||
+		die "no copy of the sources, see $build/make.log"
+fi
 cd "$build" || die "no $build"
-[ -f config.status ] || "$SRCDIR/configure" --quiet CC=clang CFLAGS='-O1 -g' \
+[ -f config.status ] || "$source/configure" --quiet CC=clang CFLAGS='-O1 -g' \
 	--enable-sanitizers || die "configure failed"
 make -s -j2 >make.log 2>&1 && make -s -j2 -C tests/fuzz fuzzers >>make.log 2>&1 ||
 	die "the build failed, see $build/make.log"
@@ -43,7 +49,7 @@ for name; do
 	mkdir -p "$corpora/$name"
 	result=good
 	timeout $((FUZZ_SECONDS + 120)) "tests/fuzz/fuzz_$name" -max_total_time="$FUZZ_SECONDS" \
-		-print_final_stats=1 -artifact_prefix="$corpora/found-$name-" "$corpora/$name" \
+		-timeout=20 -print_final_stats=1 -artifact_prefix="$corpora/found-$name-" "$corpora/$name" \
 		>log 2>&1 </dev/null || result=found
 	runs=$(sed -n 's/^stat::number_of_executed_units: *//p' log)
 	printf '%s\t%s\t%s\t%s\t%s\n' "$(date -u +%Y-%m-%dT%H:%M:%SZ)" "$name" "${runs:-0}" \
