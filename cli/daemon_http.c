@@ -117,24 +117,32 @@ static int make_answer(struct daemon_state *state, const struct control_peer *pe
 
 /* --- recordings ----------------------------------------------------------- */
 
-static const char *recording_of(const struct daemon_state *state, const struct control_peer *peer,
-				pid_t pid)
+static struct daemon_watch *recorded(const struct daemon_state *state,
+				     const struct control_peer *peer, pid_t pid)
 {
 	for (size_t i = 0; i < *state->watches; i++)
 		if ((*state->watch)[i].pid == pid && (*state->watch)[i].recording &&
 		    daemon_control_is_of(state, peer, pid))
-			return (*state->watch)[i].recording;
+			return &(*state->watch)[i];
 	return NULL;
 }
 
-static int begin_export(struct daemon_http *http, const struct http_question *question,
-			const char *recording)
+/* For who asks the next time. */
+static void want_names(struct daemon_watch *watch)
 {
-	if (!recording)
+	if (figures_want_names(&watch->figures) == 0)
+		daemon_watch_nudge(watch);
+}
+
+static int begin_export(struct daemon_http *http, const struct http_question *question,
+			struct daemon_watch *watch)
+{
+	if (!watch)
 		return -ESRCH;
+	want_names(watch);
 	for (size_t i = 0; i < DAEMON_HTTP_EXPORTS; i++)
 		if (!http->export[i].child)
-			return http_export_begin(&http->export[i], question, recording);
+			return http_export_begin(&http->export[i], question, watch->recording);
 	return -EBUSY;
 }
 
@@ -160,7 +168,7 @@ static void answer(struct daemon_http *http, struct daemon_state *state,
 	int error = -ENOENT, fd = -1;
 
 	if (http_is_export(question->kind)) {
-		error = begin_export(http, question, recording_of(state, &peer, question->pid));
+		error = begin_export(http, question, recorded(state, &peer, question->pid));
 		if (!error)
 			return;		/* when it has ended */
 	} else if (question->kind < HTTP_KINDS) {

@@ -108,6 +108,11 @@ int figures_set_budget(struct figures *figures, double percent)
 	return error;
 }
 
+int figures_want_names(struct figures *figures)
+{
+	return figures->socket < 0 ? -EPIPE : ask(figures, SCREEN_NAME_RECORDING, -1);
+}
+
 /* Where they can't be asked for now they are the next time. */
 static void want_names(struct figures *figures)
 {

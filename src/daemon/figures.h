@@ -69,6 +69,10 @@ int figures_ask_leaks(struct figures *figures, uint64_t id) _must_check_;
  * comes, -EAGAIN it can't be told now.
  */
 int figures_set_budget(struct figures *figures, double percent) _must_check_;
+/*
+ * Somebody reads its recording: names are written to it from now on, for two minutes. As above.
+ */
+int figures_want_names(struct figures *figures) _must_check_;
 /* The answer was taken, or nobody wants it. */
 void figures_asked_done(struct figures *figures);
 /* Nothing more is heard; the last figures stay. */

@@ -15,6 +15,7 @@
 
 #define LOG_SHARE	16u
 #define LOG_LEAST	64u	/* pages */
+#define NAMES_PART	224u	/* of 256 of the limit: names don't fill it beyond */
 #define AT_ONCE		32u	/* snapshots for each that comes: the writer is not to stop long */
 
 static int read_number(void *context, struct row *row)
@@ -49,7 +50,7 @@ int recording_limit_begin(const struct recording_limit *limit, sqlite3 *db)
 	return recording_db_run(db, sql);
 }
 
-static int used(sqlite3 *db, uint64_t *ret)
+int recording_limit_used(sqlite3 *db, uint64_t *ret)
 {
 	uint64_t pages = 0, page = 0;
 	int err = ask(db, "SELECT page_count - freelist_count FROM pragma_page_count, "
@@ -82,8 +83,8 @@ int recording_limit_keep(struct recording_limit *limit, sqlite3 *db,
 			 struct recording_series *series, uint64_t last, unsigned int part)
 {
 	uint64_t bytes = 0;
-	uint64_t most = limit->bytes / 256 * part;
-	int err = limit->bytes ? used(db, &bytes) : 0;
+	uint64_t most = limit->bytes / 256 * part + limit->names;
+	int err = limit->bytes ? recording_limit_used(db, &bytes) : 0;
 
 	for (unsigned int i = 0; err >= 0 && i < AT_ONCE && bytes > most; i++) {
 		uint64_t count = 0;
@@ -94,7 +95,20 @@ int recording_limit_keep(struct recording_limit *limit, sqlite3 *db,
 			err = thin_quiet(limit, db, last);
 		if (err <= 0)	/* nothing is left */
 			break;
-		err = used(db, &bytes);
+		err = recording_limit_used(db, &bytes);
 	}
 	return err < 0 ? err : 0;
+}
+
+int recording_limit_name(struct recording_limit *limit, sqlite3 *db, uint64_t before)
+{
+	uint64_t bytes = 0;
+	int err = limit->bytes ? recording_limit_used(db, &bytes) : 0;
+
+	if (err < 0)
+		return err;
+	if (bytes > limit->bytes / 256 * NAMES_PART)
+		return -ENOSPC;
+	limit->names += bytes > before ? bytes - before : 0;
+	return 0;
 }

@@ -16,6 +16,7 @@ struct recording_limit {
 	uint64_t bytes;		/* of the file and its log together; 0: no limit */
 	uint64_t given_up;	/* snapshots */
 	uint64_t step;		/* of quiet snapshots, one in so many is kept */
+	uint64_t names;		/* bytes that hold names already: the end has room for these */
 };
 /* Has SQLite keep to limit->bytes. pre: write-ahead mode. 0 or -errno. */
 int recording_limit_begin(const struct recording_limit *limit, sqlite3 *db) _must_check_;
@@ -26,5 +27,12 @@ int recording_limit_begin(const struct recording_limit *limit, sqlite3 *db) _mus
 int recording_limit_keep(struct recording_limit *limit, sqlite3 *db,
 			 struct recording_series *series, uint64_t last, unsigned int part)
 	_must_check_;
+/*
+ * Within a transaction: counts what was written in it as names. before: recording_limit_used() when
+ * it began. 0; -ENOSPC they leave no room for what is to come; -errno.
+ */
+int recording_limit_name(struct recording_limit *limit, sqlite3 *db, uint64_t before) _must_check_;
+/* Bytes in use. 0 or -errno. */
+int recording_limit_used(sqlite3 *db, uint64_t *ret) _must_check_;
 
 #endif

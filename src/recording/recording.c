@@ -12,6 +12,9 @@
  * A full disk costs intervals, not the recording: what was not written stays in the session's
  * memory, and is written once there is room. What is known here of the file's tables is then as it
  * was before.
+ *
+ * Names are written at the end, and earlier where somebody reads meanwhile: what is named then is
+ * so for good, and a transaction that fails leaves its frames to a later one.
  */
 #include "src/recording/recording.h"
 
@@ -35,6 +38,8 @@
 #include "src/recording/schema.h"
 
 #define END_BUSY_MS	10000
+#define LOOKED_AT	16384u	/* frames, for each time that some are named */
+#define PULSE_FRAMES	256u
 #define THREADS_PART	8u	/* of the limit, one in so many: for what threads did */
 #define ROOM_TRIES	64u
 #define PAUSE_LEAST	1.0	/* seconds until a full disk is tried again; then twice that */
@@ -317,7 +322,7 @@ static int put_symbols(struct recording *recording, const struct known_frame *kn
 	const struct symbol_frame *symbol = names->frame(names->context, &known->frame, &count);
 	int err = 0;
 
-	for (size_t i = 0; err == 0 && i < count; i++)
+	for (size_t i = 0; err == 0 && symbol && i < count; i++)
 		err = PUT(recording, TABLE_SYMBOLS, CELL_I(known->id), CELL_I(i),
 			  CELL_T(symbol[i].function), CELL_I(symbol[i].function_offset),
 			  CELL_T(symbol[i].file), CELL_I(symbol[i].line),
@@ -333,9 +338,80 @@ static int try_symbols(struct recording *recording, const struct report_names *n
 	int err = recording_db_run(recording->db, "BEGIN IMMEDIATE");
 
 	HASH_ITER(hh, recording->rows.frames, known, next)
-		if (err == 0)
+		if (err == 0 && !known->named)
 			err = put_symbols(recording, known, names);
 	return end_transaction(recording, err);
+}
+
+/* --- names while it is written --------------------------------------------- */
+
+/* Frames that are named in a transaction. */
+struct some_frames {
+	struct known_frame *frame[RECORDING_NAMED_AT_ONCE];
+	uint32_t count;
+};
+
+static bool has_function(const struct known_frame *known, const struct report_names *names)
+{
+	size_t count = 0;
+	const struct symbol_frame *symbol = names->frame(names->context, &known->frame, &count);
+
+	return symbol && count > 0 && symbol->function;
+}
+
+/* From where the last look ended; ids ascend, so what is new comes last. */
+static void look_for_names(struct stack_rows *rows, const struct report_names *names,
+			   uint32_t most, struct some_frames *ret)
+{
+	struct known_frame *known = rows->next_to_name ? rows->next_to_name : rows->frames;
+
+	ret->count = 0;
+	for (uint32_t i = 0; known && i < LOOKED_AT && i < rows->frame_count; i++) {
+		if (ret->count == most)
+			break;
+		if (!known->named && has_function(known, names))
+			ret->frame[ret->count++] = known;
+		known = known->hh.next ? known->hh.next : rows->frames;
+	}
+	rows->next_to_name = known;
+}
+
+static int put_some(struct recording *recording, const struct some_frames *some,
+		    const struct report_names *names)
+{
+	struct stack_rows *rows = &recording->rows;
+	uint64_t before = 0;
+	int err = recording_limit_used(recording->db, &before);
+
+	for (uint32_t i = 0; err == 0 && i < some->count; i++) {
+		err = put_symbols(recording, some->frame[i], names);
+		if (rows->pulse && (i + 1) % PULSE_FRAMES == 0)
+			rows->pulse(rows->context);
+	}
+	return err ? err : recording_limit_name(&recording->limit, recording->db, before);
+}
+
+uint32_t recording_name_some(struct recording *recording, const struct report_names *names,
+			     uint32_t most)
+{
+	_cleanup_free_ struct some_frames *some = malloc(sizeof(*some));
+	struct recording_limit was = recording->limit;
+	int err;
+
+	if (!some || !recording->made || recording->error || recording->full)
+		return 0;
+	look_for_names(&recording->rows, names,
+		       most < RECORDING_NAMED_AT_ONCE ? most : RECORDING_NAMED_AT_ONCE, some);
+	if (!some->count || recording_db_run(recording->db, "BEGIN IMMEDIATE") < 0)
+		return 0;
+	err = end_transaction(recording, put_some(recording, some, names));
+	if (err < 0) {
+		recording->limit = was;
+		return 0;
+	}
+	for (uint32_t i = 0; i < some->count; i++)
+		some->frame[i]->named = true;
+	return some->count;
 }
 
 /* Names are worth more than the course of the session. */

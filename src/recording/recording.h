@@ -66,7 +66,18 @@ int recording_add_blocks(struct recording *recording, const struct block_list *b
  */
 int recording_add_threads(struct recording *recording, const struct thread_table *threads)
 	_must_check_;
-/* Names every recorded frame (function, file, line). Once, at the end. As recording_add. */
+/*
+ * While it is written: names up to most (RECORDING_NAMED_AT_ONCE at the most) of the recorded
+ * frames that have no names yet and of which names has a function; its answer NULL: not yet. The
+ * number of these. What there is no room for, or no time, is left to the next call: no error.
+ */
+uint32_t recording_name_some(struct recording *recording, const struct report_names *names,
+			     uint32_t most);
+#define RECORDING_NAMED_AT_ONCE 2048u
+/*
+ * Names every recorded frame (function, file, line), those that have names already excepted. Once,
+ * at the end. As recording_add.
+ */
 int recording_symbolize(struct recording *recording, const struct report_names *names) _must_check_;
 /* The report of a search for leaks, after the last interval. As recording_add. */
 int recording_add_leaks(struct recording *recording, const struct leak_report *leaks)

@@ -127,6 +127,7 @@ void stack_rows_undo(struct stack_rows *rows, uint32_t frame_count)
 		free(frame);
 	}
 	rows->frame_count = frame_count;
+	rows->next_to_name = NULL;
 }
 
 void stack_rows_end(struct stack_rows *rows)

@@ -19,12 +19,14 @@
 struct known_frame {
 	struct frame frame;
 	uint32_t id;
+	bool named;			/* it has its rows in symbols, for good */
 	UT_hash_handle hh;
 };
 
 struct stack_rows {
 	sqlite3_stmt *frame, *stack, *one, *many;
-	struct known_frame *frames;	/* a uthash */
+	struct known_frame *frames;	/* a uthash; in the order of their ids */
+	struct known_frame *next_to_name;	/* NULL: the first */
 	uint32_t frame_count;
 	struct cell cell[STACK_ROWS_AT_ONCE * STACK_ROWS_COLUMNS];
 	unsigned int waiting;		/* rows of cell, yet to be written */

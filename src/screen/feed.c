@@ -125,6 +125,14 @@ double feed_budget(struct feed *feed)
 	return percent;
 }
 
+bool feed_wants_names(struct feed *feed)
+{
+	bool wanted = feed->names_wanted;
+
+	feed->names_wanted = false;
+	return wanted;
+}
+
 static void hear_wants(struct feed *feed)
 {
 	memcpy(&feed->want, feed->in.bytes, sizeof(feed->want));
@@ -147,6 +155,8 @@ static void hear(struct feed *feed)
 			hear_budget(feed);
 		} else if (result == 1 && feed->in.header.type == SCREEN_LEAKS) {
 			feed->leaks_wanted = true;
+		} else if (result == 1 && feed->in.header.type == SCREEN_NAME_RECORDING) {
+			feed->names_wanted = true;
 		} else if (result == 1 && feed->in.header.type == SCREEN_SAVE) {
 			feed_save_begin(feed, feed->received);
 			feed->received = -1;

@@ -51,6 +51,8 @@ bool feed_wants_snapshot(const struct feed *feed);
 void feed_save(struct feed *feed, struct snapshot *snapshot_take);
 /* The budget that was asked for since the last call, in percent; 0: none was. */
 double feed_budget(struct feed *feed);
+/* True, once each time that somebody reads the recording: it is to have names. */
+bool feed_wants_names(struct feed *feed);
 /* True, once each time that the user asks for it: leaks are to be searched for. */
 bool feed_wants_leaks(struct feed *feed);
 /* What was found, as feed_put_leaks put it (bytes: it may be anything); */

@@ -23,6 +23,7 @@ struct feed {
 	struct screen_want want;
 	bool leaks_wanted;
 	double budget;			/* percent that was asked for, 0: nothing was */
+	bool names_wanted;		/* in the recording */
 	uint32_t stack_sent;		/* of this site */
 	double next_slice;		/* CLOCK_MONOTONIC: names are asked for again then */
 	uint8_t *named;			/* a bit for each site that was named */

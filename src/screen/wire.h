@@ -41,6 +41,8 @@ enum screen_type {
 	/* from the analyst, an answer to SCREEN_LEAKS: */
 	SCREEN_LEAKS_FOUND,	/* struct screen_leaks, a text, its groups */
 	SCREEN_LEAKS_NONE,	/* text: why there is no answer */
+	/* from memattachd: */
+	SCREEN_NAME_RECORDING,	/* somebody reads the recording: it is to have names by now */
 };
 struct screen_header {
 	uint32_t type, bytes;	/* enum screen_type; of what follows */

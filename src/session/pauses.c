@@ -2,7 +2,8 @@
 /*
  * pauses.c - see pauses.h. Each awakening costs as much as many records, and the caches of who ran
  * before: as few as rings and people allow. Under memattachd, where hundreds of processes may be
- * watched that do nothing, nobody waits: who asks something there has the keeper wake us.
+ * watched that do nothing, nobody waits: who asks something there has the keeper wake us. While
+ * names are wanted and missing turns come as if there were events.
  */
 #include "src/session/pauses.h"
 
@@ -24,7 +25,7 @@ uint64_t session_pause(const struct session *s, uint64_t pause, int events, doub
 	bool unhurried = screen && s->options->screen_can_wait;
 	uint64_t most = unhurried ? UNHURRIED_NS : IDLE_NS;
 
-	if (events)
+	if (events || session_report_names_are_due(&s->report, &s->watch))
 		most = sampled ? SAMPLED_NS : MAX_NS;
 	if ((screen && !unhurried) || s->trace)	/* somebody waits for what we say */
 		most = MAX_NS;

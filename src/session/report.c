@@ -120,11 +120,15 @@ void session_report_watched(struct session_report *r)
 void session_report_turn(struct session_report *r, struct watch *watch)
 {
 	double percent;
+	bool busy;
 
 	if (!r->feed)
 		return;
-	feed_turn(r->feed, watch->sites, watch->stacks,
-		  reader_backlog(watch->reader) > BUSY_BACKLOG);
+	busy = reader_backlog(watch->reader) > BUSY_BACKLOG;
+	feed_turn(r->feed, watch->sites, watch->stacks, busy);
+	if (feed_wants_names(r->feed))
+		session_report_names_want(r);
+	session_report_names_turn(r, watch, busy);
 	percent = feed_budget(r->feed);
 	if (percent > 0)
 		pace_set_percent(&watch->pace, percent);
@@ -411,6 +415,7 @@ int session_report_interval(struct session_report *r, struct watch *watch)
 	if (error)
 		return error;
 	record(r, snapshot, watch);
+	session_report_names_interval(r);
 	show_progress(r, snapshot);
 	if (r->feed)
 		show(r, snapshot, watch);

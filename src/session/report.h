@@ -8,6 +8,7 @@
 #include "src/session/session.h"
 #include "src/session/leaks.h"
 #include "src/session/names.h"
+#include "src/session/report_names.h"
 #include "src/symbolize/symbolize.h"
 #include "src/session/watch.h"
 
@@ -22,6 +23,7 @@ struct session_report {
 	struct recording *recording;
 	bool recording_failed;
 	bool recording_full;	/* that was said, and not yet that it goes on */
+	struct report_naming naming;	/* of the recording, while it is written */
 	bool progress;		/* a progress line stands on stderr */
 	enum attachment_loader loader;
 	enum snapshot_detached detached;
@@ -52,7 +54,7 @@ int session_report_open(struct session_report *report, const struct session_opti
 void session_report_begin(struct session_report *report, struct watch *watch);
 /* Watching is over: durations end here. */
 void session_report_watched(struct session_report *report);
-/* Every few milliseconds while watching: what the live screen asks for. */
+/* Every few milliseconds while watching: what the live screen, or memattachd, asks for. */
 void session_report_turn(struct session_report *report, struct watch *watch);
 /* The figures of this moment, which are the caller's. 0 or -ENOMEM. */
 int session_report_snapshot(struct session_report *report, struct watch *watch,

@@ -488,6 +488,20 @@ const struct symbol_frame *symbolizer_frame_soon(struct symbolizer *symbolizer,
 	return known == &symbolizer->not_yet ? NULL : known;
 }
 
+const struct symbol_frame *symbolizer_frame_known(const struct symbolizer *symbolizer,
+						  const struct frame *frame, size_t *ret_count)
+{
+	const struct module *module = modules_get(symbolizer->modules, frame->module);
+	struct cache_key key = key_of(symbolizer, frame, module);
+	const struct cached *cached;
+
+	HASH_FIND(hh, symbolizer->cache, &key, sizeof(key), cached);
+	if (!cached)
+		return NULL;
+	*ret_count = cached->count;
+	return cached->frame;
+}
+
 /* ---- many at once ---- */
 
 static void take_told(void *told, const struct frame *asked, const struct symbol_frame *frame,
@@ -503,10 +517,12 @@ static void take_told(void *told, const struct frame *asked, const struct symbol
 	(void)keep(symbolizer, &key, &answer);
 }
 
-static void ask_foreseen(struct symbolizer *symbolizer)
+void symbolizer_ask_foreseen(struct symbolizer *symbolizer)
 {
 	const struct symbolizer_remote *remote = &symbolizer->remote;
 
+	if (!symbolizer->foreseen_count)
+		return;
 	(void)remote->ask_many(remote->context, symbolizer->foreseen, symbolizer->foreseen_count,
 			       take_told, symbolizer);
 	symbolizer->foreseen_count = 0;
@@ -537,7 +553,7 @@ static void foresee(struct symbolizer *symbolizer, const struct frame *frame)
 		return;
 	symbolizer->foreseen[symbolizer->foreseen_count++] = *frame;
 	if (symbolizer->foreseen_count == SYMBOLIZER_FORESEEN)
-		ask_foreseen(symbolizer);
+		symbolizer_ask_foreseen(symbolizer);
 }
 
 void symbolizer_foresee(struct symbolizer *symbolizer, const struct frame *frame, uint32_t count)

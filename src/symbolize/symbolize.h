@@ -60,11 +60,16 @@ const struct symbol_frame *symbolizer_frame(struct symbolizer *symbolizer,
 /* The same; NULL: not known yet, to be asked for again (session_names_until). */
 const struct symbol_frame *symbolizer_frame_soon(struct symbolizer *symbolizer,
 						 const struct frame *frame, size_t *ret_count);
+/* The same, of what was asked for before: nobody is asked. NULL: it was not. */
+const struct symbol_frame *symbolizer_frame_known(const struct symbolizer *symbolizer,
+						  const struct frame *frame, size_t *ret_count);
 /*
  * Those will be asked for: a remote is asked for many in one question, which takes a fraction of
  * what they take one by one. Fails silently: they are asked for again when they are wanted.
  */
 void symbolizer_foresee(struct symbolizer *symbolizer, const struct frame *frame, uint32_t count);
+/* Asks at once, though they are fewer than one question may have. */
+void symbolizer_ask_foreseen(struct symbolizer *symbolizer);
 /* From now on remote is asked for what is not known yet; NULL: the files are read here. Copied. */
 void symbolizer_set_remote(struct symbolizer *symbolizer, const struct symbolizer_remote *remote);
 /*

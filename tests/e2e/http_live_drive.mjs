@@ -181,6 +181,20 @@ function flameLookedAt() {
 	};
 }
 
+/* In the page: when frames of what is looked at have other names than before. */
+function isFoundUnderOtherNames() {
+	const { tree, focus } = memattach.views.flame;
+	const { names, site } = tree.place(focus);
+	const others = names.map((name, depth) => (depth % 2 ? name : `module+0x${depth}`));
+
+	return focus > 0 && tree.find({ names: others, site }) === focus;
+}
+
+async function named() {
+	await tab.waitForFunction(() => memattach.model.texts.includes('step_a'));
+	assert.ok(await evaluate(() => globalThis.sameLoad), 'named without loading again');
+}
+
 async function flameStays() {
 	await tab.click('#tab-flame');
 	await tab.selectOption('#metric-flame', 'bytes');
@@ -188,7 +202,7 @@ async function flameStays() {
 	for (let down = 0; down < 4; down++) await tab.keyboard.press('ArrowDown');
 	await tab.keyboard.press('Enter');
 	await tab.keyboard.press('ArrowDown');
-	await tab.fill('#flame-search', 'stacks+0x');
+	await tab.fill('#flame-search', 'step');
 	await tab.waitForSelector('#flame-stage .match');
 	await tab.focus('#flame-stage');
 	await tab.keyboard.press('ArrowDown');
@@ -198,6 +212,7 @@ async function flameStays() {
 	assert.equal(looked.selected.length, 6);
 	assert.equal(await evaluate(() => memattach.metric.key), 'bytes');
 	assert.ok((await tab.locator('#flame-stage .match').count()) > 0, 'matches are shown');
+	assert.ok(await evaluate(isFoundUnderOtherNames), 'frames get their names');
 	/* Out of sight, too. */
 	await tab.click('#tab-threads');
 	await moves();
@@ -325,6 +340,7 @@ async function saysWhatEnded() {
 
 const steps = [
 	opens,
+	named,
 	figuresMove,
 	timelineStays,
 	sitesStay,

@@ -517,6 +517,23 @@ static void tell_what_may_be_spent(void **state)
 	end(&f);
 }
 
+static void tell_that_somebody_reads(void **state)
+{
+	struct screen_inbox in = { .got = 0 };
+	struct fixture f;
+
+	(void)state;
+	begin(&f);
+	assert_int_equal(figures_want_names(&f.figures), 0);
+	assert_int_equal(screen_receive(f.analyst, &in, NULL), 1);
+	assert_int_equal(in.header.type, SCREEN_NAME_RECORDING);
+	assert_int_equal(in.header.bytes, 0);
+	screen_inbox_done(&in);
+	figures_close(&f.figures);
+	assert_int_equal(figures_want_names(&f.figures), -EPIPE);
+	end(&f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -535,6 +552,7 @@ int main(void)
 		cmocka_unit_test(search_in_vain),
 		cmocka_unit_test(search_for_two),
 		cmocka_unit_test(tell_what_may_be_spent),
+		cmocka_unit_test(tell_that_somebody_reads),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

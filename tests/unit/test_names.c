@@ -130,6 +130,32 @@ static void half_an_answer(void **state)
 	assert_in_range(counts.told, 10, FRAMES / 2);
 }
 
+static void few_are_asked_for_at_once(void **state)
+{
+	struct counts counts = { .tells = SYMBOLIZER_FORESEEN };
+	const struct symbolizer_remote remote = { count_single, count_many, &counts };
+	struct own_file own;
+	size_t count = 0;
+
+	(void)state;
+	begin(&own);
+	symbolizer_set_remote(own.symbolizer, &remote);
+	symbolizer_ask_foreseen(own.symbolizer);
+	symbolizer_foresee(own.symbolizer, own.frame, 5);
+	assert_null(symbolizer_frame_known(own.symbolizer, &own.frame[4], &count));
+	assert_int_equal(counts.many, 0);
+	symbolizer_ask_foreseen(own.symbolizer);
+	symbolizer_ask_foreseen(own.symbolizer);
+	assert_int_equal(counts.many, 1);
+	assert_int_equal(counts.told, 5);
+	assert_string_equal(symbolizer_frame_known(own.symbolizer, &own.frame[4], &count)->function,
+			    "many");
+	assert_int_equal(count, 1);
+	assert_null(symbolizer_frame_known(own.symbolizer, &own.frame[5], &count));
+	assert_int_equal(counts.single, 0);
+	end(&own);
+}
+
 /* ---- the same answers ---- */
 
 static void assert_same(const struct symbol_frame *a, const struct symbol_frame *b, size_t count)
@@ -212,6 +238,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(many_in_one_question),
 		cmocka_unit_test(half_an_answer),
+		cmocka_unit_test(few_are_asked_for_at_once),
 		cmocka_unit_test(child_says_the_same),
 		cmocka_unit_test(an_idle_child_ends_and_another_comes),
 	};

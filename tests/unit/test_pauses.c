@@ -52,6 +52,27 @@ static void test_somebody_looks(void **state)
 	assert_int_equal(settled(&screen, 7, 0), 20 * MS);
 }
 
+/* Names that somebody waits for are found in turns, and those have to come. */
+static void test_names_are_wanted(void **state)
+{
+	const struct session_options daemon = { .mode = SNAPSHOT_SAMPLED, .screen = true,
+						.screen_can_wait = true };
+	static struct session session;
+
+	(void)state;
+	session.options = &daemon;
+	assert_int_equal(session_pause(&session, 4000 * MS, 0, 0), 4000 * MS);
+	session.report.recording = (struct recording *)&session;	/* only that there is one */
+	assert_int_equal(session_pause(&session, 4000 * MS, 0, 0), 4000 * MS);
+	session_report_names_want(&session.report);
+	assert_int_equal(session_pause(&session, 4000 * MS, 0, 0), 100 * MS);
+	session.report.naming.until = session_now() - 1;	/* two minutes later */
+	assert_int_equal(session_pause(&session, 4000 * MS, 0, 0), 4000 * MS);
+	session_report_names_want(&session.report);
+	session.report.recording_failed = true;
+	assert_int_equal(session_pause(&session, 4000 * MS, 0, 0), 4000 * MS);
+}
+
 /* After an idle hour a burst is followed from its first half-full ring on. */
 static void test_rings_fill(void **state)
 {
@@ -70,6 +91,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_nobody_waits),
 		cmocka_unit_test(test_somebody_looks),
+		cmocka_unit_test(test_names_are_wanted),
 		cmocka_unit_test(test_rings_fill),
 	};
 

@@ -233,6 +233,21 @@ static void budgets_are_heard_once(void **state)
 	}
 }
 
+static void readers_are_heard_once(void **state)
+{
+	struct bench *b = *state;
+	struct screen_outbox out = { .sent = 0 };
+	int error = screen_outbox_begin(&out, SCREEN_NAME_RECORDING);
+
+	assert_false(feed_wants_names(b->feed));
+	assert_int_equal(screen_outbox_end(&out, error), 0);
+	assert_int_equal(screen_send(b->screen, &out), 0);
+	screen_outbox_done(&out);
+	feed_turn(b->feed, b->sample.sites, b->sample.stacks, false);
+	assert_true(feed_wants_names(b->feed));
+	assert_false(feed_wants_names(b->feed));
+}
+
 static void add_group(struct leak_report *report, enum leak_verdict verdict, const char *type)
 {
 	assert_int_equal(leak_report_add(report, &(struct leak_group){
@@ -321,6 +336,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(names_arrive, begin, end),
 		cmocka_unit_test_setup_teardown(stack_arrives, begin, end),
 		cmocka_unit_test_setup_teardown(budgets_are_heard_once, begin, end),
+		cmocka_unit_test_setup_teardown(readers_are_heard_once, begin, end),
 		cmocka_unit_test_setup_teardown(leaks_arrive, begin, end),
 		cmocka_unit_test_setup_teardown(deaf_screen_costs_nothing, begin, end),
 		cmocka_unit_test_setup_teardown(dead_or_mad_screen_is_left, begin, end),

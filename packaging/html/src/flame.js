@@ -27,7 +27,7 @@ export class Flame {
 		this.app = app;
 		this.focus = 0;
 		this.selected = 0;
-		this.kept = { focus: [], selected: [] };
+		this.kept = { focus: { names: [] }, selected: { names: [] } };
 		this.match = null;
 		this.hues = new Map();
 		this.root = root;
@@ -97,12 +97,12 @@ export class Flame {
 		this.selected = this.tree.find(this.kept.selected);
 	}
 
-	/* What is looked at, in names. */
+	/* What is looked at. */
 	state() {
 		if (!this.tree) return this.kept;
 		return {
-			focus: this.tree.names(this.focus),
-			selected: this.tree.names(this.selected),
+			focus: this.tree.place(this.focus),
+			selected: this.tree.place(this.selected),
 		};
 	}
 

@@ -8,6 +8,7 @@ import { h } from './dom.js';
 
 const PATIENCE = 90; /* seconds for an answer; memattachd itself gives up after 60 */
 const REST = 4; /* a recording is read for each answer: so many times as long nothing is asked */
+const BLOCKS = ['document', 'sites'];
 const PAUSE = 200; /* milliseconds between two looks at whether the page can be redrawn */
 
 const clock = () => new Date().toTimeString().slice(0, 8);
@@ -41,7 +42,7 @@ export class Live {
 	constructor(app, seconds) {
 		this.app = app;
 		this.seconds = seconds;
-		this.text = document.getElementById('document').textContent;
+		this.texts = BLOCKS.map((id) => document.getElementById(id).textContent);
 		this.updated = clock();
 		this.since = null; /* when it began to fail */
 		this.ended = null; /* when that was seen */
@@ -166,8 +167,8 @@ export class Live {
 	}
 
 	async take(page) {
-		const text = blockOf(page, 'document');
-		const report = JSON.parse(text);
+		const texts = BLOCKS.map((id) => blockOf(page, id));
+		const report = JSON.parse(texts[0]);
 
 		if (!page.slice(0, 4096).includes(policy())) {
 			this.stop('memattachd has another version now');
@@ -177,11 +178,12 @@ export class Live {
 			this.stop('the session ended, another one has begun');
 			return;
 		}
-		if (text !== this.text) {
+		/* Names come between two snapshots, too. */
+		if (texts.some((text, i) => text !== this.texts[i])) {
 			await this.untilFree();
 			if (this.paused) return;
-			this.app.take(report, JSON.parse(blockOf(page, 'sites')));
-			this.text = text;
+			this.app.take(report, JSON.parse(texts[1]));
+			this.texts = texts;
 		}
 		this.updated = clock();
 		this.ended = report.session.detached ? (this.ended ?? clock()) : null;

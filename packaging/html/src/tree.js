@@ -65,7 +65,7 @@ export class CallTree {
 		return at === 0 ? 'all' : this.model.title(this.fn[at]);
 	}
 
-	/* Names from the root's child to at: where find() finds it in another tree. */
+	/* Names from the root's child to at. */
 	names(at) {
 		return this.path(at)
 			.slice(0, -1)
@@ -73,8 +73,25 @@ export class CallTree {
 			.reverse();
 	}
 
-	/* As far as these are there. */
-	find(names) {
+	/*
+	 * Where find() finds at in another tree: its names; and a site whose stack goes through it,
+	 * for when frames get their names.
+	 */
+	place(at) {
+		const { id, node } = this.model.sites;
+		const site = node.findIndex((each) => this.isWithin(this.ofNode[each], at));
+
+		return { names: this.names(at), site: id[site] };
+	}
+
+	/* Parents have lower numbers. */
+	isWithin(child, at) {
+		while (child > at) child = this.parent[child];
+		return child === at;
+	}
+
+	/* As far as names are there; else what is as deep in the site's stack. */
+	find({ names, site }) {
 		let at = 0;
 
 		for (const name of names) {
@@ -82,10 +99,18 @@ export class CallTree {
 
 			while (child && this.model.nameOf(this.fn[child]) !== name)
 				child = this.next[child];
-			if (!child) break;
+			if (!child) return this.onStack(site, names.length) ?? at;
 			at = child;
 		}
 		return at;
+	}
+
+	/* undefined: no such site, or it is not so deep. */
+	onStack(id, depth) {
+		const site = this.model.bySiteId.get(id);
+
+		if (site === undefined) return undefined;
+		return this.path(this.ofNode[this.model.sites.node[site]]).reverse()[depth];
 	}
 
 	/* From at to the root, which is the last. */
