@@ -194,6 +194,15 @@ static void conclude(struct daemon *d, struct daemon_watch *watch)
 	daemon_watch_done(watch);
 }
 
+static void take_figures_of(struct daemon *d, struct daemon_watch *watch)
+{
+	top_sites_keep(&watch->figures.top, d->settings.metrics_sites);
+	if (figures_take(&watch->figures, roster_now()))
+		daemon_tell_figures(&d->tell, &d->settings, watch);
+	if (daemon_leaks_answered(watch))
+		daemon_tell_search(&d->tell, &d->settings, watch);
+}
+
 /* True: one has ended, and what it watched may have to be asked about. */
 static bool reap(struct daemon *d)
 {
@@ -205,6 +214,7 @@ static bool reap(struct daemon *d)
 	for (size_t i = d->watches; i-- > 0;) {
 		if (!daemon_watch_reap(&d->watch[i]))
 			continue;
+		take_figures_of(d, &d->watch[i]);	/* what it said last */
 		conclude(d, &d->watch[i]);
 		d->watch[i] = d->watch[--d->watches];
 	}
@@ -434,15 +444,6 @@ static size_t gather(struct daemon *d, bool all)
 		grown[count++] = (struct pollfd){ .fd = d->watch[i].figures.socket,
 						  .events = POLLIN };
 	return count;
-}
-
-static void take_figures_of(struct daemon *d, struct daemon_watch *watch)
-{
-	top_sites_keep(&watch->figures.top, d->settings.metrics_sites);
-	if (figures_take(&watch->figures, roster_now()))
-		daemon_tell_figures(&d->tell, &d->settings, watch);
-	if (daemon_leaks_answered(watch))
-		daemon_tell_search(&d->tell, &d->settings, watch);
 }
 
 /* said: what poll() had to say of each watch. */

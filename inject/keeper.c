@@ -413,7 +413,8 @@ static int set_clock(int timer, long ms)
 static void pace_clock(struct keeper *k)
 {
 	bool slow = k->options && k->options->unhurried && k->in.done > INJECT_ENTRIES &&
-		    !k->stop_wanted && !k->gone && !k->freeze.child && !k->access.count &&
+		    !k->stop_wanted && !k->gone && !k->freeze.child && !k->freeze.stop &&
+		    !k->access.count && !k->abandoned &&
 		    keeper_kept_left_ms(k) < 0 && k->rest_due > FIRST_REST_TICKS;
 
 	if (slow == k->slow || set_clock(k->timer, slow ? SLOW_TICK_MS : TICK_MS) < 0)
@@ -433,7 +434,7 @@ static int tick(struct keeper *k)
 	deadline_alive(k->in.at.clock);
 	if (ticked)
 		give_back(k);
-	(void)abandon_release();
+	k->abandoned = abandon_release() > 0;
 	k->gone = k->gone || !pidref_alive(&k->in.at.target.ref) || address_space_gone(k);
 	keeper_tend_picture(k);
 	pace_clock(k);
@@ -545,6 +546,8 @@ static void restore_children(struct keeper *k)
 	uint64_t begin_ns = tracee_now_ns();
 	int error;
 
+	if (k->slow && set_clock(k->timer, TICK_MS) == 0)	/* theirs, too */
+		k->slow = false;
 	children_remember(&k->children, &k->in);	/* when it ended, nobody has yet */
 	if (k->freeze.child && children_skip(&k->children, k->freeze.child))
 		return;

@@ -20,6 +20,7 @@ struct keeper {
 	unsigned int kept;		/* ticks of TICK_MS so far; when memory goes back: */
 	unsigned int rest_due;
 	bool slow;			/* the clock ticks seldom, as nobody waits */
+	bool abandoned;			/* threads are still to be let go, once they stop */
 	bool used;			/* since then something was asked for */
 	bool gone, gone_noted, stop_wanted, stop_noted, finished;
 	bool snapshot_wanted;		/* by the user's SIGUSR1, and not yet told to the analyst */

@@ -172,6 +172,7 @@ static void find_names(struct feed *feed, const struct sites *sites, const struc
 
 	if (!error)
 		error = feed_save_some(feed, stacks);
+	feed->names_late = error == -EAGAIN;
 	if (error)
 		feed->next_slice = feed_now() + LATE_SECONDS;
 }
@@ -190,6 +191,17 @@ void feed_turn(struct feed *feed, const struct sites *sites, const struct stacks
 		find_names(feed, sites, stacks);
 	}
 	send_some(feed);
+}
+
+bool feed_is_open(const struct feed *feed)
+{
+	return feed->socket >= 0;
+}
+
+bool feed_is_busy(const struct feed *feed)
+{
+	return feed->socket >= 0 && (feed->saving.file >= 0 || feed->names_late ||
+				     screen_outbox_waiting(&feed->out) > 0);
 }
 
 /* ---- figures ---- */

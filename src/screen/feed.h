@@ -69,4 +69,9 @@ void feed_end(struct feed *feed);
 /* Until it has done so; two seconds at the most. pre: feed_end, and the target was left. */
 void feed_await_end(struct feed *feed);
 
+/* False: the screen is gone. */
+bool feed_is_open(const struct feed *feed);
+/* A snapshot is being written, names are late, or something is still to be sent. */
+bool feed_is_busy(const struct feed *feed);
+
 #endif

@@ -25,6 +25,7 @@ struct feed {
 	double budget;			/* percent that was asked for, 0: nothing was */
 	bool names_wanted;		/* in the recording */
 	uint32_t stack_sent;		/* of this site */
+	bool names_late;		/* some are still to be found */
 	double next_slice;		/* CLOCK_MONOTONIC: names are asked for again then */
 	uint8_t *named;			/* a bit for each site that was named */
 	uint32_t named_room;		/* sites */

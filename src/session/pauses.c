@@ -19,15 +19,23 @@
 #define BUSY_RING	0.25		/* filled so far within a pause: none any more */
 #define FILLING_RING	0.0625		/* shorter ones */
 
+/* Somebody waits for what goes on by turns: names, a search, a file. */
+static bool is_awaited(const struct session *s)
+{
+	return s->check.search || s->check.next > 0 ||
+	       (s->report.feed && feed_is_busy(s->report.feed));
+}
+
 uint64_t session_pause(const struct session *s, uint64_t pause, int events, double filled)
 {
 	bool sampled = s->options->mode != SNAPSHOT_EXACT, screen = s->options->screen;
-	bool unhurried = screen && s->options->screen_can_wait;
+	/* where it may not wake us, rings fill while we sleep */
+	bool unhurried = screen && s->options->screen_can_wait && s->view.hello.may_wait;
 	uint64_t most = unhurried ? UNHURRIED_NS : IDLE_NS;
 
 	if (events || session_report_names_are_due(&s->report, &s->watch))
 		most = sampled ? SAMPLED_NS : MAX_NS;
-	if ((screen && !unhurried) || s->trace)	/* somebody waits for what we say */
+	if ((screen && !unhurried) || s->trace || is_awaited(s))
 		most = MAX_NS;
 	if (filled > BUSY_RING)
 		return 0;
@@ -37,21 +45,22 @@ uint64_t session_pause(const struct session *s, uint64_t pause, int events, doub
 	return pause < most ? pause : most;
 }
 
-/* The end of a connection is no reason: it is seen to elsewhere. */
-static bool has_something(int socket)
+/* Bytes; 0 the other end is gone; -1 nothing. */
+static ssize_t look_at(int socket)
 {
 	char byte;
 
-	return recv(socket, &byte, sizeof(byte), MSG_PEEK | MSG_DONTWAIT) > 0;
+	return recv(socket, &byte, sizeof(byte), MSG_PEEK | MSG_DONTWAIT);
 }
 
-/* Since we last looked. */
+/* Since we last looked. A session ends with its keeper; with who looks on it does not. */
 static bool something_came(void *context)
 {
 	const struct session *s = context;
 
-	return has_something(s->link.socket) ||
-	       (s->options->screen && has_something(s->options->screen_socket));
+	return look_at(s->link.socket) >= 0 ||
+	       (s->report.feed && feed_is_open(s->report.feed) &&
+		look_at(s->options->screen_socket) > 0);
 }
 
 void session_wait(struct session *s, uint64_t pause, double due)

@@ -34,6 +34,7 @@
 
 #include "src/base/pagemap_scan.h"
 #include "src/base/sanitized.h"
+#include "src/base/spare_pages.h"
 
 #define ADDRESS_SPACE (6ull << 30)
 #define NAMESPACES (CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | \
@@ -162,7 +163,7 @@ struct program {
 struct programs {
 	struct program analyst, opener;
 };
-static struct programs own, *programs = &own;
+static struct programs programs;
 
 static int take_program(scmp_filter_ctx filter, struct program *ret)
 {
@@ -220,7 +221,7 @@ int sandbox_prepare(void)
 {
 	struct programs *made = mmap(NULL, sizeof(*made), PROT_READ | PROT_WRITE,
 				     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	int status = 0;
+	int status = 0, error = -EIO;
 	pid_t child;
 
 	if (made == MAP_FAILED)
@@ -230,12 +231,12 @@ int sandbox_prepare(void)
 		_exit(make_programs(made) ? 1 : 0);
 	if (child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) &&
 	    WEXITSTATUS(status) == 0) {
-		(void)mprotect(made, sizeof(*made), PROT_READ);
-		programs = made;
-		return 0;
+		/* a copy: a child that was taken over may write into what is shared */
+		spare_copy(&programs, made, sizeof(programs));
+		error = 0;
 	}
 	(void)munmap(made, sizeof(*made));
-	return -EIO;
+	return error;
 }
 
 /* ---- the rest ---- */
@@ -273,12 +274,12 @@ static int give_up(void)
 int sandbox_enter(void)
 {
 	tzset();	/* reads its file once, and now */
-	return make_program(add_analysts, &programs->analyst) ?: give_up() ?:
-	       install(&programs->analyst);
+	return make_program(add_analysts, &programs.analyst) ?: give_up() ?:
+	       install(&programs.analyst);
 }
 
 int sandbox_enter_opener(void)
 {
-	return make_program(add_openers, &programs->opener) ?: give_up() ?:
-	       install(&programs->opener);
+	return make_program(add_openers, &programs.opener) ?: give_up() ?:
+	       install(&programs.opener);
 }

@@ -49,7 +49,8 @@ for name; do
 	mkdir -p "$corpora/$name"
 	result=good
 	timeout $((FUZZ_SECONDS + 120)) "tests/fuzz/fuzz_$name" -max_total_time="$FUZZ_SECONDS" \
-		-timeout=20 -print_final_stats=1 -artifact_prefix="$corpora/found-$name-" "$corpora/$name" \
+		-timeout=20 -print_final_stats=1 -artifact_prefix="$corpora/found-$name-" \
+		"$corpora/$name" \
 		>log 2>&1 </dev/null || result=found
 	runs=$(sed -n 's/^stat::number_of_executed_units: *//p' log)
 	printf '%s\t%s\t%s\t%s\t%s\n' "$(date -u +%Y-%m-%dT%H:%M:%SZ)" "$name" "${runs:-0}" \

@@ -14,7 +14,7 @@
 /* What the pauses grow to, when so many events come between two drains of a ring so full. */
 static uint64_t settled(const struct session_options *options, int events, double filled)
 {
-	struct session session = { .options = options };
+	struct session session = { .options = options, .view.hello.may_wait = 1 };
 	uint64_t pause = 0;
 
 	for (int i = 0; i < 200; i++) {
@@ -78,7 +78,7 @@ static void test_rings_fill(void **state)
 {
 	const struct session_options daemon = { .mode = SNAPSHOT_SAMPLED, .screen = true,
 						.screen_can_wait = true };
-	const struct session session = { .options = &daemon };
+	const struct session session = { .options = &daemon, .view.hello.may_wait = 1 };
 
 	(void)state;
 	assert_int_equal(session_pause(&session, 4000 * MS, 1000, 0.5), 0);

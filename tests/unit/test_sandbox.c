@@ -237,6 +237,23 @@ static void nonsense_is_survived(void **state)
 	assert_int_equal(in_sandbox(check_nonsense), 0);
 }
 
+/* What a child that was taken over could write to is nobody else's filter. */
+static void filters_made_before_hold_as_well(void **state)
+{
+	FILE *maps;
+	char line[400];
+
+	assert_int_equal(sandbox_prepare(), 0);
+	maps = fopen("/proc/self/maps", "re");
+	assert_non_null(maps);
+	while (fgets(line, sizeof(line), maps))
+		assert_null(strstr(line, " rw-s "));
+	(void)fclose(maps);
+	nobody_breaks_out(state);
+	without_an_opener_nothing_opens(state);
+	programs_are_opened_for_all(state);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -246,6 +263,7 @@ int main(void)
 		cmocka_unit_test(without_an_opener_nothing_opens),
 		cmocka_unit_test(programs_are_opened_for_all),
 		cmocka_unit_test(nonsense_is_survived),
+		cmocka_unit_test(filters_made_before_hold_as_well),	/* the last: it is for good */
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
