@@ -263,7 +263,7 @@ int main(void)
 		cmocka_unit_test(without_an_opener_nothing_opens),
 		cmocka_unit_test(programs_are_opened_for_all),
 		cmocka_unit_test(nonsense_is_survived),
-		cmocka_unit_test(filters_made_before_hold_as_well),	/* the last: it is for good */
+		cmocka_unit_test(filters_made_before_hold_as_well),	/* last: it stays */
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
