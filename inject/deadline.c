@@ -4,7 +4,8 @@
  *
  * A thread of its own, because the keeper's other work takes longer than the time after which
  * hooks must be inert, and real-time where that is allowed, because on a machine with more work
- * than processors the keeper waits for its turn behind the very threads that it watches. It touches nothing but the control block and the address table.
+ * than processors the keeper waits for its turn behind the very threads that it watches. It
+ * touches nothing but the control block and the address table.
  * A keeper that gets nowhere for long (it hangs) is taken for dead all the same. What stands in the
  * shared page may have been changed by the target: places and times come from our own books.
  * Should the deadline pass nevertheless (the machine stood still), frees were missed: the table
