@@ -29,9 +29,9 @@ static bool is_awaited(const struct session *s)
 uint64_t session_pause(const struct session *s, uint64_t pause, int events, double filled)
 {
 	bool sampled = s->options->mode != SNAPSHOT_EXACT, screen = s->options->screen;
-	/* where it may not wake us, rings fill while we sleep */
-	bool unhurried = screen && s->options->screen_can_wait && s->view.hello.may_wait;
-	uint64_t most = unhurried ? UNHURRIED_NS : IDLE_NS;
+	bool unhurried = screen && s->options->screen_can_wait;
+	/* where the target may not wake us, rings would fill while we sleep */
+	uint64_t most = unhurried && s->view.hello.may_wait ? UNHURRIED_NS : IDLE_NS;
 
 	if (events || session_report_names_are_due(&s->report, &s->watch))
 		most = sampled ? SAMPLED_NS : MAX_NS;

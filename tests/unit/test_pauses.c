@@ -61,6 +61,7 @@ static void test_names_are_wanted(void **state)
 
 	(void)state;
 	session.options = &daemon;
+	session.view.hello.may_wait = 1;
 	assert_int_equal(session_pause(&session, 4000 * MS, 0, 0), 4000 * MS);
 	session.report.recording = (struct recording *)&session;	/* only that there is one */
 	assert_int_equal(session_pause(&session, 4000 * MS, 0, 0), 4000 * MS);
@@ -71,6 +72,17 @@ static void test_names_are_wanted(void **state)
 	session_report_names_want(&session.report);
 	session.report.recording_failed = true;
 	assert_int_equal(session_pause(&session, 4000 * MS, 0, 0), 4000 * MS);
+}
+
+/* The target's filter forbids futex: it can't wake who sleeps. */
+static void test_target_can_not_wake_us(void **state)
+{
+	const struct session_options daemon = { .mode = SNAPSHOT_SAMPLED, .screen = true,
+						.screen_can_wait = true };
+	const struct session session = { .options = &daemon };
+
+	(void)state;
+	assert_int_equal(session_pause(&session, 4000 * MS, 0, 0), 500 * MS);
 }
 
 /* After an idle hour a burst is followed from its first half-full ring on. */
@@ -92,6 +104,7 @@ int main(void)
 		cmocka_unit_test(test_nobody_waits),
 		cmocka_unit_test(test_somebody_looks),
 		cmocka_unit_test(test_names_are_wanted),
+		cmocka_unit_test(test_target_can_not_wake_us),
 		cmocka_unit_test(test_rings_fill),
 	};
 
