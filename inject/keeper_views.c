@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "inject/abandon.h"
 #include "inject/hello.h"
@@ -98,11 +99,13 @@ int keeper_kept_left_ms(const struct keeper *k)
 int keeper_on_sample(struct keeper *k, const struct proto_message *request, struct reply *reply)
 {
 	static struct proto_sample sample;
+	struct stat task;
 	char tid[16];
 	int fd, error;
 
 	(void)snprintf(tid, sizeof(tid), "%d", (pid_t)request->value[0]);
-	if (faccessat(k->in.at.target.task, tid, F_OK, 0) < 0)
+	/* not faccessat(): that asks without our capabilities, and /proc may hide it (hidepid) */
+	if (fstatat(k->in.at.target.task, tid, &task, AT_SYMLINK_NOFOLLOW) < 0)
 		return -ESRCH;	/* no thread of this target */
 	stop_sample_done(&k->sample);
 	memset(&k->sample, 0, sizeof(k->sample));
