@@ -16,6 +16,7 @@
 #define SAMPLED_NS	100000000ull
 #define IDLE_NS		500000000ull	/* nothing happens at all */
 #define UNHURRIED_NS	4000000000ull	/* and nobody looks on */
+#define FEW_EVENTS	64		/* that may as well wait, in seconds */
 #define BUSY_RING	0.25		/* filled so far within a pause: none any more */
 #define FILLING_RING	0.0625		/* shorter ones */
 
@@ -33,7 +34,8 @@ uint64_t session_pause(const struct session *s, uint64_t pause, int events, doub
 	/* where the target may not wake us, rings would fill while we sleep */
 	uint64_t most = unhurried && s->view.hello.may_wait ? UNHURRIED_NS : IDLE_NS;
 
-	if (events || session_report_names_are_due(&s->report, &s->watch))
+	if ((unhurried ? events >= FEW_EVENTS : events > 0) ||
+	    session_report_names_are_due(&s->report, &s->watch))
 		most = sampled ? SAMPLED_NS : MAX_NS;
 	if ((screen && !unhurried) || s->trace || is_awaited(s))
 		most = MAX_NS;

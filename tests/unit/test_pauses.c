@@ -40,7 +40,8 @@ static void test_nobody_waits(void **state)
 	assert_int_equal(settled(&exact, 0, 0), 500 * MS);
 	assert_int_equal(settled(&exact, 7, 0), 20 * MS);
 	assert_int_equal(settled(&daemon, 0, 0), 4000 * MS);
-	assert_int_equal(settled(&daemon, 7, 0), 100 * MS);
+	assert_int_equal(settled(&daemon, 7, 0), 4000 * MS);
+	assert_int_equal(settled(&daemon, 700, 0), 100 * MS);
 }
 
 static void test_somebody_looks(void **state)
@@ -95,7 +96,7 @@ static void test_rings_fill(void **state)
 	(void)state;
 	assert_int_equal(session_pause(&session, 4000 * MS, 1000, 0.5), 0);
 	assert_int_equal(session_pause(&session, 4000 * MS, 1000, 0.1), 2000 * MS);
-	assert_int_equal(session_pause(&session, 4000 * MS, 10, 0.01), 100 * MS);
+	assert_int_equal(session_pause(&session, 4000 * MS, 700, 0.01), 100 * MS);
 }
 
 int main(void)
