@@ -174,7 +174,8 @@ static int take_program(scmp_filter_ctx filter, struct program *ret)
 	if (error)
 		return error;
 	bytes = pread(file, ret->code, sizeof(ret->code), 0);
-	if (bytes <= 0 || (size_t)bytes % sizeof(ret->code[0]))
+	if (bytes <= 0 || (size_t)bytes == sizeof(ret->code) ||	/* cut, perhaps */
+	    (size_t)bytes % sizeof(ret->code[0]))
 		return bytes < 0 ? -errno : -EIO;
 	ret->count = (unsigned short)((size_t)bytes / sizeof(ret->code[0]));
 	return 0;

@@ -9,12 +9,11 @@
  */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { pathToFileURL } from 'node:url';
+import { openBrowser } from './browser.mjs';
 import { tooFaint } from './html_contrast.mjs';
 
 const [modules, executablePath, page, reportPath, profile, pictures] = process.argv.slice(2);
-const { chromium } = createRequire(`${modules}/`)('playwright-core');
 const report = JSON.parse(readFileSync(reportPath, 'utf8'));
 const sites = report.sites.filter((site) => site.kind !== 'mmap');
 /* Of a moment of a recording, what only its end knows is not there. */
@@ -28,22 +27,11 @@ const url = pathToFileURL(page).href;
 const complaints = [],
 	requests = [];
 
-const context = await chromium.launchPersistentContext(profile, {
-	executablePath,
-	headless: true,
+const [context, tab] = await openBrowser(modules, executablePath, profile, {
 	viewport: { width: 1360, height: 850 },
 	colorScheme: 'light',
-	args: [
-		'--no-sandbox',
-		'--disable-gpu',
-		'--disable-quic',
-		'--no-first-run',
-		'--disable-background-networking',
-		'--disable-component-update',
-		'--disable-sync',
-	],
+	args: ['--disable-gpu'],
 });
-const tab = context.pages()[0] ?? (await context.newPage());
 
 context.on('request', (request) => requests.push(request.url()));
 tab.on('console', (message) => complaints.push(`${message.type()}: ${message.text()}`));

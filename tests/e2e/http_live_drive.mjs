@@ -8,34 +8,22 @@
  * daemon-http-live.sh is to do, which answers with a line.
  */
 import assert from 'node:assert/strict';
-import { createRequire } from 'node:module';
 import { createInterface } from 'node:readline';
+import { openBrowser } from './browser.mjs';
 import { tooFaint } from './html_contrast.mjs';
 
 const [modules, executablePath, url, token, profile] = process.argv.slice(2);
-const { chromium } = createRequire(`${modules}/`)('playwright-core');
 const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
 const complaints = [],
 	requests = [];
 const authorization = { Authorization: `Bearer ${token}` };
 
-const context = await chromium.launchPersistentContext(profile, {
-	executablePath,
-	headless: true,
+const [context, tab] = await openBrowser(modules, executablePath, profile, {
 	viewport: { width: 1360, height: 700 },
 	colorScheme: 'light',
 	extraHTTPHeaders: authorization,
-	args: [
-		'--no-sandbox',
-		'--disable-gpu',
-		'--disable-quic',
-		'--no-first-run',
-		'--disable-background-networking',
-		'--disable-component-update',
-		'--disable-sync',
-	],
+	args: ['--disable-gpu'],
 });
-const tab = context.pages()[0] ?? (await context.newPage());
 
 context.on('request', (request) => requests.push(request.url()));
 /* That nobody answers is no fault of the page's. */

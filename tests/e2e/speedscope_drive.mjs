@@ -9,11 +9,10 @@
  */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { pathToFileURL } from 'node:url';
+import { openBrowser } from './browser.mjs';
 
 const [modules, executablePath, file, reportPath, profile, pictures] = process.argv.slice(2);
-const { chromium } = createRequire(`${modules}/`)('playwright-core');
 const sites = JSON.parse(readFileSync(reportPath, 'utf8')).sites.filter(
 	(site) => site.kind !== 'mmap',
 );
@@ -26,23 +25,11 @@ const COLUMNS = {
 };
 const complaints = [];
 
-const context = await chromium.launchPersistentContext(profile, {
-	executablePath,
-	headless: true,
+const [context, tab] = await openBrowser(modules, executablePath, profile, {
 	/* All functions are in sight: the table draws no others. */
 	viewport: { width: 1360, height: Number(process.env.HEIGHT ?? 3000) },
-	args: [
-		'--no-sandbox',
-		'--use-angle=swiftshader',
-		'--enable-unsafe-swiftshader',
-		'--disable-quic',
-		'--no-first-run',
-		'--disable-background-networking',
-		'--disable-component-update',
-		'--disable-sync',
-	],
+	args: ['--use-angle=swiftshader', '--enable-unsafe-swiftshader'],
 });
-const tab = context.pages()[0] ?? (await context.newPage());
 
 context.on('request', (request) => {
 	if (!/^(file|data|blob):/.test(request.url())) complaints.push(request.url());
