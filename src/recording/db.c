@@ -17,6 +17,7 @@
 #include "src/recording/damage.h"
 #include "src/recording/recording.h"
 #include "src/recording/schema.h"
+#include "src/recording/undo.h"
 
 int recording_db_errno(sqlite3 *db, int result)
 {
@@ -190,7 +191,9 @@ static int check_file(const char *path, int access_mode)
 		return -errno;
 	if (S_ISDIR(file.st_mode))
 		return -EISDIR;
-	return S_ISREG(file.st_mode) ? 0 : recording_damage(NULL, "it is no regular file");
+	if (!S_ISREG(file.st_mode))
+		return recording_damage(NULL, "it is no regular file");
+	return file.st_size > 0 ? 0 : -ENODATA;		/* it was begun, and no more */
 }
 
 /*
@@ -221,7 +224,7 @@ int recording_db_open(const char *path, sqlite3 **ret)
 	if (err == 0 || err == -EBADMSG || err == -ENOMEM || err == -EBUSY)
 		return err;
 	if (*ret && sqlite3_extended_errcode(*ret) == SQLITE_READONLY_ROLLBACK)
-		return -EUCLEAN;
+		return recording_undo_leaves_nothing(plain) ? -ENODATA : -EUCLEAN;
 	sqlite3_close(*ret);
 	*ret = NULL;
 	return open_alone(plain, ret);

@@ -40,8 +40,8 @@ int recording_db_put(sqlite3_stmt *statement, const struct cell *cell, unsigned 
 int recording_db_path(const char *path, char **ret) _must_check_;
 /*
  * Opens a recording that may come from anywhere, read-only and with limits. In a folder where
- * SQLite may not make its files, as if nobody else was there. 0; -EUCLEAN somebody was killed who
- * changed it, see undo.h; -errno. *ret is to be closed in
+ * SQLite may not make its files, as if nobody else was there. 0; -ENODATA nothing was recorded yet;
+ * -EUCLEAN somebody was killed who changed it, see undo.h; -errno. *ret is to be closed in
  * any case.
  */
 int recording_db_open(const char *path, sqlite3 **ret) _must_check_;

@@ -23,8 +23,8 @@ void recording_explain(const char *path, int error, char *to, size_t room)
 		int error;
 		const char *why;
 	} known[] = {
-		{ -EUCLEAN, "was being given names when that was killed; run `memattach symbolize "
-			    "FILE`, which undoes it first" },
+		{ -EUCLEAN, "was being changed by a process that was killed; run `memattach "
+			    "symbolize FILE`, which undoes the half of it first" },
 		{ -ENODATA, "ends before its first interval: nothing to report" },
 		{ -EPROTONOSUPPORT, "was made by a newer memattach; use that one" },
 		{ -EINVAL, "names no moment; write FILE@120s (or 2m, 1h), FILE@50%, FILE@peak or "

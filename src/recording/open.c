@@ -6,7 +6,9 @@
 #include "src/recording/open.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "src/recording/db.h"
 #include "src/recording/place.h"
@@ -33,11 +35,27 @@ static int make_tables(sqlite3 *db)
 	return err;
 }
 
-/* After the tables: the file itself says what it is, even if its log is lost. */
+static int is_log(void *context, struct row *row)
+{
+	const char *mode = (const char *)sqlite3_column_text(row->statement, 0);
+
+	*(bool *)context = mode && strcmp(mode, "wal") == 0;
+	return 0;
+}
+
+/*
+ * After the tables: the file itself says what it is, even if its log is lost. That there is a log
+ * is a change of its first page alone: without a journal, nobody who is killed leaves one.
+ */
 static int begin_log(sqlite3 *db)
 {
-	int err = recording_db_run(db, "PRAGMA journal_mode=WAL");
+	bool log = false;
+	int err = recording_db_run(db, "PRAGMA journal_mode=MEMORY");
 
+	if (err == 0)
+		err = recording_db_query(db, "PRAGMA journal_mode=WAL", 0, is_log, &log);
+	if (err == 0 && !log)
+		err = recording_db_run(db, "PRAGMA journal_mode=DELETE");
 	return err ? err : recording_db_run(db, "BEGIN IMMEDIATE; COMMIT");	/* its first use */
 }
 

@@ -561,9 +561,9 @@ int recording_close(struct recording *recording)
 		(void)say_error(recording, -ENOSPC);
 	/*
 	 * From now on it is one file that needs no log, wherever it is copied. Somebody who reads
-	 * it just now keeps the log, and loses nothing.
+	 * it just now keeps the log, and loses nothing. Only the first page says so: see open.c.
 	 */
-	err = recording_db_run(recording->db, "PRAGMA journal_mode=DELETE");
+	err = recording_db_run(recording->db, "PRAGMA journal_mode=MEMORY");
 	if (err == -EBUSY)
 		err = 0;
 	sqlite3_close(recording->db);

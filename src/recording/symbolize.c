@@ -312,8 +312,8 @@ static int write_names(struct work *w, const char *path, struct symbolized *ret)
 			(void)sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
 		return err;
 	}
-	/* One file again, if its session is over; else it stays as it is. */
-	(void)sqlite3_exec(db, "PRAGMA journal_mode=DELETE", NULL, NULL, NULL);
+	/* One file again (see recording_close), if its session is over; else it stays as it is. */
+	(void)sqlite3_exec(db, "PRAGMA journal_mode=MEMORY", NULL, NULL, NULL);
 	return 0;
 }
 

@@ -19,14 +19,16 @@
 #include "src/recording/damage.h"
 #include "src/recording/db.h"
 
-/* The end of a journal that names another (SQLite's format of files, 3). */
-static const uint8_t names_another[8] = { 0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7 };
+/* A journal's first bytes, and its last where it names another (SQLite's format of files, 3). */
+static const uint8_t magic[8] = { 0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7 };
+#define HEADER_BYTES	28u
+#define PAGES_AT	16	/* in it: how many pages the file had before */
 
 static int check_journal(const char *path)
 {
 	_cleanup_free_ char *name = NULL;
 	_cleanup_fd_ int fd = -1;
-	uint8_t end[sizeof(names_another)] = { 0 };
+	uint8_t end[sizeof(magic)] = { 0 };
 	struct stat file;
 
 	if (asprintf(&name, "%s-journal", path) < 0)
@@ -36,9 +38,24 @@ static int check_journal(const char *path)
 		return -errno;
 	if (!S_ISREG(file.st_mode) || file.st_size < (off_t)sizeof(end) ||
 	    pread(fd, end, sizeof(end), file.st_size - (off_t)sizeof(end)) != sizeof(end) ||
-	    memcmp(end, names_another, sizeof(end)) == 0)
+	    memcmp(end, magic, sizeof(end)) == 0)
 		return recording_damage(NULL, "the journal beside it is none of memattach's");
 	return 0;
+}
+
+bool recording_undo_leaves_nothing(const char *path)
+{
+	static const uint8_t no_pages[4];
+	_cleanup_free_ char *name = NULL;
+	_cleanup_fd_ int fd = -1;
+	uint8_t header[HEADER_BYTES];
+
+	if (asprintf(&name, "%s-journal", path) < 0)
+		return false;
+	fd = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
+	return fd >= 0 && pread(fd, header, sizeof(header), 0) == sizeof(header) &&
+	       memcmp(header, magic, sizeof(magic)) == 0 &&
+	       memcmp(header + PAGES_AT, no_pages, sizeof(no_pages)) == 0;
 }
 
 int recording_undo(const char *path)

@@ -3,6 +3,8 @@
 #ifndef MEMATTACH_RECORDING_UNDO_H
 #define MEMATTACH_RECORDING_UNDO_H
 
+#include <stdbool.h>
+
 #include "src/base/cleanup.h"
 
 /*
@@ -10,5 +12,9 @@
  * one). 0; -EBADMSG the journal is none that memattach makes; -EACCES, -errno.
  */
 int recording_undo(const char *path) _must_check_;
+/*
+ * Was only its making cut short? Then the file had nothing before, and nothing was recorded yet.
+ */
+bool recording_undo_leaves_nothing(const char *path);
 
 #endif

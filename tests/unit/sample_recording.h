@@ -31,16 +31,21 @@ static inline int sample_recording_begin(void **state)
 	return 0;
 }
 
-static inline int sample_recording_end(void **state)
+static inline void sample_recording_remove(void)
 {
 	static const char *const suffix[] = { "", "-wal", "-shm", "-journal" };
 	char name[128];
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(suffix); i++) {
 		snprintf(name, sizeof(name), "%s%s", sample_path, suffix[i]);
 		(void)unlink(name);
 	}
+}
+
+static inline int sample_recording_end(void **state)
+{
+	(void)state;
+	sample_recording_remove();
 	return rmdir(sample_folder);
 }
 
