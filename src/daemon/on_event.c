@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -69,6 +70,7 @@ static _Noreturn void become(const char *command, const struct daemon_event *eve
 	export_event(event);
 	(void)setpgid(0, 0);
 	(void)prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
+	(void)setrlimit(RLIMIT_RTPRIO, &(struct rlimit){ 0, 0 });
 	(void)sigemptyset(&nothing);
 	(void)sigprocmask(SIG_SETMASK, &nothing, NULL);
 	(void)alarm(ON_EVENT_SECONDS);

@@ -251,6 +251,7 @@ int sandbox_drop_capabilities(void)
 	for (int i = 0; i <= CAP_LAST_CAP; i++)
 		(void)prctl(PR_CAPBSET_DROP, i, 0, 0, 0);	/* needs a capability itself */
 	(void)prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
+	(void)setrlimit(RLIMIT_RTPRIO, &(struct rlimit){ 0, 0 });
 	return syscall(SYS_capset, &header, none) < 0 ? -errno : 0;
 }
 

@@ -18,7 +18,7 @@ int sandbox_prepare(void);
 int sandbox_enter(void) _must_check_;
 /* The same for the opener, who opens files and does little else. 0 or -errno. */
 int sandbox_enter_opener(void) _must_check_;
-/* The first part of that, for a process with a filter of its own. 0 or -errno. */
+/* Of that what goes without a filter: nor is real-time priority allowed. 0 or -errno. */
 int sandbox_drop_capabilities(void) _must_check_;
 
 #endif

@@ -41,6 +41,17 @@ inside sh -c 'cat >/etc/memattach/conf.d/test.conf' <<-END
 	unit = postgresql@15-main
 	name = postgres
 END
+# Where root may raise no limit (LimitRTPRIO) the same comes by a capability.
+if ! inside prlimit --rtprio=1 true 2>/dev/null; then
+	note "no limit can be raised here: CAP_SYS_NICE in place of LimitRTPRIO"
+	inside mkdir -p /etc/systemd/system/memattachd.service.d
+	inside sh -c 'cat >/etc/systemd/system/memattachd.service.d/nice.conf' <<-END
+		[Service]
+		CapabilityBoundingSet=CAP_SYS_NICE
+		AmbientCapabilities=CAP_SYS_NICE
+	END
+	inside systemctl daemon-reload
+fi
 for unit in $UNITS; do
 	for pid in $(unit_processes "$unit"); do
 		pristine_take "$pid"
@@ -55,6 +66,8 @@ for unit in $UNITS; do
 	note "$unit: watched"
 done
 expect "$(inside ps -o user= -C memattachd | sort -u)" memattach "who memattachd runs as"
+inside ps -L -o cls= -C memattachd | grep -q FF || fail "keepers have no real-time priority"
+inside ps -L -o cls= -C memattachd | grep -q TS || fail "all have real-time priority"
 load_end
 
 # --- restarted, reloaded, upgraded --------------------------------------------
@@ -94,7 +107,10 @@ for recording in "$ROOT"/var/lib/memattach/*/*.memattach; do
 		{ grep -q 'ends before its first interval' "$ERRORS" && continue; } ||
 		fail "$recording can't be read: $(cat "$ERRORS")"
 	echo "$(json .target.pid) $(json .session.detached) $(json .session.events.alloc)"
+	json '.session | [.attach_stop_us_max, .detach_stop_us_max] | max' >>"$WORK/stops"
 done >"$WORK/recordings"
+stops="longest stop of each, us: $(sort -n "$WORK/stops" | awk '{ us[NR] = $1 }
+	END { print us[1], "to", us[NR] ", median", us[int((NR + 1) / 2)] }')"
 grep -q " pristine [1-9]" "$WORK/recordings" || fail "recordings: $(cat "$WORK/recordings")"
 grep -vE " (pristine|target-ended) " "$WORK/recordings" && fail "$(cat "$WORK/recordings")"
 
@@ -114,9 +130,11 @@ nothing_mapped
 
 # --- purged -------------------------------------------------------------------
 
+inside rm -rf /etc/systemd/system/memattachd.service.d	# ours
 inside apt-get purge -qq -y memattach memattachd >"$WORK/purge" 2>&1 || fail "$(cat "$WORK/purge")"
 left=$(find "$ROOT" -xdev -name '*memattach*' ! -path "$ROOT/root/*" ! -path "$ROOT/proc/*" \
 	! -path "$ROOT/var/log/*" ! -path "$ROOT/tmp/*")
 [ -z "$left" ] || fail "left after the purge: $left"
 ! grep memattach "$ROOT/etc/passwd" "$ROOT/etc/group" "$ROOT/etc/shadow" || fail "its user is left"
-note "redis, nginx, PostgreSQL: $(wc -l <"$WORK/recordings") recordings, $REQUESTS loads, $exposure"
+note "redis, nginx, PostgreSQL: $(wc -l <"$WORK/recordings") recordings, $REQUESTS loads," \
+	"$stops, $exposure"
