@@ -488,7 +488,7 @@ static void begin_and_look(struct daemon *d)
 		share(d);
 	if (roster_now() >= next_look(d))
 		look(d, roster_now() >= d->asked + ASK_SECONDS);
-	daemon_tell_state(&d->tell, &d->roster, d->watches);
+	daemon_tell_state(&d->tell, &d->roster, &d->restore, d->watches);
 }
 
 /* True: there is more to do. */

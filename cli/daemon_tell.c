@@ -158,24 +158,42 @@ void daemon_tell_restored(struct daemon_tell *tell, const struct settings *setti
 
 /* --- the service manager -------------------------------------------------- */
 
-/* Of those that are to be watched: the ones that were refused, or the others. */
-static size_t waiting(const struct roster *roster, bool refused)
+/* To be watched, and not cleaned: the ones that were refused, or the others. */
+static size_t waiting(const struct roster *roster, const struct restore *restore, bool refused)
 {
 	size_t count = 0;
 
-	for (size_t i = 0; i < roster->count; i++)
-		count += roster->process[i].state == ROSTER_WAITING &&
-			 (roster->process[i].refusals > 0) == refused;
+	for (size_t i = 0; i < roster->count; i++) {
+		const struct roster_process *process = &roster->process[i];
+
+		count += process->state == ROSTER_WAITING &&
+			 (process->refusals > 0) == refused && !restore_find(restore, process->pid);
+	}
 	return count;
 }
 
-void daemon_tell_state(struct daemon_tell *tell, const struct roster *roster, size_t watched)
+static size_t cleaning(const struct restore *restore)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < restore->count; i++)
+		count += restore_is_there(&restore->job[i]);
+	return count;
+}
+
+void daemon_tell_state(struct daemon_tell *tell, const struct roster *roster,
+		       const struct restore *restore, size_t watched)
 {
 	char status[sizeof(tell->status)];
+	size_t to_clean = cleaning(restore);
+	int length = snprintf(status, sizeof(status),
+			      "%zu process%s watched, %zu waiting, %zu refused", watched,
+			      watched == 1 ? "" : "es", waiting(roster, restore, false),
+			      waiting(roster, restore, true));
 
-	(void)snprintf(status, sizeof(status), "%zu process%s watched, %zu waiting, %zu refused",
-		       watched, watched == 1 ? "" : "es", waiting(roster, false),
-		       waiting(roster, true));
+	if (to_clean > 0)
+		(void)snprintf(status + length, sizeof(status) - (size_t)length, ", %zu cleaning",
+			       to_clean);
 	if (strcmp(status, tell->status) != 0) {
 		memcpy(tell->status, status, sizeof(status));
 		service_status(status);

@@ -36,7 +36,8 @@ void daemon_tell_figures(struct daemon_tell *tell, const struct settings *settin
 void daemon_tell_search(struct daemon_tell *tell, const struct settings *settings,
 			struct daemon_watch *watch);
 /* What there is to do, where that has changed. */
-void daemon_tell_state(struct daemon_tell *tell, const struct roster *roster, size_t watched);
+void daemon_tell_state(struct daemon_tell *tell, const struct roster *roster,
+		       const struct restore *restore, size_t watched);
 /* At each turn of the loop: all is well. The number of commands for events that are running. */
 size_t daemon_tell_turn(struct daemon_tell *tell, double now);
 /* When the next turn must be, in roster_now()'s seconds; INFINITY: never. */
