@@ -30,7 +30,9 @@ state_of() {
 is() { [ "$(state_of "$1")" = "$2" ]; }
 
 # heard EVENT PID: those who follow were told.
-heard() { jq -e "select(.event == \"$1\" and .pid == $2)" "$WORK/events" >/dev/null 2>&1; }
+heard() {
+	jq -s -e "any(.[]; .event == \"$1\" and .pid == $2)" "$WORK/events" >/dev/null 2>&1
+}
 
 chmod 711 "$WORK"
 victim meant churn --threads=1
