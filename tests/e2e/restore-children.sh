@@ -69,6 +69,7 @@ for loader in $LOADERS; do
 	note "children that are forked during the detach, $loader"
 	begin "$loader"
 	tell forkers s
+	answer forkers storming	# before that it might do all of it when we have gone
 	attach_end
 	# by dlopen one that is never still may be left: then it is listed, and cleanup does it
 	case $loader$STATUS in

@@ -7,10 +7,11 @@
  * Commands: 'f' forks a family: a child that works, one that does nothing, one
  * with N more threads (3), one that has a child of its own; says "family ok PID..."
  * once all of them are at it (a child's child first). 's' forks a child every
- * millisecond from then on, up to 60, every third of which forks another; 'p' says
- * "storm ok PID..." which of those are there, and stops it. 'l' forks one while another
- * thread is in dl_iterate_phdr; says "locked ok PID". 'x' ends at once, its
- * children live on. 'q' has them all end and says "verdict ok|failed".
+ * millisecond from then on, up to 60, every third of which forks another; says
+ * "storming ok" after the first; 'p' says "storm ok PID..." which of those are there,
+ * and stops it. 'l' forks one while another thread is in dl_iterate_phdr; says
+ * "locked ok PID". 'x' ends at once, its children live on. 'q' has them all end and
+ * says "verdict ok|failed".
  * A child ends on SIGTERM, has its own children end, and says "child ok PID" or
  * "child failed PID": its heap and what it inherited are as they should be.
  */
@@ -224,6 +225,8 @@ static void storm(const int ready[2])
 		heap_round(5);
 		fork_child(i % 3 ? WORKING : PARENT, 0, ready[1]);
 		count += i % 3 ? 1 : 2;
+		if (i == 0)
+			victim_say("storming ok\n");
 	}
 	while (victim_await() != 'p')
 		;
