@@ -17,6 +17,7 @@
 #include "src/base/log.h"
 #include "src/daemon/allotment.h"
 #include "src/daemon/roster.h"
+#include "src/session/budget.h"
 
 #define LOOK_SECONDS	5.0
 #define WORTH		0.05	/* of the percentage: smaller changes are not told */
@@ -48,6 +49,18 @@ static void look(struct daemon_watch *watch, double now)
 	watch->use_looked = now;
 }
 
+/*
+ * Who hardly runs has a budget as if it ran more (session/budget.h). Where its session makes use of
+ * that it counts as the use of processors that would allow what is really spent.
+ */
+static double budgeted_use(const struct daemon_watch *watch)
+{
+	double overhead = watch->figures.known ? watch->figures.state.overhead_percent : 0;
+	double spent = watch->use * fmax(overhead, 0) / watch->most_percent;
+
+	return fmax(watch->use, fmin(spent, BUDGET_LEAST_USE));
+}
+
 static void tell(struct daemon_watch *watch, double percent)
 {
 	if (fabs(percent - watch->percent) <= watch->percent * WORTH)
@@ -77,7 +90,7 @@ void daemon_share_turn(struct daemon_watch *watch, size_t count, double max_over
 		if (!has_budget(&watch[i]))
 			continue;
 		look(&watch[i], now);
-		each[shares++] = (struct allotment){ .use = watch[i].use, .owner = i,
+		each[shares++] = (struct allotment){ .use = budgeted_use(&watch[i]), .owner = i,
 						     .most = watch[i].most_percent };
 	}
 	allotment_share(each, shares, processors);

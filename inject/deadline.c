@@ -28,9 +28,9 @@
 /* A keeper that is late by more than this is taken for dead. */
 #define DEADLINE_MS	800u
 #define TURN_MS		200u	/* each awakening costs: a target may be idle for days */
-#define SLOW_DEADLINE_MS 4000u	/* where hundreds may be watched, and no thread ever waits */
-#define SLOW_TURN_MS	2000u
-#define HANG_MS		45000u
+#define SLOW_DEADLINE_MS 8000u	/* where hundreds may be watched, and no thread ever waits */
+#define SLOW_TURN_MS	6000u
+#define HANG_MS		48000u
 #define STACK_BYTES	(128u * 1024)
 
 struct beat {

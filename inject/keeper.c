@@ -33,7 +33,7 @@
 #include "src/base/spare_pages.h"
 
 enum { TICK_MS = 400, HANG_TICKS = 13, FIRST_REST_TICKS = 5, REST_TICKS = 150 };
-enum { SLOW_TICK_MS = 4000, SLOW_HANG_TICKS = 5 };	/* while nobody waits */
+enum { SLOW_TICK_MS = 8000, SLOW_HANG_TICKS = 3 };	/* while nobody waits */
 #define LOAD_LIMIT_NS 3000000000ull
 #define SPARE_BYTES (16ull << 20)	/* of address space, that are left to the target */
 #define CHILD_LIMIT_NS 10000000000ull	/* for one forked process; the target waits for none */
@@ -367,6 +367,15 @@ static bool address_space_gone(const struct keeper *k)
 	       remote_read(&k->in.at.target, k->in.at.ring_base, &magic, sizeof(magic)) != 0;
 }
 
+/* Ticks. Where nobody looks on it may sleep for long, until it is told to leave. */
+static unsigned int most_silent(const struct keeper *k)
+{
+	if (k->slow)
+		return SLOW_HANG_TICKS;
+	return k->options && k->options->unhurried && !k->stop_noted ?
+		       SLOW_HANG_TICKS * SLOW_TICK_MS / TICK_MS : HANG_TICKS;
+}
+
 /*
  * True when the analyst neither drains the rings nor answers: threads of the
  * target may be waiting for it. Then it is ended, and we leave on our own. Counted
@@ -383,7 +392,7 @@ static bool analyst_hangs(struct keeper *k, bool ticked)
 		k->silent += ticked;
 	k->beat = beat;
 	k->leaving += ticked && k->stop_noted && k->in.done > INJECT_LOAD;
-	return k->silent > (k->slow ? SLOW_HANG_TICKS : HANG_TICKS) || k->leaving > HANG_TICKS * 10;
+	return k->silent > most_silent(k) || k->leaving > HANG_TICKS * 10;
 }
 
 /*

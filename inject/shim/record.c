@@ -372,7 +372,8 @@ static inline void commit(struct ring_control *control, const struct place *plac
 {
 	shim_store_release(commit_word(place, place->position),
 			   ring_commit_word(place->position, place->lines, RING_DONE));
-	if (place->position - shim_load(&place->head->tail) > control->ring_lines / 2)
+	if (place->position + place->lines - shim_load(&place->head->tail) >
+	    control->ring_lines / 2)
 		shim_wake_reader(control);
 }
 

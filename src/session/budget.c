@@ -27,7 +27,6 @@
 #include <math.h>
 #include <stdbool.h>
 
-#define LEAST_USE	0.05	/* processors */
 #define MEMORY		0.5	/* seconds of use */
 #define REPAY		5.0	/* seconds of use in which debt is made good, credit used */
 #define MOST_CREDIT	1.0	/* seconds of use whose budget may be saved */
@@ -42,7 +41,6 @@
 #define WIDEN_MOST	16.0	/* in one step */
 #define NARROW_MOST	0.5
 #define WIDEST		268435456.0
-#define CROWDED		0.5	/* backlog at which the reader has fallen behind */
 
 void budget_begin(struct budget *b, double percent)
 {
@@ -63,7 +61,7 @@ void budget_set(struct budget *b, double percent)
 
 static double use_of(double wall, double target)
 {
-	return fmax(target, LEAST_USE * wall);
+	return fmax(target, BUDGET_LEAST_USE * wall);
 }
 
 double budget_quota(const struct budget *b, double wall, double target)
@@ -200,7 +198,7 @@ uint64_t budget_step(struct budget *b, const struct budget_input *in)
 		rate = fmax(rate, step.whole / step.use * (1 - 2 / sqrt((double)in->allocs)));
 	if (rate > 0)
 		wanted = interval_for(allowance(b) / (rate * each), mean_size(&b->memory));
-	if (in->backlog >= CROWDED)
+	if (in->crowded)
 		wanted = fmax(wanted, least_when_crowded(b->interval));
 	b->interval = move(b, wanted);
 	return b->interval;

@@ -7,8 +7,10 @@
 #ifndef MEMATTACH_BUDGET_H
 #define MEMATTACH_BUDGET_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
+#define BUDGET_LEAST_USE 0.05	/* processors that a target uses at least, for its budget */
 #define BUDGET_FIRST_INTERVAL 512u	/* bytes; the finest when the reader falls behind */
 
 /* What was measured since the last step. Seconds are of processor time, but for wall. */
@@ -21,7 +23,7 @@ struct budget_input {
 	uint64_t allocs;	/* of them: allocations */
 	uint64_t certain;	/* other records: mappings */
 	double calls, bytes;	/* allocations and what they asked for, estimated from those */
-	double backlog;		/* how full the fullest ring is, 0 to 1 */
+	bool crowded;		/* the reader has fallen behind */
 };
 
 /* Sums that forget: what happened a while ago counts less. */

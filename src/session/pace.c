@@ -21,7 +21,8 @@
 #define STEP		0.1	/* seconds from one look at the costs to the next */
 #define SHORT_STEP	0.01	/* at the least, for who has spent a step's budget before its end */
 #define CROWDED_STEP	0.005	/* what was recorded before is still coming */
-#define CROWDED		0.5
+#define CROWDED		0.5	/* a ring is so full: the reader has fallen behind, */
+#define CROWDED_WOKEN	0.75	/* or, if it sleeps until one is half full, here */
 #define LEAST_TARGET	0.001	/* seconds of its own: below, a percentage says nothing */
 
 static double clock_seconds(clockid_t clock)
@@ -116,6 +117,11 @@ static double inside(const struct pace_costs *from, const struct pace_costs *to)
 	return fmin(fmax(part, 0), to->target - from->target);
 }
 
+static bool is_behind(const struct pace *p)
+{
+	return reader_backlog(p->in.reader) >= (p->in.woken ? CROWDED_WOKEN : CROWDED);
+}
+
 static struct budget_input input_of(const struct pace *p)
 {
 	const struct pace_costs *from = &p->step, *to = &p->now;
@@ -131,7 +137,7 @@ static struct budget_input input_of(const struct pace *p)
 		.allocs = p->records.alloc,
 		.certain = p->records.certain,
 		.calls = to->calls - from->calls, .bytes = to->bytes - from->bytes,
-		.backlog = reader_backlog(p->in.reader),
+		.crowded = is_behind(p),
 	};
 }
 
@@ -157,7 +163,7 @@ static bool is_overspent(const struct pace *p, double since)
 
 static bool is_crowded(struct pace *p, double now)
 {
-	if (now < p->next_crowded || reader_backlog(p->in.reader) < CROWDED)
+	if (now < p->next_crowded || !is_behind(p))
 		return false;
 	p->next_crowded = now + CROWDED_STEP;
 	return true;

@@ -24,6 +24,7 @@ struct pace_input {
 	pid_t target;
 	double pair_cost;	/* seconds, see hook_cost.h */
 	double percent;		/* the budget; 0: the interval stays, costs are measured alone */
+	bool woken;		/* the reader sleeps until a ring is half full */
 };
 
 /* Since the beginning. Seconds are of processor time, but for wall. */

@@ -15,10 +15,11 @@
 #define MAX_NS		20000000ull
 #define SAMPLED_NS	100000000ull
 #define IDLE_NS		500000000ull	/* nothing happens at all */
-#define UNHURRIED_NS	4000000000ull	/* and nobody looks on */
-#define FEW_EVENTS	64		/* that may as well wait, in seconds */
+#define UNHURRIED_NS	8000000000ull	/* and nobody looks on */
+#define FEW_EVENTS	64		/* a second, or in less: those may as well wait */
 #define BUSY_RING	0.25		/* filled so far within a pause: none any more */
 #define FILLING_RING	0.0625		/* shorter ones */
+#define WAKING_RING	0.45		/* at half the target wakes us, if it may */
 
 /* Somebody waits for what goes on by turns: names, a search, a file. */
 static bool is_awaited(const struct session *s)
@@ -27,23 +28,33 @@ static bool is_awaited(const struct session *s)
 	       (s->report.feed && feed_is_busy(s->report.feed));
 }
 
+static bool are_few(int events, uint64_t pause)
+{
+	double seconds = (double)pause * 1e-9;
+
+	return events < FEW_EVENTS || events < FEW_EVENTS * seconds;
+}
+
 uint64_t session_pause(const struct session *s, uint64_t pause, int events, double filled)
 {
 	bool sampled = s->options->mode != SNAPSHOT_EXACT, screen = s->options->screen;
 	bool unhurried = screen && s->options->screen_can_wait;
 	/* where the target may not wake us, rings would fill while we sleep */
-	uint64_t most = unhurried && s->view.hello.may_wait ? UNHURRIED_NS : IDLE_NS;
+	bool woken = unhurried && s->view.hello.may_wait, few = are_few(events, pause);
+	bool patient = woken && few;	/* what fills the ring comes slowly */
+	uint64_t most = woken ? UNHURRIED_NS : IDLE_NS;
 
-	if ((unhurried ? events >= FEW_EVENTS : events > 0) ||
+	if ((unhurried ? !few : events > 0) ||
 	    session_report_names_are_due(&s->report, &s->watch))
 		most = sampled ? SAMPLED_NS : MAX_NS;
 	if ((screen && !unhurried) || s->trace || is_awaited(s))
 		most = MAX_NS;
-	if (filled > BUSY_RING)
+	if (filled > (patient ? WAKING_RING : BUSY_RING))
 		return 0;
-	if (filled > FILLING_RING)
+	if (filled > (patient ? BUSY_RING : FILLING_RING))
 		return pause / 2;
-	pause += pause / 4 + STEP_NS;
+	if (!patient || filled <= BUSY_RING / 2 || pause < STEP_NS)
+		pause += pause / 4 + STEP_NS;
 	return pause < most ? pause : most;
 }
 
@@ -69,9 +80,13 @@ void session_wait(struct session *s, uint64_t pause, double due)
 {
 	double left = due - session_now();
 
+	if (s->link.stop_wanted || s->link.target_gone)	/* heard since we were awake */
+		return;
+	if (s->link.snapshot_wanted && pause > MAX_NS)
+		pause = MAX_NS;
 	if (left * 1e9 < (double)pause)
 		pause = left > 0 ? (uint64_t)(left * 1e9) + 1 : 0;
-	if (pause > IDLE_NS)	/* who wakes us while we are not asleep yet must not be missed */
+	if (pause > MAX_NS)	/* who wakes us while we are not asleep yet must not be missed */
 		reader_wait_unless(s->watch.reader, pause, something_came, s);
 	else if (pause)
 		reader_wait(s->watch.reader, pause);

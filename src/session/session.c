@@ -227,6 +227,7 @@ static int hook(struct session *s)
 		.free_stacks = s->options->free_stacks,
 		.recognise = recognises(s), .verify_stacks = s->options->verify_stacks,
 		.max_memory = s->options->max_memory,
+		.unhurried = s->options->screen && s->options->screen_can_wait,
 		.observe = s->trace ? trace_log_observe : NULL, .observer = s->trace,
 	};
 	uint64_t value[PROTO_ASKED] = { 0 };
@@ -349,14 +350,9 @@ static int keep_watching(struct session *s)
 		int events = watch_drain(&s->watch);
 
 		session_trace_pump(s);
-		pause = session_pause(s, pause, events, filled);
 		error = s->watch.error;
 		if (!error)
 			error = keeper_link_poll(&s->link, 0);
-		if (!error)
-			session_wait(s, pause, fmin(next, end));
-		if (!error && s->share.file >= 0)
-			rest(s, losing, fmin(next, end));
 		session_report_turn(&s->report, &s->watch);
 		if (!error)
 			error = session_report_save(&s->report, &s->watch);
@@ -370,6 +366,12 @@ static int keep_watching(struct session *s)
 		} else if (!error && s->options->output) {
 			error = take_extra(s, &extra);
 		}
+		if (error)
+			break;
+		pause = session_pause(s, pause, events, filled);
+		session_wait(s, pause, fmin(next, end));
+		if (s->share.file >= 0)
+			rest(s, losing, fmin(next, end));
 	}
 	share_close(&s->share);
 	session_check_end(s);

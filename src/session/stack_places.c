@@ -5,6 +5,7 @@
 #define LEAST_NS 200000000ull
 #define MOST_NS 5000000000ull
 #define SHARE 1000u		/* of our time it may take: reading the maps of thousands is work */
+#define FEW_EVENTS 64		/* a second: they may as well be copied through the kernel */
 #define EAGER_NS 1000000ull	/* at first; twice as long each time that it was for nothing */
 #define EAGER_SHARE 20u
 
@@ -24,11 +25,18 @@ void stack_places_missed(struct stack_places *p, uint64_t time)
 		p->missed = true;
 }
 
+static bool are_few(uint32_t events, uint64_t ns)
+{
+	return events <= (double)ns * 1e-9 * FEW_EVENTS;
+}
+
 bool stack_places_due(const struct stack_places *p, uint32_t booked, uint64_t now)
 {
 	if (p->missed && now >= p->last_ns + p->eager_ns)
 		return true;
 	/* Of nothing that was recorded since can the stack have been in a new place. */
+	if (p->unhurried && are_few(booked - p->booked, now - p->last_ns))
+		return booked != p->booked && now >= p->last_ns + MOST_NS;
 	return now >= p->next_ns && (booked != p->booked || now >= p->last_ns + MOST_NS);
 }
 

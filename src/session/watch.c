@@ -157,6 +157,7 @@ int watch_open(struct watch *w, struct target_view *view, const struct hook_plan
 	w->plan = plan;
 	w->unwinder = unwinder;
 	w->options = *options;
+	w->stack_places.unhurried = options->unhurried && view->hello.may_readv;
 	error = map_ring(w, fd);
 	source = (struct reader_source){ .mapping = w->control, .bytes = w->mapped_bytes };
 	if (!error)
@@ -273,6 +274,7 @@ static void begin_pace(struct watch *w)
 		.control = w->control, .reader = w->reader, .live = w->live, .sites = w->sites,
 		.ticks = &w->ticks, .target = w->view->hello.pid,
 		.percent = w->options.mode == SNAPSHOT_ADAPTIVE ? w->options.percent : 0,
+		.woken = w->options.unhurried && w->view->hello.may_wait,
 	};
 
 	pace_begin(&w->pace, &input);

@@ -33,6 +33,7 @@ struct watch_options {
 	bool leaks;
 	bool free_stacks;		/* exact: each free with its stack */
 	bool recognise;			/* exact, counts: known stacks go by name */
+	bool unhurried;			/* nobody looks on: as little as possible */
 	uint64_t verify_stacks;		/* every so many of them are audited; 0: none */
 	uint64_t max_memory;		/* bytes, see evict.h; 0: no limit */
 	/*

@@ -58,7 +58,7 @@ kill_everything() {
 	second=$(children $first)
 	kill -KILL "$DAEMON" $first $second $(children $second) 2>/dev/null
 	for pid in $VICTIM_PIDS; do
-		"$TOOLS/ringwatch" "$pid" inert $((1500 * PATIENCE)) >"$WORK/ringwatch" ||
+		"$TOOLS/ringwatch" "$pid" inert 12000 >"$WORK/ringwatch" ||
 			fail "fault $fault: hooks still record: $(cat "$WORK/ringwatch")"
 	done
 }
@@ -74,7 +74,7 @@ inject() {
 	analyst) await 10 has_analyst || fail "fault $fault: no analyst: $(tail -n 20 "$log")"
 		kill -KILL "$(one_of "$2" $ANALYSTS)" 2>/dev/null ;;
 	stop)	kill -STOP "$DAEMON"
-		sleep 1.5	# longer than hooks may record without a keeper
+		sleep 1.5	# its keepers and analysts go on
 		kill -KILL "$DAEMON" ;;
 	esac
 }
@@ -173,7 +173,8 @@ recordings=0 early=0
 for recording in "$state"/faults/*.memattach; do
 	recordings=$((recordings + 1))
 	"$MEMATTACH" report "$recording" --json >"$REPORT" 2>"$ERRORS" && continue
-	grep -q "ends before its first interval" "$ERRORS" || fail "$recording can't be read"
+	grep -q "ends before its first interval" "$ERRORS" ||
+		fail "$recording can't be read: $(cat "$ERRORS")"
 	early=$((early + 1))	# its analyst was killed within its first second
 done
 [ $((early * 2)) -lt "$recordings" ] || fail "$early of $recordings recordings have nothing"

@@ -30,7 +30,7 @@ kill_everything() {
 # left PID: something of ours is there, and records nothing.
 left() {
 	! "$TOOLS/ringwatch" "$1" gone 0 >/dev/null || fail "nothing was left in $1"
-	"$TOOLS/ringwatch" "$1" inert $((1500 * PATIENCE)) >/dev/null || fail "$1 still records"
+	"$TOOLS/ringwatch" "$1" inert 12000 >/dev/null || fail "$1 still records"
 }
 
 # gone PID: nothing of ours is there any more.

@@ -40,7 +40,7 @@ build() {
 		-o "$WORK/probe" - 2>/dev/null || compiler=clang
 	echo 'int main(void) { return 0; }' | $compiler -x c -fsanitize=address,undefined \
 		-o "$WORK/probe" - 2>/dev/null || skip "$compiler has no sanitizers"
-	configure_private CC="$compiler" CFLAGS='-O1 -g' --enable-sanitizers --enable-werror
+	configure_private CC="$compiler" CFLAGS='-O1 -g1' --enable-sanitizers --enable-werror
 	step make -j2
 	! grep -q '^UNIT = unit' tests/Makefile || step make -j2 -C tests/unit check TESTS=
 	[ "$compiler" != clang ] || step make -j2 -C tests/fuzz fuzzers

@@ -323,17 +323,17 @@ static void a_quiet_program_is_seen_completely(void **state)
 
 static void a_crowded_ring_widens_at_once(void **state)
 {
-	struct budget_input in = { .wall = 0.005, .target = 0.005, .backlog = 0.6 };
+	struct budget_input in = { .wall = 0.005, .target = 0.005, .crowded = true };
 	struct budget b;
 
 	(void)state;
 	budget_begin(&b, 100);
 	assert_int_equal(budget_step(&b, &in), BUDGET_FIRST_INTERVAL);
 	assert_int_equal(budget_step(&b, &in), 2 * BUDGET_FIRST_INTERVAL);
-	in.backlog = 0.4;
+	in.crowded = false;
 	assert_int_equal(budget_step(&b, &in), 2 * BUDGET_FIRST_INTERVAL);
 	for (int i = 0; i < 100; i++) {
-		in.backlog = 1;
+		in.crowded = true;
 		(void)budget_step(&b, &in);
 	}
 	assert_true(b.interval == 1 << 28);
@@ -358,7 +358,7 @@ static void nothing_breaks_it(void **state)
 			.certain = (uint64_t)fabs(odd[(int)(5 * uniform(&random))]),
 			.calls = odd[(int)(6 * uniform(&random))],
 			.bytes = odd[(int)(6 * uniform(&random))],
-			.backlog = uniform(&random),
+			.crowded = uniform(&random) >= 0.5,
 		};
 
 		assert_true(budget_step(&b, &in) <= 1 << 28);

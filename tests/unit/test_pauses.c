@@ -39,8 +39,9 @@ static void test_nobody_waits(void **state)
 	assert_int_equal(settled(&sampled, 7, 0), 100 * MS);
 	assert_int_equal(settled(&exact, 0, 0), 500 * MS);
 	assert_int_equal(settled(&exact, 7, 0), 20 * MS);
-	assert_int_equal(settled(&daemon, 0, 0), 4000 * MS);
-	assert_int_equal(settled(&daemon, 7, 0), 4000 * MS);
+	assert_int_equal(settled(&daemon, 0, 0), 8000 * MS);
+	assert_int_equal(settled(&daemon, 7, 0), 8000 * MS);
+	assert_int_equal(settled(&daemon, 63, 0), 8000 * MS);
 	assert_int_equal(settled(&daemon, 700, 0), 100 * MS);
 }
 
@@ -63,16 +64,16 @@ static void test_names_are_wanted(void **state)
 	(void)state;
 	session.options = &daemon;
 	session.view.hello.may_wait = 1;
-	assert_int_equal(session_pause(&session, 4000 * MS, 0, 0), 4000 * MS);
+	assert_int_equal(session_pause(&session, 8000 * MS, 0, 0), 8000 * MS);
 	session.report.recording = (struct recording *)&session;	/* only that there is one */
-	assert_int_equal(session_pause(&session, 4000 * MS, 0, 0), 4000 * MS);
+	assert_int_equal(session_pause(&session, 8000 * MS, 0, 0), 8000 * MS);
 	session_report_names_want(&session.report);
-	assert_int_equal(session_pause(&session, 4000 * MS, 0, 0), 100 * MS);
+	assert_int_equal(session_pause(&session, 8000 * MS, 0, 0), 100 * MS);
 	session.report.naming.until = session_now() - 1;	/* two minutes later */
-	assert_int_equal(session_pause(&session, 4000 * MS, 0, 0), 4000 * MS);
+	assert_int_equal(session_pause(&session, 8000 * MS, 0, 0), 8000 * MS);
 	session_report_names_want(&session.report);
 	session.report.recording_failed = true;
-	assert_int_equal(session_pause(&session, 4000 * MS, 0, 0), 4000 * MS);
+	assert_int_equal(session_pause(&session, 8000 * MS, 0, 0), 8000 * MS);
 }
 
 /* The target's filter forbids futex: it can't wake who sleeps. */
@@ -83,7 +84,7 @@ static void test_target_can_not_wake_us(void **state)
 	const struct session session = { .options = &daemon };
 
 	(void)state;
-	assert_int_equal(session_pause(&session, 4000 * MS, 0, 0), 500 * MS);
+	assert_int_equal(session_pause(&session, 8000 * MS, 0, 0), 500 * MS);
 }
 
 /* After an idle hour a burst is followed from its first half-full ring on. */
@@ -94,9 +95,30 @@ static void test_rings_fill(void **state)
 	const struct session session = { .options = &daemon, .view.hello.may_wait = 1 };
 
 	(void)state;
-	assert_int_equal(session_pause(&session, 4000 * MS, 1000, 0.5), 0);
-	assert_int_equal(session_pause(&session, 4000 * MS, 1000, 0.1), 2000 * MS);
-	assert_int_equal(session_pause(&session, 4000 * MS, 700, 0.01), 100 * MS);
+	assert_int_equal(session_pause(&session, 8000 * MS, 1000, 0.5), 0);
+	assert_int_equal(session_pause(&session, 8000 * MS, 400, 0.3), 4000 * MS);
+	assert_int_equal(session_pause(&session, 2000 * MS, 100, 0.2), 2000 * MS);
+	assert_int_equal(session_pause(&session, 2000 * MS, 1000, 0.2), 1000 * MS);
+	assert_int_equal(session_pause(&session, 2000 * MS, 100, 0.1), 2501 * MS);
+	assert_int_equal(session_pause(&session, 8000 * MS, 700, 0.01), 100 * MS);
+	assert_int_equal(session_pause(&session, 8000 * MS, 500, 0.01), 8000 * MS);
+	assert_int_equal(session_pause(&session, 100 * MS, 500, 0.01), 100 * MS);
+}
+
+/* What was heard on the way to bed: the reader, which there is none of, is not asked to wait. */
+static void test_who_is_told_does_not_sleep(void **state)
+{
+	const struct session_options daemon = { .mode = SNAPSHOT_SAMPLED, .screen = true,
+						.screen_can_wait = true };
+	static struct session session;
+
+	(void)state;
+	session.options = &daemon;
+	session.link.stop_wanted = true;
+	session_wait(&session, 8000 * MS, session_now() + 60);
+	session.link.stop_wanted = false;
+	session.link.target_gone = true;
+	session_wait(&session, 8000 * MS, session_now() + 60);
 }
 
 int main(void)
@@ -107,6 +129,7 @@ int main(void)
 		cmocka_unit_test(test_names_are_wanted),
 		cmocka_unit_test(test_target_can_not_wake_us),
 		cmocka_unit_test(test_rings_fill),
+		cmocka_unit_test(test_who_is_told_does_not_sleep),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -31,6 +31,24 @@ static void now_and_then_if_there_was_anything(void **state)
 	assert_true(stack_places_due(&p, 2, 1001 * MS));
 }
 
+/* Under memattachd: of a few events each five seconds; of many as ever. */
+static void seldom_where_nobody_looks_on(void **state)
+{
+	struct stack_places p = { .unhurried = true };
+
+	(void)state;
+	assert_true(stack_places_due(&p, 1, 100000 * MS));
+	tell(&p, 1, 100000 * MS);
+	assert_false(stack_places_due(&p, 2, 104999 * MS));
+	assert_true(stack_places_due(&p, 2, 105000 * MS));
+	assert_false(stack_places_due(&p, 1, 900000 * MS));
+	assert_false(stack_places_due(&p, 65, 101000 * MS));
+	assert_true(stack_places_due(&p, 66, 101000 * MS));
+	assert_false(stack_places_due(&p, 66, 100100 * MS));
+	stack_places_missed(&p, 100001 * MS);
+	assert_true(stack_places_due(&p, 2, 100002 * MS));
+}
+
 static void a_missing_end_does_not_wait(void **state)
 {
 	struct stack_places p = { .next_ns = 0 };
@@ -98,6 +116,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(now_and_then_if_there_was_anything),
+		cmocka_unit_test(seldom_where_nobody_looks_on),
 		cmocka_unit_test(a_missing_end_does_not_wait),
 		cmocka_unit_test(who_never_has_an_end_is_given_up),
 		cmocka_unit_test(what_is_dear_is_seldom),
