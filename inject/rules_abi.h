@@ -3,11 +3,12 @@
  * rules_abi.h - rules for leaving frames, as memattach publishes them and the shim follows them.
  *
  * A part of the ring's mapping (control.rules_offset), freestanding like ring_abi.h. memattach
- * writes all of it; the shim only reads. docs/RECOGNITION.md explains the protocol.
+ * writes all of it but the hints; the shim only reads. docs/RECOGNITION.md explains the protocol.
  *
  *	struct rules_head
  *	struct rules_rule [RULES_MAX_RULES]	distinct rules, append-only within an epoch
  *	directory [2]: struct rules_module [RULES_MAX_MODULES], sorted and disjoint
+ *	hints: RULES_HINT_LINES lines of rules that were found, by return address; the shim's
  *	arena: rows and page indexes of modules, append-only within an epoch
  *
  * Whatever a reader of this finds here while it is being rewritten, it stays inside: indexes
@@ -93,7 +94,24 @@ struct rules_head {
 #define RULES_RULE_AT		((uint64_t)sizeof(struct rules_head))
 #define RULES_DIRECTORY_AT(i)	(RULES_RULE_AT + RULES_MAX_RULES * sizeof(struct rules_rule) + \
 				 (i) * RULES_MAX_MODULES * sizeof(struct rules_module))
-#define RULES_ARENA_AT		RULES_DIRECTORY_AT(2)
+#define RULES_HINTS_AT		RULES_DIRECTORY_AT(2)
+#define RULES_ARENA_AT		(RULES_HINTS_AT + RULES_HINT_LINES * RULES_HINT_WAYS * 8u)
+
+/*
+ * A hint is one word, so that threads may write them beside each other:
+ *
+ *	generation (17 bits) | the rest of the spread return address (35) | its rule (12)
+ *
+ * The return address (47 bits) is spread by a multiplication that loses nothing; its upper 12 bits
+ * are the hint's line. What does not fit, a later generation among it, has no hints.
+ */
+#define RULES_HINT_LINES_LOG2	12u
+#define RULES_HINT_LINES	((uint64_t)1 << RULES_HINT_LINES_LOG2)
+#define RULES_HINT_WAYS		8u	/* to a line */
+#define RULES_HINT_ADDRESS_BITS	47u
+#define RULES_HINT_REST_BITS	(RULES_HINT_ADDRESS_BITS - RULES_HINT_LINES_LOG2)
+#define RULES_HINT_RULE_BITS	12u
+#define RULES_HINT_GENERATIONS	((uint64_t)1 << (64 - RULES_HINT_REST_BITS - RULES_HINT_RULE_BITS))
 
 #ifdef __cplusplus
 #define RULES_ASSERT static_assert
@@ -103,5 +121,6 @@ struct rules_head {
 RULES_ASSERT(sizeof(struct rules_rule) == 16, "four to a cache line");
 RULES_ASSERT(sizeof(struct rules_module) == 32, "two to a cache line");
 RULES_ASSERT(sizeof(struct rules_head) == 128, "the generation has a line of its own");
+RULES_ASSERT(RULES_HINTS_AT % 64 == 0, "a line of hints is a cache line");
 
 #endif

@@ -5,6 +5,18 @@
 
 #include "inject/shim/shim.h"
 
+/* Where it is known whether a block lives at address; NULL: nowhere. *ret_bit: in that word. */
+static inline uint64_t *shim_live_word(struct ring_control *control, uint64_t address,
+				       uint64_t *ret_bit)
+{
+	uint64_t *table = (uint64_t *)((uint8_t *)control + control->table_offset);
+	uint64_t granule = address >> 4;	/* malloc's alignment: no two blocks share one */
+
+	*ret_bit = 1ull << (granule & 63);
+	if (control->table_slots < 2)
+		return NULL;
+	return &table[(granule >> 6) & (control->table_slots / 2 - 1)];
+}
 /* A block begins to live at address; ends: false if none was known to live there. */
 void shim_live_set(struct ring_control *control, uint64_t address);
 bool shim_live_clear(struct ring_control *control, uint64_t address);

@@ -117,17 +117,25 @@ static bool lose_at_once(struct ring_control *control, const struct shim_call *c
 	return true;
 }
 
-/* RING_MODE_ALL, and it is not lost at once. */
+/*
+ * RING_MODE_ALL, and it is not lost at once. That the block lives is noted when it is recorded:
+ * nobody has it yet, so nobody can free it before, and its record need not wait for that place to
+ * come from memory.
+ */
 static void record_new(struct ring_control *control, const struct shim_call *call,
 		       const struct shim_event *event)
 {
-	shim_live_set(control, event->address);
-	/* Of a block that lived there before: nobody has this one yet. */
-	if (shim_load(&control->pressed))
-		shim_lost_clear(control, event->address);
-	if (!shim_record(control, call, event) && shim_control() == control &&
-	    (shim_load(&control->pressed) & RING_PRESSED))
+	uint64_t bit, *live = shim_live_word(control, event->address, &bit);
+	bool recorded = shim_record(control, call, event);
+
+	if (shim_control() != control)
+		return;
+	if (live)
+		shim_store(live, shim_load(live) | bit);
+	if (!recorded && (shim_load(&control->pressed) & RING_PRESSED))
 		(void)shim_lost_set(control, event->address);
+	else if (shim_load(&control->pressed))	/* of a block that lived there before */
+		shim_lost_clear(control, event->address);
 }
 
 static void record_block(struct ring_control *control, const struct shim_call *call,

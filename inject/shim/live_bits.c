@@ -16,24 +16,9 @@
  */
 #include "inject/shim/block_bits.h"
 
-#define GRANULE_SHIFT	4	/* malloc's alignment: no two blocks share a granule */
-#define WORD_SHIFT	6
-
-/* NULL: there is no table. */
-static uint64_t *word_of(struct ring_control *control, uint64_t address, uint64_t *ret_bit)
-{
-	uint64_t *table = (uint64_t *)((uint8_t *)control + control->table_offset);
-	uint64_t granule = address >> GRANULE_SHIFT;
-
-	*ret_bit = 1ull << (granule & 63);
-	if (control->table_slots < 2)
-		return NULL;
-	return &table[(granule >> WORD_SHIFT) & (control->table_slots / 2 - 1)];
-}
-
 void shim_live_set(struct ring_control *control, uint64_t address)
 {
-	uint64_t bit, *word = word_of(control, address, &bit);
+	uint64_t bit, *word = shim_live_word(control, address, &bit);
 
 	if (word)
 		shim_store(word, shim_load(word) | bit);
@@ -41,12 +26,12 @@ void shim_live_set(struct ring_control *control, uint64_t address)
 
 bool shim_live_clear(struct ring_control *control, uint64_t address)
 {
-	uint64_t bit, old, *word = word_of(control, address, &bit);
+	uint64_t bit, old, *word = shim_live_word(control, address, &bit);
 
 	if (!word)
 		return true;
 	old = shim_load(word);
 	if (old & bit)
 		shim_store(word, old & ~bit);
-	return (old & bit) && address % (1u << GRANULE_SHIFT) == 0;
+	return (old & bit) && address % 16 == 0;
 }

@@ -9,17 +9,24 @@
  * another, as the steps of a walk do.
  *
  * Only paths that came more than once are remembered: where each is another one, to copy them
- * would be for nothing.
+ * would be for nothing. So is looking for them where they come in ever other orders (compilers):
+ * there it rests, and is tried again in a while.
  */
 #include "inject/shim/shadow.h"
 
 #define SETS (SHADOW_MEMOS / SHADOW_WAYS)
 #define PATIENCE 4u
+#define TRIES 64u	/* that may fail in a row */
+#define REST 1024u	/* calls after those */
 
-uint64_t shim_recall_key(const struct shadow *shadow, uint64_t sp, uint64_t ra)
+uint64_t shim_recall_key(struct shadow *shadow, uint64_t sp, uint64_t ra)
 {
 	uint64_t key = (shadow->last ^ sp) * SHIM_GOLDEN;
 
+	if (shadow->recall_rest > 0) {
+		shadow->recall_rest--;
+		return 0;
+	}
 	return ((key ^ key >> 32 ^ ra) * SHIM_GOLDEN) | 1;
 }
 
@@ -50,11 +57,19 @@ static bool memo_holds(const struct shadow_memo *memo, const struct shim_call *c
 	return differs == 0;
 }
 
-uint64_t shim_recall(const struct ring_control *control, const struct shadow_place *place,
+static void failed(struct shadow *shadow)
+{
+	if (++shadow->recall_fails < TRIES)
+		return;
+	shadow->recall_fails = 0;
+	shadow->recall_rest = REST;
+}
+
+uint64_t shim_recall(const struct ring_control *control, struct shadow_place *place,
 		     const struct shim_call *call, uint64_t high, uint64_t generation,
 		     uint64_t key)
 {
-	const struct shadow *shadow = &place->shadow;
+	struct shadow *shadow = &place->shadow;
 	uint32_t first = set_of(key);
 
 	for (uint32_t i = first; i < first + SHADOW_WAYS; i++) {
@@ -65,9 +80,11 @@ uint64_t shim_recall(const struct ring_control *control, const struct shadow_pla
 		if (memo->generation != generation ||
 		    memo->epoch != shim_load(&control->path_epoch) ||
 		    !memo_holds(memo, call, high))
-			return 0;
+			break;
+		shadow->recall_fails = 0;
 		return memo->name;
 	}
+	failed(shadow);
 	return 0;
 }
 

@@ -3,7 +3,9 @@
  * rules.c - how to leave a frame, by what memattach has published (docs/RECOGNITION.md).
  *
  * Two searches: the module of an address among the published ones, by halves; its row by the
- * index of the page. Before both, a place for the return address in the thread's own memory.
+ * index of the page. What they find is kept for all threads in a table of hints, one cache line
+ * for each return address: where a program does much between two of its calls, what it costs
+ * to find a rule is the number of lines that have to come from memory.
  *
  * memattach writes one directory while the other one holds, so a walk that is slow enough can
  * find anything here. Every index is held against the size of what it is an index of, which is
@@ -136,13 +138,74 @@ static uint32_t index_find(const struct ring_control *control, uint64_t generati
 	return index < RULES_MAX_RULES ? index : 0;
 }
 
-void shim_rule_search(const struct ring_control *control, struct shadow_rule *place,
-		      uint64_t generation, uint64_t ra)
+/* Where the hint for a return address lies, if there is one. line: NULL, there can be none. */
+struct hint_place {
+	uint64_t *line;
+	uint64_t key;		/* all of the hint but its rule */
+};
+
+/* Looked at first, way = 0, and so on. Low bits of a product are those of what was multiplied. */
+static uint64_t *hint_at(const struct hint_place *place, uint64_t way)
+{
+	return &place->line[((place->key >> (RULES_HINT_REST_BITS - 8)) + way) % RULES_HINT_WAYS];
+}
+
+static inline struct hint_place hint_place(struct ring_control *control, uint64_t generation,
+					   uint64_t ra)
+{
+	uint64_t *hints = (uint64_t *)((uint8_t *)control + control->rules_offset +
+				       RULES_HINTS_AT);
+	uint64_t spread = ra * SHIM_GOLDEN & (((uint64_t)1 << RULES_HINT_ADDRESS_BITS) - 1);
+	uint64_t rest = spread & (((uint64_t)1 << RULES_HINT_REST_BITS) - 1);
+
+	if (ra >> RULES_HINT_ADDRESS_BITS || generation >= RULES_HINT_GENERATIONS)
+		return (struct hint_place){ .line = NULL };
+	return (struct hint_place){
+		.line = hints + (spread >> RULES_HINT_REST_BITS) * RULES_HINT_WAYS,
+		.key = generation << RULES_HINT_REST_BITS | rest,
+	};
+}
+
+/* In the place of one of another generation, or (there is none) of the first that was tried. */
+static void hint_put(const struct hint_place *place, uint32_t index)
+{
+	uint64_t generation = place->key >> RULES_HINT_REST_BITS;
+	uint64_t *to = hint_at(place, 0);
+
+	for (uint64_t way = 0; way < RULES_HINT_WAYS; way++) {
+		uint64_t *hint = hint_at(place, way);
+
+		if (shim_load(hint) >> RULES_HINT_RULE_BITS >> RULES_HINT_REST_BITS == generation)
+			continue;
+		to = hint;
+		break;
+	}
+	shim_store(to, place->key << RULES_HINT_RULE_BITS | index);
+}
+
+static __attribute__((noinline)) uint32_t search(struct ring_control *control,
+						 uint64_t generation, uint64_t ra,
+						 const struct hint_place *place)
+{
+	uint32_t index = index_find(control, generation, ra);
+
+	if (place->line && index >> RULES_HINT_RULE_BITS == 0)
+		hint_put(place, index);
+	return index;
+}
+
+const struct rules_rule *shim_rule_find(struct ring_control *control, uint64_t generation,
+					uint64_t ra)
 {
 	const struct rules_rule *rule =
 		(const struct rules_rule *)((const uint8_t *)rules_head(control) + RULES_RULE_AT);
+	struct hint_place place = hint_place(control, generation, ra);
 
-	place->rule = rule[index_find(control, generation, ra)];
-	place->ra = ra;
-	place->generation = generation;
+	for (uint64_t way = 0; place.line && way < RULES_HINT_WAYS; way++) {
+		uint64_t hint = shim_load(hint_at(&place, way));
+
+		if (hint >> RULES_HINT_RULE_BITS == place.key)
+			return &rule[hint & (((uint64_t)1 << RULES_HINT_RULE_BITS) - 1)];
+	}
+	return &rule[search(control, generation, ra, &place)];
 }

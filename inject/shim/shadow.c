@@ -21,7 +21,7 @@
 enum step { STEP_ON, STEP_END, STEP_CUT, STEP_DEEP, STEP_FAILED };
 
 struct walk {
-	const struct ring_control *control;
+	struct ring_control *control;
 	struct shadow *shadow;
 	struct shadow_new *work;
 	uint64_t generation;
@@ -210,7 +210,7 @@ static enum step take_frame(struct walk *walk)
 	frame->ra = walk->ra;
 	frame->rbp = walk->rbp;
 	frame->rbx = walk->rbx;
-	frame->rule = *shim_rule_find(walk->control, walk->shadow, walk->generation, walk->ra);
+	frame->rule = *shim_rule_find(walk->control, walk->generation, walk->ra);
 	walk->count++;
 	switch (frame->rule.kind) {
 	case RULES_STEP:
@@ -409,7 +409,7 @@ static uint64_t path_walked(struct ring_control *control, const struct shim_call
 		return 0;
 	if (walk->overflow)
 		place->shadow.frames = 0;
-	else if (told == SHIM_TOLD_BEFORE)
+	else if (told == SHIM_TOLD_BEFORE && key != 0)
 		shim_recall_add(place, key, path);
 	return told == SHIM_NOT_TOLD ? 0 : path;
 }
@@ -426,7 +426,7 @@ static enum shim_path path_of(struct ring_control *control, const struct shim_ca
 		return SHIM_PATH_NONE;
 	shim_store(&shadow->used, shim_load(&control->deadline));
 	key = shim_recall_key(shadow, sp, call->caller);
-	path = shim_recall(control, place, call, sp + bytes, generation, key);
+	path = key ? shim_recall(control, place, call, sp + bytes, generation, key) : 0;
 	if (path == 0) {
 		struct walk walk = {
 			.control = control, .shadow = shadow, .work = place->work,

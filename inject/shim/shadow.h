@@ -13,7 +13,6 @@
 
 #define SHADOW_FRAMES	1024u	/* as many as the analyst's walk shows */
 #define SHADOW_CHECKS	192u
-#define SHADOW_RULES	1024u	/* places for rules found before, by return address */
 #define SHADOW_KNOWN	128u	/* places for paths known to be told */
 #define SHADOW_MEMOS	128u	/* walks remembered as a whole (recall.c), */
 #define SHADOW_WAYS	4u	/* each in one of so many places */
@@ -36,11 +35,6 @@ struct shadow_state {
 /* A word, other than a return address, that the walk from a frame outwards depends on. */
 struct shadow_check {
 	uint64_t address, value;
-};
-struct shadow_rule {
-	uint64_t ra;
-	uint64_t generation;
-	struct rules_rule rule;
 };
 /* A frame of the walk at work, innermost first. */
 struct shadow_new {
@@ -73,9 +67,10 @@ struct shadow {
 	struct shadow_frame frame[SHADOW_FRAMES];
 	struct shadow_state state[SHADOW_FRAMES];
 	struct shadow_check check[SHADOW_CHECKS];
-	struct shadow_rule rule[SHADOW_RULES];
 	uint64_t known[SHADOW_KNOWN];
 	uint64_t last;		/* name of the last path; 0: none */
+	uint32_t recall_fails;	/* in a row, of late */
+	uint32_t recall_rest;	/* calls until one is tried again */
 	uint64_t memo_key[SHADOW_MEMOS];
 	uint32_t memo_turn;
 };
@@ -98,14 +93,14 @@ void shadow_close(struct shadow_place *place, uint64_t thread);
 
 /*
  * The walk that a call at sp with return address ra most likely repeats: by what came after the
- * thread's last path before.
+ * thread's last path before. 0: where so few walks come again that none is looked for.
  */
-uint64_t shim_recall_key(const struct shadow *shadow, uint64_t sp, uint64_t ra);
+uint64_t shim_recall_key(struct shadow *shadow, uint64_t sp, uint64_t ra);
 /*
  * The name of a told path that is all of call's stack, which may be read up to high; 0: none is
  * known to be.
  */
-uint64_t shim_recall(const struct ring_control *control, const struct shadow_place *place,
+uint64_t shim_recall(const struct ring_control *control, struct shadow_place *place,
 		     const struct shim_call *call, uint64_t high, uint64_t generation,
 		     uint64_t key);
 /* The walk that the shadow holds now, of a told path, may come again. */
@@ -114,23 +109,11 @@ void shim_recall_add(struct shadow_place *place, uint64_t key, uint64_t name);
 /* The published generation that holds for the modules that are mapped now; 0: none. */
 uint64_t shim_rules_generation(const struct ring_control *control);
 /*
- * Puts the rule for return address ra, RULES_COPY if there is none, into its place. Stays inside
- * the published memory whatever it holds.
+ * The rule for return address ra, RULES_COPY if there is none. Stays inside the published memory
+ * whatever it holds.
  */
-void shim_rule_search(const struct ring_control *control, struct shadow_rule *place,
-		      uint64_t generation, uint64_t ra);
-
-/* The rule for return address ra; it stays there until the next one is asked for. */
-static inline const struct rules_rule *shim_rule_find(const struct ring_control *control,
-						      struct shadow *shadow, uint64_t generation,
-						      uint64_t ra)
-{
-	struct shadow_rule *place = &shadow->rule[(ra * SHIM_GOLDEN >> 40) % SHADOW_RULES];
-
-	if (place->ra != ra || place->generation != generation)
-		shim_rule_search(control, place, generation, ra);
-	return &place->rule;
-}
+const struct rules_rule *shim_rule_find(struct ring_control *control, uint64_t generation,
+					uint64_t ra);
 
 /*
  * Makes path, which shadow's frames are, known to the reader, if it is not yet. NOT_TOLD: there

@@ -2,7 +2,10 @@
 /* made_rules.c - see made_rules.h. */
 #include "tests/unit/made_rules.h"
 
+#include <stdlib.h>
 #include <string.h>
+
+#define MADE_BANKS 120u	/* so many that the shim has no hints for the last ones' rules */
 
 __asm__(".text\n"
 	".globl call_on\n"
@@ -32,6 +35,10 @@ const struct rules_rule made_guess = {
 	.rbp = -16,
 };
 
+const struct rules_rule made_wide[2] = {
+	{ .kind = RULES_STEP, .cfa = 8 }, { .kind = RULES_STEP, .cfa = 16 },
+};
+
 static struct rules_module module_put(struct rules_head *head, uint64_t low, uint64_t high,
 				      const struct rules_row *row, uint32_t rows, uint32_t *used)
 {
@@ -53,7 +60,27 @@ static struct rules_module module_put(struct rules_head *head, uint64_t low, uin
 	return module;
 }
 
-/* Rule 0 copies, 1 ends, 2 cuts, 3 leaves call_on; from 4 on the places; then JIT code. */
+static struct rules_module put_wide(struct rules_head *head, uint32_t rule, uint32_t *used)
+{
+	static struct rules_row row[MADE_WIDE_PLACES];
+
+	for (uint32_t i = 0; i < MADE_WIDE_PLACES; i++)
+		row[i] = (struct rules_row){ 256 * i, rule + (i & 1) };
+	return module_put(head, MADE_WIDE, MADE_WIDE + 256 * MADE_WIDE_PLACES, row,
+			  MADE_WIDE_PLACES, used);
+}
+
+static int by_low(const void *a, const void *b)
+{
+	const struct rules_module *left = a, *right = b;
+
+	return left->low < right->low ? -1 : left->low > right->low;
+}
+
+/*
+ * Rule 0 copies, 1 ends, 2 cuts, 3 leaves call_on, 4 is of JIT code; then two of MADE_WIDE and the
+ * places', elsewhere each time: what a rule says does not change as long as anybody might use it.
+ */
 void made_rules_publish(struct made_rules *made, struct ring_control *control)
 {
 	struct rules_head *head = (void *)((uint8_t *)control + control->rules_offset);
@@ -62,25 +89,29 @@ void made_rules_publish(struct made_rules *made, struct ring_control *control)
 	struct rules_module *module = (void *)((uint8_t *)head + RULES_DIRECTORY_AT(which));
 	struct rules_row row[MADE_PLACES] = { { 0, 0 } }, own[1] = { { 0, 3 } },
 			 end[1] = { { 0, 1 } };
-	uint32_t used = 0;
-	bool code_first = MADE_CODE < here;
+	uint32_t bank = (uint32_t)(made->generation % MADE_BANKS);
+	uint32_t used = 0, first = 5 + (2 + MADE_PLACES) * bank;
 
 	rule[1] = (struct rules_rule){ .kind = RULES_END };
 	rule[2] = (struct rules_rule){ .kind = RULES_CUT };
 	rule[3] = (struct rules_rule){ .kind = RULES_STEP, .cfa = 8 };
+	rule[4] = made_guess;
+	memcpy(rule + first, made_wide, sizeof(made_wide));
+	first += 2;
 	for (uint32_t i = 0; i < MADE_PLACES; i++) {
-		rule[4 + i] = made->rule[i];
-		row[i] = (struct rules_row){ 16 * i, 4 + i };
+		rule[first + i] = made->rule[i];
+		row[i] = (struct rules_row){ 16 * i, first + i };
 	}
-	rule[4 + MADE_PLACES] = made_guess;
-	module[code_first ? 0 : 1] = module_put(head, MADE_CODE, MADE_CODE + 16 * MADE_PLACES,
-						row, MADE_PLACES, &used);
-	module[code_first ? 1 : 2] = (struct rules_module){
-		.low = MADE_JIT, .high = MADE_JIT + MADE_JIT_BYTES, .rule = 4 + MADE_PLACES,
+	module[0] = module_put(head, MADE_CODE, MADE_CODE + 16 * MADE_PLACES, row, MADE_PLACES,
+			       &used);
+	module[1] = (struct rules_module){
+		.low = MADE_JIT, .high = MADE_JIT + MADE_JIT_BYTES, .rule = 4,
 	};
-	module[code_first ? 2 : 0] = module_put(head, here - 16, here + 16, own, 1, &used);
+	module[2] = module_put(head, here - 16, here + 16, own, 1, &used);
 	module[3] = module_put(head, (uint64_t)made->low, (uint64_t)made->high, end, 1, &used);
-	head->count[which] = 4;
+	module[4] = put_wide(head, first - 2, &used);
+	head->count[which] = 5;
+	qsort(module, head->count[which], sizeof(*module), by_low);
 	head->modules[which] = control->module_generation;
 	head->generation = ++made->generation;
 }

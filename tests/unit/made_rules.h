@@ -20,6 +20,10 @@ extern const char call_on_return[];
 #define MADE_CODE 0x10000000ull
 #define MADE_JIT 0x20000000ull
 #define MADE_JIT_BYTES 4096u
+/* Code of other functions, of 256 bytes each: those with an odd number have a larger frame. */
+#define MADE_WIDE 0x30000000ull
+#define MADE_WIDE_PLACES 16000u
+#define MADE_WIDE_PLACE(i) (MADE_WIDE + 256u * (uint64_t)(i) + 8u + (i) / 2 % 8)
 #define MADE_PLACE(i) (MADE_CODE + 16u * (uint64_t)(i) + 8u)	/* a return address with rule i */
 
 struct made_rules {
@@ -27,8 +31,8 @@ struct made_rules {
 	const uint64_t *low, *high;	/* no code: the walk ends there */
 	uint64_t generation;		/* published last */
 };
-/* The rule of MADE_JIT, which is said to keep a frame pointer. */
-extern const struct rules_rule made_guess;
+/* The rule of MADE_JIT, which is said to keep a frame pointer, and those of MADE_WIDE. */
+extern const struct rules_rule made_guess, made_wide[2];
 
 /* Publishes them, with one that leaves call_on. pre: host was opened with recognise. */
 void made_rules_publish(struct made_rules *made, struct ring_control *control);

@@ -24,7 +24,7 @@
 #define SHIM_PATH "inject/shim/memattach-shim.so"
 #endif
 #define PAGE 4096u
-#define RECOGNITION_ARENA (64u * 1024u)
+#define RECOGNITION_ARENA (256u * 1024u)
 #define RECOGNITION_SEEN 4096u
 #define RECOGNITION_SHADOWS 16u
 #define COUNTS_SLOTS 64u

@@ -116,6 +116,8 @@ static struct rules_rule rule_of(const struct world *w, uint64_t ra)
 		return w->rule[(ra - 1 - CODE) / 16];
 	if (ra > JIT && ra <= JIT + JIT_BYTES)
 		return made_guess;
+	if (ra > MADE_WIDE && ra <= MADE_WIDE + 256 * MADE_WIDE_PLACES)
+		return made_wide[(ra - 1 - MADE_WIDE) / 256 % 2];
 	if (ra > (uint64_t)w->top && ra <= (uint64_t)w->end)
 		return (struct rules_rule){ .kind = RULES_END };
 	return (struct rules_rule){ .kind = RULES_COPY };
@@ -343,6 +345,60 @@ static void test_rules_must_hold(void **state)
 	end(&w);
 }
 
+static uint64_t random_state;
+static uint32_t random_below(uint32_t n)
+{
+	random_state = random_state * 6364136223846793005ull + 1442695040888963407ull;
+	return (uint32_t)(random_state >> 33) % n;
+}
+
+static uint64_t hints_sum(const struct world *w)
+{
+	const uint64_t *hint = (const uint64_t *)((const uint8_t *)w->host.control +
+						  w->host.control->rules_offset + RULES_HINTS_AT);
+	uint64_t sum = 0;
+
+	for (uint64_t i = 0; i < RULES_HINT_LINES * RULES_HINT_WAYS; i++)
+		sum += hint[i] * (i + 1);
+	return sum;
+}
+
+/* Of more code than a line of hints has room for. */
+static void walk_wide(struct world *w)
+{
+	for (uint32_t i = 0; i < 12000; i++) {
+		for (uint32_t frame = 0; frame < 12; frame++)
+			w->top[frame] = MADE_WIDE_PLACE(random_below(MADE_WIDE_PLACES));
+		assert_true(check(w, w->top, 0, 0));
+		w->told_count = 0;
+		w->host.control->path_epoch++;
+	}
+}
+
+static void test_hints(void **state)
+{
+	uint64_t area[BELOW + ABOVE], sum;
+	struct world w;
+
+	(void)state;
+	begin(&w, area);
+	random_state = 3;
+	w.top[12] = w.top[13] = (uint64_t)w.end - 8;
+	sum = hints_sum(&w);
+	publish(&w);
+	walk_wide(&w);
+	assert_true(hints_sum(&w) != sum);
+	w.made.generation = 100;	/* whose rules no hint has bits for */
+	publish(&w);
+	walk_wide(&w);
+	w.made.generation = RULES_HINT_GENERATIONS - 1;		/* none are left */
+	publish(&w);
+	sum = hints_sum(&w);
+	walk_wide(&w);
+	assert_true(hints_sum(&w) == sum);
+	end(&w);
+}
+
 /*
  * The return addresses of the one stack all still lie where they lay, while the other one is
  * what is there: who compares no more than those takes the one for the other.
@@ -516,13 +572,6 @@ static void test_recalled(void **state)
 	end(&w);
 }
 
-static uint64_t random_state;
-static uint32_t random_below(uint32_t n)
-{
-	random_state = random_state * 6364136223846793005ull + 1442695040888963407ull;
-	return (uint32_t)(random_state >> 33) % n;
-}
-
 static struct rules_rule random_rule(void)
 {
 	static const uint8_t base[8] = { 0, 0, 0, 0, 0, RULES_BASE_RBP, RULES_BASE_RBP,
@@ -608,6 +657,7 @@ int main(void)
 		cmocka_unit_test(test_named_once),
 		cmocka_unit_test(test_saved_rbp_decides),
 		cmocka_unit_test(test_rules_must_hold),
+		cmocka_unit_test(test_hints),
 		cmocka_unit_test(test_stale_return_addresses),
 		cmocka_unit_test(test_guesses),
 		cmocka_unit_test(test_deep),
