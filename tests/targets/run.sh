@@ -5,9 +5,9 @@
 # failed. Results add up in targets-results.tsv, pictures of what was opened are in
 # targets-pictures, both in the build folder.
 #
-#	targets/run.sh [NAME...]	only those: crowd, faults, html, metrics, readers,
-#					recognition, many, redis, postgres, systemd (not without its
-#					name; SECONDS_WATCHED=1800 is its full form)
+#	targets/run.sh [NAME...]	only those: crowd, faults, html, metrics, programs,
+#					readers, recognition, many, redis, postgres, systemd (not
+#					without its name; SECONDS_WATCHED=1800 is its full form)
 set -u
 : "${SRCDIR:=$(cd "$(dirname "$0")/../.." && pwd)}"
 : "${BUILDDIR:=$SRCDIR}"
@@ -15,7 +15,7 @@ set -u
 systemd_seconds=${SECONDS_WATCHED:-120}
 : "${SECONDS_WATCHED:=20}"
 export SRCDIR BUILDDIR SECONDS_WATCHED
-wanted=${*:-html metrics readers recognition many crowd redis postgres faults}
+wanted=${*:-html metrics readers recognition programs many crowd redis postgres faults}
 results=$TARGETS_RESULTS
 . "$SRCDIR/tests/results.sh"
 # What tests need besides memattach itself.
@@ -58,6 +58,11 @@ targets_many() {
 
 targets_crowd() {
 	one "memattachd among 3,000 processes" ../targets/crowd.sh
+	cat "$log"
+}
+
+targets_programs() {
+	TEST_LIMIT=3600 one "real programs" ../targets/programs.sh
 	cat "$log"
 }
 
@@ -109,6 +114,7 @@ for name in $wanted; do
 	html)	targets_html ;;
 	faults)	targets_faults ;;
 	metrics) targets_metrics ;;
+	programs) targets_programs ;;
 	readers) targets_readers ;;
 	recognition) targets_recognition ;;
 	many)	targets_many ;;
