@@ -26,13 +26,6 @@ way() {
 	pristine_check "$VICTIM"
 }
 
-# What is said of a process that can't be watched: nothing was touched.
-refused() {
-	expect "$STATUS" 3 "$PROGRAM: exit status"
-	pristine_check "$VICTIM"
-	note "| $PROGRAM | $VERSION | refused: $(tail -n 1 "$ERRORS" | sed 's/^memattach: //') | |"
-}
-
 # program NAME PACKAGE COMMAND: with NAME_start and, if there is a load, NAME_load and NAME_end.
 program() {
 	PROGRAM=$1 STOPS='' EVENTS=0 VERSION=''
@@ -45,17 +38,11 @@ program() {
 	VERSION=$(dpkg-query -W -f='${Version}' "$2" 2>/dev/null)
 	kill -0 "$VICTIM" || fail "$1 is gone"
 	pristine_take "$VICTIM"
-	attach -p "$VICTIM" -d 0.1 --json
-	if [ "$STATUS" -eq 3 ]; then
-		refused
-		"$1_end"
-		return
-	fi
-	ALLOCATORS=$(json '[.target.allocators[] | .name] | unique | join(", ")')
 	way --sample=4096
 	way --sample=4096 --loader=map
 	way --exact
 	way --leaks --sample=64K
+	ALLOCATORS=$(json '[.target.allocators[] | .name] | unique | join(", ")')
 	# under load these two take all they need from pools that they have already
 	case $1 in haproxy | php) ;; *) [ "$EVENTS" -gt 0 ] || fail "$1: nothing was seen" ;; esac
 	"$1_end"
