@@ -42,6 +42,7 @@ static const char *const code_names[PREFLIGHT_CODES] = {
 	[PREFLIGHT_STOPPED] = "stopped",
 	[PREFLIGHT_ARCHITECTURE] = "architecture",
 	[PREFLIGHT_INSTRUMENTED] = "instrumented",
+	[PREFLIGHT_GO] = "go",
 	[PREFLIGHT_SHADOW_STACK] = "shadow-stack",
 	[PREFLIGHT_SECCOMP_STRICT] = "seccomp-strict",
 	[PREFLIGHT_ATTACHED] = "attached",
@@ -237,55 +238,6 @@ static int check_architecture(struct preflight *p)
 	return preflight_remedy(p, "only programs built like memattach itself can be watched");
 }
 
-/* File names (beginnings of their last part) of what already stands between program and memory. */
-static const struct {
-	const char *prefix, *name;
-} instruments[] = {
-	{ "libasan.so", "AddressSanitizer" },
-	{ "libhwasan.so", "HWAddressSanitizer" },
-	{ "libtsan.so", "ThreadSanitizer" },
-	{ "libmsan.so", "MemorySanitizer" },
-	{ "liblsan.so", "LeakSanitizer" },
-	{ "libclang_rt.asan", "AddressSanitizer" },
-	{ "libclang_rt.hwasan", "HWAddressSanitizer" },
-	{ "libclang_rt.tsan", "ThreadSanitizer" },
-	{ "vgpreload_", "valgrind" },
-	{ "librrpreload", "rr" },
-	{ "libdynamorio.so", "DynamoRIO" },
-	{ "qemu-", "qemu-user" },
-};
-
-/* AddressSanitizer linked statically (clang's default) has its shadow at this fixed place. */
-#define ASAN_SHADOW_START 0x7fff7000u
-
-static const char *instrument_of(const struct procmap *map)
-{
-	const char *slash = strrchr(map->path, '/');
-
-	if (map->inode == 0 && map->start == ASAN_SHADOW_START)
-		return "AddressSanitizer";
-	for (size_t i = 0; slash && i < ARRAY_SIZE(instruments); i++) {
-		/* Only code counts: an emulator may map any file as data. */
-		if ((map->prot & PROCMAP_X) &&
-		    strncmp(slash + 1, instruments[i].prefix, strlen(instruments[i].prefix)) == 0)
-			return instruments[i].name;
-	}
-	return NULL;
-}
-
-static int check_instrumented(struct preflight *p)
-{
-	const char *name = NULL;
-
-	for (size_t i = 0; i < p->maps.count && !name; i++)
-		name = instrument_of(&p->maps.map[i]);
-	if (!name)
-		return 0;
-	preflight_reason(p, PREFLIGHT_INSTRUMENTED, "process %d (%s) runs under %s", (int)p->pid,
-			 p->status.name, name);
-	return preflight_remedy(p, "start it without %s, which replaces malloc itself", name);
-}
-
 static int check_shadow_stack(struct preflight *p)
 {
 	if (!p->status.shadow_stack)
@@ -416,7 +368,8 @@ static preflight_check_fn *const checks[] = {
 	check_architecture,
 	check_shadow_stack,
 	check_seccomp,
-	check_instrumented,
+	preflight_check_instrumented,
+	preflight_check_go,
 	check_attached,
 	check_vfork,
 	preflight_check_memory,

@@ -34,6 +34,7 @@ enum preflight_code {
 	PREFLIGHT_STOPPED,
 	PREFLIGHT_ARCHITECTURE,
 	PREFLIGHT_INSTRUMENTED, /* sanitizer, valgrind, rr, an emulator */
+	PREFLIGHT_GO,           /* goroutines' stacks, from which nothing follows */
 	PREFLIGHT_SHADOW_STACK,
 	PREFLIGHT_SECCOMP_STRICT,
 	PREFLIGHT_ATTACHED,      /* memattach is in it already, or was left dormant */

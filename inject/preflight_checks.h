@@ -26,6 +26,9 @@ int preflight_remedy(struct preflight *preflight, const char *format, ...) _prin
 
 /* Which gate refused? Always 1. (preflight_access.c) */
 int preflight_refuse_access(struct preflight *preflight);
+/* Sanitizers, emulators; Go. (preflight_runtimes.c) */
+int preflight_check_instrumented(struct preflight *preflight);
+int preflight_check_go(struct preflight *preflight);
 /* Limits of address space, mappings, control group and machine. (preflight_memory.c) */
 int preflight_check_memory(struct preflight *preflight);
 int preflight_check_locked_memory(struct preflight *preflight);

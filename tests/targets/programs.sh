@@ -50,6 +50,25 @@ program() {
 		"$(echo "$STOPS" | tr ' ' '\n' | sort -n | tail -n 1) |"
 }
 
+# program_refused NAME PACKAGE COMMAND PATTERN: not touched, and told why.
+program_refused() {
+	case " ${PROGRAMS:-$1} " in *" $1 "*) ;; *) return ;; esac
+	command -v "$3" >/dev/null 2>&1 || {
+		note "| $1 | package $2 is not installed | | |"
+		return
+	}
+	"$1_start"
+	pristine_take "$VICTIM"
+	for loader in auto map; do
+		attach -p "$VICTIM" -d 0.1 "--loader=$loader"
+		expect "$STATUS" 3 "exit status for $1"
+		said_one_line "$4"
+		pristine_check "$VICTIM"
+	done
+	"$1_end"
+	note "| $1 | $(dpkg-query -W -f='${Version}' "$2") | refused: $4 | |"
+}
+
 note "| program | version | | longest stop of a thread, us |"
 note "|---|---|---|---|"
 program haproxy haproxy haproxy
@@ -65,3 +84,4 @@ program node nodejs node
 program java openjdk-17-jre-headless java
 program erlang erlang-base erl
 program ripgrep ripgrep rg
+program_refused prometheus prometheus prometheus 'Go runtime'

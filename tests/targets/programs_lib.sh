@@ -363,3 +363,18 @@ Go = fun Go() -> case filelib:is_file(os:getenv("STOP_FILE")) of
 Go().'
 }
 erlang_end() { checker_end erlang; }
+
+# A Go program with a part in C.
+prometheus_start() {
+	PROMETHEUS_PORT=$(free_port)
+	printf 'global:\n  scrape_interval: 1s\n' >"$WORK/prometheus.yml"
+	background prom prometheus --config.file="$WORK/prometheus.yml" \
+		--storage.tsdb.path="$WORK/tsdb" --web.listen-address="127.0.0.1:$PROMETHEUS_PORT"
+	VICTIM=$LAST
+	await 60 serves "$PROMETHEUS_PORT" || fail "prometheus: $(cat "$WORK/prom.err")"
+}
+
+prometheus_end() {
+	serves "$PROMETHEUS_PORT" || fail "prometheus does not serve any more"
+	ended_by TERM "$VICTIM" prometheus
+}

@@ -320,6 +320,29 @@ static void refuse_instrumented(void **state)
 	check_target(map_asan_shadow, false, PREFLIGHT_INSTRUMENTED);
 }
 
+/* What the Go runtime does first, in a program or a library. */
+static bool map_go_arena(void)
+{
+	void *wanted = (void *)0xc000000000;
+
+	return mmap(wanted, 4 << 20, PROT_READ | PROT_WRITE,
+		    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0) == wanted;
+}
+
+static void refuse_go(void **state)
+{
+	const struct preflight_options cleanup = { .expect_attached = true };
+	struct child child;
+
+	(void)state;
+	if (instrumented())
+		skip();
+	child_begin(&child, map_go_arena, false);
+	expect(&child, PREFLIGHT_GO);
+	expect_with(&child, &cleanup, PREFLIGHT_OK);
+	child_end(&child);
+}
+
 static bool preload_libasan(void)
 {
 	static const char library[] = "/usr/lib/x86_64-linux-gnu/libasan.so.8";
@@ -451,6 +474,7 @@ int main(void)
 		cmocka_unit_test(refuse_stopped),
 		cmocka_unit_test(refuse_32_bit),
 		cmocka_unit_test(refuse_instrumented),
+		cmocka_unit_test(refuse_go),
 		cmocka_unit_test(refuse_preloaded_sanitizer),
 		cmocka_unit_test(refuse_strict_seccomp),
 		cmocka_unit_test(note_seccomp_filter),
