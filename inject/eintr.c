@@ -8,14 +8,34 @@
 #include "inject/eintr.h"
 
 #include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "inject/abandon.h"
 #include "inject/arch/x86_64/regs.h"
 
+static bool is_socket(pid_t tid, int descriptor)
+{
+	char path[64], name[8] = "";
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)tid, descriptor);
+	return readlink(path, name, sizeof(name) - 1) > 0 && strcmp(name, "socket:") == 0;
+}
+
+static bool is_ours(pid_t tid, const struct user_regs_struct *registers)
+{
+	long number = (long)registers->orig_rax;
+
+	if (number < 0 || (long)registers->rax != -EINTR)
+		return false;
+	return regs_eintr_is_ours(number) ||
+	       (regs_eintr_is_ours_of_socket(number) && is_socket(tid, (int)registers->rdi));
+}
+
 int eintr_hide(pid_t tid, struct user_regs_struct *registers)
 {
-	if ((long)registers->orig_rax < 0 || (long)registers->rax != -EINTR ||
-	    !regs_eintr_is_ours((long)registers->orig_rax))
+	if (!is_ours(tid, registers))
 		return 0;
 	registers->rax = (unsigned long long)-EINTR_RESTARTNOHAND;
 	return tracee_set_registers(tid, registers);

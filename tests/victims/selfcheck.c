@@ -2,7 +2,7 @@
 /*
  * selfcheck.c - supervisor of the self-checking victim, and its threads' loop.
  *
- *	selfcheck --kind=KIND[,KIND...]|mix --threads=N
+ *	selfcheck --kind=KIND[,KIND...]|mix|waits|kept --threads=N [--wait=MS]
  *
  * The printed pid is the victim's, a child of this process. Thread i does the
  * kind i modulo their number; thread 0 is the victim's only one with --threads=1.
@@ -89,7 +89,8 @@ static void kick_signals(void)
 	pid_t tid = atomic_load(&victim->tid[index]);
 	unsigned long rounds = atomic_load(&victim->page->rounds[index]) + 1;
 
-	if (tid <= 0 || !victim->kind[index]->signals || rounds == rounds_then[index])
+	if (tid <= 0 || !victim->kind[index]->signals ||
+	    (rounds == rounds_then[index] && !victim->kind[index]->insistent))
 		return;
 	rounds_then[index] = rounds;
 	syscall(SYS_tgkill, victim->pid, tid, SIGRTMIN + victim->kind[index]->signals - 1);
@@ -105,6 +106,7 @@ static void kick(void)
 		victim_fail("pipe");
 	atomic_fetch_add(&victim->page->wake, 1);
 	syscall(SYS_futex, &victim->page->wake, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+	selfcheck_waits_kick();
 	kick_signals();
 }
 
@@ -151,10 +153,10 @@ static void say_state(const char *what, const char *wrong)
 	for (int i = 0; i < victim->threads; i++)
 		rounds += atomic_load(&page->rounds[i]);
 	victim_say("%s %s {\"pid\":%d,\"rounds\":%lu,\"eintr\":%d,\"handlers\":%d,\"jumps\":%d,"
-		   "\"wrong\":\"%s\",\"failure\":\"%s\"}\n",
+		   "\"missing\":\"%s\",\"wrong\":\"%s\",\"failure\":\"%s\"}\n",
 		   what, wrong ? "failed" : "ok", (int)victim->pid, rounds,
 		   atomic_load(&page->eintr), atomic_load(&page->handlers),
-		   atomic_load(&page->jumps), wrong ? wrong : "", page->failure);
+		   atomic_load(&page->jumps), page->missing, wrong ? wrong : "", page->failure);
 }
 
 /* Next command, kicking while there is none. 'd' when the victim died. */
@@ -193,6 +195,7 @@ static int finish(void)
 		snprintf(text, sizeof(text), "wait status 0x%x", (unsigned)status);
 		wrong = text;
 	}
+	selfcheck_waits_end();
 	say_state("verdict", wrong);
 	return wrong ? 1 : 0;
 }
@@ -216,35 +219,48 @@ static int supervise(void)
 
 static const struct selfcheck_kind *kind_named(const char *name, size_t length)
 {
-	const struct selfcheck_kind *kind = selfcheck_kinds;
+	const struct selfcheck_kind *const tables[] = { selfcheck_kinds, selfcheck_waits };
 
-	while (kind->name && (strncmp(kind->name, name, length) != 0 || kind->name[length]))
-		kind++;
-	if (!kind->name)
-		victim_fail("unknown --kind");
-	return kind;
+	for (int i = 0; i < 2; i++)
+		for (const struct selfcheck_kind *kind = tables[i]; kind->name; kind++)
+			if (strncmp(kind->name, name, length) == 0 && !kind->name[length])
+				return kind;
+	victim_fail("unknown --kind");
 }
 
-/* Deals the kinds of a comma-separated list (or all, for mix) to the threads. */
-static void deal_kinds(const char *list)
+/* The kinds that the list means, at most `most`: returns their number. */
+static int choose_kinds(const char *list, const struct selfcheck_kind *chosen[], int most)
 {
-	const struct selfcheck_kind *chosen[16];
-	int count = 0;
+	const struct selfcheck_kind *kind = selfcheck_waits;
+	int count = 0, kept = strcmp(list, "kept") == 0;
 
-	if (strcmp(list, "mix") == 0) {
-		while (selfcheck_kinds[count].name) {
-			chosen[count] = &selfcheck_kinds[count];
-			count++;
-		}
-	}
-	while (count < 16 && strcmp(list, "mix") != 0 && *list) {
+	if (strcmp(list, "mix") == 0)
+		kind = selfcheck_kinds;
+	else if (!kept && strcmp(list, "waits") != 0)
+		kind = NULL;
+	for (; kind && kind->name && count < most; kind++)
+		if (!kept || kind->kept)
+			chosen[count++] = kind;
+	while (!kind && *list && count < most) {
 		size_t length = strcspn(list, ",");
 
 		chosen[count++] = kind_named(list, length);
 		list += length + (list[length] == ',');
 	}
-	for (int i = 0; i < victim->threads; i++)
+	return count;
+}
+
+/* Deals the kinds of a comma-separated list (or all of a group) to the threads. 1: waits, too. */
+static int deal_kinds(const char *list)
+{
+	const struct selfcheck_kind *chosen[48];
+	int count = choose_kinds(list, chosen, 48), waits = 0;
+
+	for (int i = 0; i < victim->threads; i++) {
 		victim->kind[i] = chosen[i % count];
+		waits |= strncmp(chosen[i % count]->name, "wait-", 5) == 0;
+	}
+	return waits;
 }
 
 static void *shared_memory(size_t size)
@@ -265,7 +281,8 @@ static void prepare(char *const argv[])
 	victim->threads = (int)victim_number(argv, "threads", 1);
 	if (victim->threads < 1 || victim->threads > SELFCHECK_THREADS)
 		victim_fail("--threads=1..128");
-	deal_kinds(victim_option(argv, "kind", "mix"));
+	if (deal_kinds(victim_option(argv, "kind", "mix")))
+		selfcheck_waits_prepare((int)victim_number(argv, "wait", 50));
 	if (pipe2(ends, O_CLOEXEC) < 0 || fcntl(ends[1], F_SETFL, O_NONBLOCK) < 0)
 		victim_fail("pipe");
 	victim->page->pipe_read = ends[0];

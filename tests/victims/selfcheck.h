@@ -5,7 +5,8 @@
  * A supervisor process (selfcheck.c) forks the victim proper, so that the
  * victim's threads do nothing but their kind of work: no thread of it waits on
  * a command pipe, where memattach would find an easy one to borrow. They share one
- * page. The kinds are in selfcheck_kinds.c, the register test in selfcheck_regs.S.
+ * page. The kinds are in selfcheck_kinds.c, system calls that wait in selfcheck_waits.c, the
+ * register test in selfcheck_regs.S.
  */
 #ifndef MEMATTACH_TESTS_SELFCHECK_H
 #define MEMATTACH_TESTS_SELFCHECK_H
@@ -43,6 +44,7 @@ struct selfcheck_page {
 	atomic_int failed;
 	atomic_ulong rounds[SELFCHECK_THREADS];	/* of each thread */
 	int pipe_read, pipe_write;		/* the supervisor writes a byte now and then */
+	char missing[128];			/* calls that this kernel does not have */
 };
 
 /* One thread of the victim. */
@@ -59,10 +61,17 @@ struct selfcheck_kind {
 	const char *name;
 	void (*round)(struct selfcheck_thread *self);	/* ends by itself or by a kick */
 	int signals;		/* N > 0: wants SIGRTMIN + N - 1 from the supervisor */
+	int insistent;		/* wants it at each turn, not once for a round */
+	int kept;		/* a wait whose time-out goes on over a stop */
 };
 
-/* Ends with a kind whose name is NULL. */
-extern const struct selfcheck_kind selfcheck_kinds[];
+/* Each ends with a kind whose name is NULL. The first are a mix, the second waits and kept. */
+extern const struct selfcheck_kind selfcheck_kinds[], selfcheck_waits[];
+
+/* What waits need, before the fork; what ends some of them; what must not stay behind. */
+void selfcheck_waits_prepare(int wait_ms);
+void selfcheck_waits_kick(void);
+void selfcheck_waits_end(void);
 
 /* Notes the first failure and aborts the victim. */
 void selfcheck_failed(struct selfcheck_thread *self, const char *what, long value)
@@ -73,6 +82,9 @@ void selfcheck_thread_init(struct selfcheck_thread *self);
 
 /* Fails unless thread pointer, altstack and signal mask are as at the start. */
 void selfcheck_thread_verify(struct selfcheck_thread *self);
+
+/* How many handlers have run in this thread. */
+int selfcheck_handled(void);
 
 /* Installs the handlers for the signal kinds, blocks SIGRTMIN. Once, before any thread. */
 void selfcheck_handlers_install(void);

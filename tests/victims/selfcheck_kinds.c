@@ -39,6 +39,7 @@ static __thread struct selfcheck_thread *current;
 static __thread sigjmp_buf jump_target;
 static __thread volatile sig_atomic_t jump_armed;
 static __thread volatile int64_t handler_ms;	/* when a handler last ran; 0: not */
+static __thread volatile sig_atomic_t handled;
 
 static int64_t now_ms(void)
 {
@@ -354,6 +355,7 @@ static void on_count(int number)
 	if (!current)
 		abort();
 	handler_ms = now_ms();
+	handled = handled + 1;
 	atomic_fetch_add(&current->page->handlers, 1);
 	errno = error;
 }
@@ -368,18 +370,28 @@ static void on_jump(int number)
 	}
 }
 
+int selfcheck_handled(void)
+{
+	return handled;
+}
+
+/* SIGRTMIN + 2 to 4 are those of selfcheck_waits.c. */
 void selfcheck_handlers_install(void)
 {
 	struct sigaction counting = { .sa_handler = on_count, .sa_flags = SA_ONSTACK };
 	struct sigaction jumping = { .sa_handler = on_jump, .sa_flags = SA_RESTART };
+	sigset_t blocked;
 
-	sigset_t counted;
-
-	if (sigaction(SIGRTMIN, &counting, NULL) < 0 || sigaction(SIGRTMIN + 1, &jumping, NULL) < 0)
+	if (sigaction(SIGRTMIN, &counting, NULL) < 0 ||
+	    sigaction(SIGRTMIN + 1, &jumping, NULL) < 0 ||
+	    sigaction(SIGRTMIN + 3, &counting, NULL) < 0 ||
+	    sigaction(SIGRTMIN + 4, &counting, NULL) < 0)
 		victim_fail("sigaction");
-	sigemptyset(&counted);
-	sigaddset(&counted, SIGRTMIN);
-	pthread_sigmask(SIG_BLOCK, &counted, NULL);
+	sigemptyset(&blocked);
+	sigaddset(&blocked, SIGRTMIN);
+	sigaddset(&blocked, SIGRTMIN + 2);
+	sigaddset(&blocked, SIGRTMIN + 4);
+	pthread_sigmask(SIG_BLOCK, &blocked, NULL);
 }
 
 /*

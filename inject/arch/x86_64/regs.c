@@ -43,3 +43,8 @@ bool regs_eintr_is_ours(long number)
 			return true;
 	return false;
 }
+
+bool regs_eintr_is_ours_of_socket(long number)
+{
+	return number == SYS_write || number == SYS_writev || number == SYS_pwritev2;
+}

@@ -17,5 +17,7 @@ enum {
 void regs_set_syscall(struct user_regs_struct *to, long number, const uint64_t arguments[6]);
 /* True when the call that was interrupted is one whose -EINTR comes from the interruption alone. */
 bool regs_eintr_is_ours(long number);
+/* The same if the descriptor in rdi is a socket's (SO_SNDTIMEO); who knows what other files do. */
+bool regs_eintr_is_ours_of_socket(long number);
 
 #endif
