@@ -39,6 +39,7 @@ struct attachment {
 	uint64_t control_bytes;		/* length of that mapping */
 	struct deadline *clock;		/* while the shim may record, NULL */
 	bool unhurried;			/* nobody ever waits for us: the clock may tick slowly */
+	bool samples;			/* the session's mode will be RING_MODE_SAMPLE */
 	uint64_t ring_place, shim_place;	/* chosen addresses */
 	uint64_t ring_base, shim_base;	/* in the target, 0: not mapped */
 	uint64_t dl_handle;		/* dlopen loader */

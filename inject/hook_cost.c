@@ -2,25 +2,28 @@
 /*
  * hook_cost.c - see hook_cost.h.
  *
- * The shim itself is loaded into this process and called as a target calls it: the very
- * instructions, on the very processor. Our own malloc and free are called by the thousand with
- * hooks and without, in turn; of each the fastest round counts, since whatever comes in between
- * only ever makes one slower. With functions that do nothing in their place hooks would seem twice
- * as costly: processors run them beside the allocator's own instructions. Rejected: a constant
- * (processors differ by a factor of four), and timing the calls in the target, which would cost
- * more than what it measures.
+ * The shim itself is loaded into this process and called through an island as a target calls it:
+ * the very instructions, on the very processor. Our own malloc and free are called by the
+ * thousand with hooks and without, in turn; of each the fastest round counts, since whatever comes
+ * in between only ever makes one slower. With functions that do nothing in their place hooks would
+ * seem twice as costly: processors run them beside the allocator's own instructions. Rejected: a
+ * constant (processors differ by a factor of four), and timing the calls in the target, which
+ * would cost more than what it measures.
  */
 #include "inject/hook_cost.h"
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <time.h>
 
 #include "inject/arch/x86_64/hook_probe.h"
+#include "inject/island_code.h"
 #include "inject/ring_setup.h"
 #include "inject/shim_image.h"
 #include "src/base/cleanup.h"
@@ -37,6 +40,7 @@ struct probe {
 	struct shim_root *root;
 	struct ring_control *control;
 	size_t bytes;
+	const struct ring_island_entry *island;	/* of malloc, of free: r-x */
 };
 
 static int load_shim(struct probe *p)
@@ -57,9 +61,42 @@ static int load_shim(struct probe *p)
 	if (!p->shim)
 		return -ENOEXEC;
 	p->root = dlsym(p->shim, "shim_root");
-	hook_probe_hook[0] = dlsym(p->shim, "shim_hook_malloc");
-	hook_probe_hook[1] = dlsym(p->shim, "shim_hook_free");
-	return p->root && hook_probe_hook[0] && hook_probe_hook[1] ? 0 : -ENOEXEC;
+	return p->root ? 0 : -ENOEXEC;
+}
+
+/* As in a target; the original is a jump to the function. */
+static int fill_slot(const struct probe *p, struct ring_island_entry *slot, enum ring_shape shape,
+		     const char *hook, void (*original)(void))
+{
+	static const uint8_t jump[6] = { 0xff, 0x25 };	/* jmp *0(%rip) */
+	struct island_code code = {
+		.shape = shape, .index = RING_ISLAND_TLS, .root = (uint64_t)p->root,
+		.hook = (uint64_t)dlsym(p->shim, hook), .samples = true,
+	};
+
+	island_code_fill(slot, &code);
+	memcpy(slot->original, jump, sizeof(jump));
+	memcpy(slot->original + sizeof(jump), &original, sizeof(original));
+	return code.hook ? 0 : -ENOEXEC;
+}
+
+static int make_island(struct probe *p)
+{
+	_cleanup_fd_ int fd = memfd_create("hook-cost-island", MFD_CLOEXEC);
+	struct ring_island_entry slot[2];
+	void *memory;
+
+	if (fill_slot(p, &slot[0], RING_SHAPE_MALLOC, "shim_hook_malloc",
+		      hook_probe_plain_malloc) ||
+	    fill_slot(p, &slot[1], RING_SHAPE_FREE, "shim_hook_free", hook_probe_plain_free))
+		return -ENOEXEC;
+	if (fd < 0 || write(fd, slot, sizeof(slot)) != sizeof(slot))
+		return -EIO;
+	memory = mmap(NULL, sizeof(slot), PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
+	if (memory == MAP_FAILED)
+		return -ENOMEM;
+	p->island = memory;
+	return 0;
 }
 
 static int make_control(struct probe *p)
@@ -86,6 +123,8 @@ static void probe_done(struct probe *p)
 		p->root->control = 0;
 	if (p->control)
 		(void)munmap(p->control, p->bytes);
+	if (p->island)
+		(void)munmap((void *)(uintptr_t)p->island, 2 * sizeof(*p->island));
 	if (p->shim)
 		(void)dlclose(p->shim);
 }
@@ -98,22 +137,27 @@ static double now(void)
 	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
+static double pairs_take(uint64_t allocate, uint64_t give_back)
+{
+	double begin;
+
+	hook_probe_to[0] = allocate;
+	hook_probe_to[1] = give_back;
+	begin = now();
+	hook_probe_pairs(PAIRS, hook_probe_malloc, hook_probe_free);
+	return now() - begin;
+}
+
 /* The fastest of rounds, with hooks and without in turn; seconds a pair. */
-static double difference(void)
+static double difference(const struct probe *p)
 {
 	double plain = 1, hooked = 1;
 
 	for (unsigned int i = 0; i < ROUNDS; i++) {
-		double begin = now(), between, end;
-
-		hook_probe_pairs(PAIRS, hook_probe_plain_malloc, hook_probe_plain_free);
-		between = now();
-		hook_probe_pairs(PAIRS, hook_probe_hooked_malloc, hook_probe_hooked_free);
-		end = now();
-		if (between - begin < plain)
-			plain = between - begin;
-		if (end - between < hooked)
-			hooked = end - between;
+		plain = fmin(plain, pairs_take((uint64_t)hook_probe_plain_malloc,
+					       (uint64_t)hook_probe_plain_free));
+		hooked = fmin(hooked, pairs_take((uint64_t)p->island[0].code,
+						 (uint64_t)p->island[1].code));
 	}
 	return (hooked - plain) / PAIRS;
 }
@@ -123,8 +167,8 @@ double hook_cost_measure(void)
 	struct probe probe = { 0 };
 	double cost = HOOK_COST_USUAL;
 
-	if (!load_shim(&probe) && !make_control(&probe))
-		cost = difference();
+	if (!load_shim(&probe) && !make_control(&probe) && !make_island(&probe))
+		cost = difference(&probe);
 	probe_done(&probe);
 	return cost < LEAST ? LEAST : cost > MOST ? MOST : cost;
 }

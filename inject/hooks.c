@@ -17,6 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "inject/island_code.h"
 #include "inject/journal.h"
 #include "inject/remote_mem.h"
 #include "inject/ring_publish.h"
@@ -46,9 +47,10 @@ static uint64_t slot_address(const struct hook_plan *plan, const struct hook_ent
 	return plan->island[e->island].address + e->slot * sizeof(struct ring_island_entry);
 }
 
-static uint64_t thunk_address(const struct hook_plan *plan, const struct hook_entry *e)
+/* Where the jump at the entry leads. */
+static uint64_t code_address(const struct hook_plan *plan, const struct hook_entry *e)
 {
-	return slot_address(plan, e) + offsetof(struct ring_island_entry, thunk);
+	return slot_address(plan, e) + offsetof(struct ring_island_entry, code);
 }
 
 static bool reaches(uint64_t from_end, uint64_t to)
@@ -94,7 +96,7 @@ static int check_gap(const struct attachment *a, const struct procmaps *maps,
 
 	if (distance != (int8_t)distance || !in_text(maps, e->gap, e->gap + JMP_BYTES) ||
 	    procmaps_find(maps, e->gap) != procmaps_find(maps, e->address) ||
-	    !reaches(e->gap + JMP_BYTES, thunk_address(plan, e)))
+	    !reaches(e->gap + JMP_BYTES, code_address(plan, e)))
 		return -EINVAL;
 	if (remote_read(&a->target, e->gap, live, sizeof(live)) ||
 	    memcmp(live, e->gap_expect, sizeof(live)) != 0 || !is_filler(live))
@@ -116,7 +118,7 @@ static int check_entry(const struct attachment *a, const struct procmaps *maps,
 		return -ESTALE;
 	if (e->patch == HOOK_PATCH_GAP)
 		return check_gap(a, maps, plan, e);
-	return reaches(e->address + JMP_BYTES, thunk_address(plan, e)) ? 0 : -EINVAL;
+	return reaches(e->address + JMP_BYTES, code_address(plan, e)) ? 0 : -EINVAL;
 }
 
 int hooks_check(const struct attachment *a, const struct hook_plan *plan, char *ret_name)
@@ -166,21 +168,19 @@ static int fill_original(const struct hook_entry *e, uint64_t at, uint8_t *code)
 
 static int fill_slot(const struct attachment *a, uint32_t index, struct ring_island_entry *slot)
 {
-	static const uint8_t lea_r11[] = { 0x4c, 0x8d, 0x1d }, jmp_at[] = { 0xff, 0x25 };
 	const struct hook_entry *e = &a->plan.entry[index];
-	uint64_t at = slot_address(&a->plan, e);
-	uint64_t original = at + offsetof(struct ring_island_entry, original);
-	uint64_t thunk = at + offsetof(struct ring_island_entry, thunk);
+	struct island_code code = {
+		.shape = e->shape, .index = index, .hook = a->shim_base + a->layout.hook[e->shape],
+		.root = a->shim_base + a->layout.root, .samples = a->samples,
+	};
 
-	memset(slot, 0xcc, sizeof(*slot));
-	slot->hook = a->shim_base + a->layout.hook[e->shape];
-	slot->index = index;
-	slot->magic = RING_ISLAND_MAGIC;
-	memcpy(slot->thunk, lea_r11, sizeof(lea_r11));
-	put_rel32(slot->thunk + 3, thunk + 7, original);
-	memcpy(slot->thunk + 7, jmp_at, sizeof(jmp_at));
-	put_rel32(slot->thunk + 9, thunk + 13, at);
-	return fill_original(e, original, slot->original);
+	if (e->jumps_on)
+		code.index |= RING_ISLAND_SPAN;
+	if (e->family < HOOK_MAX_FAMILIES && a->plan.family[e->family].uses_tls)
+		code.index |= RING_ISLAND_TLS;
+	island_code_fill(slot, &code);
+	return fill_original(e, slot_address(&a->plan, e) +
+				offsetof(struct ring_island_entry, original), slot->original);
 }
 
 /* File offset of an island in the shim's memfd: the islands follow the image. */
@@ -225,10 +225,6 @@ int hooks_write_islands(struct attachment *a)
 		error = fill_slot(a, i, &slot);
 		if (error)
 			return error;
-		if (e->jumps_on)
-			slot.index |= RING_ISLAND_SPAN;
-		if (e->family < HOOK_MAX_FAMILIES && a->plan.family[e->family].uses_tls)
-			slot.index |= RING_ISLAND_TLS;
 		if (pwrite(a->shim_fd, &slot, sizeof(slot), (off_t)offset) != sizeof(slot))
 			return -EIO;
 		a->control->entry[i] = (struct ring_entry){
@@ -273,7 +269,7 @@ static int apply_gap(struct attachment *a, const struct hook_entry *e)
 {
 	uint8_t jump[JMP_BYTES] = { JMP_REL32 };
 
-	put_rel32(jump + 1, e->gap + JMP_BYTES, thunk_address(&a->plan, e));
+	put_rel32(jump + 1, e->gap + JMP_BYTES, code_address(&a->plan, e));
 	return patch_bytes(a, e->gap, jump, sizeof(jump));
 }
 
@@ -286,7 +282,7 @@ static int apply_entry(struct attachment *a, const struct hook_entry *e)
 		jump[1] = (uint8_t)(e->gap - (e->address + JMP_SHORT_BYTES));
 		return patch_bytes(a, e->address, jump, JMP_SHORT_BYTES);
 	}
-	put_rel32(jump + 1, e->address + JMP_BYTES, thunk_address(&a->plan, e));
+	put_rel32(jump + 1, e->address + JMP_BYTES, code_address(&a->plan, e));
 	return patch_bytes(a, e->address, jump, JMP_BYTES);
 }
 

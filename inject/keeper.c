@@ -138,6 +138,7 @@ static int on_load(struct keeper *k, const struct proto_message *request, struct
 	if (load->counts)	/* last: see set_counts() */
 		counts_setup_geometry(&a->geometry, load->counts,
 				      !has_room(a->target.ref.pid, a->geometry.total_bytes));
+	a->samples = load->sampled != 0;
 	k->in.load.loader = (enum attachment_loader)load->loader;
 	use_sample(k, load->loader == LOADER_DLOPEN);
 	error = inject_enter(&k->in, INJECT_LOAD);

@@ -103,7 +103,7 @@ static bool is_our_version(const struct attachment *a, const struct procmaps *ma
 	return live != NULL;	/* it is not there, and need not be unmapped */
 }
 
-static bool is_thunk(const struct orphan *o, uint64_t address)
+static bool is_slot_code(const struct orphan *o, uint64_t address)
 {
 	const struct ring_journal *j = &o->a->journal;
 
@@ -112,7 +112,7 @@ static bool is_thunk(const struct orphan *o, uint64_t address)
 
 		if (at < j->island[i].bytes)
 			return at % sizeof(struct ring_island_entry) ==
-			       offsetof(struct ring_island_entry, thunk);
+			       offsetof(struct ring_island_entry, code);
 	}
 	return false;
 }
@@ -153,7 +153,7 @@ static int find_long_jumps(struct orphan *o, const struct page *p)
 		if (p->live[at] != JMP_REL32 || !differs(p, at, LONG_BYTES))
 			continue;
 		memcpy(&distance, p->live + at + 1, sizeof(distance));
-		if (is_thunk(o, p->address + at + LONG_BYTES + (uint64_t)(int64_t)distance))
+		if (is_slot_code(o, p->address + at + LONG_BYTES + (uint64_t)(int64_t)distance))
 			error = add_jump(o, p, at, LONG_BYTES);
 	}
 	return error;

@@ -32,7 +32,7 @@
 #include <stdint.h>
 
 #define RING_MAGIC		0x31474e4952414d4dull	/* "MMARING1" */
-#define RING_VERSION		6u
+#define RING_VERSION		7u
 #define RING_LINE		64u
 #define RING_CONTROL_BYTES	(128u * 1024u)
 #define RING_SIZE_LIMIT		(1ull << 56)	/* of ring_record.size */
@@ -394,17 +394,17 @@ struct shim_root {
 
 /*
  * An island entry: what the patched instruction of one entry point leads to.
- * 128 bytes in an r-x page near the patched code; the keeper writes it. The
- * thunk loads r11 = address of original and jumps to hook; the hook calls or
- * jumps to r11 for the original function, and finds index at r11 - 8.
+ * 256 bytes in an r-x page near the patched code; the keeper writes it (island_code.h). The
+ * code may know at once that the call needs no record, and jump to original; else it loads
+ * r11 = address of original and jumps to hook; the hook calls or jumps to r11 for the original
+ * function, and finds index at r11 - 8.
  */
 struct ring_island_entry {
 	uint64_t hook;			/* address of the shim's hook */
 	uint32_t index;			/* in control.entry, | RING_ISLAND_... */
 	uint32_t magic;			/* RING_ISLAND_MAGIC */
 	uint8_t original[48];		/* relocated first instructions, then a jump back */
-	uint8_t thunk[16];		/* lea original(%rip),%r11; jmp *hook(%rip) */
-	uint8_t reserved[48];
+	uint8_t code[192];		/* arch/x86_64/island_slots.S */
 };
 #define RING_ISLAND_MAGIC 0x444e4c49u	/* "ILND" */
 /*
@@ -431,8 +431,9 @@ RING_ASSERT(sizeof(struct ring_call) == RING_LINE, "a call is one line more");
 RING_ASSERT(sizeof(struct ring_thread) == RING_THREAD_SLOT_BYTES, "a thread is one line");
 RING_ASSERT(sizeof(struct ring_head) == 3 * RING_LINE, "each word in its own line");
 RING_ASSERT(sizeof(struct ring_lane) == RING_LINE, "a lane is one line");
-RING_ASSERT(sizeof(struct ring_island_entry) == 128, "32 entries in a page");
+RING_ASSERT(sizeof(struct ring_island_entry) == 256, "known to island_slots.S");
 RING_ASSERT(offsetof(struct ring_island_entry, original) == 16, "index lies at original - 8");
+RING_ASSERT(offsetof(struct ring_island_entry, code) == 64, "a line of its own");
 RING_ASSERT(sizeof(struct ring_control) <= RING_CONTROL_BYTES, "control block too large");
 
 #endif

@@ -460,10 +460,10 @@ static inline bool is_timed(const struct ring_control *control, const struct shi
 
 static __attribute__((noinline)) bool record_timed(struct ring_control *control,
 						   const struct shim_call *call,
-						   const struct shim_event *event)
+						   const struct shim_event *event, uint64_t begin)
 {
 	uint32_t cpu;
-	uint64_t begin = arch_clock(control, &cpu), cycles;
+	uint64_t cycles;
 	uint64_t weight = shim_load(&control->mode) == RING_MODE_SAMPLE ? 1 : 64;
 	/* The epoch's end is noticed here, where nothing else might look at the clock. */
 	bool recorded = shim_epoch_open(control, begin) && record_now(control, call, event);
@@ -480,9 +480,17 @@ static __attribute__((noinline)) bool record_timed(struct ring_control *control,
 bool shim_record(struct ring_control *control, const struct shim_call *call,
 		 const struct shim_event *event)
 {
+	uint32_t cpu;
+
 	if (is_timed(control, event))
-		return record_timed(control, call, event);
+		return record_timed(control, call, event, arch_clock(control, &cpu));
 	return record_now(control, call, event);
+}
+
+bool shim_record_since(struct ring_control *control, const struct shim_call *call,
+		       const struct shim_event *event, uint64_t begin)
+{
+	return record_timed(control, call, event, begin);
 }
 
 void shim_record_audit(struct ring_control *control, const struct shim_call *call, uint64_t path)

@@ -134,7 +134,6 @@ bool shim_thread_begin(struct ring_thread *slot, uint64_t sp);
 void shim_thread_end(struct ring_thread *slot);
 /* 64 random bits from a generator's state. */
 uint64_t shim_random(uint64_t *state);
-
 /*
  * Is this allocation of size bytes sampled? Then *ret_interval is the interval
  * of the count-down that fired (0: with certainty).
@@ -179,6 +178,9 @@ struct shim_event {
  */
 bool shim_record(struct ring_control *control, const struct shim_call *call,
 		 const struct shim_event *event);
+/* RING_MODE_SAMPLE: all that was spent on call since begin (arch_clock()) is added up. */
+bool shim_record_since(struct ring_control *control, const struct shim_call *call,
+		       const struct shim_event *event, uint64_t begin);
 /*
  * True while events are to be recorded at now: the epoch has not lapsed. Ends
  * the epoch when its deadline has passed.

@@ -274,6 +274,7 @@ static void begin_pace(struct watch *w)
 		.control = w->control, .reader = w->reader, .live = w->live, .sites = w->sites,
 		.ticks = &w->ticks, .target = w->view->hello.pid,
 		.percent = w->options.mode == SNAPSHOT_ADAPTIVE ? w->options.percent : 0,
+		.pair_cost = w->options.pair_cost,
 		.woken = w->options.unhurried && w->view->hello.may_wait,
 	};
 

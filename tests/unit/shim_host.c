@@ -15,6 +15,7 @@
 #include <cmocka.h>
 
 #include "inject/counts_setup.h"
+#include "inject/island_code.h"
 #include "inject/marks_abi.h"
 #include "inject/ring_publish.h"
 #include "inject/rules_abi.h"
@@ -24,6 +25,7 @@
 #define SHIM_PATH "inject/shim/memattach-shim.so"
 #endif
 #define PAGE 4096u
+#define ISLAND_BYTES (4u * PAGE)
 #define RECOGNITION_ARENA (256u * 1024u)
 #define RECOGNITION_SEEN 4096u
 #define RECOGNITION_SHADOWS 16u
@@ -164,7 +166,7 @@ void shim_host_open(struct shim_host *host, const struct shim_host_options *opti
 	assert_int_not_equal(dladdr(host->root, &info), 0);
 	host->root->shim_low = (uint64_t)info.dli_fbase;
 	host->root->shim_high = (uint64_t)host->root;
-	host->island_write = map_twice(PAGE, &executable);
+	host->island_write = map_twice(ISLAND_BYTES, &executable);
 	host->island = executable;
 	make_ring(host, options);
 }
@@ -173,22 +175,9 @@ void shim_host_close(struct shim_host *host)
 {
 	shim_host_disarm(host);
 	munmap(host->control, host->bytes);
-	munmap(host->island, PAGE);
-	munmap(host->island_write, PAGE);
+	munmap(host->island, ISLAND_BYTES);
+	munmap(host->island_write, ISLAND_BYTES);
 	assert_int_equal(dlclose(host->handle), 0);
-}
-
-/* lea original(%rip), %r11; jmp *hook(%rip), as the keeper writes them. */
-static void write_thunk(struct ring_island_entry *entry)
-{
-	static const uint8_t code[13] = { 0x4c, 0x8d, 0x1d, 0, 0, 0, 0, 0xff, 0x25 };
-	int32_t to_original = (int32_t)offsetof(struct ring_island_entry, original) -
-			      ((int32_t)offsetof(struct ring_island_entry, thunk) + 7);
-	int32_t to_hook = -((int32_t)offsetof(struct ring_island_entry, thunk) + 13);
-
-	memcpy(entry->thunk, code, sizeof(code));
-	memcpy(entry->thunk + 3, &to_original, 4);
-	memcpy(entry->thunk + 9, &to_hook, 4);
 }
 
 void *shim_host_hook(struct shim_host *host, enum ring_shape shape, const void *original,
@@ -197,19 +186,21 @@ void *shim_host_hook(struct shim_host *host, enum ring_shape shape, const void *
 	static const uint8_t jump[6] = { 0xff, 0x25 };	/* jmp *0(%rip) */
 	uint32_t index = host->control->entry_count++;
 	struct ring_island_entry *entry = &host->island_write[index];
+	struct island_code code = {
+		.shape = shape, .index = index | index_flags, .root = (uint64_t)host->root,
+		.samples = host->control->mode == RING_MODE_SAMPLE,
+	};
 	char name[64];
 
 	snprintf(name, sizeof(name), "shim_hook_%s", hook_name[shape]);
-	entry->hook = (uint64_t)dlsym(host->handle, name);
-	assert_int_not_equal(entry->hook, 0);
-	entry->index = index | index_flags;
-	entry->magic = RING_ISLAND_MAGIC;
+	code.hook = (uint64_t)dlsym(host->handle, name);
+	assert_int_not_equal(code.hook, 0);
+	island_code_fill(entry, &code);
 	memcpy(entry->original, jump, sizeof(jump));
 	memcpy(entry->original + sizeof(jump), &original, sizeof(original));
-	write_thunk(entry);
 	host->control->entry[index] =
 		(struct ring_entry){ .low = low, .high = high, .shape = (uint16_t)shape };
-	return host->island[index].thunk;
+	return host->island[index].code;
 }
 
 static void publish_main_stack(struct ring_control *control)

@@ -69,7 +69,7 @@ static void place_neighbours(void **state)
 		add(0x7f0000001000 + i * 64);
 	assert_int_equal(place("7f0000001000-7f0000100000 r-xp 0 08:01 5 /lib\n"), 0);
 	assert_int_equal(plan.island_count, 1);
-	assert_int_equal(plan.island[0].pages, 2);
+	assert_int_equal(plan.island[0].pages, 3);
 	check_islands();
 }
 

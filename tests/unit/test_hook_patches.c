@@ -32,7 +32,7 @@
 #define BLOCK		64u	/* size and alignment, so that every shape may be told both */
 #define SLOT_BYTES	sizeof(struct ring_island_entry)
 #define ORIGINAL_AT	offsetof(struct ring_island_entry, original)
-#define THUNK_AT	offsetof(struct ring_island_entry, thunk)
+#define CODE_AT		offsetof(struct ring_island_entry, code)
 
 typedef uintptr_t any_fn(uintptr_t, uintptr_t, uintptr_t, uintptr_t, uintptr_t, uintptr_t);
 
@@ -95,7 +95,7 @@ static void put_jump(uint8_t *at, uint64_t target)
 static void fill_slot(const struct hook_entry *entry)
 {
 	static const uint8_t count[] = { 0xf0, 0x48, 0xff, 0x05 };	/* lock incq x(%rip) */
-	uint8_t *slot = slot_of(entry), *original = slot + ORIGINAL_AT, *thunk = slot + THUNK_AT;
+	uint8_t *slot = slot_of(entry), *original = slot + ORIGINAL_AT, *thunk = slot + CODE_AT;
 
 	memcpy(original, entry->relocated, entry->relocated_bytes);
 	for (unsigned int i = 0; i < entry->fixup_count; i++)
@@ -140,7 +140,7 @@ static void encode_jump(uint8_t jump[5], uint64_t address, uint64_t target)
 
 static void patch(const struct hook_entry *entry)
 {
-	uint64_t thunk = (uintptr_t)slot_of(entry) + THUNK_AT;
+	uint64_t thunk = (uintptr_t)slot_of(entry) + CODE_AT;
 	uint8_t jump[5], hop[2] = { 0xeb, (uint8_t)(entry->gap - entry->address - 2) };
 
 	if (entry->patch == HOOK_PATCH_GAP) {

@@ -84,10 +84,14 @@ static void *original_sbrk(intptr_t increment)
 	return increment < -4096 ? (void *)-1 : (void *)0x100000;
 }
 
+/* Of all hooks: RING_ISLAND_TLS lets the island itself count down. */
+static uint32_t island_flags;
+
 static void hook_all(struct shim_host *host, struct hooks *h)
 {
 #define HOOK(member, shape, function) \
-	(*(void **)&h->member = shim_host_hook(host, shape, (const void *)(function), 0, 0, 0))
+	(*(void **)&h->member = shim_host_hook(host, shape, (const void *)(function), 0, 0, \
+					       island_flags))
 	HOOK(malloc, RING_SHAPE_MALLOC, original_malloc);
 	HOOK(fail_malloc, RING_SHAPE_MALLOC, fail_alloc);
 	HOOK(calloc, RING_SHAPE_CALLOC, original_calloc);
@@ -419,7 +423,8 @@ static void check_registers(struct fixture *f, enum ring_shape shape)
 	static const uint64_t in[7] = { 0x111000, 0x2000, 3, 0x10, 5, 6, 0x99 };
 	static const uint64_t saved[6] = { 0xb0, 0xb1, 0xb2, 0xb3, 0xb4, 0xb5 };
 	uint64_t out[3];
-	void *hook = shim_host_hook(&f->host, shape, (const void *)register_original, 0, 0, 0);
+	void *hook = shim_host_hook(&f->host, shape, (const void *)register_original, 0, 0,
+				    island_flags);
 	const struct ring_stack *stack = &f->log.stack[0];
 
 	memset(register_seen, 0, sizeof(register_seen));
@@ -452,15 +457,16 @@ static void keep_all_registers(void **state)
 		{ RING_MODE_SAMPLE, 1ull << 40 },
 		{ RING_MODE_OFF, 0 },
 	};
+	const unsigned int runs = sizeof(run) / sizeof(run[0]);
 	struct fixture f;
 
 	(void)state;
 	begin(&f, &(struct shim_host_options){ .stack_limit = 64, .table_slots = 64 });
-	for (unsigned int r = 0; r < 5; r++) {
+	for (unsigned int r = 0; r <= runs; r++) {
 		f.host.control->entry_count = 0;
-		f.host.control->interval = run[r % 4].interval;
-		f.host.control->mode = run[r % 4].mode;
-		if (r == 4)
+		f.host.control->interval = run[r % runs].interval;
+		f.host.control->mode = run[r % runs].mode;
+		if (r == runs)
 			shim_host_disarm(&f.host);
 		for (enum ring_shape shape = RING_SHAPE_MALLOC; shape < RING_SHAPE_COUNT; shape++) {
 			/* posix_memalign's error, so that nobody reads through 0x111000 */
@@ -582,14 +588,19 @@ static void pass_through_in_fork_children(void **state)
 	pid_t pid;
 
 	(void)state;
-	begin(&f, &(struct shim_host_options){ .stack_limit = 64 });
-	pid = fork();
-	if (pid == 0)
-		_exit(child_of(&f));
-	assert_int_equal(waitpid(pid, &status, 0), pid);
-	assert_int_equal(status, 0);
-	expect_count(&f, 0);
-	shim_host_close(&f.host);
+	for (unsigned int i = 0; i < 2; i++) {
+		begin(&f, &(struct shim_host_options){ .stack_limit = 64, .table_slots = 64,
+			.mode = i ? RING_MODE_SAMPLE : RING_MODE_ALL, .interval = 1ull << 40 });
+		f.hook.free(f.hook.malloc(10));		/* this thread has a slot */
+		shim_host_log(&f.host, &f.log);
+		pid = fork();
+		if (pid == 0)
+			_exit(child_of(&f));
+		assert_int_equal(waitpid(pid, &status, 0), pid);
+		assert_int_equal(status, 0);
+		expect_count(&f, 0);
+		shim_host_close(&f.host);
+	}
 }
 
 static void *errno_malloc(size_t size)
@@ -634,5 +645,8 @@ int main(void)
 		cmocka_unit_test(keep_errno),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	int failed = cmocka_run_group_tests(tests, NULL, NULL);
+
+	island_flags = RING_ISLAND_TLS;
+	return failed + cmocka_run_group_tests(tests, NULL, NULL);
 }

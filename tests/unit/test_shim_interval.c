@@ -203,7 +203,7 @@ static void one_run(uint64_t seed, bool wrong, struct outcome *outcome)
 	next_block = FIRST_BLOCK;
 	shim_host_open(&r->host, &options);
 	*(void **)&r->malloc = shim_host_hook(&r->host, RING_SHAPE_MALLOC,
-					      (const void *)fake_malloc, 0, 0, 0);
+					      (const void *)fake_malloc, 0, 0, RING_ISLAND_TLS);
 	*(void **)&r->free = shim_host_hook(&r->host, RING_SHAPE_FREE, (const void *)fake_free,
 					    0, 0, 0);
 	shim_host_arm(&r->host);

@@ -58,6 +58,9 @@ static struct ring_thread *first_slot(struct ring_control *control)
 	return (struct ring_thread *)((uint8_t *)control + control->threads_offset);
 }
 
+/* Of all hooks: RING_ISLAND_TLS lets the island itself count down. */
+static uint32_t island_flags;
+
 static void begin(struct fixture *f, const struct shim_host_options *options)
 {
 	struct shim_host_options sampled = *options;
@@ -65,7 +68,8 @@ static void begin(struct fixture *f, const struct shim_host_options *options)
 	sampled.mode = RING_MODE_SAMPLE;
 	shim_host_open(&f->host, &sampled);
 #define HOOK(member, shape, function) \
-	(*(void **)&f->member = shim_host_hook(&f->host, shape, (const void *)(function), 0, 0, 0))
+	(*(void **)&f->member = shim_host_hook(&f->host, shape, (const void *)(function), 0, 0, \
+					       island_flags))
 	HOOK(malloc, RING_SHAPE_MALLOC, fake_malloc);
 	HOOK(realloc_in_place, RING_SHAPE_REALLOC, same_block);
 	HOOK(realloc_moves, RING_SHAPE_REALLOC, moved_block);
@@ -531,5 +535,8 @@ int main(void)
 		cmocka_unit_test(spread_addresses),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	int failed = cmocka_run_group_tests(tests, NULL, NULL);
+
+	island_flags = RING_ISLAND_TLS;
+	return failed + cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,39 +1,29 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hook_probe.S - malloc and free of our own libc, with hooks and without (hook_cost.c).
+ * hook_probe.S - malloc and free of our own libc, called as often as is asked for (hook_cost.c).
  *
- * The way is that of a hooked call: the jump that was patched over the entry, the thunk, the
- * hook, the relocated first instruction with its jump back. hook_probe_hook[0] is the hook of
- * allocations, [1] that of frees.
+ * The way is that of a hooked call: its entry jumps to where hook_probe_to says, an island's slot
+ * or, without hooks, the function.
  */
-	.hidden	hook_probe_hook
-	.globl	hook_probe_hook
-	.comm	hook_probe_hook, 16, 16
+	.hidden	hook_probe_to
+	.globl	hook_probe_to
+	.comm	hook_probe_to, 16, 16
 	.text
 
-/* entry: jmp thunk; thunk: lea original, %r11; jmp *hook; index; original: jmp plain */
-.macro PROBE name, hook
-	.globl	hook_probe_hooked_\name
+.macro PROBE name, to
+	.globl	hook_probe_\name
 	.globl	hook_probe_plain_\name
-	.hidden	hook_probe_hooked_\name
+	.hidden	hook_probe_\name
 	.hidden	hook_probe_plain_\name
-	.type	hook_probe_hooked_\name, @function
+	.type	hook_probe_\name, @function
 	.type	hook_probe_plain_\name, @function
 	.balign	64
-hook_probe_hooked_\name:
-	jmp	.Lthunk_\name
-	.balign	64
-.Lthunk_\name:
-	lea	.Loriginal_\name(%rip), %r11
-	jmp	*(hook_probe_hook + \hook)(%rip)
-	.balign	64
-	.quad	0
-.Loriginal_\name:
-	jmp	hook_probe_plain_\name
+hook_probe_\name:
+	jmp	*(hook_probe_to + \to)(%rip)
 	.balign	64
 hook_probe_plain_\name:
 	jmp	*\name@GOTPCREL(%rip)
-	.size	hook_probe_hooked_\name, hook_probe_plain_\name - hook_probe_hooked_\name
+	.size	hook_probe_\name, hook_probe_plain_\name - hook_probe_\name
 	.size	hook_probe_plain_\name, . - hook_probe_plain_\name
 .endm
 	PROBE malloc, 0

@@ -5,14 +5,14 @@
 
 #include <stdint.h>
 
-/* What the hooked ones go through: the hook of allocations and that of frees. */
-extern const void *hook_probe_hook[2] __attribute__((visibility("hidden")));
+/* Where hook_probe_malloc() and hook_probe_free() jump to. */
+extern uint64_t hook_probe_to[2] __attribute__((visibility("hidden")));
 
-/* malloc and free, and the same behind hooks. Not to be called from C. */
+/* The entries, and our own malloc and free. Not to be called from C. */
+void hook_probe_malloc(void) __attribute__((visibility("hidden")));
+void hook_probe_free(void) __attribute__((visibility("hidden")));
 void hook_probe_plain_malloc(void) __attribute__((visibility("hidden")));
 void hook_probe_plain_free(void) __attribute__((visibility("hidden")));
-void hook_probe_hooked_malloc(void) __attribute__((visibility("hidden")));
-void hook_probe_hooked_free(void) __attribute__((visibility("hidden")));
 
 /* Allocates 64 bytes and gives them back, count times. pre: count > 0. */
 void hook_probe_pairs(uint64_t count, void (*allocate)(void), void (*give_back)(void))

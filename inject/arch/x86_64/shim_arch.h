@@ -29,7 +29,8 @@ struct shim_call {
 	uint16_t entry;		/* index in control.entry */
 	uint16_t span;		/* RING_ISLAND_SPAN is set */
 	uint64_t thread;	/* thread pointer */
-	uint64_t begin, end;	/* TSC around the original, with SHIM_TRACED */
+	uint64_t begin, end;	/* TSC around the original, with SHIM_TRACED; with SHIM_SAMPLED */
+				/* begin: cycles that were spent before it */
 	uint64_t caller;	/* return address */
 };
 
