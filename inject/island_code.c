@@ -61,11 +61,12 @@ static bool may_be_quick(const struct island_code *code)
 void island_code_fill(struct ring_island_entry *ret, const struct island_code *code)
 {
 	struct quick_slot quick = quick_slot(code->shape);
+	size_t at;
 
 	if (quick.slot && may_be_quick(code)) {
 		memcpy(ret, quick.slot, sizeof(*ret));
-		memcpy((uint8_t *)ret + (quick.root - quick.slot), &code->root,
-		       sizeof(code->root));
+		at = (uintptr_t)quick.root - (uintptr_t)quick.slot;
+		memcpy((uint8_t *)ret + at, &code->root, sizeof(code->root));
 	} else {
 		memcpy(ret, island_slot_thunk, sizeof(*ret));
 	}

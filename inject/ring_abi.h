@@ -191,7 +191,7 @@ struct ring_thread {
 	int64_t countdown;	/* bytes to the next sample */
 	uint64_t interval;	/* that countdown was drawn with; 0: not drawn yet */
 	uint64_t random;	/* state of the generator */
-	uint64_t used;		/* control.deadline when last used: idle slots are taken over */
+	uint64_t used;		/* control.deadline when the shim last used it */
 	uint64_t stack_low;	/* of the range that owner's own stack lies in */
 	uint64_t stack_check;	/* binds stack_low to owner and stack_generation */
 };

@@ -89,21 +89,13 @@ static bool decide(struct ring_control *control, struct shim_call *call, enum ri
 	return true;
 }
 
-/* When what a sampled call costs begins. 0 in other modes, which time some records alone. */
-static uint64_t cost_begin(const struct ring_control *control, uint32_t mode)
-{
-	uint32_t cpu;
-
-	return mode == RING_MODE_SAMPLE ? arch_clock(control, &cpu) : 0;
-}
-
-/* Before the original: how long it took to decide, for cost_goes_on(). */
-static void cost_pause(const struct ring_control *control, struct shim_call *call, uint64_t begin)
+/* Before the original: how long it took since shim_sample() said so, for cost_goes_on(). */
+static void cost_pause(const struct ring_control *control, struct shim_call *call)
 {
 	uint32_t cpu;
 
 	if (call->state & SHIM_SAMPLED)
-		call->begin = arch_clock(control, &cpu) - begin;
+		call->begin = arch_clock(control, &cpu) - call->begin;
 }
 
 /* After it: when it would have begun if the original took no time. */
@@ -263,13 +255,11 @@ void shim_count_goes(struct shim_call *call, enum ring_shape shape)
 bool shim_alloc_begin(struct shim_call *call, enum ring_shape shape)
 {
 	struct ring_control *control = shim_control();
-	uint64_t begin;
 	uint32_t mode;
 
 	if (!control)
 		return false;
 	mode = shim_load(&control->mode);
-	begin = cost_begin(control, mode);
 	shim_call_open(control, call);
 	if (mode == RING_MODE_OFF)
 		return false;
@@ -279,7 +269,7 @@ bool shim_alloc_begin(struct shim_call *call, enum ring_shape shape)
 		return call->span;
 	if (mode == RING_MODE_ALL)
 		shim_trace_begin(control, call);
-	cost_pause(control, call, begin);
+	cost_pause(control, call);
 	return true;
 }
 
@@ -311,19 +301,17 @@ bool shim_free_begin(struct shim_call *call, enum ring_shape shape)
 {
 	struct ring_control *control = shim_control();
 	struct shim_event event = { .kind = RING_FREE, .address = call->argument[0] };
-	uint64_t begin;
 	uint32_t mode;
 
 	(void)shape;
 	if (!control || (event.address == 0 && !shim_load(&control->calls)))
 		return false;
 	mode = shim_load(&control->mode);
-	begin = cost_begin(control, mode);
 	shim_call_open(control, call);
 	if (mode == RING_MODE_COUNT && event.address != 0 && count_begin(control, call))
 		shim_count_free(control, call, event.address);
 	if (mode == RING_MODE_SAMPLE && shim_table_remove(control, event.address))
-		shim_record_since(control, call, &event, begin);
+		shim_record(control, call, &event);
 	if (mode != RING_MODE_ALL || shim_is_nested(control, call, RING_CLASS_HEAP))
 		return call->span;
 	if (event.address != 0 && record_free(control, call, &event))
@@ -354,7 +342,6 @@ static uint64_t size_believed(uint64_t size)
 static void realloc_announce(struct ring_control *control, struct shim_call *call, uint32_t mode,
 			     uint64_t size)
 {
-	uint64_t begin = cost_begin(control, mode);
 	struct shim_event event = {
 		.kind = RING_FREE,
 		.flags = RING_F_REALLOC,
@@ -368,7 +355,7 @@ static void realloc_announce(struct ring_control *control, struct shim_call *cal
 	if (mode == RING_MODE_SAMPLE && !shim_table_remove(control, event.address))
 		return;
 	call->state |= SHIM_FREED;
-	if (mode == RING_MODE_SAMPLE ? shim_record_since(control, call, &event, begin) :
+	if (mode == RING_MODE_SAMPLE ? shim_record(control, call, &event) :
 				       record_free(control, call, &event))
 		call->state |= SHIM_ANNOUNCED;
 }
@@ -397,13 +384,11 @@ static void count_realloc_end(struct ring_control *control, const struct shim_ca
 bool shim_realloc_begin(struct shim_call *call, enum ring_shape shape)
 {
 	struct ring_control *control = shim_control();
-	uint64_t begin;
 	uint32_t mode;
 
 	if (!control)
 		return false;
 	mode = shim_load(&control->mode);
-	begin = cost_begin(control, mode);
 	shim_call_open(control, call);
 	if (mode == RING_MODE_OFF)
 		return false;
@@ -411,7 +396,7 @@ bool shim_realloc_begin(struct shim_call *call, enum ring_shape shape)
 	if (mode == RING_MODE_COUNT)
 		return count_realloc_begin(control, call) || call->span;
 	decide(control, call, shape, mode);
-	cost_pause(control, call, begin);
+	cost_pause(control, call);
 	if (mode == RING_MODE_SAMPLE || (call->state & SHIM_RECORD))
 		realloc_announce(control, call, mode, size_asked(call, shape));
 	if (mode == RING_MODE_ALL && (call->state & SHIM_RECORD))

@@ -450,21 +450,23 @@ static inline bool record_now(struct ring_control *control, const struct shim_ca
 #define MOST_CYCLES (1ull << 18)
 
 /* In sampled modes each record is timed, else one of 64 at random: it stands for all. */
-static inline bool is_timed(const struct ring_control *control, const struct shim_event *event)
+static inline bool is_timed(const struct ring_control *control, const struct shim_event *event,
+			    uint32_t mode)
 {
 	uint64_t salt = shim_load(&control->beat);
 
-	return shim_load(&control->mode) == RING_MODE_SAMPLE ||
+	return mode == RING_MODE_SAMPLE ||
 	       ((event->address >> 4) + salt) * SHIM_GOLDEN >> 58 == 0;
 }
 
+/* weight: how many it stands for. */
 static __attribute__((noinline)) bool record_timed(struct ring_control *control,
 						   const struct shim_call *call,
-						   const struct shim_event *event, uint64_t begin)
+						   const struct shim_event *event, uint64_t begin,
+						   uint64_t weight)
 {
 	uint32_t cpu;
 	uint64_t cycles;
-	uint64_t weight = shim_load(&control->mode) == RING_MODE_SAMPLE ? 1 : 64;
 	/* The epoch's end is noticed here, where nothing else might look at the clock. */
 	bool recorded = shim_epoch_open(control, begin) && record_now(control, call, event);
 
@@ -480,17 +482,18 @@ static __attribute__((noinline)) bool record_timed(struct ring_control *control,
 bool shim_record(struct ring_control *control, const struct shim_call *call,
 		 const struct shim_event *event)
 {
-	uint32_t cpu;
+	uint32_t mode = shim_load(&control->mode), cpu;
 
-	if (is_timed(control, event))
-		return record_timed(control, call, event, arch_clock(control, &cpu));
+	if (is_timed(control, event, mode))
+		return record_timed(control, call, event, arch_clock(control, &cpu),
+				    mode == RING_MODE_SAMPLE ? 1 : 64);
 	return record_now(control, call, event);
 }
 
 bool shim_record_since(struct ring_control *control, const struct shim_call *call,
 		       const struct shim_event *event, uint64_t begin)
 {
-	return record_timed(control, call, event, begin);
+	return record_timed(control, call, event, begin, 1);
 }
 
 void shim_record_audit(struct ring_control *control, const struct shim_call *call, uint64_t path)

@@ -54,7 +54,16 @@ static bool draw_once(const struct ring_control *control, const struct shim_call
 	return draw(&state, interval) <= (int64_t)size;
 }
 
-bool shim_sample(struct ring_control *control, const struct shim_call *call, uint64_t size,
+/* From here on call costs what it would not without us (heap.c: cost_pause()). */
+static bool is_sampled(const struct ring_control *control, struct shim_call *call)
+{
+	uint32_t cpu;
+
+	call->begin = arch_clock(control, &cpu);
+	return true;
+}
+
+bool shim_sample(struct ring_control *control, struct shim_call *call, uint64_t size,
 		 uint64_t *ret_interval)
 {
 	uint64_t interval = shim_load(&control->interval);
@@ -63,7 +72,7 @@ bool shim_sample(struct ring_control *control, const struct shim_call *call, uin
 
 	*ret_interval = 0;
 	if (interval <= 1)
-		return true;
+		return is_sampled(control, call);
 	if (interval > MAX_INTERVAL)
 		interval = MAX_INTERVAL;
 	if (size > MAX_SIZE)
@@ -73,9 +82,9 @@ bool shim_sample(struct ring_control *control, const struct shim_call *call, uin
 	*ret_interval = interval;
 	slot = shim_thread_find(control, call->thread);
 	if (!slot || !shim_thread_begin(slot, (uint64_t)&call->caller))
-		return draw_once(control, call, size, interval);
+		return draw_once(control, call, size, interval) && is_sampled(control, call);
 	slot->used = shim_load(&control->deadline);
 	sampled = count_down(slot, size, interval);
 	shim_thread_end(slot);
-	return sampled;
+	return sampled && is_sampled(control, call);
 }

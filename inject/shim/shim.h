@@ -136,9 +136,9 @@ void shim_thread_end(struct ring_thread *slot);
 uint64_t shim_random(uint64_t *state);
 /*
  * Is this allocation of size bytes sampled? Then *ret_interval is the interval
- * of the count-down that fired (0: with certainty).
+ * of the count-down that fired (0: with certainty), and call->begin the time.
  */
-bool shim_sample(struct ring_control *control, const struct shim_call *call, uint64_t size,
+bool shim_sample(struct ring_control *control, struct shim_call *call, uint64_t size,
 		 uint64_t *ret_interval);
 
 enum shim_table_result { SHIM_TABLE_INSERTED, SHIM_TABLE_PRESENT, SHIM_TABLE_FULL };

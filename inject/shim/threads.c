@@ -4,8 +4,10 @@
  *
  * Thread-local storage would need libc (and may allocate); this table needs
  * nothing, not even a notice of a thread's end: slots that nobody used for a
- * while are taken over. Linear probing over eight slots; owners never move, so
- * a thread finds its slot as long as it has one.
+ * while are taken over where there is no free one, those first that came here longest ago.
+ * Calls that the island lets pass (island_slots.S) don't come here: who is seldom sampled may lose
+ * its slot, and the short path with it. Linear probing over eight slots; owners never move, so a
+ * thread finds its slot as long as it has one.
  *
  * Two threads can meet on a slot that is being taken over. Nothing breaks: a
  * count-down is worth one sample, and the stack range is bound to its owner by
@@ -60,6 +62,24 @@ static void slot_reset(struct ring_control *control, struct ring_thread *slot)
 	slot->used = shim_load(&control->deadline);
 }
 
+/* The first that nobody has, else the one that was idle for longest; NULL: none is. */
+static struct ring_thread *slot_to_claim(struct ring_control *control, uint64_t place)
+{
+	struct ring_thread *oldest = NULL;
+
+	for (uint32_t i = 0; i < PROBES; i++) {
+		struct ring_thread *slot = slot_at(control, place + i);
+
+		if (shim_load(&slot->owner) == 0)
+			return slot;
+		if (is_idle(control, slot) &&
+		    (!oldest || shim_load(&slot->used) < shim_load(&oldest->used)))
+			oldest = slot;
+	}
+	return oldest;
+}
+
+/* False: somebody else took it just now. */
 static bool slot_claim(struct ring_control *control, struct ring_thread *slot, uint64_t thread)
 {
 	uint64_t owner = shim_load(&slot->owner);
@@ -81,9 +101,14 @@ struct ring_thread *shim_thread_find(struct ring_control *control, uint64_t thre
 	for (uint32_t i = 0; i < PROBES; i++)
 		if (shim_load(&slot_at(control, place + i)->owner) == thread)
 			return slot_at(control, place + i);
-	for (uint32_t i = 0; i < PROBES; i++)
-		if (slot_claim(control, slot_at(control, place + i), thread))
-			return slot_at(control, place + i);
+	for (uint32_t i = 0; i < PROBES; i++) {
+		struct ring_thread *slot = slot_to_claim(control, place);
+
+		if (!slot)
+			break;
+		if (slot_claim(control, slot, thread))
+			return slot;
+	}
 	shim_add(&control->lost_threads, 1);
 	return NULL;
 }

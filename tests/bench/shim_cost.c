@@ -116,9 +116,22 @@ static void row(const char *what, double ns)
 	printf("%-52s %7.1f ns\n", what, ns);
 }
 
+/* As in a session of the present mode; the functions have caches for threads. */
+static void hook_both(struct bench *b)
+{
+	void *hook = shim_host_hook(&b->host, RING_SHAPE_MALLOC, (const void *)fake_malloc, 0, 0,
+				    RING_ISLAND_TLS);
+
+	memcpy(&b->malloc, &hook, sizeof(hook));
+	hook = shim_host_hook(&b->host, RING_SHAPE_FREE, (const void *)fake_free, 0, 0,
+			      RING_ISLAND_TLS);
+	memcpy(&b->free, &hook, sizeof(hook));
+}
+
 static void measure_sampled(struct bench *b)
 {
 	b->host.control->mode = RING_MODE_SAMPLE;
+	hook_both(b);
 	b->host.control->interval = 1ull << 47;
 	row("malloc, not sampled", time_malloc(b, no_release));
 	row("free, not sampled, 16 blocks", time_free(b, 16, no_release));
@@ -135,6 +148,7 @@ static void measure_all(struct bench *b)
 	char what[64];
 
 	b->host.control->mode = RING_MODE_ALL;
+	hook_both(b);
 	for (unsigned int i = 0; i < 4; i++) {
 		b->host.control->stack_limit = limit[i];
 		snprintf(what, sizeof(what), "malloc, recorded, %u bytes of stack", limit[i]);
@@ -228,7 +242,6 @@ static void measure(void **state)
 	};
 	volatile char deep[10000];	/* stack to copy */
 	struct bench b;
-	void *hook;
 
 	(void)state;
 	deep[0] = deep[sizeof(deep) - 1] = 0;
@@ -236,13 +249,7 @@ static void measure(void **state)
 	b.malloc = fake_malloc;
 	b.free = fake_free;
 	row("call of a function that does nothing", time_malloc(&b, no_release));
-	/* as of an allocator with caches for threads */
-	hook = shim_host_hook(&b.host, RING_SHAPE_MALLOC, (const void *)fake_malloc, 0, 0,
-			      RING_ISLAND_TLS);
-	memcpy(&b.malloc, &hook, sizeof(hook));
-	hook = shim_host_hook(&b.host, RING_SHAPE_FREE, (const void *)fake_free, 0, 0,
-			      RING_ISLAND_TLS);
-	memcpy(&b.free, &hook, sizeof(hook));
+	hook_both(&b);
 	row("malloc, not armed (fork child)", time_malloc(&b, no_release));
 	shim_host_arm(&b.host);
 	b.host.control->mode = RING_MODE_OFF;

@@ -8,7 +8,7 @@
  * the shortest path in front of it: a sampled session's calls that need no record never leave the
  * island. They are the same questions as in shim_quick.S, which answers them again for who comes
  * by the thunk. Only r10 and r11 may be changed, nothing is kept on the stack, and the one word
- * that is written is the count-down.
+ * that is written is the count-down. (ring_thread.used is not: threads.c.)
  *
  * All references but that to the root page lie within the slot, so that a copy runs anywhere.
  * Rejected: these paths in the shim alone. Two jumps more, both through memory or a register, to
@@ -38,7 +38,7 @@ island_slot_\name:
 .Lthunk_\name:
 	lea	island_slot_\name + SLOT_ORIGINAL(%rip), %r11
 	jmp	*island_slot_\name(%rip)
-	.balign	SLOT_BYTES, 0xcc
+	.org	island_slot_\name + SLOT_BYTES, 0xcc	/* an error if there is more than that */
 .endm
 
 /*
@@ -130,7 +130,7 @@ island_root_\name = . - 8
 	.balign	8, 0xcc
 hash_of_realloc:
 	.quad	HASH_FACTOR
-	.balign	SLOT_BYTES, 0xcc
+	.org	island_slot_realloc + SLOT_BYTES, 0xcc
 
 	SLOT_BEGIN free
 	CONTROL free
