@@ -79,6 +79,7 @@ int main(int argc, char *argv[])
 	atomic_store(&stop, 1);
 	for (long i = 0; i < threads; i++)
 		pthread_join(breeders[i], NULL);
-	victim_say("verdict %s\n", atomic_load(&failures) ? "failed" : "ok");
+	victim_say("verdict %s {\"ended\":%lu}\n", atomic_load(&failures) ? "failed" : "ok",
+		   atomic_load(&ended));
 	return atomic_load(&failures) ? 1 : 0;
 }
