@@ -4,12 +4,12 @@
 # 100 seeded runs, and every step of attach and detach killed 50 times. Takes hours; tells
 # each result as it comes; status 1 if any failed.
 #
-#	soak/run.sh [NAME...]	only those: builds, coverage, cycles, hour, kill, kill-alone,
-#				leaks, libcs
+#	soak/run.sh [NAME...]	only those: attaches (ROUNDS times 49), builds, coverage, cycles,
+#				hour, kill, kill-alone, leaks, libcs
 set -u
 : "${SRCDIR:=$(cd "$(dirname "$0")/../.." && pwd)}"
 export SRCDIR
-wanted=${*:-builds cycles coverage hour leaks libcs kill kill-alone}
+wanted=${*:-builds attaches cycles coverage hour leaks libcs kill kill-alone}
 : "${BUILDDIR:=$SRCDIR}"
 : "${SOAK_RESULTS:=$BUILDDIR/soak-results.tsv}"
 export BUILDDIR
@@ -27,6 +27,14 @@ report-target-exit refuse-states run-command survive-keeper-death"
 	one "the command line under valgrind" valgrind-cli.sh
 	one "sanitizers, nothing left out" sanitized.sh
 	unset LEFT_OUT FUZZ_SECONDS SANITIZED
+}
+
+# Seven programs under load, in seven ways each; ROUNDS adds up to thousands over some runs.
+soak_attaches() {
+	TEST_LIMIT=7200 ROUNDS=${ROUNDS:-40}
+	export TEST_LIMIT ROUNDS
+	one "$((49 * ROUNDS)) attaches of seven programs" ../soak/attaches.sh
+	cat "$log"
 }
 
 soak_cycles() {
@@ -98,6 +106,7 @@ soak_kill_alone() {
 
 for name in $wanted; do
 	case $name in
+	attaches) soak_attaches ;;
 	builds)	soak_builds ;;
 	cycles)	soak_cycles ;;
 	coverage) soak_coverage ;;
