@@ -115,6 +115,7 @@ island_root_\name = . - 8
 	ALLOC_SLOT memalign, rsi
 	ALLOC_SLOT posix_memalign, rdx
 
+/* r10 is control by then, for the marks: the factor has to come from memory. */
 	SLOT_BEGIN realloc
 	CONTROL realloc
 	IS_MARKED rdi

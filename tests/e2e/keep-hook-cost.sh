@@ -1,0 +1,17 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# What is paid has the hooks of calls that record nothing in it: a program that does nothing but
+# allocate pays some nanoseconds for each, which are far more than its few samples cost.
+. "$(dirname "$0")/lib.sh"
+needs jq
+victim tight load --threads=1 --work=0
+tell tight r
+checked tight
+pristine_take "$VICTIM"
+attach -p "$VICTIM" -d 2 --sample=256M --json
+expect "$STATUS" 0 "exit status"
+note "tight: $(json '[.session.overhead_percent, .totals.alloc_count, .session.duration] | @csv')"
+json_expect '.totals.alloc_count > 1e6' true
+json_expect '.session.overhead_percent / 100 * .session.duration > .totals.alloc_count * 5e-10' true
+pristine_check "$VICTIM"
+finished tight
