@@ -46,7 +46,7 @@ begun() {
 own() {
 	for own_pid in "$@"; do
 		begun "$own_pid"
-		STARTED="$own_pid@$BEGUN $STARTED"
+		STARTED="$STARTED $own_pid@$BEGUN"
 	done
 }
 
@@ -56,7 +56,8 @@ is_own() {
 	[ -n "$BEGUN" ] && [ "$BEGUN" = "${1#*@}" ]
 }
 
-# Ends exactly the processes that this test started.
+# Ends exactly the processes that this test started, parents first: one that looks after its
+# children (nginx) would start others in their place.
 tidy_up() {
 	for process in $STARTED; do
 		! is_own "$process" || kill -KILL "${process%@*}" 2>/dev/null
