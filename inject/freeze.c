@@ -275,6 +275,12 @@ static void warm_up(const struct target *target)
 			warm_map(&pagemap, &maps.map[i], end);
 }
 
+static void note_longest(uint64_t us, uint64_t *longest)
+{
+	if (us > *longest)
+		*longest = us;
+}
+
 /* All others stand still, too, for the clone and nothing else. */
 static int copy_on(const struct target *target, struct borrow *b, uint64_t budget_ns,
 		   struct freeze *f)
@@ -282,6 +288,7 @@ static int copy_on(const struct target *target, struct borrow *b, uint64_t budge
 	struct target held = *target;	/* what it owns stays target's */
 	struct stop_all *stop = NULL;
 	int error, end = 0;
+	uint64_t us;
 
 	held.held = b->request.tid;
 	error = stop_all_begin(&held, budget_ns, &stop);
@@ -295,9 +302,10 @@ static int copy_on(const struct target *target, struct borrow *b, uint64_t budge
 	f->data_kib = f->child ? data_kib(target->ref.pid) : 0;
 	/* before the others, who would compete with it for a processor */
 	if (borrow_held(b))
-		end = borrow_end(b, NULL);
-	stop_all_end(stop, NULL, NULL);
-	f->pause_us = (tracee_now_ns() - b->begin_ns) / 1000;
+		end = borrow_end(b);
+	stop_all_end(stop, &us, NULL);
+	f->pause_us = borrow_held_us(b);
+	note_longest(us, &f->pause_us);
 	return error ? error : end;
 }
 
@@ -312,7 +320,7 @@ static int freeze_copy(const struct target *target, const struct freeze_gadgets 
 		return error;
 	error = copy_on(target, &b, stop_budget(try), f);
 	if (borrow_held(&b)) {
-		one = borrow_end(&b, NULL);
+		one = borrow_end(&b);
 		error = error ? error : one;
 	}
 	if (f->child) {
@@ -352,7 +360,6 @@ static int freeze_stop(const struct target *target, uint64_t deadline_ns, struct
 	int error = -ETIME;
 
 	for (unsigned int try = 0; error == -ETIME; try++) {
-		f->begin_ns = tracee_now_ns();
 		error = stop_all_begin(target, stop_budget(try), &f->stop);
 		if (error == -ETIME && tracee_now_ns() >= deadline_ns)
 			break;
@@ -413,10 +420,8 @@ void freeze_kill(struct freeze *f)
 	cleanup_fd(&f->pagemap);
 	forget_threads(f);
 	f->mem = f->maps = f->pagemap = -1;
-	if (f->stop) {
-		stop_all_end(f->stop, NULL, NULL);
-		f->pause_us = (tracee_now_ns() - f->begin_ns) / 1000;
-	}
+	if (f->stop)
+		stop_all_end(f->stop, &f->pause_us, NULL);
 	f->stop = NULL;
 	if (f->child && !f->dead)
 		(void)kill_child(f);
@@ -457,7 +462,7 @@ static int wait_quietly(const struct target *target, struct borrow *b, uint64_t 
 {
 	struct target held = *target;
 	struct stop_all *stop = NULL;
-	uint64_t held_us;
+	uint64_t us = 0;
 	int error = 0, end = 0;
 
 	held.held = b->request.tid;
@@ -466,11 +471,12 @@ static int wait_quietly(const struct target *target, struct borrow *b, uint64_t 
 	if (!error)
 		error = wait_on(b, remote, f);
 	if (borrow_held(b))
-		end = borrow_end(b, NULL);
-	stop_all_end(stop, NULL, NULL);
-	held_us = (tracee_now_ns() - b->begin_ns) / 1000;
-	if (f && held_us > f->reap_us)
-		f->reap_us = held_us;
+		end = borrow_end(b);
+	stop_all_end(stop, &us, NULL);
+	if (f) {
+		note_longest(borrow_held_us(b), &f->reap_us);
+		note_longest(us, &f->reap_us);
+	}
 	return error ? error : end;
 }
 

@@ -41,8 +41,7 @@ struct freeze {
 	size_t thread_count;
 	struct vectors vectors;		/* of them */
 	uint64_t tsc;		/* while everything stood still */
-	uint64_t begin_ns;	/* FREEZE_STOP: CLOCK_MONOTONIC, when it began to stand still */
-	uint64_t pause_us;	/* from the first thread's stop to the last one's release */
+	uint64_t pause_us;	/* the longest that a thread stood; FREEZE_STOP: 0 until they run */
 	uint64_t reap_us;	/* as that, of the longest stop in which the child was waited for */
 };
 

@@ -318,16 +318,21 @@ static int apply_round(struct attachment *a, bool release, bool stopped, bool ev
 	return 0;
 }
 
-static bool clear_of_entries(const struct attachment *a, const struct stop_all *stop)
+static bool clear_of_entries(const struct attachment *a, const struct stop_all *stop,
+			     const struct sharers_seen *before)
 {
+	struct stack_range inside[RING_MAX_ENTRIES];	/* from the second byte that is replaced */
+	size_t count = 0;
+
 	for (uint32_t i = 0; i < a->plan.entry_count; i++) {
 		const struct hook_entry *e = &a->plan.entry[i];
 
-		if (e->patch == HOOK_PATCH_STOPPED &&
-		    !stop_all_clear_of(stop, e->address, e->address + e->covered_bytes))
-			return false;
+		if (e->patch == HOOK_PATCH_STOPPED)
+			inside[count++] = (struct stack_range){ .low = e->address + 1,
+								.high = e->address +
+									e->covered_bytes };
 	}
-	return true;
+	return !count || stop_all_clear_of(stop, before, inside, count);
 }
 
 static void let_it_run(void)
@@ -340,20 +345,23 @@ static void let_it_run(void)
 static int apply_stopped(struct attachment *a, bool everything_stopped)
 {
 	for (uint64_t i = 0; i < STOP_TRIES; i++) {
+		struct sharers_seen before;
 		struct stop_all *stop;
 		uint64_t held_us = 0;
 		uint32_t threads = 0;
 		bool clear;
-		int error = stop_all_begin(&a->target, STOP_BUDGET_NS << (i / 3 < 3 ? i / 3 : 3),
-					   &stop);
+		int error;
 
+		stop_all_look(&a->target, &before);
+		error = stop_all_begin(&a->target, STOP_BUDGET_NS << (i / 3 < 3 ? i / 3 : 3),
+				       &stop);
 		if (error == -ETIME) {
 			let_it_run();
 			continue;
 		}
 		if (error)
 			return error;
-		clear = clear_of_entries(a, stop);
+		clear = clear_of_entries(a, stop, &before);
 		if (clear)
 			error = apply_round(a, true, true, everything_stopped);
 		if (clear && !error)

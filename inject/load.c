@@ -462,7 +462,6 @@ static void forget(struct attachment *a)
 int load_shim(struct attachment *a, const struct load_options *options)
 {
 	static struct borrow b;		/* 40 KiB; one keeper, one thread */
-	uint64_t held_us = 0;
 	int error, undo;
 
 	a->loader = options->loader;
@@ -476,10 +475,10 @@ int load_shim(struct attachment *a, const struct load_options *options)
 	undo = close_remote_fds(a, &b);
 	error = error ? error : undo;
 	if (borrow_held(&b)) {
-		undo = borrow_end(&b, &held_us);
+		undo = borrow_end(&b);
 		error = error ? error : undo;
 	}
-	attachment_note_stop(a, held_us, 1);
+	attachment_note_stop(a, borrow_held_us(&b), 1);
 	give_back_buffer(&b, sizeof(b));	/* not needed until the way out */
 	if (error && (a->loader == LOADER_MAP || (!a->shim_base && !a->pending))) {
 		struct load_options any = { .loader = a->loader,
@@ -617,7 +616,6 @@ bool load_is_out(const struct attachment *a)
 int unload_shim(struct attachment *a, const struct load_options *options)
 {
 	static struct borrow b;
-	uint64_t held_us = 0;
 	int error, end;
 
 	if (load_is_out(a)) {
@@ -636,10 +634,10 @@ int unload_shim(struct attachment *a, const struct load_options *options)
 		return error;
 	error = take_out(a, &b);
 	if (borrow_held(&b)) {
-		end = borrow_end(&b, &held_us);
+		end = borrow_end(&b);
 		error = error ? error : end;
 	}
-	attachment_note_stop(a, held_us, 1);
+	attachment_note_stop(a, borrow_held_us(&b), 1);
 	if (!error)
 		forget(a);
 	return error;

@@ -324,10 +324,10 @@ int proc_read_thread_syscall(pid_t pid, pid_t tid, struct proc_thread_syscall *r
 	return r < 0 ? r : parse_syscall(line, ret);
 }
 
-int proc_read_run_count(pid_t pid, pid_t tid, uint64_t *ret)
+/* Nanoseconds that it ran, that it waited for a processor; how often it was put on one. */
+static int read_schedstat(pid_t pid, pid_t tid, uint64_t words[3])
 {
 	_cleanup_(proc_lines_close) struct proc_lines lines = { .fd = -1 };
-	uint64_t words[3];
 	const char *line;
 	int r = read_thread_line(pid, tid, "schedstat", &lines, &line);
 
@@ -337,8 +337,27 @@ int proc_read_run_count(pid_t pid, pid_t tid, uint64_t *ret)
 	 */
 	if (!take_words(&line, words, 3) || (words[1] | words[2] | words[0]) == 0)
 		return -ENODATA;
-	*ret = words[2];
 	return 0;
+}
+
+int proc_read_run_count(pid_t pid, pid_t tid, uint64_t *ret)
+{
+	uint64_t words[3];
+	int r = read_schedstat(pid, tid, words);
+
+	if (r == 0)
+		*ret = words[2];
+	return r;
+}
+
+int proc_read_run_delay(pid_t pid, pid_t tid, uint64_t *ret_ns)
+{
+	uint64_t words[3];
+	int r = read_schedstat(pid, tid, words);
+
+	if (r == 0)
+		*ret_ns = words[1];
+	return r;
 }
 
 static size_t take_entries(const char *buffer, size_t bytes, pid_t *tids, size_t room, size_t count)

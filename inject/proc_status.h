@@ -58,6 +58,8 @@ int proc_read_thread_syscall(pid_t pid, pid_t tid, struct proc_thread_syscall *r
  * it did not run. 0, -ESRCH, -ENODATA the kernel does not count, -errno. [no heap]
  */
 int proc_read_run_count(pid_t pid, pid_t tid, uint64_t *ret) _must_check_;
+/* How long tid has waited for a processor in its life, from there, too. As proc_read_run_count. */
+int proc_read_run_delay(pid_t pid, pid_t tid, uint64_t *ret_ns) _must_check_;
 
 /*
  * True for a task that never runs the process's code again, or never does: it has

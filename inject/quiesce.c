@@ -24,6 +24,7 @@
 
 #include "inject/abandon.h"
 #include "inject/eintr.h"
+#include "inject/priority.h"
 #include "inject/proc_status.h"
 #include "inject/remote_mem.h"
 #include "inject/sharers.h"
@@ -174,6 +175,7 @@ static int look_at_running(struct scan *s, struct batch *batch, struct quiesce_t
 	uint64_t end = tracee_now_ns() + STOP_LIMIT_NS;
 	int error = 0, late = 0;
 
+	priority_raise();	/* else who has stopped waits for us until our turn */
 	ask_to_stop(s, batch, todo);
 	while (batch->count && !late) {
 		size_t left = 0;
@@ -192,6 +194,7 @@ static int look_at_running(struct scan *s, struct batch *batch, struct quiesce_t
 	}
 	for (size_t i = 0; i < batch->count; i++)
 		abandon_tracee(batch->tid[i]);
+	priority_restore();
 	return error;
 }
 

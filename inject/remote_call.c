@@ -32,6 +32,7 @@
 #include "inject/priority.h"
 #include "inject/remote_mem.h"
 #include "inject/rseq.h"
+#include "inject/stood.h"
 
 #define FRAME_ROOM	(FRAME_MAX_BYTES + 4096ull)
 #define CLONE_LIMIT_NS	10000000000ull	/* the kernel copies page tables: 15 us a megabyte */
@@ -97,8 +98,10 @@ static int let_go(const struct borrow *b, int signal)
 /* The thread is no longer ours: every later call on this borrow fails. */
 static int over(struct borrow *b, int result)
 {
-	if (b->target)
+	if (b->target) {
+		b->end_ns = tracee_now_ns();	/* without priority we may have to wait, not it */
 		priority_restore();
+	}
 	b->target = NULL;
 	return result;
 }
@@ -205,6 +208,25 @@ static bool follows_syscall(const struct borrow *b, uint64_t rip)
 	       code[0] == 0x0f && code[1] == 0x05;
 }
 
+/* The one stack that grows, when the thread itself touches it (not when we write). */
+static bool is_main_stack(const struct procmap *map, pid_t pid, pid_t tid)
+{
+	return tid == pid && strcmp(map->path, "[stack]") == 0;
+}
+
+bool borrow_has_room(const struct procmaps *maps, pid_t pid, pid_t tid, uint64_t sp,
+		     uint64_t stack_room)
+{
+	const struct procmap *map = procmaps_find(maps, sp);
+
+	if (!map || (map->prot & (PROCMAP_R | PROCMAP_W)) != (PROCMAP_R | PROCMAP_W) ||
+	    (map->prot & PROCMAP_SHARED))
+		return false;
+	if (is_main_stack(map, pid, tid))
+		stack_room = 0;
+	return sp - map->start >= stack_room + FRAME_ROOM;
+}
+
 /*
  * Room for the frame and the calls: only on a stack that is surely this thread's own. A
  * goroutine's, a coroutine's or an alternate stack shows no end, so those are never used.
@@ -212,19 +234,12 @@ static bool follows_syscall(const struct borrow *b, uint64_t rip)
 static bool stack_is_safe(const struct borrow *b, const struct procmaps *maps,
 			  const struct user_regs_struct *r)
 {
-	uint64_t room = b->request.stack_room + FRAME_ROOM;
+	pid_t pid = b->target->ref.pid, tid = b->request.tid;
 	const struct procmap *map = procmaps_find(maps, r->rsp);
-	bool main_stack;
 
-	if (!map || (map->prot & (PROCMAP_R | PROCMAP_W)) != (PROCMAP_R | PROCMAP_W) ||
-	    (map->prot & PROCMAP_SHARED))
-		return false;
-	main_stack = strcmp(map->path, "[stack]") == 0 && b->request.tid == b->target->ref.pid;
-	if (!main_stack && (r->fs_base >= map->end || r->rsp >= r->fs_base))
-		return false;
-	if (main_stack)		/* grows when the thread itself touches it, not when we write */
-		room = FRAME_ROOM;
-	return r->rsp - map->start >= room;
+	return map && borrow_has_room(maps, pid, tid, r->rsp, b->request.stack_room) &&
+	       (is_main_stack(map, pid, tid) ||
+		(r->fs_base < map->end && r->rsp < r->fs_base));
 }
 
 static bool same_as_expected(const struct borrow *b, const struct user_regs_struct *r)
@@ -264,18 +279,23 @@ static int classify_stop(struct borrow *b)
 	return error;
 }
 
-/* Seizes and stops. */
-static int stop_thread(pid_t tid, struct tracee_stop *ret)
+/* Seizes and stops; notes since when it stands. */
+static int stop_thread(struct borrow *b, struct tracee_stop *ret)
 {
+	pid_t tid = b->request.tid;
+	struct stood stood;
 	int error = tracee_seize(tid);
 
 	if (error)
 		return error;
+	stood_ask(&stood, b->target->ref.pid, tid);
 	error = tracee_interrupt(tid);
 	if (!error)
 		error = tracee_wait(tid, tracee_now_ns() + STOP_LIMIT_NS, ret);
 	if (error)
 		abandon_tracee(tid);
+	else
+		b->begin_ns = stood_since(&stood);
 	return error;
 }
 
@@ -286,9 +306,8 @@ static int catch_thread(struct borrow *b)
 	struct tracee_stop stop = { TRACEE_EVENT_STOP, 0 };
 	int error;
 
-	/* a blocked thread stands still from about now on; a running one from when we see it */
 	b->begin_ns = b->request.stopped_ns ? b->request.stopped_ns : tracee_now_ns();
-	error = b->held || b->request.stopped_ns ? 0 : stop_thread(tid, &stop);
+	error = b->held || b->request.stopped_ns ? 0 : stop_thread(b, &stop);
 	if (error)
 		return error;
 	if (stop.kind != TRACEE_EVENT_STOP)
@@ -296,8 +315,6 @@ static int catch_thread(struct borrow *b)
 	error = tracee_get_registers(tid, &b->original);
 	if (!error)
 		error = classify_stop(b);
-	if (b->mode == BORROW_USER)
-		b->begin_ns = tracee_now_ns();
 	if (!error && !same_as_expected(b, &b->original))
 		error = -ESTALE;
 	return error ? back_out(b, &stop, error) : 0;
@@ -607,11 +624,12 @@ int borrow_function(struct borrow *b, uint64_t function, const uint64_t argument
 	return 0;
 }
 
-int borrow_end(struct borrow *b, uint64_t *ret_stopped_us)
+int borrow_end(struct borrow *b)
 {
-	int error = borrow_held(b) ? give_back(b, 0, false) : -ESRCH;
+	return borrow_held(b) ? give_back(b, 0, false) : -ESRCH;
+}
 
-	if (ret_stopped_us)
-		*ret_stopped_us = (tracee_now_ns() - b->begin_ns) / 1000;
-	return error;
+uint64_t borrow_held_us(const struct borrow *b)
+{
+	return ((b->end_ns ? b->end_ns : tracee_now_ns()) - b->begin_ns) / 1000;
 }

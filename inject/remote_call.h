@@ -51,7 +51,7 @@ struct borrow {
 	struct borrow_request request;
 	enum borrow_mode mode;
 	bool held;			/* target->held: was stopped before, stays stopped */
-	uint64_t begin_ns;		/* when it was stopped */
+	uint64_t begin_ns, end_ns;	/* when it was stopped and let go; end_ns 0: it is held */
 	struct user_regs_struct original;	/* as found; what borrow_end gives back */
 	struct user_regs_struct entry;		/* at the stop from which calls are made */
 	uint64_t signal_mask;
@@ -63,6 +63,12 @@ struct borrow {
 	bool at_entry;			/* stopped at a system call entry that can be substituted */
 };
 
+/*
+ * True when the stack on which sp lies has room for the frame and stack_room bytes more; which
+ * of a blocked thread is known without stopping it. pid: the process of tid.
+ */
+bool borrow_has_room(const struct procmaps *maps, pid_t pid, pid_t tid, uint64_t sp,
+		     uint64_t stack_room);
 /*
  * Stops request->tid (or takes it over as it stands: stopped_ns) at a point where it
  * can make calls, with all its signals blocked. 0; -EAGAIN (not now: a signal, another
@@ -102,8 +108,9 @@ static inline bool borrow_held(const struct borrow *borrow) { return borrow->tar
 /* Copies bytes (at most FRAME_SCRATCH_BYTES - 16) where the calls can read them; their address. */
 int borrow_put(struct borrow *borrow, const void *data, size_t bytes, uint64_t *ret_address)
 	_must_check_;
-/* Gives the thread back as it was; *ret_stopped_us (may be NULL) is how long it was held. 0 or
- * -errno. */
-int borrow_end(struct borrow *borrow, uint64_t *ret_stopped_us);
+/* Gives the thread back as it was. 0 or -errno. */
+int borrow_end(struct borrow *borrow);
+/* How long it was held, until now or until it was given back, however that came about. */
+uint64_t borrow_held_us(const struct borrow *borrow);
 
 #endif

@@ -12,4 +12,13 @@
  */
 bool sharers_exist(const struct target *target);
 
+/* What there was at one moment. */
+struct sharers_seen {
+	pid_t last;	/* number of the newest process or thread of the machine; 0: not known */
+	bool some;
+};
+void sharers_look(const struct target *target, struct sharers_seen *ret);
+/* As sharers_exist, but quick where not much has begun since. */
+bool sharers_exist_since(const struct target *target, const struct sharers_seen *seen);
+
 #endif

@@ -18,7 +18,7 @@
 #include "inject/remote_mem.h"
 #include "inject/ring_abi.h"
 
-enum { MAX_STACKS = 16 };
+enum { MAX_STACKS = 16, SCAN_WORDS = 512 };
 #define SCAN_BYTES (16ull * 1024 * 1024)
 
 /* Stacks still to be scanned and those that were; the first count are known. */
@@ -103,7 +103,7 @@ static bool words_clean(const struct stack_scan *s, struct stacks *stacks, uint6
 /* Every aligned word of one stack. What can't be read is not clean. */
 static bool part_clean(const struct stack_scan *s, struct stacks *stacks, struct stack_range part)
 {
-	uint64_t at = part.low, word[512];
+	uint64_t at = part.low, word[SCAN_WORDS];
 
 	while (at < part.high) {
 		size_t want = part.high - at < sizeof(word) ? (size_t)(part.high - at) :
@@ -119,11 +119,20 @@ static bool part_clean(const struct stack_scan *s, struct stacks *stacks, struct
 
 bool stack_scan_clean(const struct stack_scan *s, uint64_t sp, uint64_t end)
 {
-	struct stacks stacks = { .part = { { .low = sp & ~7ull, .high = end } }, .count = 1 };
+	return stack_scan_clean_known(s, sp, end, NULL, 0);
+}
 
-	if (end - sp > SCAN_BYTES)
+bool stack_scan_clean_known(const struct stack_scan *s, uint64_t sp, uint64_t end,
+			    const uint64_t *word, size_t count)
+{
+	struct stacks stacks = { .part = { { .low = sp & ~7ull, .high = end } }, .count = 1 };
+	struct stack_range rest = { .low = stacks.part[0].low + count * sizeof(*word),
+				    .high = end };
+
+	if (end - sp > SCAN_BYTES || !words_clean(s, &stacks, stacks.part[0].low, word, count) ||
+	    !part_clean(s, &stacks, rest))
 		return false;
-	for (size_t i = 0; i < stacks.count; i++)
+	for (size_t i = 1; i < stacks.count; i++)
 		if (!part_clean(s, &stacks, stacks.part[i]))
 			return false;
 	return true;

@@ -25,5 +25,8 @@ bool stack_scan_hits(const struct stack_scan *s, uint64_t value);
  * where that is more than can be read.
  */
 bool stack_scan_clean(const struct stack_scan *s, uint64_t sp, uint64_t end);
+/* As that; the first count words from sp (down to a multiple of 8) up are known already. */
+bool stack_scan_clean_known(const struct stack_scan *s, uint64_t sp, uint64_t end,
+			    const uint64_t *word, size_t count);
 
 #endif

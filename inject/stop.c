@@ -20,13 +20,16 @@
 #include "inject/proc_status.h"
 #include "inject/remote_mem.h"
 #include "inject/sharers.h"
-#include "inject/stack_scan.h"
+#include "inject/stack_batch.h"
+#include "inject/stood.h"
 #include "inject/tracee.h"
 
 #define STOP_LIMIT_NS 2000000000ull
+enum { FEW_THREADS = 1000 };	/* a budget is for as many; one takes 15 us */
 
 struct stopped_thread {
 	pid_t tid;
+	uint64_t begin_ns;	/* when it was asked to stop */
 	bool stopped, gone;
 	bool held;		/* target->held: was stopped before, stays stopped */
 	int signal;		/* to be delivered when it is let go */
@@ -37,7 +40,6 @@ struct stop_all {
 	struct procmaps maps;
 	struct stopped_thread *thread;
 	size_t count, room;
-	uint64_t begin_ns;
 };
 
 static bool known(const struct stop_all *s, pid_t tid)
@@ -106,8 +108,10 @@ static int seize_listed(struct stop_all *s, size_t *ret_new)
 static int interrupt_from(struct stop_all *s, size_t first)
 {
 	for (size_t i = first; i < s->count; i++) {
-		int error = s->thread[i].held ? 0 : tracee_interrupt(s->thread[i].tid);
+		int error;
 
+		s->thread[i].begin_ns = tracee_now_ns();
+		error = s->thread[i].held ? 0 : tracee_interrupt(s->thread[i].tid);
 		if (error && error != -ESRCH)
 			return error;
 		s->thread[i].gone = error == -ESRCH;
@@ -145,8 +149,9 @@ static int stop_everything(struct stop_all *s, uint64_t budget_ns)
 	uint64_t deadline;
 	int error = seize_listed(s, &found);
 
-	s->begin_ns = tracee_now_ns();
-	deadline = s->begin_ns + budget_ns;
+	if (s->count > FEW_THREADS)
+		budget_ns = budget_ns * s->count / FEW_THREADS;
+	deadline = tracee_now_ns() + budget_ns;
 	while (!error && found) {
 		error = interrupt_from(s, first);
 		for (size_t i = first; !error && i < s->count; i++)
@@ -178,24 +183,50 @@ int stop_all_begin(const struct target *target, uint64_t budget_ns, struct stop_
 	return 0;
 }
 
-static bool thread_clear(const struct stack_scan *scan, const struct stopped_thread *t)
+/* Those of [*first, s->count) that fit into one. False: one of them is in a range, or astray. */
+static bool take_batch(const struct stop_all *s, const struct stack_scan *scan, size_t *first,
+		       struct stack_top *top, size_t *ret_count)
 {
-	const struct procmap *map = procmaps_find(scan->maps, t->registers.rsp);
+	for (*ret_count = 0; *first < s->count && *ret_count < STACK_BATCH_THREADS; ++*first) {
+		const struct stopped_thread *t = &s->thread[*first];
+		const struct procmap *map = procmaps_find(&s->maps, t->registers.rsp);
 
-	return map && !stack_scan_hits(scan, t->registers.rip) &&
-	       stack_scan_clean(scan, t->registers.rsp, map->end);
+		if (t->gone)
+			continue;
+		if (!map || stack_scan_hits(scan, t->registers.rip))
+			return false;
+		top[(*ret_count)++] = (struct stack_top){ .sp = t->registers.rsp & ~7ull,
+							  .end = map->end };
+	}
+	return true;
 }
 
-bool stop_all_clear_of(const struct stop_all *s, uint64_t low, uint64_t high)
+void stop_all_look(const struct target *target, struct sharers_seen *ret)
 {
-	struct stack_range range = { .low = low + 1, .high = high };
-	struct stack_scan scan = { s->target, &s->maps, &range, 1 };
+	sharers_look(target, ret);
+	stack_batch_prepare();
+}
 
-	if (sharers_exist(s->target))
+bool stop_all_clear_of(const struct stop_all *s, const struct sharers_seen *before,
+		       const struct stack_range *range, size_t count)
+{
+	struct stack_scan scan = { s->target, &s->maps, range, count };
+
+	if (sharers_exist_since(s->target, before))
 		return false;
-	for (size_t i = 0; i < s->count; i++)
-		if (!s->thread[i].gone && !thread_clear(&scan, &s->thread[i]))
+	for (size_t at = 0; at < s->count;) {
+		struct stack_top top[STACK_BATCH_THREADS];
+		pid_t tid = s->thread[at].tid;
+		size_t n;
+
+		if (!take_batch(s, &scan, &at, top, &n))
 			return false;
+		stack_batch_read(tid, top, n);
+		for (size_t i = 0; i < n; i++)
+			if (!stack_scan_clean_known(&scan, top[i].sp, top[i].end, top[i].word,
+						    top[i].count))
+				return false;
+	}
 	return true;
 }
 
@@ -216,6 +247,7 @@ size_t stop_all_threads(const struct stop_all *s, struct stop_thread *ret, size_
 
 void stop_all_end(struct stop_all *s, uint64_t *ret_us, uint32_t *ret_threads)
 {
+	uint64_t longest = 0, end;
 	uint32_t held = 0;
 
 	if (!s)
@@ -228,6 +260,8 @@ void stop_all_end(struct stop_all *s, uint64_t *ret_us, uint32_t *ret_threads)
 		held++;
 		if (t->stopped) {
 			(void)eintr_detach(t->tid, t->signal);
+			end = tracee_now_ns();
+			longest = end - t->begin_ns > longest ? end - t->begin_ns : longest;
 			continue;
 		}
 		if (tracee_interrupt(t->tid) == -ESRCH)	/* it may not have been asked yet */
@@ -237,7 +271,7 @@ void stop_all_end(struct stop_all *s, uint64_t *ret_us, uint32_t *ret_threads)
 	priority_restore();
 	(void)abandon_release();
 	if (ret_us)
-		*ret_us = (tracee_now_ns() - s->begin_ns) / 1000;
+		*ret_us = longest / 1000;
 	if (ret_threads)
 		*ret_threads = held;
 	procmaps_done(&s->maps);
@@ -263,37 +297,50 @@ static int take_sample(const struct target *target, const struct procmaps *maps,
 	return 0;
 }
 
+/* Asks tid, which is seized, to stop, and copies what is to be seen; lets it go if not kept. */
+static int stop_and_take(const struct target *target, const struct procmaps *maps, size_t room,
+			 bool keep, struct stop_sample *sample)
+{
+	struct tracee_stop stop;
+	struct stood stood;
+	uint64_t begin_ns;
+	int error;
+
+	stood_ask(&stood, target->ref.pid, sample->tid);
+	error = tracee_interrupt(sample->tid);
+	if (!error)
+		error = tracee_wait(sample->tid, tracee_now_ns() + STOP_LIMIT_NS, &stop);
+	if (error) {
+		abandon_tracee(sample->tid);
+		return error;
+	}
+	begin_ns = stood_since(&stood);
+	if (stop.kind == TRACEE_EVENT_STOP)
+		error = take_sample(target, maps, room, sample);
+	else
+		error = stop.kind == TRACEE_GROUP_STOP ? -EBUSY : -EAGAIN;
+	if (!error && keep)
+		sample->kept_ns = begin_ns;
+	else
+		(void)eintr_release(sample->tid, &stop);
+	sample->held_us = (tracee_now_ns() - begin_ns) / 1000;
+	return error;
+}
+
 int stop_sample(const struct target *target, pid_t tid, size_t room, bool keep,
 		struct stop_sample *ret)
 {
 	_cleanup_(procmaps_done) struct procmaps maps = { 0 };
 	struct stop_sample sample = { .tid = tid, .stack = malloc(room) };
-	struct tracee_stop stop;
-	uint64_t begin_ns = 0;
 	int error = sample.stack ? procmaps_read(target->maps, &maps) : -ENOMEM;
 
 	if (!error)
 		error = tracee_seize(tid);
-	if (error)
-		goto out;
-	begin_ns = tracee_now_ns();
-	error = tracee_interrupt(tid);
-	if (!error)
-		error = tracee_wait(tid, tracee_now_ns() + STOP_LIMIT_NS, &stop);
-	if (error) {
-		abandon_tracee(tid);
-		goto out;
+	if (!error) {
+		priority_raise();
+		error = stop_and_take(target, &maps, room, keep, &sample);
+		priority_restore();
 	}
-	if (stop.kind == TRACEE_EVENT_STOP)
-		error = take_sample(target, &maps, room, &sample);
-	else
-		error = stop.kind == TRACEE_GROUP_STOP ? -EBUSY : -EAGAIN;
-	if (!error && keep)
-		sample.kept_ns = begin_ns;
-	else
-		(void)eintr_release(tid, &stop);
-	sample.held_us = (tracee_now_ns() - begin_ns) / 1000;
-out:
 	if (error)
 		stop_sample_done(&sample);
 	else

@@ -8,23 +8,29 @@
 
 #include <sys/user.h>
 
+#include "inject/sharers.h"
+#include "inject/stack_scan.h"
 #include "inject/target.h"
 
 struct stop_all;
 
 /*
  * Seizes every thread (nothing stops yet), then stops them all. Gives up, with
- * everything running again, after budget_ns of stopped time. 0, -ETIME,
+ * everything running again, after budget_ns of stopped time, where there are more than a
+ * thousand threads as much of it again for each thousand. 0, -ETIME,
  * -EBUSY (stopped by job control), -ESRCH, -EPERM, -ENOMEM.
  */
 int stop_all_begin(const struct target *target, uint64_t budget_ns, struct stop_all **ret)
 	_must_check_;
+/* Before the stop, as it takes time: what stop_all_clear_of compares with. */
+void stop_all_look(const struct target *target, struct sharers_seen *ret);
 /*
- * True when no thread's rip lies in (low, high), low excluded, and no word of
- * its stack does. False, too, where a stack can't be read to the end of its
- * mapping, or another process shares the memory.
+ * True when no thread's rip lies in one of count ranges, and no word of its stack does. False,
+ * too, where a stack can't be read to the end of its mapping, or another process shares the
+ * memory.
  */
-bool stop_all_clear_of(const struct stop_all *stop, uint64_t low, uint64_t high);
+bool stop_all_clear_of(const struct stop_all *stop, const struct sharers_seen *before,
+		       const struct stack_range *range, size_t count);
 /* One thread as the stop found it. */
 struct stop_thread {
 	int32_t tid;

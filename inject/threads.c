@@ -17,7 +17,9 @@
 #include "inject/abandon.h"
 #include "inject/proc_status.h"
 
-enum { MAX_TRIED = 1024, PAUSE_NS = 2000000 };
+enum { MAX_TRIED = 1024, PAUSE_NS = 2000000, ROUNDS = 3 };
+#define CATCH_LIMIT_NS 100000000ull	/* for one thread */
+#define ROUNDS_LIMIT_NS 1000000000ull	/* whatever the caller's deadline: so long is tried */
 
 static bool has_timeout(long number)
 {
@@ -83,10 +85,45 @@ static unsigned int allowed_for(enum thread_rank rank, unsigned int round)
 	return BORROW_ALLOW_BLOCKED | BORROW_ALLOW_RESTART_BLOCK;
 }
 
+/* Is it worth a stop? Where a blocked one's stack ends is known without. */
+static bool may_do(const struct target *target, const struct procmaps *maps,
+		   const struct borrow_request *request, const struct thread_candidate *c)
+{
+	return c->rank == THREAD_RUNNING ||
+	       borrow_has_room(maps, target->ref.pid, c->tid, c->sp, request->stack_room);
+}
+
+/* The candidates of one round, best first, as long as there is time. 0 or -errno of the last. */
+static int borrow_one_of(const struct target *target, const struct thread_candidate *candidate,
+			 int count, unsigned int round, uint64_t latest_ns,
+			 struct borrow_request *request, struct borrow *ret)
+{
+	_cleanup_(procmaps_done) struct procmaps maps = { 0 };
+	int error = procmaps_read(target->maps, &maps), tried = 0;
+
+	if (error)
+		return error;
+	error = -EAGAIN;
+	for (int i = 0; i < count && candidate[i].rank != THREAD_UNUSABLE; i++) {
+		if (!may_do(target, &maps, request, &candidate[i])) {
+			error = tried ? error : -ENOTSUP;
+			continue;
+		}
+		tried++;
+		request->tid = candidate[i].tid;
+		request->allow = allowed_for(candidate[i].rank, round);
+		request->deadline_ns = tracee_now_ns() + CATCH_LIMIT_NS;
+		error = borrow_begin(target, request, ret);
+		if (error == 0 || error == -EBUSY || tracee_now_ns() >= latest_ns)
+			break;
+	}
+	return error;
+}
+
 int threads_borrow(const struct target *target, struct borrow_request *request, struct borrow *ret)
 {
 	static struct thread_candidate candidate[MAX_TRIED];
-	uint64_t end = request->deadline_ns;
+	uint64_t end = request->deadline_ns, latest = tracee_now_ns() + ROUNDS_LIMIT_NS;
 	int error = -EAGAIN;
 
 	if (target->held) {
@@ -94,19 +131,15 @@ int threads_borrow(const struct target *target, struct borrow_request *request, 
 		request->allow = BORROW_ALLOW_USER;
 		return borrow_begin(target, request, ret);
 	}
-	for (unsigned int round = 0; tracee_now_ns() < end || round < 3; round++) {
+	latest = end > latest ? end : latest;
+	for (unsigned int round = 0; tracee_now_ns() < (round < ROUNDS ? latest : end); round++) {
 		int count = threads_rank(target, candidate, MAX_TRIED);
 
 		if (count <= 0)
 			return count < 0 ? count : -ESRCH;
-		for (int i = 0; i < count && candidate[i].rank != THREAD_UNUSABLE; i++) {
-			request->tid = candidate[i].tid;
-			request->allow = allowed_for(candidate[i].rank, round);
-			request->deadline_ns = tracee_now_ns() + 100000000ull;
-			error = borrow_begin(target, request, ret);
-			if (error == 0 || error == -EBUSY)
-				return error;
-		}
+		error = borrow_one_of(target, candidate, count, round, latest, request, ret);
+		if (error == 0 || error == -EBUSY)
+			return error;
 		(void)abandon_release();
 		if (!pidref_alive(&target->ref))
 			return -ESRCH;

@@ -24,10 +24,11 @@ struct thread_candidate {
 /* Fills candidates, best first; the number, or -errno. */
 int threads_rank(const struct target *target, struct thread_candidate *candidates, size_t room);
 /*
- * Borrows the best thread that lets itself be borrowed, trying until the
- * deadline: blocked ones first, then at a system call, then in user mode.
- * request->tid and request->allow are set here. 0 or -errno of the last try
- * (-EBUSY stopped, -ESRCH gone, -EAGAIN none was eligible).
+ * Borrows the best thread that lets itself be borrowed: blocked ones first, then at a system
+ * call, then in user mode; a blocked one whose stack has no room is not stopped. Tries three
+ * rounds, or for a second, and on until the deadline. request->tid and request->allow are set
+ * here. 0 or -errno of the last try (-EBUSY stopped, -ESRCH gone, -EAGAIN none was eligible,
+ * -ENOTSUP none has the room).
  */
 int threads_borrow(const struct target *target, struct borrow_request *request,
 		   struct borrow *ret) _must_check_;

@@ -242,8 +242,8 @@ static bool has_room(const struct search *s, const struct thread_candidate *t)
 {
 	const struct procmap *map = procmaps_find(&s->in->view->maps, t->sp);
 
-	return !map || t->tid == s->in->view->hello.pid ||
-	       t->sp - map->start >= THREADS_CALL_STACK + FRAME_MAX_BYTES + 4096;
+	return !map || borrow_has_room(&s->in->view->maps, (pid_t)s->in->view->hello.pid, t->tid,
+				       t->sp, THREADS_CALL_STACK);
 }
 
 /* Those that are blocked, or those that run. 0: one was found. */

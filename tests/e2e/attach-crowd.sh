@@ -22,6 +22,28 @@ watched() {
 	checked "$name"
 }
 
+# waiter CALL: one of the idle threads that wait in it. runs TID: how often it got a processor.
+runs() { awk '{ print $3 }' "/proc/$VICTIM/task/$1/schedstat"; }
+waiter() {
+	for task in "/proc/$VICTIM/task"/*; do
+		[ "${task##*/}" != "$VICTIM" ] || continue
+		case $(cat "$task/syscall") in "$1 "*) echo "${task##*/}" && return ;; esac
+	done
+	fail "no thread waits in call $1"
+}
+
+# What needs a thread with more of a stack than these have takes one that has, and stops no other in
+# vain: one that waits without a limit, which would be the first to be tried, is stopped no more
+# often than one of the last.
+undisturbed() {
+	first=$(waiter 0)
+	last=$(waiter 202)
+	before=$(($(runs "$first") - $(runs "$last")))
+	attach -p "$VICTIM" --json -d 0 --leaks
+	more=$(($(runs "$first") - $(runs "$last") - before))
+	[ "$more" -le 1 ] || fail "$1: a thread that can't be borrowed ran $more times more"
+}
+
 # crowd NAME IDLE BUSY
 crowd() {
 	victim "$1" crowd --idle="$2" --busy="$3"
@@ -31,6 +53,7 @@ crowd() {
 	watched "$1" -d 0.3 --loader=map --exact
 	watched "$1" -d 0.2 --leaks
 	watched "$1" -d 0 --leaks --snapshot=stop
+	[ "$3" -gt 0 ] || undisturbed "$1"
 	finished "$1"
 	case $ANSWER in *'"eintr":0}'*) ;; *) fail "EINTR was seen: $ANSWER" ;; esac
 }
