@@ -259,7 +259,7 @@ static int set_stacks(struct cli_options *o, const char *value)
 
 	if (choice < 0)
 		return bad("--stacks", value, "recognise or copy");
-	o->session.copy_stacks = choice == 1;
+	o->session.stacks = choice == 1 ? STACKS_COPY : STACKS_RECOGNISE;
 	return SESSION_OK;
 }
 

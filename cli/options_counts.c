@@ -21,7 +21,7 @@ static const char *about_records(const struct cli_options *o)
 	const struct session_options *s = &o->session;
 
 	return o->overflow_given ? "--on-overflow" : s->free_stacks ? "--frees" :
-	       s->copy_stacks ? "--stacks=copy" : NULL;
+	       s->stacks == STACKS_COPY ? "--stacks=copy" : NULL;
 }
 
 static int check_view(const struct session_options *s)

@@ -32,7 +32,7 @@
 #include <stdint.h>
 
 #define RING_MAGIC		0x31474e4952414d4dull	/* "MMARING1" */
-#define RING_VERSION		7u
+#define RING_VERSION		8u
 #define RING_LINE		64u
 #define RING_CONTROL_BYTES	(128u * 1024u)
 #define RING_SIZE_LIMIT		(1ull << 56)	/* of ring_record.size */
@@ -138,8 +138,35 @@ struct ring_record {
 	uint8_t align_log2;	/* RING_ALLOC: log2(alignment), 0 if none was asked for */
 	uint16_t flags;		/* enum ring_flag */
 	uint16_t entry;		/* index in control.entry */
-	uint16_t stack_bytes;	/* after struct ring_stack, / 8; may fill fewer lines */
+	/* after struct ring_stack, / 8; may fill fewer lines. RING_F_PATH without that line: the
+	   interval, ring_interval_pack() */
+	uint16_t stack_bytes;
 };
+
+/*
+ * The mean sampling interval, in bytes, that an event was drawn with, in 16 bits: eleven of it,
+ * and how far they are shifted. 0: none, or it can't be said so.
+ */
+static inline uint16_t ring_interval_pack(uint64_t interval)
+{
+	unsigned int bits = interval ? 64u - (unsigned int)__builtin_clzll(interval) : 0;
+	unsigned int shift = bits > 11 ? bits - 11 : 0;
+
+	if (shift > 31 || interval & ((1ull << shift) - 1))
+		return 0;
+	return (uint16_t)(interval >> shift << 5 | shift);
+}
+static inline uint64_t ring_interval_unpack(uint16_t packed)
+{
+	return (uint64_t)(packed >> 5) << (packed & 31);
+}
+/* The largest one up to interval, at most 2^42, that can be said so. */
+static inline uint64_t ring_interval_round(uint64_t interval)
+{
+	unsigned int bits = interval ? 64u - (unsigned int)__builtin_clzll(interval) : 0;
+
+	return bits > 11 ? interval >> (bits - 11) << (bits - 11) : interval;
+}
 
 /*
  * Second line of records with RING_F_STACK (every RING_ALLOC, RING_MAP and

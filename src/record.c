@@ -51,7 +51,8 @@ void record_event(const struct ring_record *restrict record, struct event *restr
 	ret->caller = by_path && !is_path ? 0 : record->caller;
 	ret->path = is_path ? record->address : by_path ? record->caller : 0;
 	ret->alignment = alignment_of(record->align_log2);
-	ret->interval = 0;
+	ret->interval = by_path && !is_path && !(record->flags & RING_F_STACK) ?
+				ring_interval_unpack(record->stack_bytes) : 0;
 	ret->registers = (struct unwind_registers){ .rip = ret->caller };
 	ret->stack_address = 0;
 	ret->stack_bytes = 0;

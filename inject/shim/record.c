@@ -334,7 +334,9 @@ static void fill(const struct ring_control *control, const struct shim_call *cal
 		arch_copy_words(record + 1, event->call, RING_LINE / 8);
 	}
 	record->flags = event->flags | plan->flags;
-	record->stack_bytes = (uint16_t)(plan->bytes / 8);
+	record->stack_bytes = plan->flags & RING_F_STACK ? (uint16_t)(plan->bytes / 8) :
+			      plan->flags & RING_F_PATH	 ? ring_interval_pack(event->interval) :
+							   0;
 }
 
 static bool wants_stack(const struct shim_event *event)
@@ -343,11 +345,12 @@ static bool wants_stack(const struct shim_event *event)
 	       event->with_stack;
 }
 
-/* What a name is enough for: there is no room for an interval beside it. */
+/* What a name is enough for: there is room for most intervals beside it. */
 static bool may_be_known(const struct ring_control *control, const struct shim_event *event)
 {
 	return (event->kind == RING_ALLOC || event->kind == RING_MAP || event->kind == RING_BRK) &&
-	       event->interval == 0 && shim_load(&control->recognise);
+	       shim_load(&control->recognise) &&
+	       (event->interval == 0 || ring_interval_pack(event->interval) != 0);
 }
 
 static struct shim_stack_plan plan_stack(struct ring_control *control, const struct shim_call *call,
@@ -388,7 +391,8 @@ static bool record_line(struct ring_control *control, const struct shim_call *ca
 		return false;
 	record = fill_line(call, event, known == SHIM_PATH ? path : call->caller, &place);
 	record->flags = event->flags | (known == SHIM_PATH ? RING_F_PATH : 0);
-	record->stack_bytes = 0;
+	record->stack_bytes = known == SHIM_PATH && event->interval ?
+				      ring_interval_pack(event->interval) : 0;
 	commit(control, &place);
 	return true;
 }

@@ -27,6 +27,8 @@
 #include <math.h>
 #include <stdbool.h>
 
+#include "inject/ring_abi.h"
+
 #define MEMORY		0.5	/* seconds of use */
 #define REPAY		5.0	/* seconds of use in which debt is made good, credit used */
 #define MOST_CREDIT	1.0	/* seconds of use whose budget may be saved */
@@ -200,6 +202,6 @@ uint64_t budget_step(struct budget *b, const struct budget_input *in)
 		wanted = interval_for(allowance(b) / (rate * each), mean_size(&b->memory));
 	if (in->crowded)
 		wanted = fmax(wanted, least_when_crowded(b->interval));
-	b->interval = move(b, wanted);
+	b->interval = ring_interval_round(move(b, wanted));
 	return b->interval;
 }

@@ -125,15 +125,19 @@ static bool plan_hooks(const struct hook_plan *plan, enum ring_shape shape)
 }
 
 /*
- * A log of calls has callers alone; samples are few enough to be copied. Rules hold only as long
- * as every change of code is seen before it happens: by these hooks.
+ * A log of calls has callers alone; of samples names are used if that is asked for. Rules hold
+ * only as long as every change of code is seen before it happens: by these hooks.
  */
 static bool recognises(const struct session *s)
 {
 	struct link_map_auxv auxv = { 0 };
 
-	if ((s->options->mode != SNAPSHOT_EXACT && s->options->counts != COUNTS_SITES) ||
-	    s->options->copy_stacks || s->options->trace)
+	const struct session_options *o = s->options;
+	bool usual = o->mode == SNAPSHOT_EXACT || o->counts == COUNTS_SITES;
+	bool sampled = o->mode == SNAPSHOT_SAMPLED || o->mode == SNAPSHOT_ADAPTIVE;
+
+	if (o->trace || o->stacks == STACKS_COPY ||
+	    (!usual && !(sampled && o->stacks == STACKS_RECOGNISE)))
 		return false;
 	link_map_parse_auxv(s->view.hello.auxv, s->view.hello.auxv_bytes, &auxv);
 	return plan_hooks(&s->plan, RING_SHAPE_MMAP) && plan_hooks(&s->plan, RING_SHAPE_MUNMAP) &&

@@ -32,6 +32,12 @@ enum session_task {
 	SESSION_CLEANUP,	/* finish a detach that was interrupted */
 };
 
+enum session_stacks {
+	STACKS_USUAL = 0,	/* names with --exact and --counts=sites, else copies */
+	STACKS_RECOGNISE,
+	STACKS_COPY,
+};
+
 struct session_options {
 	enum session_task task;
 	enum snapshot_mode mode;
@@ -54,7 +60,7 @@ struct session_options {
 	bool color;
 	bool block;			/* --on-overflow=block */
 	bool free_stacks;		/* --frees=stacks */
-	bool copy_stacks;		/* --stacks=copy */
+	enum session_stacks stacks;
 	uint64_t verify_stacks;		/* every so many recognised stacks; 0: none */
 	const char *output;		/* recording, or the log of calls; NULL: none */
 	const struct recording_unnamed *unnamed;	/* NULL; it is there, and called output */
