@@ -326,5 +326,7 @@ int main(void)
 		cmocka_unit_test(it_never_stood_before_it_was_asked_nor_later_than_now),
 	};
 
+	if (tracee_init() != 0)	/* else a stop that comes before the wait for it is not heard of */
+		return 1;
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
