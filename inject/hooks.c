@@ -342,7 +342,7 @@ static void let_it_run(void)
 	(void)nanosleep(&pause, NULL);
 }
 
-static int apply_stopped(struct attachment *a, bool everything_stopped)
+static int try_stopped(struct attachment *a, bool everything_stopped)
 {
 	for (uint64_t i = 0; i < STOP_TRIES; i++) {
 		struct sharers_seen before;
@@ -373,6 +373,14 @@ static int apply_stopped(struct attachment *a, bool everything_stopped)
 		let_it_run();
 	}
 	return -ETIME;
+}
+
+static int apply_stopped(struct attachment *a, bool everything_stopped)
+{
+	int error = try_stopped(a, everything_stopped);
+
+	stop_all_look_done();
+	return error;
 }
 
 static bool any_needs_stop(const struct attachment *a, bool everything_stopped)

@@ -175,6 +175,8 @@ static int look_at_running(struct scan *s, struct batch *batch, struct quiesce_t
 	uint64_t end = tracee_now_ns() + STOP_LIMIT_NS;
 	int error = 0, late = 0;
 
+	if (!batch->count)
+		return 0;
 	priority_raise();	/* else who has stopped waits for us until our turn */
 	ask_to_stop(s, batch, todo);
 	while (batch->count && !late) {

@@ -4,7 +4,8 @@
  * program. Where it won't tell, the mapping that holds our ring would be the
  * same object in both, but only this call tells a fork from a shared memory.
  * That takes a microsecond for each process of the machine, which is not for a stop of all
- * threads: there only those are asked that have come since, by their numbers.
+ * threads: there only those are asked that have come since, by their numbers. (One to which
+ * a tool that restores checkpoints gives a number of its own choice, clone3's set_tid, is missed.)
  */
 #include "inject/sharers.h"
 

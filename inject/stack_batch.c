@@ -8,11 +8,18 @@
 #include <string.h>
 #include <sys/uio.h>
 
+#include "src/base/give_back.h"
+
 static uint64_t words[STACK_BATCH_THREADS * STACK_BATCH_WORDS];
 
 void stack_batch_prepare(void)
 {
 	memset(words, 0xff, sizeof(words));
+}
+
+void stack_batch_done(void)
+{
+	give_back_buffer(words, sizeof(words));
 }
 
 void stack_batch_read(pid_t tid, struct stack_top *top, size_t count)

@@ -15,8 +15,10 @@ struct stack_top {
 	size_t count;		/* words; may be 0 */
 };
 
-/* Touches the buffer, so that the first batch need not while threads stand still. */
+/* Touches the buffer, half a MiB, so that the first batch need not while threads stand still. */
 void stack_batch_prepare(void);
+/* Gives its memory back: there may be hundreds of keepers. */
+void stack_batch_done(void);
 /*
  * Reads up to STACK_BATCH_WORDS of each of count (at most STACK_BATCH_THREADS) stacks. tid: a
  * thread that is stopped, so that its number is its own and its memory stays. What can't be read

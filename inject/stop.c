@@ -207,6 +207,11 @@ void stop_all_look(const struct target *target, struct sharers_seen *ret)
 	stack_batch_prepare();
 }
 
+void stop_all_look_done(void)
+{
+	stack_batch_done();
+}
+
 bool stop_all_clear_of(const struct stop_all *s, const struct sharers_seen *before,
 		       const struct stack_range *range, size_t count)
 {

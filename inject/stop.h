@@ -24,6 +24,8 @@ int stop_all_begin(const struct target *target, uint64_t budget_ns, struct stop_
 	_must_check_;
 /* Before the stop, as it takes time: what stop_all_clear_of compares with. */
 void stop_all_look(const struct target *target, struct sharers_seen *ret);
+/* After the last such stop, whether it came about or not: gives back what looking took. */
+void stop_all_look_done(void);
 /*
  * True when no thread's rip lies in one of count ranges, and no word of its stack does. False,
  * too, where a stack can't be read to the end of its mapping, or another process shares the

@@ -32,8 +32,9 @@ enum session_task {
 	SESSION_CLEANUP,	/* finish a detach that was interrupted */
 };
 
+/* How call paths come here: --stacks. */
 enum session_stacks {
-	STACKS_USUAL = 0,	/* names with --exact and --counts=sites, else copies */
+	STACKS_USUAL = 0,	/* by name with --exact and --counts=sites, else as copies */
 	STACKS_RECOGNISE,
 	STACKS_COPY,
 };
