@@ -3,7 +3,7 @@
  * pace.c - see pace.h.
  *
  * Paid is: the time in which threads of the target make records (the shim adds it up, ring by
- * ring), calls that record nothing times what a hook costs (they are not counted where they are
+ * ring), and what rare ones displace, calls that record nothing times what a hook costs (they are not counted where they are
  * made: the samples' weights say how many there were), and the processor time of keeper and
  * analyst. It is compared with the target's own time, that of all its threads less our part of it.
  * What attaching and detaching take is no part of it: it does not depend on how long one watches.
@@ -24,6 +24,12 @@
 #define CROWDED		0.5	/* a ring is so full: the reader has fallen behind, */
 #define CROWDED_WOKEN	0.75	/* or, if it sleeps until one is half full, here */
 #define LEAST_TARGET	0.001	/* seconds of its own: below, a percentage says nothing */
+/*
+ * What a rare record costs of the target, for each second that the shim counts: the program fetches
+ * again what the record pushed out of caches and predictors. Measured with three servers: 1.5 to
+ * 2.9 in user mode, up to 4 with the kernel's part (docs/BENCHMARKS.md, Servers under load).
+ */
+#define DISPLACING	3.0
 
 static double clock_seconds(clockid_t clock)
 {
@@ -62,7 +68,7 @@ static bool read_costs(const struct pace *p, struct pace_costs *to)
 	c.wall = clock_seconds(CLOCK_MONOTONIC);
 	c.own = clock_seconds(CLOCK_PROCESS_CPUTIME_ID) + fmax(keeper, 0);
 	c.booked = p->booked;
-	c.shim = ticks_span(p->in.ticks, losses.spent_ticks);
+	c.shim = ticks_span(p->in.ticks, losses.spent_ticks) * (p->in.sampled ? DISPLACING : 1);
 	read_calls(p, &c);
 	*to = c;
 	return true;

@@ -24,10 +24,11 @@ struct pace_input {
 	pid_t target;
 	double pair_cost;	/* seconds, see hook_cost.h */
 	double percent;		/* the budget; 0: the interval stays, costs are measured alone */
+	bool sampled;		/* records are rare: what one needs is out of the caches */
 	bool woken;		/* the reader sleeps until a ring is half full */
 };
 
-/* Since the beginning. Seconds are of processor time, but for wall. */
+/* Since the beginning. Seconds are of processor time, but for wall. shim: with what it displaces. */
 struct pace_costs {
 	double wall, target, own, booked, shim, calls_cost;
 	double calls, bytes;

@@ -275,6 +275,8 @@ static void begin_pace(struct watch *w)
 		.ticks = &w->ticks, .target = w->view->hello.pid,
 		.percent = w->options.mode == SNAPSHOT_ADAPTIVE ? w->options.percent : 0,
 		.pair_cost = w->options.pair_cost,
+		.sampled = w->options.mode == SNAPSHOT_SAMPLED ||
+			   w->options.mode == SNAPSHOT_ADAPTIVE,
 		.woken = w->options.unhurried && w->view->hello.may_wait,
 	};
 
