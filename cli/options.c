@@ -31,7 +31,7 @@ enum {
 	OPT_FUNCTION, OPT_TO, OPT_SEARCH, OPT_SNAPSHOT_ON, OPT_MAX_RECORDING,
 	OPT_HEAPS, OPT_STACKS, OPT_VERIFY_STACKS, OPT_MAX_MEMORY, OPT_COUNTS, OPT_OVERHEAD,
 	OPT_NAME, OPT_UNIT, OPT_FOLLOW, OPT_MAX_PROCESSES, OPT_CONTROL,
-	OPT_DAEMON,
+	OPT_DAEMON, OPT_ALLOC_FN, OPT_REALLOC_FN, OPT_FREE_FN,
 };
 #define SAMPLED_RING (8ull << 20)
 #define EXACT_RING (32ull << 20)
@@ -52,6 +52,9 @@ static const struct option long_options[] = {
 	{ "interval", required_argument, NULL, OPT_INTERVAL },
 	{ "loader", required_argument, NULL, OPT_LOADER },
 	{ "track", required_argument, NULL, OPT_TRACK },
+	{ "alloc-fn", required_argument, NULL, OPT_ALLOC_FN },
+	{ "realloc-fn", required_argument, NULL, OPT_REALLOC_FN },
+	{ "free-fn", required_argument, NULL, OPT_FREE_FN },
 	{ "plain", no_argument, NULL, OPT_PLAIN },
 	{ "on-overflow", required_argument, NULL, OPT_OVERFLOW },
 	{ "frees", required_argument, NULL, OPT_FREES },
@@ -431,6 +434,12 @@ static int set_value(struct cli_options *o, int option, const char *value)
 	case OPT_INTERVAL: return set_interval(o, value);
 	case OPT_LOADER: return set_loader(o, value);
 	case OPT_TRACK: return set_track(o, value);
+	case OPT_ALLOC_FN:
+		return options_add_custom(o, "--alloc-fn", RING_SHAPE_CUSTOM_ALLOC, value);
+	case OPT_REALLOC_FN:
+		return options_add_custom(o, "--realloc-fn", RING_SHAPE_CUSTOM_REALLOC, value);
+	case OPT_FREE_FN:
+		return options_add_custom(o, "--free-fn", RING_SHAPE_CUSTOM_FREE, value);
 	case OPT_OVERFLOW: return set_overflow(o, value);
 	case OPT_FREES: return set_frees(o, value);
 	case OPT_STACKS: return set_stacks(o, value);
@@ -604,6 +613,8 @@ static int parse(int argc, char **argv, struct cli_options *ret)
 		log_error("--frees=stacks keeps the stack of every free: it goes with --exact");
 		return SESSION_USAGE;
 	}
+	if (status == SESSION_OK)
+		status = options_check_custom(&ret->session);
 	if (status == SESSION_OK)
 		status = options_check_counts(ret);
 	if (status == SESSION_OK)

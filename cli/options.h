@@ -72,6 +72,11 @@ int options_check_leaks(const struct cli_options *options, bool leaks) _must_che
 
 /* What --counts does not go with is refused with one line: SESSION_USAGE; else SESSION_OK. */
 int options_check_counts(const struct cli_options *options) _must_check_;
+/* Adds a function of the program's own that option names (options_custom.c). */
+int options_add_custom(struct cli_options *options, const char *option, enum ring_shape shape,
+		       const char *value) _must_check_;
+/* What these don't go with; says so. */
+int options_check_custom(const struct session_options *options) _must_check_;
 
 /* More than one -p, or what can find several: --name, --unit, --follow. */
 bool options_are_several(const struct cli_options *options);

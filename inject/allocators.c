@@ -73,8 +73,18 @@ static bool is_known_entry(const char *name, bool may_be_prefixed_only)
 	return false;
 }
 
+static bool is_custom(const struct custom_functions *custom, const char *name)
+{
+	for (uint32_t i = 0; custom && i < custom->count; i++) {
+		if (custom->function[i].address == 0 &&
+		    strcmp(custom->function[i].name, name) == 0)
+			return true;
+	}
+	return false;
+}
+
 /* For symtab_read: anything that allocators_lookup may be asked for. */
-static bool is_wanted(const char *name)
+static bool is_wanted(const void *custom, const char *name)
 {
 	for (const char *const *marker = marker_names; *marker; marker++) {
 		if (strcmp(*marker, name) == 0)
@@ -86,7 +96,7 @@ static bool is_wanted(const char *name)
 		if (rest && is_known_entry(rest, **prefix != '\0'))
 			return true;
 	}
-	return false;
+	return is_custom(custom, name);
 }
 
 int allocators_lookup(const struct allocator_module *module, const char *name,
@@ -287,6 +297,51 @@ static void find_loader(struct search *search)
 		add_symbol(search, &notify, "", &symbol, family);
 }
 
+/* True, if the module has the function. */
+static bool find_custom_symbol(const struct allocator_module *module,
+			       const struct custom_function *function, struct elf_symbol *ret)
+{
+	if (function->address)
+		*ret = (struct elf_symbol){ .address = function->address, .type = STT_FUNC };
+	else if (allocators_lookup(module, function->name, ret) < 0 || ret->type == STT_OBJECT)
+		return false;
+	return ret->address >= module->image.low && ret->address < module->image.high;
+}
+
+/* The program's own functions that the user has named: the first module that has one. */
+static void find_custom(struct search *search, const struct custom_functions *custom)
+{
+	static const struct allocator_name name[2][3] = {
+		{ { "", NULL, ALLOCATOR_CUSTOM, RING_SHAPE_CUSTOM_ALLOC, false },
+		  { "", NULL, ALLOCATOR_CUSTOM, RING_SHAPE_CUSTOM_REALLOC, false },
+		  { "", NULL, ALLOCATOR_CUSTOM, RING_SHAPE_CUSTOM_FREE, false } },
+		{ { "", NULL, ALLOCATOR_CUSTOM, RING_SHAPE_CUSTOM_ALLOC, true },
+		  { "", NULL, ALLOCATOR_CUSTOM, RING_SHAPE_CUSTOM_REALLOC, true },
+		  { "", NULL, ALLOCATOR_CUSTOM, RING_SHAPE_CUSTOM_FREE, true } },
+	};
+	struct allocators *found = search->found;
+	int family = -1;
+
+	for (uint32_t i = 0; custom && i < custom->count; i++) {
+		const struct custom_function *function = &custom->function[i];
+		size_t before = found->symbol_count;
+		struct elf_symbol symbol;
+
+		if (found->has_custom[i] || !find_custom_symbol(search->module, function, &symbol))
+			continue;
+		if (family < 0)
+			family = add_family(search, "custom", HOOK_FAMILY_CUSTOM);
+		if (family < 0)
+			return;
+		add_symbol(search, &name[custom_function_may_throw(function)]
+					 [function->shape - RING_SHAPE_CUSTOM_ALLOC],
+			   function->name, &symbol, family);
+		found->has_custom[i] = found->symbol_count > before;
+		if (found->has_custom[i])
+			found->symbol[before].arguments = function->arguments;
+	}
+}
+
 /* The loader lists the program itself without a name; ask the kernel instead. */
 static void set_path(const struct allocators_input *input, const struct link_map_module *listed,
 		     struct allocator_module *module)
@@ -310,7 +365,7 @@ static int read_symtab(const struct allocators_input *input, struct allocator_mo
 		return 0;
 	r = input->file(input->file_context, map, &file);
 	if (r == 0)
-		r = symtab_read(&file, &module->image, is_wanted, &module->symtab);
+		r = symtab_read(&file, &module->image, is_wanted, input->custom, &module->symtab);
 	module->has_symtab = r == 0;
 	return r == -ENOMEM ? r : 0;
 }
@@ -356,6 +411,8 @@ static int search_module(const struct allocators_input *input, struct allocators
 		find_mappings(&search);
 	if (r == 0)
 		find_loader(&search);
+	if (r == 0)
+		find_custom(&search, input->custom);
 	if (!search.kept)
 		symtab_done(&search.module->symtab);
 	return r;

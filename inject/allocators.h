@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "inject/custom_functions.h"
 #include "inject/hook_plan.h"
 #include "inject/link_map.h"
 #include "inject/symtab.h"
@@ -24,6 +25,7 @@ enum allocator_group {
 	ALLOCATOR_MIMALLOC,
 	ALLOCATOR_MAPPING,
 	ALLOCATOR_LOADER,	/* the dynamic loader's notification; found by r_brk */
+	ALLOCATOR_CUSTOM,	/* a function of the program's own that the user names */
 	ALLOCATOR_GROUPS
 };
 
@@ -56,6 +58,7 @@ struct allocator_symbol {
 	char display[HOOK_NAME_BYTES];
 	uint64_t address, size;	/* size 0: the symbol does not say */
 	uint16_t module, family;
+	struct ring_arguments arguments;	/* ALLOCATOR_CUSTOM */
 	const char *skip;	/* why it can't be hooked whatever its code, or NULL. A constant. */
 };
 
@@ -68,6 +71,7 @@ struct allocators {
 	struct hook_family family[HOOK_MAX_FAMILIES];	/* the active allocator first */
 	struct allocator_symbol symbol[ALLOCATORS_MAX_SYMBOLS];
 	size_t left_out;	/* symbols and families for which there was no room */
+	bool has_custom[CUSTOM_MAX_FUNCTIONS];	/* the user's functions that were found */
 };
 
 /* "glibc", "jemalloc", ...: whose malloc the module's is. prefix: of its name. A constant. */
@@ -89,6 +93,7 @@ struct allocators_input {
 	const struct procmaps *maps;
 	const struct link_map_list *list;
 	uint32_t track;			/* enum allocator_track */
+	const struct custom_functions *custom;	/* may be NULL */
 	allocator_file_fn *file;	/* for the executable's .symtab; may be NULL */
 	void *file_context;
 };

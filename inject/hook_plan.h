@@ -28,11 +28,16 @@ enum hook_patch_kind {
 	HOOK_PATCH_STOPPED,	/* 5-byte jmp over several instructions: all threads stopped */
 };
 
-enum hook_family_kind { HOOK_FAMILY_MALLOC = 0, HOOK_FAMILY_MMAP, HOOK_FAMILY_LOADER };
+enum hook_family_kind {
+	HOOK_FAMILY_MALLOC = 0,
+	HOOK_FAMILY_MMAP,
+	HOOK_FAMILY_LOADER,
+	HOOK_FAMILY_CUSTOM,	/* functions that the user has named */
+};
 
 /* An allocator (or the system's mapping calls, or the dynamic loader) in one module. */
 struct hook_family {
-	char name[16];			/* "glibc", "jemalloc", ... "other", "mmap", "loader" */
+	char name[16];			/* "glibc", ... "other", "mmap", "loader", "custom" */
 	char version[32];		/* "" when unknown */
 	char module[HOOK_PATH_BYTES];	/* path of the module as the link map names it */
 	uint32_t kind;			/* enum hook_family_kind */
@@ -67,6 +72,8 @@ struct hook_entry {
 	uint16_t island;		/* index in hook_plan.island */
 	uint16_t slot;			/* which struct ring_island_entry of that island */
 	uint32_t jumps_on;		/* 1: to another entry, see RING_ISLAND_SPAN */
+	uint32_t arguments;		/* RING_SHAPE_CUSTOM_...: ring_arguments_pack() */
+	uint32_t reserved;
 };
 
 /* A page or more of r-x code to place at address (a hole within 1 GiB of what it serves). */

@@ -168,6 +168,8 @@ static int find_forward(const struct planner *planner, const struct candidate *c
 	uint64_t target;
 	int index;
 
+	if (ring_shape_is_custom(symbol->name->shape))
+		return -1;	/* the other's arguments may lie elsewhere */
 	if (!entry_forwards(&c->code, symbol->address, symbol->name->shape == RING_SHAPE_FREE,
 			    &target))
 		return -1;
@@ -349,6 +351,7 @@ static void add_entry(struct hook_plan *plan, struct candidate *c)
 	c->entry.address = c->symbol->address;
 	c->entry.shape = c->symbol->name->shape;
 	c->entry.family = c->symbol->family;
+	c->entry.arguments = ring_arguments_pack(c->symbol->arguments);
 	plan->entry[plan->entry_count++] = c->entry;
 }
 
@@ -432,10 +435,12 @@ static unsigned int apply_rank(const struct hook_entry *entry)
 		return 0;
 	case RING_SHAPE_FREE:
 	case RING_SHAPE_MUNMAP:
+	case RING_SHAPE_CUSTOM_FREE:
 		return 1;
 	case RING_SHAPE_REALLOC:
 	case RING_SHAPE_REALLOCARRAY:
 	case RING_SHAPE_MREMAP:
+	case RING_SHAPE_CUSTOM_REALLOC:
 		return 2;
 	default:
 		return 3;
@@ -510,7 +515,8 @@ static enum allocator_target branch_target(void *context, uint64_t address, uint
 		return ALLOCATOR_HOOKED;
 	name = from->planner->found->symbol[index].name;
 	/* An `operator new` that is not hooked: what it asks malloc for is the program's. */
-	if (name->throws || name->group == ALLOCATOR_MAPPING || name->group == ALLOCATOR_LOADER)
+	if (name->throws || name->group == ALLOCATOR_MAPPING ||
+	    name->group == ALLOCATOR_LOADER || name->group == ALLOCATOR_CUSTOM)
 		return ALLOCATOR_NOWHERE;
 	return ALLOCATOR_CODE;
 }
@@ -672,7 +678,7 @@ static struct planner *planner_new(const struct hook_planner_input *input)
 	planner->gaps = (struct entry_gaps){ .reader = input->reader, .maps = input->maps };
 	planner->search = (struct allocators_input){
 		.reader = input->reader, .maps = input->maps, .list = &planner->list,
-		.track = input->track, .file = input->file, .file_context = input->file_context,
+		.track = input->track, .custom = input->custom, .file = input->file, .file_context = input->file_context,
 	};
 	if (!planner->plan) {
 		planner_free(planner);

@@ -20,6 +20,7 @@ struct hook_planner_input {
 	size_t auxv_bytes;
 	uint64_t exe_base;			/* the executable's ELF header; 0: by auxv */
 	uint32_t track;				/* enum allocator_track */
+	const struct custom_functions *custom;	/* may be NULL */
 	bool map_only;				/* map loader: leave alone what throws */
 	allocator_file_fn *file;		/* for the executable's .symtab; may be NULL */
 	void *file_context;

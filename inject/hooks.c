@@ -69,9 +69,20 @@ static bool is_filler(const uint8_t *b)
 	return true;
 }
 
+static bool arguments_make_sense(const struct hook_entry *e)
+{
+	struct ring_arguments a = ring_arguments_unpack(e->arguments);
+
+	if (!ring_shape_is_custom(e->shape))
+		return e->arguments == 0;
+	return ring_arguments_pack(a) == e->arguments && a.size <= RING_ARGUMENTS &&
+	       a.count <= RING_ARGUMENTS && a.block <= RING_ARGUMENTS;
+}
+
 static bool numbers_make_sense(const struct hook_plan *plan, const struct hook_entry *e)
 {
 	return e->shape > RING_SHAPE_NONE && e->shape < RING_SHAPE_COUNT &&
+	       arguments_make_sense(e) &&
 	       e->family < plan->family_count && e->island < plan->island_count &&
 	       (e->slot + 1) * sizeof(struct ring_island_entry) <=
 		       plan->island[e->island].pages * 4096ull &&
@@ -174,7 +185,7 @@ static int fill_slot(const struct attachment *a, uint32_t index, struct ring_isl
 		.root = a->shim_base + a->layout.root, .samples = a->samples,
 	};
 
-	if (e->jumps_on)
+	if (e->jumps_on || ring_shape_is_custom(e->shape))
 		code.index |= RING_ISLAND_SPAN;
 	if (e->family < HOOK_MAX_FAMILIES && a->plan.family[e->family].uses_tls)
 		code.index |= RING_ISLAND_TLS;
@@ -229,6 +240,7 @@ int hooks_write_islands(struct attachment *a)
 			return -EIO;
 		a->control->entry[i] = (struct ring_entry){
 			.low = e->low, .high = e->high, .shape = e->shape, .family = e->family,
+			.arguments = e->arguments,
 		};
 	}
 	a->control->entry_count = a->plan.entry_count;

@@ -28,11 +28,12 @@
 #ifndef MEMATTACH_RING_ABI_H
 #define MEMATTACH_RING_ABI_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #define RING_MAGIC		0x31474e4952414d4dull	/* "MMARING1" */
-#define RING_VERSION		8u
+#define RING_VERSION		9u
 #define RING_LINE		64u
 #define RING_CONTROL_BYTES	(128u * 1024u)
 #define RING_SIZE_LIMIT		(1ull << 56)	/* of ring_record.size */
@@ -65,6 +66,9 @@ enum ring_shape {
 	RING_SHAPE_BRK,			/* (addr) -> error */
 	RING_SHAPE_SBRK,		/* (increment) -> old break */
 	RING_SHAPE_DL_STATE,		/* () : the dynamic loader's notification */
+	RING_SHAPE_CUSTOM_ALLOC,	/* a program's own: where ring_entry.arguments says */
+	RING_SHAPE_CUSTOM_REALLOC,
+	RING_SHAPE_CUSTOM_FREE,
 	RING_SHAPE_COUNT
 };
 
@@ -249,8 +253,41 @@ struct ring_entry {
 	uint64_t low, high;	/* the function's own code: a caller in here is a nested call */
 	uint16_t shape;		/* enum ring_shape */
 	uint16_t family;	/* index of the allocator family */
-	uint32_t reserved;
+	uint32_t arguments;	/* RING_SHAPE_CUSTOM_...: ring_arguments() */
 };
+
+/*
+ * Which argument of a program's own function is what: from 1 to RING_ARGUMENTS, 0 none. size: of
+ * the block in bytes (in units of count bytes, if there is a count); block: what is given back.
+ */
+#define RING_ARGUMENTS 6u
+struct ring_arguments {
+	uint8_t size, count, block;
+};
+static inline uint32_t ring_arguments_pack(struct ring_arguments a)
+{
+	return a.size | (uint32_t)a.count << 8 | (uint32_t)a.block << 16;
+}
+static inline struct ring_arguments ring_arguments_unpack(uint32_t packed)
+{
+	return (struct ring_arguments){ (uint8_t)packed, (uint8_t)(packed >> 8),
+					(uint8_t)(packed >> 16) };
+}
+
+/*
+ * What a block of a program's own allocator is called in records and tables: it may begin where a
+ * block of malloc's does, and lie in less than 16 bytes. 0: no such address.
+ */
+#define RING_CUSTOM_BLOCK (1ull << 55)
+static inline uint64_t ring_custom_block(uint64_t address)
+{
+	return address && address < 1ull << 47 ? RING_CUSTOM_BLOCK | address << 4 : 0;
+}
+/* Where a block begins, by what it is called. */
+static inline uint64_t ring_block_address(uint64_t block)
+{
+	return block & RING_CUSTOM_BLOCK ? (block & ~RING_CUSTOM_BLOCK) >> 4 : block;
+}
 
 /*
  * A range that is one readable mapping as far as anyone knows. low == high: unused.
@@ -313,9 +350,15 @@ enum ring_clock {
 };
 
 /* Hooked functions that call each other; a call from the same class is nested. */
-enum ring_class { RING_CLASS_HEAP = 0, RING_CLASS_MAPPING, RING_CLASS_COUNT };
+enum ring_class { RING_CLASS_HEAP = 0, RING_CLASS_MAPPING, RING_CLASS_CUSTOM, RING_CLASS_COUNT };
+static inline bool ring_shape_is_custom(uint32_t shape)
+{
+	return shape >= RING_SHAPE_CUSTOM_ALLOC && shape <= RING_SHAPE_CUSTOM_FREE;
+}
 static inline enum ring_class ring_shape_class(uint32_t shape)
 {
+	if (ring_shape_is_custom(shape))
+		return RING_CLASS_CUSTOM;
 	return shape >= RING_SHAPE_MMAP && shape <= RING_SHAPE_SBRK ? RING_CLASS_MAPPING
 								    : RING_CLASS_HEAP;
 }

@@ -27,6 +27,9 @@ static const char *const hook_name[RING_SHAPE_COUNT] = {
 	[RING_SHAPE_BRK] = "shim_hook_brk",
 	[RING_SHAPE_SBRK] = "shim_hook_sbrk",
 	[RING_SHAPE_DL_STATE] = "shim_hook_dl_state",
+	[RING_SHAPE_CUSTOM_ALLOC] = "shim_hook_custom_alloc",
+	[RING_SHAPE_CUSTOM_REALLOC] = "shim_hook_custom_realloc",
+	[RING_SHAPE_CUSTOM_FREE] = "shim_hook_custom_free",
 };
 
 static uint64_t page_up(uint64_t v) { return (v + PAGE - 1) & ~(PAGE - 1); }

@@ -177,7 +177,8 @@ static void keep_function(struct symtab *table, const Elf64_Sym *symbol,
 }
 
 static int read_symbols(const struct planner_file *file, const struct elf_image *image,
-			bool (*wanted)(const char *name), struct symtab *table)
+			bool (*wanted)(const void *context, const char *name),
+			const void *context, struct symtab *table)
 {
 	struct file_section symbols = { 0, 0 }, names = { 0, 0 };
 	Elf64_Ehdr header;
@@ -203,7 +204,7 @@ static int read_symbols(const struct planner_file *file, const struct elf_image 
 			continue;
 		keep_function(table, &symbol, image);
 		name = symbol_name(file, &names, symbol.st_name);
-		if (wanted(name))
+		if (wanted(context, name))
 			r = keep_symbol(table, name, &symbol, image->bias);
 	}
 	return r;
@@ -235,7 +236,8 @@ static void merge_functions(struct symtab *table)
 }
 
 int symtab_read(const struct planner_file *file, const struct elf_image *image,
-		bool (*wanted)(const char *name), struct symtab *ret)
+		bool (*wanted)(const void *context, const char *name), const void *context,
+		struct symtab *ret)
 {
 	struct symtab table = { 0 };
 	Elf64_Ehdr header;
@@ -246,7 +248,7 @@ int symtab_read(const struct planner_file *file, const struct elf_image *image,
 	memcpy(&header, file->bytes, sizeof(header));
 	if (!is_the_mapped_file(file, image, &header))
 		return -ESTALE;
-	r = read_symbols(file, image, wanted, &table);
+	r = read_symbols(file, image, wanted, context, &table);
 	if (r < 0) {
 		symtab_done(&table);
 		return r;

@@ -39,12 +39,13 @@ struct symtab {
 };
 
 /*
- * Reads the symbols of file for which wanted(name) is true and the extents of
+ * Reads the symbols of file for which wanted(context, name) is true and the extents of
  * all functions, at the addresses of image. Free with symtab_done. 0, -ESTALE
  * the file is not what is mapped, -ENOENT stripped, -EBADMSG broken, -ENOMEM, -errno.
  */
 int symtab_read(const struct planner_file *file, const struct elf_image *image,
-		bool (*wanted)(const char *name), struct symtab *ret) _must_check_;
+		bool (*wanted)(const void *context, const char *name), const void *context,
+		struct symtab *ret) _must_check_;
 /* Frees what symtab_read allocated; accepts a zeroed one. */
 void symtab_done(struct symtab *table);
 /*

@@ -39,6 +39,8 @@ SAME(THREAD_COUNTDOWN, offsetof(struct ring_thread, countdown));
 SAME(THREAD_INTERVAL, offsetof(struct ring_thread, interval));
 SAME(THREAD_USED, offsetof(struct ring_thread, used));
 SAME(CALL_ARGUMENT, offsetof(struct shim_call, argument));
+SAME(0, offsetof(struct shim_call, argument));
+SAME(CALL_GIVEN_BYTES, sizeof(((struct shim_call *)0)->argument) + 2 * sizeof(uint64_t));
 SAME(CALL_RAX, offsetof(struct shim_call, rax));
 SAME(CALL_ORIGINAL, offsetof(struct shim_call, original));
 SAME(CALL_RESULT, offsetof(struct shim_call, result));
@@ -71,6 +73,9 @@ SAME(SHAPE_MREMAP, RING_SHAPE_MREMAP);
 SAME(SHAPE_BRK, RING_SHAPE_BRK);
 SAME(SHAPE_SBRK, RING_SHAPE_SBRK);
 SAME(SHAPE_DL_STATE, RING_SHAPE_DL_STATE);
+SAME(SHAPE_CUSTOM_ALLOC, RING_SHAPE_CUSTOM_ALLOC);
+SAME(SHAPE_CUSTOM_REALLOC, RING_SHAPE_CUSTOM_REALLOC);
+SAME(SHAPE_CUSTOM_FREE, RING_SHAPE_CUSTOM_FREE);
 /* Lines of threads and buckets are addressed by a hash that is shifted by 6 less, and masked. */
 SAME(RING_THREAD_SLOT_BYTES, 64);
 SAME(HASH_FACTOR, SHIM_GOLDEN);

@@ -14,8 +14,16 @@
  */
 #include "inject/shim/shim.h"
 
-/* From here on: hooks of the mapping class. */
+/* From here on: hooks of the mapping class, and of the custom one. */
 extern const uint8_t shim_mapping_hooks[] __attribute__((visibility("hidden")));
+extern const uint8_t shim_custom_hooks[] __attribute__((visibility("hidden")));
+
+static enum ring_class class_of_hook(uint64_t caller)
+{
+	if (caller >= (uint64_t)shim_custom_hooks)
+		return RING_CLASS_CUSTOM;
+	return caller >= (uint64_t)shim_mapping_hooks ? RING_CLASS_MAPPING : RING_CLASS_HEAP;
+}
 
 /*
  * pre: address is not below the first. ranges are sorted and disjoint, and do not change while
@@ -44,7 +52,7 @@ bool shim_is_nested(const struct ring_control *control, const struct shim_call *
 	uint32_t count;
 
 	if (caller >= shim_root_page.shim_low && caller < shim_root_page.shim_high)
-		return (caller >= (uint64_t)shim_mapping_hooks) == (class == RING_CLASS_MAPPING);
+		return class_of_hook(caller) == class;
 	if (caller < all->low || caller >= all->high)
 		return false;
 	count = control->caller_count[class];

@@ -8,6 +8,7 @@
  *
  *	shim_hooks.S	entry, the short path, the frame around the original
  *	heap.c		malloc family: what to record before and after
+ *	custom.c	functions of the program's own, as if they were malloc's
  *	mapping.c	mmap family, and the ranges that unmaps take away
  *	module.c	the dynamic loader's notifications
  *	nested.c	calls that the allocator makes to itself
@@ -86,6 +87,9 @@ bool shim_map_begin(struct shim_call *call, enum ring_shape shape);
 void shim_map_end(struct shim_call *call, enum ring_shape shape);
 bool shim_module_begin(struct shim_call *call, enum ring_shape shape);
 void shim_module_end(struct shim_call *call, enum ring_shape shape);
+/* These change call->argument: the hook gives the original what it came with. */
+bool shim_custom_begin(struct shim_call *call, enum ring_shape shape);
+void shim_custom_end(struct shim_call *call, enum ring_shape shape);
 
 /* What shim_trace_begin and _end do where a log of calls is asked for. */
 void shim_trace_start(const struct ring_control *control, struct shim_call *call);

@@ -256,22 +256,23 @@ static void free_unknown(struct live *live, const struct unknown_free *freed)
 }
 
 /* The realloc that thread announced did not fail: its old block is gone. */
-static void pending_free(struct live *live, struct live_thread *thread, uint64_t time)
+static void pending_free(struct live *live, struct live_thread *thread,
+			 struct live_realloc *call, uint64_t time)
 {
-	struct unknown_free *freed = &thread->announced;
+	struct unknown_free *freed = &call->announced;
 	uint64_t value;
 
-	if (!thread->pending)
+	if (!call->pending)
 		return;
 	if (freed->to_zero)
-		live_resize_freed(live, thread);
-	thread->pending = false;
+		live_resize_freed(live, call);
+	call->pending = false;
 	live->pending_count--;
 	freed->by.time = time;
-	if (thread->pending_block == NO_BLOCK)
+	if (call->block == NO_BLOCK)
 		free_unknown(live, freed);
 	else	/* another thread may have got the address meanwhile */
-		block_free(live, thread->pending_block, &freed->by,
+		block_free(live, call->block, &freed->by,
 			   !hashmap_get(&live->addresses, freed->address, &value), thread);
 }
 
@@ -296,18 +297,19 @@ static void block_set(struct live *live, uint32_t at, const struct event *event,
 static int apply_alloc(struct live *live, struct live_thread *thread, const struct event *event,
 		       uint32_t stack)
 {
-	struct site *site = sites_get(live->sites, stack, SITE_MALLOC);
+	struct site *site = sites_get(live->sites, stack, live_kind(live, event->entry));
+	struct live_realloc *call = live_realloc(live, thread, event->entry);
 	struct site_change change;
 	uint64_t value;
 	uint32_t at, pair, number = (uint32_t)(thread - live->thread);
 	bool present, kept = true;
 
-	if (!site || blocks_reserve(live) < 0 || live_resized(live, thread, event, site) < 0 ||
+	if (!site || blocks_reserve(live) < 0 || live_resized(live, call, event, site) < 0 ||
 	    pairs_find(live->pairs, site->id, number, &pair) < 0)
 		return -ENOMEM;
 	if (event->flags & RING_F_REALLOC)
-		thread->announced.to_zero = false;	/* it gave a block */
-	pending_free(live, thread, event->time);
+		call->announced.to_zero = false;	/* it gave a block */
+	pending_free(live, thread, call, event->time);
 	present = hashmap_get(&live->addresses, event->address, &value);
 	at = block_take(live);
 	block_set(live, at, event, pair, thread);
@@ -348,13 +350,13 @@ static int apply_alloc(struct live *live, struct live_thread *thread, const stru
 }
 
 /* Sets the old block aside until the thread tells how its realloc went. */
-static void apply_realloc_begin(struct live *live, struct live_thread *thread,
+static void apply_realloc_begin(struct live *live, struct live_realloc *call,
 				const struct unknown_free *announced, uint32_t block)
 {
-	thread->pending = true;
+	call->pending = true;
 	live->pending_count++;
-	thread->announced = *announced;
-	thread->pending_block = block;
+	call->announced = *announced;
+	call->block = block;
 	if (block != NO_BLOCK)
 		hashmap_remove(&live->addresses, announced->address, NULL);
 }
@@ -369,18 +371,20 @@ static int apply_free(struct live *live, struct live_thread *thread, const struc
 		.by = { .time = event->time, .stack = stack,
 			.thread = (uint32_t)(thread - live->thread) & THREAD_MASK },
 	};
+	struct live_realloc *call = live_realloc(live, thread, event->entry);
 	uint64_t value = 0;
 	bool present, known;
 
-	pending_free(live, thread, event->time);
+	pending_free(live, thread, call, event->time);
 	live->events.free++;
 	present = hashmap_get(&live->addresses, event->address, &value);
 	known = present && !(value & MARK);
-	if (!known && live_is_wrong(live, event, &freed.by, present ? &value : NULL))
+	if (!known && !live->options.custom_entry[event->entry] &&
+	    live_is_wrong(live, event, &freed.by, present ? &value : NULL))
 		return 0;
-	thread->announced_size = event->size;
+	call->size = event->size;
 	if (freed.realloc)
-		apply_realloc_begin(live, thread, &freed,
+		apply_realloc_begin(live, call, &freed,
 				    known ? (uint32_t)(value >> 1) : NO_BLOCK);
 	else if (known)
 		block_free(live, (uint32_t)(value >> 1), &freed.by, true, thread);
@@ -393,28 +397,29 @@ static int apply_free(struct live *live, struct live_thread *thread, const struc
 static int apply_undo(struct live *live, struct live_thread *thread, const struct event *event,
 		      uint32_t stack)
 {
+	struct live_realloc *call = live_realloc(live, thread, event->entry);
 	uint64_t value;
 	bool present;
 
 	if (live_resize_failed(live, event, stack) < 0)
 		return -ENOMEM;
-	if (!thread->pending || thread->announced.address != event->address)
+	if (!call->pending || call->announced.address != event->address)
 		return 0;	/* settled long ago, or its announcement was lost */
-	thread->pending = false;
+	call->pending = false;
 	live->pending_count--;
 	live->events.free--;
-	if (thread->pending_block == NO_BLOCK)
+	if (call->block == NO_BLOCK)
 		return 0;
 	if (event->flags & RING_F_UNTRACKED) {
 		/* It lives on, and its end will not be seen: better off the books. */
-		block_end(live, thread->pending_block, event->time, NULL);
+		block_end(live, call->block, event->time, NULL);
 		sites_oddities(live->sites)->untracked++;
 		return 0;
 	}
 	present = hashmap_get(&live->addresses, event->address, &value);
 	if (hashmap_put(&live->addresses, event->address,
-			(uint64_t)thread->pending_block << 1) < 0) {
-		block_end(live, thread->pending_block, event->time, NULL);
+			(uint64_t)call->block << 1) < 0) {
+		block_end(live, call->block, event->time, NULL);
 		return -ENOMEM;
 	}
 	if (present && (value & MARK))
@@ -441,8 +446,9 @@ static int apply(struct live *live, struct live_thread *thread, const struct eve
 		return apply_undo(live, thread, event, stack);
 	default:
 		/* What an allocator maps in the middle of a realloc says nothing of its end. */
-		if (thread->announced.to_zero)
-			pending_free(live, thread, event->time);
+		for (int i = 0; i < LIVE_REALLOCS; i++)
+			if (thread->realloc[i].announced.to_zero)
+				pending_free(live, thread, &thread->realloc[i], event->time);
 		return live_apply_map(live, thread, event, stack);
 	}
 }
@@ -511,16 +517,23 @@ void live_settle(struct live *live, uint64_t now)
 	for (uint32_t i = 0; i < live->thread_count; i++) {
 		struct live_thread *thread = &live->thread[i];
 
-		if (thread->pending && now > thread->announced.by.time &&
-		    now - thread->announced.by.time >= live->options.settle_ticks)
-			pending_free(live, thread, thread->announced.by.time);
+		for (int k = 0; k < LIVE_REALLOCS; k++) {
+			struct live_realloc *call = &thread->realloc[k];
+			uint64_t begun = call->announced.by.time;
+
+			if (call->pending && now > begun &&
+			    now - begun >= live->options.settle_ticks)
+				pending_free(live, thread, call, begun);
+		}
 	}
 }
 
 void live_finish(struct live *live)
 {
 	for (uint32_t i = 0; i < live->thread_count; i++) {
-		pending_free(live, &live->thread[i], live->thread[i].announced.by.time);
+		for (int k = 0; k < LIVE_REALLOCS; k++)
+			pending_free(live, &live->thread[i], &live->thread[i].realloc[k],
+				     live->thread[i].realloc[k].announced.by.time);
 		live_forget_cut(live, &live->thread[i]);
 	}
 }
@@ -568,8 +581,9 @@ void live_each(const struct live *live,
 		if (block->address == 0)
 			continue;
 		each(context, &(struct live_block){
-				      .address = block->address, .size = block->size,
-				      .time = block->time,
+				      .address = ring_block_address(block->address),
+				      .size = block->size, .time = block->time,
+				      .custom = block->address & RING_CUSTOM_BLOCK,
 				      .site = pairs_at(live->pairs, block->pair)->site,
 				      .thread = block->thread,
 				      .weight = estimate_weight(block->size, block->interval),

@@ -39,6 +39,8 @@ struct live_options {
 	bool free_stacks;	/* every free's stack is wanted, not only those of wrong ones */
 	/* Entries of glibc's malloc family: overhead by its chunk formula. */
 	bool glibc_entry[RING_MAX_ENTRIES];
+	/* Functions that the user has named: their blocks are apart, whatever their addresses. */
+	bool custom_entry[RING_MAX_ENTRIES];
 	/* Entries of realloc's or reallocarray's shape. */
 	bool realloc_entry[RING_MAX_ENTRIES];
 	/* Sampled modes: ticks after which a realloc whose new block was not drawn is a free. */
@@ -55,6 +57,7 @@ struct live_block {
 	uint64_t address, size, time;
 	uint32_t site, thread;		/* thread: small number */
 	double weight;
+	bool custom;			/* of a function that the user has named */
 };
 
 struct older;

@@ -127,7 +127,8 @@ void live_keep_stacks(const struct live *live, struct stacks *stacks)
 	}
 	freed_each(live->freed, keep_caller, stacks);
 	for (uint32_t i = 0; i < live->thread_count; i++)
-		stacks_keep(stacks, live->thread[i].announced.by.stack);
+		for (int k = 0; k < LIVE_REALLOCS; k++)
+			stacks_keep(stacks, live->thread[i].realloc[k].announced.by.stack);
 	for (uint32_t i = 0; i < live->unknown_count; i++)
 		stacks_keep(stacks, live->unknown[i].by.stack);
 }

@@ -26,7 +26,8 @@ void live_lose_track(struct live *live, uint64_t now)
 		if (live->block[i].address != 0)
 			lose_block(live, i, now);
 	for (uint32_t i = 0; i < live->thread_count; i++)
-		live->thread[i].pending = false;
+		for (int k = 0; k < LIVE_REALLOCS; k++)
+			live->thread[i].realloc[k].pending = false;
 	live->live_count = live->pending_count = 0;
 	live->complete = false;		/* what was allocated in the gap looks like no block */
 	hashmap_done(&live->addresses);

@@ -38,7 +38,7 @@ void live_await_older(struct live *live, uint64_t moment)
 	live->awaits_older = true;
 	/* in the picture their old blocks may be gone */
 	for (uint32_t i = 0; i < live->thread_count; i++)
-		live->thread[i].announced.before = true;
+		live->thread[i].realloc[0].announced.before = true;
 }
 
 static bool unknown_reserve(struct live *live)
@@ -115,11 +115,11 @@ static void judge_remembered(struct live *live)
 			(void)older_remove(live->older, live->unknown[i].address);
 	}
 	for (uint32_t i = 0; i < live->thread_count; i++) {
-		struct live_thread *thread = &live->thread[i];
+		struct live_realloc *call = &live->thread[i].realloc[0];	/* malloc's */
 
-		if (thread->pending && thread->pending_block == NO_BLOCK &&
-		    judge_late(live, &thread->announced)) {
-			thread->pending = false;
+		if (call->pending && call->block == NO_BLOCK &&
+		    judge_late(live, &call->announced)) {
+			call->pending = false;
 			live->pending_count--;
 		}
 	}

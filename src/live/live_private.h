@@ -36,6 +36,16 @@ struct unknown_free {
 	bool before;		/* a realloc that was under way in the picture: not to be judged */
 };
 
+/* A realloc that was announced. */
+struct live_realloc {
+	bool pending;			/* how it went is not known yet */
+	uint32_t block;			/* NO_BLOCK: not one we know */
+	struct unknown_free announced;	/* its old block's end */
+	uint64_t size;			/* what was asked for instead */
+};
+/* A thread may be in two: in a function of the user's, and in malloc's that that one calls. */
+enum { LIVE_REALLOCS = 2 };
+
 struct live_thread {
 	uint64_t seen;			/* TSC of its first event, */
 	uint64_t first;			/* and of the first of the malloc family; 0: none */
@@ -43,10 +53,7 @@ struct live_thread {
 	uint64_t pointer, last;		/* its name; TSC of its last event */
 	struct estimate alloc, freed, freed_others;	/* freed: its own blocks */
 	struct estimate gone;		/* its blocks that it did not free itself, and lost ones */
-	bool pending;			/* a realloc was announced */
-	uint32_t pending_block;		/* NO_BLOCK: not one we know */
-	struct unknown_free announced;	/* its old block's end */
-	uint64_t announced_size;	/* what was asked for instead */
+	struct live_realloc realloc[LIVE_REALLOCS];	/* live_realloc() */
 	struct mapping_piece *cut;	/* by the last munmap, which may yet fail */
 	uint32_t cut_count, cut_capacity;
 	uint64_t cut_time, cut_unknown;	/* cut_unknown: bytes we did not know of */
@@ -111,14 +118,25 @@ void live_add_wrong(struct live *live, const struct wrong_free *wrong);
  * Books how a realloc went, at its site; before its end is booked (pending_free). event: the ALLOC
  * that it ended with. 0 or -ENOMEM.
  */
-int live_resized(struct live *live, const struct live_thread *thread, const struct event *event,
+int live_resized(struct live *live, const struct live_realloc *call, const struct event *event,
 		 struct site *site) _must_check_;
 /* The same of one that failed: its RING_UNDO. */
 int live_resize_failed(struct live *live, const struct event *event, uint32_t stack) _must_check_;
-/* The same of realloc(p, 0), which ended without a block. pre: thread->announced.to_zero. */
-void live_resize_freed(struct live *live, const struct live_thread *thread);
+/* The same of realloc(p, 0), which ended without a block. pre: call->announced.to_zero. */
+void live_resize_freed(struct live *live, const struct live_realloc *call);
 /* What the block is to the sites; .time is 0. */
 void live_change(const struct block *restrict block, struct site_change *restrict ret);
+/* thread's last realloc by an entry of this kind. */
+static inline struct live_realloc *live_realloc(const struct live *live,
+						struct live_thread *thread, uint16_t entry)
+{
+	return &thread->realloc[live->options.custom_entry[entry]];
+}
+/* Of an event of the malloc family, or of one that is treated like that. */
+static inline enum site_kind live_kind(const struct live *live, uint16_t entry)
+{
+	return live->options.custom_entry[entry] ? SITE_CUSTOM : SITE_MALLOC;
+}
 /* Its site. */
 static inline struct site *live_site(const struct live *live, const struct block *block)
 {

@@ -26,18 +26,17 @@
 #define NEARLY_CERTAIN	1.001	/* weight of what is drawn in 999 of 1,000 cases */
 
 /*
- * The block that thread's realloc is about, if it is one of the books. weight: for how many the
- * new one stands.
+ * The block that call is about, if it is one of the books. weight: for how many the new one
+ * stands.
  */
-static const struct block *old_block(const struct live *live, const struct live_thread *thread,
+static const struct block *old_block(const struct live *live, const struct live_realloc *call,
 				     const struct event *event, double weight)
 {
-	bool same_call = thread->pending && thread->announced.address == event->old_address &&
-			 thread->announced.entry == event->entry &&
-			 thread->announced_size == event->size && weight < NEARLY_CERTAIN;
+	bool same_call = call->pending && call->announced.address == event->old_address &&
+			 call->announced.entry == event->entry && call->size == event->size &&
+			 weight < NEARLY_CERTAIN;
 
-	return same_call && thread->pending_block != NO_BLOCK ?
-		       &live->block[thread->pending_block] : NULL;
+	return same_call && call->block != NO_BLOCK ? &live->block[call->block] : NULL;
 }
 
 static enum site_resize_known how_it_went(const struct event *event, const struct block *old)
@@ -49,11 +48,11 @@ static enum site_resize_known how_it_went(const struct event *event, const struc
 }
 
 /* Books what is known of a call only if the old block is. */
-static void resized_known(struct live *live, const struct live_thread *thread,
+static void resized_known(struct live *live, const struct live_realloc *call,
 			  const struct event *event, const struct site *site)
 {
 	double weight = estimate_weight(event->size, event->interval);
-	const struct block *old = old_block(live, thread, event, weight);
+	const struct block *old = old_block(live, call, event, weight);
 	enum site_resize_known how;
 	uint64_t copied = 0;
 
@@ -72,7 +71,7 @@ static struct site_change change_of(const struct event *event)
 				     .time = event->time };
 }
 
-int live_resized(struct live *live, const struct live_thread *thread, const struct event *event,
+int live_resized(struct live *live, const struct live_realloc *call, const struct event *event,
 		 struct site *site)
 {
 	struct site_change change;
@@ -86,7 +85,7 @@ int live_resized(struct live *live, const struct live_thread *thread, const stru
 		return sites_resize(live->sites, site, SITE_FROM_NULL, &change);
 	err = sites_resize(live->sites, site, how, &change);
 	if (err == 0)
-		resized_known(live, thread, event, site);
+		resized_known(live, call, event, site);
 	return err;
 }
 
@@ -98,16 +97,16 @@ int live_resize_failed(struct live *live, const struct event *event, uint32_t st
 	/* Without a stack it was not drawn; where all are, there was no room for it. */
 	if (!(event->flags & RING_F_STACK) && !live->exact)
 		return 0;
-	site = sites_get(live->sites, stack, SITE_MALLOC);
+	site = sites_get(live->sites, stack, live_kind(live, event->entry));
 	return site ? sites_resize(live->sites, site, SITE_RESIZE_FAILED, &change) : -ENOMEM;
 }
 
-void live_resize_freed(struct live *live, const struct live_thread *thread)
+void live_resize_freed(struct live *live, const struct live_realloc *call)
 {
-	const struct block *old = thread->pending_block == NO_BLOCK ?
-					  NULL : &live->block[thread->pending_block];
-	struct site_change change = { .time = thread->announced.by.time };
-	struct site *site = sites_get(live->sites, thread->announced.by.stack, SITE_MALLOC);
+	const struct block *old = call->block == NO_BLOCK ? NULL : &live->block[call->block];
+	struct site_change change = { .time = call->announced.by.time };
+	struct site *site = sites_get(live->sites, call->announced.by.stack,
+				      live_kind(live, call->announced.entry));
 
 	if (old)
 		change.term = estimate_term(old->size, old->interval);

@@ -219,7 +219,7 @@ uint32_t sites_place(const struct sites *sites, uint32_t id)
 
 static unsigned int site_group_number(const struct site *site)
 {
-	return site->kind != SITE_MMAP ? 0 : site->allocator ? 2 : 1;
+	return site->allocator ? GROUP_ALLOCATOR : site->kind;
 }
 
 static struct site_totals *site_group(struct sites *sites, const struct site *site)
@@ -372,7 +372,7 @@ void sites_alloc(struct sites *sites, struct site *site, const struct site_chang
 	if (lives)
 		site_changes(sites, site);
 	totals_come(site_group(sites, site), site, change);
-	if (site->kind != SITE_MMAP)
+	if (site->kind == SITE_MALLOC)
 		histogram_add(sites, &change->term);
 	if (change->term.size < site->size_low)
 		site->size_low = change->term.size;
@@ -559,12 +559,12 @@ struct estimate sites_totals_freed(const struct site_totals *totals)
 
 const struct site_totals *sites_totals(const struct sites *sites, enum site_kind kind)
 {
-	return &sites->group[kind == SITE_MMAP ? 1 : 0];
+	return &sites->group[kind];
 }
 
 const struct site_totals *sites_allocator_maps(const struct sites *sites)
 {
-	return &sites->group[2];
+	return &sites->group[GROUP_ALLOCATOR];
 }
 
 struct site_oddities *sites_oddities(struct sites *sites)

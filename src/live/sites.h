@@ -51,7 +51,7 @@ struct site {
 	uint32_t resized;	/* index in resizes, + 1; 0: nothing was resized here */
 };
 
-/* Sums over one group of sites: the malloc family, mappings, allocators' mappings. */
+/* Sums over one group of sites: one of the kinds, or allocators' mappings. */
 struct site_totals {
 	struct estimate live, alloc, untracked;
 	uint64_t peak_level;		/* of estimate_level(&live) */

@@ -8,7 +8,9 @@
 #include "src/live/site_evict.h"
 #include "src/live/sites.h"
 
-#define GROUPS		3u
+/* Groups of sums: one for each kind, and one of allocators' own mappings. */
+#define GROUPS		(SITE_CUSTOM + 2u)
+#define GROUP_ALLOCATOR	(SITE_CUSTOM + 1u)
 #define SITE_SMALL_SIZES 4096u	/* sizes below have a counter each */
 #define SITE_OTHERS	4u	/* one of each kind, and one of allocators' own mappings */
 

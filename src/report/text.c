@@ -351,7 +351,7 @@ static void put_site(FILE *out, const struct report_input *input, size_t rank)
 	fprintf(out, "\n%s#%zu  %s live%s in %s %s%s", style->bold, rank + 1,
 		human_bytes((double)site->live_bytes).text, style->plain,
 		human_count((double)site->live_count).text,
-		site->kind == SITE_MMAP ? "mapping" : "block", text_plural(site->live_count));
+		text_kind(site->kind), text_plural(site->live_count));
 	if (site->live_bytes_low != site->live_bytes_high)
 		fprintf(out, " (95 %%: %s to %s)", human_bytes((double)site->live_bytes_low).text,
 			human_bytes((double)site->live_bytes_high).text);

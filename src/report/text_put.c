@@ -59,6 +59,11 @@ const char *text_plural(uint64_t count)
 	return count == 1 ? "" : "s";
 }
 
+const char *text_kind(enum site_kind kind)
+{
+	return kind == SITE_MMAP ? "mapping" : kind == SITE_CUSTOM ? "custom block" : "block";
+}
+
 void text_put_blocks(FILE *out, uint64_t bytes, uint64_t count)
 {
 	fprintf(out, "%s in %s block%s", human_bytes((double)bytes).text,

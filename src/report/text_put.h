@@ -19,6 +19,8 @@ void text_put_printable(FILE *out, const char *text);
 void text_put_quoted(FILE *out, const char *words, const char *text);
 /* "s" unless count is 1. */
 const char *text_plural(uint64_t count);
+/* What one thing of a site of that kind is called. */
+const char *text_kind(enum site_kind kind);
 /* "3.20 MiB in 1,024 blocks" */
 void text_put_blocks(FILE *out, uint64_t bytes, uint64_t count);
 /* Of count things: as many as options.top says, or TEXT_DEFAULT_TOP. */

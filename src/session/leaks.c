@@ -172,7 +172,8 @@ static void copy_block(void *context, const struct live_block *block)
 	struct copying *c = context;
 	struct session_leaks *l = c->l;
 
-	if (c->error || l->known_count == l->known_room)
+	/* It lies in one of those that are searched, if anywhere. */
+	if (c->error || l->known_count == l->known_room || block->custom)
 		return;
 	l->known[l->known_count] = (struct session_block){
 		.known = { .address = block->address, .bytes = block->size,

@@ -11,6 +11,9 @@
  */
 #include "src/session/refusal.h"
 
+#include <stdio.h>
+#include <string.h>
+
 #include "src/session/memory.h"
 
 bool session_is_picture_only(const struct session_options *options)
@@ -36,11 +39,60 @@ static bool refuse_no_allocator(const struct hook_plan *plan, const char *remedy
 	return true;
 }
 
+static bool is_planned(const struct hook_plan *plan, const struct custom_function *function)
+{
+	for (uint32_t i = 0; i < plan->entry_count; i++) {
+		const struct hook_entry *e = &plan->entry[i];
+
+		if (plan->family[e->family].kind == HOOK_FAMILY_CUSTOM &&
+		    strncmp(e->name, function->name, sizeof(e->name) - 1) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Why it was left alone, "NAME (MODULE): reason"; NULL: it was not found. */
+static const char *why_skipped(const struct hook_plan *plan, const char *name)
+{
+	char begin[HOOK_NAME_BYTES + 2];
+	int length = snprintf(begin, sizeof(begin), "%.*s (", HOOK_NAME_BYTES - 1, name);
+
+	for (uint32_t i = 0; i < plan->skipped_count; i++)
+		if (strncmp(plan->skipped[i], begin, (size_t)length) == 0)
+			return plan->skipped[i];
+	return NULL;
+}
+
+/* A function of the program's own that can't be watched: without it the figures would mislead. */
+static bool refuse_custom(const struct hook_plan *plan, const struct custom_functions *custom,
+			  struct session_refusal *ret)
+{
+	for (uint32_t i = 0; i < custom->count; i++) {
+		const char *name = custom->function[i].name;
+
+		if (is_planned(plan, &custom->function[i]))
+			continue;
+		ret->reason = why_skipped(plan, name);
+		ret->remedy = "name the function that it calls in its place, or leave it out";
+		if (ret->reason)
+			return true;
+		(void)snprintf(ret->text, sizeof(ret->text),
+			       "the target has no function %s, or it is hooked already", name);
+		ret->reason = ret->text;
+		ret->remedy = "name it as `nm` does, mangled and without a version; one that only "
+			      "a library's file names by its address in the target (0x...)";
+		return true;
+	}
+	return false;
+}
+
 bool session_refusal_of(const struct hook_plan *plan, const struct session_options *options,
 			struct session_refusal *ret)
 {
 	bool picture_only = session_is_picture_only(options);
 
+	if (refuse_custom(plan, &options->custom, ret))
+		return true;
 	if (!picture_only && !has_allocator(plan))
 		return refuse_no_allocator(plan, "see `memattach check -p PID` for what was found "
 					   "(Go programs and stripped static programs bring their "

@@ -6,9 +6,10 @@
 #include "inject/hook_plan.h"
 #include "src/session/session.h"
 
-/* For one line: "reason; remedy". Both are the plan's or constants. */
+/* For one line: "reason; remedy". Both are the plan's, constants, or text. */
 struct session_refusal {
 	const char *reason, *remedy;
+	char text[160];
 };
 
 /* True where a report of what lies in memory is all that is wanted: nothing is hooked for it. */

@@ -170,7 +170,7 @@ static size_t describe_allocators(const struct hook_plan *plan, struct snapshot_
 	for (uint32_t i = 0; i < plan->family_count; i++) {
 		const struct hook_family *f = &plan->family[i];
 
-		if (f->kind != HOOK_FAMILY_MALLOC)
+		if (f->kind != HOOK_FAMILY_MALLOC && f->kind != HOOK_FAMILY_CUSTOM)
 			continue;
 		to[count] = (struct snapshot_allocator){
 			.name = (char *)(uintptr_t)f->name,

@@ -77,7 +77,8 @@ static int plan(struct session *s, bool map_only)
 	struct hook_planner_input input = {
 		.maps = &s->view.maps, .reader = &s->view.reader,
 		.auxv = s->view.hello.auxv, .auxv_bytes = s->view.hello.auxv_bytes,
-		.track = s->options->track, .map_only = map_only,
+		.track = s->options->track, .custom = &s->options->custom,
+		.map_only = map_only,
 		.file = exe_file, .file_context = s,
 	};
 	int error = hook_planner_run(&input, &s->plan);

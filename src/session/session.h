@@ -8,6 +8,7 @@
 
 #include "inject/attachment.h"
 #include "inject/children.h"
+#include "inject/custom_functions.h"
 #include "src/live/snapshot.h"
 #include "src/trace/filter.h"
 #include "src/view/view.h"
@@ -71,6 +72,7 @@ struct session_options {
 	const char *history;		/* an earlier one, for leaks; NULL: none */
 	enum attachment_loader loader;
 	uint32_t track;			/* enum allocator_track */
+	struct custom_functions custom;	/* the program's own that are watched, too */
 	uint64_t ring_bytes;		/* of shared memory in the target */
 	uint64_t seed;			/* of the sampler; 0: from the clock */
 	bool stop_for_picture;		/* --snapshot=stop: no copy is made */

@@ -100,7 +100,10 @@ static int make_books(struct watch *w)
 	options.place_context = w->places;
 	for (uint32_t i = 0; i < w->plan->entry_count; i++)
 		options.realloc_entry[i] = w->plan->entry[i].shape == RING_SHAPE_REALLOC ||
-					   w->plan->entry[i].shape == RING_SHAPE_REALLOCARRAY;
+					   w->plan->entry[i].shape == RING_SHAPE_REALLOCARRAY ||
+					   w->plan->entry[i].shape == RING_SHAPE_CUSTOM_REALLOC;
+	for (uint32_t i = 0; i < w->plan->entry_count; i++)
+		options.custom_entry[i] = ring_shape_is_custom(w->plan->entry[i].shape);
 	for (uint32_t i = 0; i < w->plan->entry_count; i++)
 		options.glibc_entry[i] = strcmp(w->plan->family[w->plan->entry[i].family].name,
 						"glibc") == 0;

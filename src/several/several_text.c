@@ -16,7 +16,7 @@
 static void put_amounts(FILE *out, const struct snapshot_site *s)
 {
 	fprintf(out, "      live in %s %s%s", human_count((double)s->live_count).text,
-		s->kind == SITE_MMAP ? "mapping" : "block", text_plural(s->live_count));
+		text_kind(s->kind), text_plural(s->live_count));
 	if (s->live_bytes_low != s->live_bytes_high)
 		fprintf(out, " (95 %%: %s to %s)", human_bytes((double)s->live_bytes_low).text,
 			human_bytes((double)s->live_bytes_high).text);

@@ -100,7 +100,8 @@ static void put_site(FILE *out, const struct view_input *input, const struct sit
 	fputs("  ", out);
 	view_put_value(out, list->metric, value);
 	fprintf(out, "%s, site %u%s\n", style->plain, site->figures->id,
-		site->figures->kind == SITE_MMAP ? ", mappings" : "");
+		site->figures->kind == SITE_MMAP ? ", mappings" :
+		site->figures->kind == SITE_CUSTOM ? ", custom blocks" : "");
 	put_figures(out, input, site->figures);
 	view_put_stack(out, input, site);
 }

@@ -48,6 +48,9 @@ static const char *const hook_name[RING_SHAPE_COUNT] = {
 	[RING_SHAPE_BRK] = "brk",
 	[RING_SHAPE_SBRK] = "sbrk",
 	[RING_SHAPE_DL_STATE] = "dl_state",
+	[RING_SHAPE_CUSTOM_ALLOC] = "custom_alloc",
+	[RING_SHAPE_CUSTOM_REALLOC] = "custom_realloc",
+	[RING_SHAPE_CUSTOM_FREE] = "custom_free",
 };
 
 uint64_t shim_host_clock(void)

@@ -21,16 +21,19 @@
 #include "inject/arch/x86_64/shim_offsets.h"
 #include "inject/arch/x86_64/shim_quick.S"
 
-/* Into the struct shim_call at rsp, and back: what the original may take. The flags stay. */
-.macro SAVE_ARGUMENTS
-	mov	%rdi, CALL_ARGUMENT+0(%rsp)
-	mov	%rsi, CALL_ARGUMENT+8(%rsp)
-	mov	%rdx, CALL_ARGUMENT+16(%rsp)
-	mov	%rcx, CALL_ARGUMENT+24(%rsp)
-	mov	%r8, CALL_ARGUMENT+32(%rsp)
-	mov	%r9, CALL_ARGUMENT+40(%rsp)
-	mov	%rax, CALL_RAX(%rsp)
-	mov	%r11, CALL_ORIGINAL(%rsp)
+/*
+ * Into the struct shim_call at so many bytes from rsp, and back: what the original may take. The
+ * flags stay.
+ */
+.macro SAVE_ARGUMENTS at=0
+	mov	%rdi, \at+CALL_ARGUMENT+0(%rsp)
+	mov	%rsi, \at+CALL_ARGUMENT+8(%rsp)
+	mov	%rdx, \at+CALL_ARGUMENT+16(%rsp)
+	mov	%rcx, \at+CALL_ARGUMENT+24(%rsp)
+	mov	%r8, \at+CALL_ARGUMENT+32(%rsp)
+	mov	%r9, \at+CALL_ARGUMENT+40(%rsp)
+	mov	%rax, \at+CALL_RAX(%rsp)
+	mov	%r11, \at+CALL_ORIGINAL(%rsp)
 .endm
 .macro RESTORE_ARGUMENTS
 	mov	CALL_ARGUMENT+0(%rsp), %rdi
@@ -43,13 +46,13 @@
 	mov	CALL_ORIGINAL(%rsp), %r11
 .endm
 /* What the original keeps: an unwinder needs them, before it or after. */
-.macro SAVE_KEPT
-	mov	%rbp, CALL_RBP(%rsp)
-	mov	%rbx, CALL_RBX(%rsp)
-	mov	%r12, CALL_R12(%rsp)
-	mov	%r13, CALL_R13(%rsp)
-	mov	%r14, CALL_R14(%rsp)
-	mov	%r15, CALL_R15(%rsp)
+.macro SAVE_KEPT at=0
+	mov	%rbp, \at+CALL_RBP(%rsp)
+	mov	%rbx, \at+CALL_RBX(%rsp)
+	mov	%r12, \at+CALL_R12(%rsp)
+	mov	%r13, \at+CALL_R13(%rsp)
+	mov	%r14, \at+CALL_R14(%rsp)
+	mov	%r15, \at+CALL_R15(%rsp)
 .endm
 
 /*
@@ -186,6 +189,59 @@ shim_mapping_hooks:
 	HOOK mremap, SHAPE_MREMAP, shim_map_begin, shim_map_end
 	HOOK brk, SHAPE_BRK, shim_map_begin, shim_map_end
 	HOOK sbrk, SHAPE_SBRK, shim_map_begin, shim_map_end
+
+/*
+ * A hook of a function of the program's own: as above, but begin() puts the arguments into
+ * malloc's order, so what came is kept apart, in front of the struct shim_call.
+ */
+.macro CUSTOM_HOOK name, shape
+	.globl	shim_hook_\name
+	.type	shim_hook_\name, @function
+	.balign	16
+shim_hook_\name:
+	.cfi_startproc
+	mov	shim_root_page(%rip), %r10	/* control */
+	test	%r10, %r10
+	jz	.Lpass_\name
+	sub	$CALL_FRAME_BYTES+CALL_GIVEN_BYTES, %rsp
+	.cfi_def_cfa_offset 8+CALL_FRAME_BYTES+CALL_GIVEN_BYTES
+	SAVE_ARGUMENTS
+	SAVE_ARGUMENTS CALL_GIVEN_BYTES
+	SAVE_KEPT CALL_GIVEN_BYTES
+	lea	CALL_GIVEN_BYTES(%rsp), %rdi
+	mov	$\shape, %esi
+	call	shim_custom_begin		/* begin(call, shape) */
+	test	%al, %al
+	RESTORE_ARGUMENTS
+	jz	.Ltail_\name
+	call	*%r11				/* result = original(...) */
+	mov	%rax, CALL_GIVEN_BYTES+CALL_RESULT(%rsp)
+	mov	%rdx, CALL_GIVEN_BYTES+CALL_RESULT_HIGH(%rsp)
+	lea	CALL_GIVEN_BYTES(%rsp), %rdi
+	mov	$\shape, %esi
+	call	shim_custom_end			/* end(call, shape) */
+	mov	CALL_GIVEN_BYTES+CALL_RESULT(%rsp), %rax
+	mov	CALL_GIVEN_BYTES+CALL_RESULT_HIGH(%rsp), %rdx
+	add	$CALL_FRAME_BYTES+CALL_GIVEN_BYTES, %rsp
+	FRAME_GONE
+	ret
+.Ltail_\name:
+	.cfi_def_cfa_offset 8+CALL_FRAME_BYTES+CALL_GIVEN_BYTES
+	add	$CALL_FRAME_BYTES+CALL_GIVEN_BYTES, %rsp
+	FRAME_GONE
+.Lpass_\name:
+	jmp	*%r11
+	.cfi_endproc
+	.size	shim_hook_\name, . - shim_hook_\name
+.endm
+
+/* And from here on to one of the program's own functions. */
+	.globl	shim_custom_hooks
+	.hidden	shim_custom_hooks
+shim_custom_hooks:
+	CUSTOM_HOOK custom_alloc, SHAPE_CUSTOM_ALLOC
+	CUSTOM_HOOK custom_realloc, SHAPE_CUSTOM_REALLOC
+	CUSTOM_HOOK custom_free, SHAPE_CUSTOM_FREE
 
 /*
  * The only writable data, a page of its own: struct shim_root. Two names, so

@@ -22,8 +22,8 @@
 #define CONTROL_CALLS		312
 #define CONTROL_LAPSED		384
 #define CONTROL_PRESSED		444
-#define CONTROL_CALLERS		472
-#define CONTROL_LANES		102272
+#define CONTROL_CALLERS		480
+#define CONTROL_LANES		104320
 
 /* marks_abi.h: of an address, MARK_SHIFT bits are dropped and 16 taken */
 #define CONTROL_MARKS		131072
@@ -68,6 +68,7 @@
 #define CALL_R14		112
 #define CALL_R15		120
 #define CALL_FRAME_BYTES	168
+#define CALL_GIVEN_BYTES	64	/* what SAVE_ARGUMENTS saves, in front of it */
 
 #define MODE_ALL		1	/* RING_MODE_ALL */
 #define PRESSED			1	/* RING_PRESSED */
@@ -91,6 +92,9 @@
 #define SHAPE_BRK		12
 #define SHAPE_SBRK		13
 #define SHAPE_DL_STATE		14
+#define SHAPE_CUSTOM_ALLOC	15
+#define SHAPE_CUSTOM_REALLOC	16
+#define SHAPE_CUSTOM_FREE	17
 
 /* shim_hash(): 2^64 / golden ratio; the top 24 bits of the product, times the 64 bytes of a line */
 #define HASH_FACTOR		0x9e3779b97f4a7c15

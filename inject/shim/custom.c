@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * custom.c - functions of the program's own that allocate and give back: --alloc-fn and its like.
+ *
+ * Their arguments are put into the order of malloc, realloc or free, their blocks get names that
+ * no block of malloc's has (ring_custom_block()), and the rest is heap.c's. So a pool that cuts
+ * its blocks from one of malloc's is seen beside it: neither knows of the other. What such a
+ * function asks malloc for is no nested call, but what it asks another of its own kind is.
+ *
+ * The frame always stays: the function may end in a jump to another of them. They are not
+ * counted (RING_MODE_COUNT): the usable sizes of their blocks are not known.
+ */
+#include "inject/shim/shim.h"
+
+static uint64_t argument_of(const struct shim_call *call, uint8_t number)
+{
+	return number >= 1 && number <= RING_ARGUMENTS ? call->argument[number - 1] : 0;
+}
+
+static uint64_t size_of(const struct shim_call *call, struct ring_arguments where)
+{
+	uint64_t size = argument_of(call, where.size), bytes;
+
+	if (where.count == 0)
+		return size;
+	return __builtin_mul_overflow(argument_of(call, where.count), size, &bytes) ? UINT64_MAX :
+										      bytes;
+}
+
+/* The target can write to control, too: any entry is in it, and any number is borne. */
+static struct ring_arguments arguments_of(const struct ring_control *control,
+					  const struct shim_call *call)
+{
+	const struct ring_entry *entry = &control->entry[call->entry % RING_MAX_ENTRIES];
+
+	return ring_arguments_unpack(shim_load(&entry->arguments));
+}
+
+bool shim_custom_begin(struct shim_call *call, enum ring_shape shape)
+{
+	struct ring_control *control = shim_control();
+	struct ring_arguments where;
+	uint64_t size, block;
+
+	if (!control || shim_load(&control->mode) == RING_MODE_OFF)
+		return false;
+	shim_call_open(control, call);
+	if (shim_load(&control->mode) == RING_MODE_COUNT ||
+	    shim_is_nested(control, call, RING_CLASS_CUSTOM))
+		return true;	/* with no state: end has nothing to do */
+	where = arguments_of(control, call);
+	size = size_of(call, where);
+	block = ring_custom_block(argument_of(call, where.block));
+	call->argument[0] = shape == RING_SHAPE_CUSTOM_ALLOC ? size : block;
+	call->argument[1] = size;
+	if (shape == RING_SHAPE_CUSTOM_ALLOC)
+		(void)shim_alloc_begin(call, RING_SHAPE_MALLOC);
+	else if (shape == RING_SHAPE_CUSTOM_REALLOC)
+		(void)shim_realloc_begin(call, RING_SHAPE_REALLOC);
+	else
+		(void)shim_free_begin(call, RING_SHAPE_FREE);
+	return true;
+}
+
+void shim_custom_end(struct shim_call *call, enum ring_shape shape)
+{
+	uint64_t result = call->result;
+
+	call->result = ring_custom_block(result);
+	if (shape == RING_SHAPE_CUSTOM_ALLOC)
+		shim_alloc_end(call, RING_SHAPE_MALLOC);
+	else if (shape == RING_SHAPE_CUSTOM_REALLOC)
+		shim_realloc_end(call, RING_SHAPE_REALLOC);
+	else
+		shim_free_end(call, RING_SHAPE_FREE);
+	call->result = result;
+}

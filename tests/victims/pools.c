@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * pools.c - a program with three allocators of its own over blocks of malloc's, and a wrapper:
+ * for --alloc-fn, --realloc-fn and --free-fn.
+ *
+ * - linear: cuts blocks of any size, also of one byte, from one chunk; never gives any back.
+ *   Its first block begins where the chunk does.
+ * - pool: blocks of one size in chunks, its free ones in a list; the size is the second argument.
+ * - stack: the last block that was pushed is the first to be popped; count and size are arguments.
+ * - wrapper: returns what malloc and realloc return, and its blocks go to its own free.
+ *
+ * Command 'r': runs the sequence below, and prints what memattach has to find for each:
+ * "truth NAME ALLOC_COUNT ALLOC_BYTES LIVE_COUNT LIVE_BYTES"; "ran ok". 'q' ends.
+ */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/victims/victim.h"
+
+#define FRAME VICTIM_FRAME
+enum { CHUNK = 1 << 20, POOL_BLOCK = 48, POOL_CHUNK = 100 };
+
+struct book {
+	const char *name;
+	uint64_t alloc_count, alloc_bytes, live_count, live_bytes;
+};
+static struct book linear_book = { "use_linear", 0, 0, 0, 0 };
+static struct book pool_book = { "use_pool", 0, 0, 0, 0 };
+static struct book stack_book = { "use_stack", 0, 0, 0, 0 };
+static struct book wrapper_book = { "use_wrapper", 0, 0, 0, 0 };
+
+static void came(struct book *book, size_t bytes)
+{
+	book->alloc_count++;
+	book->alloc_bytes += bytes;
+	book->live_count++;
+	book->live_bytes += bytes;
+}
+
+static void went(struct book *book, size_t bytes)
+{
+	book->live_count--;
+	book->live_bytes -= bytes;
+}
+
+struct linear {
+	char *chunk;
+	size_t used;
+};
+
+FRAME void *linear_take(struct linear *linear, size_t bytes)
+{
+	char *block = linear->chunk + linear->used;
+
+	if (linear->used + bytes > CHUNK)
+		return NULL;
+	linear->used += bytes;
+	return block;
+}
+
+struct pool {
+	struct pool_block {
+		struct pool_block *next;
+	} *free;
+	void *chunk[64];
+	int chunks;
+};
+
+FRAME static void pool_grow(struct pool *pool)
+{
+	char *chunk = malloc(POOL_CHUNK * POOL_BLOCK);
+
+	if (!chunk || pool->chunks == 64)
+		victim_fail("out of memory");
+	pool->chunk[pool->chunks++] = chunk;
+	for (int i = POOL_CHUNK - 1; i >= 0; i--) {
+		struct pool_block *block = (struct pool_block *)(chunk + i * POOL_BLOCK);
+
+		block->next = pool->free;
+		pool->free = block;
+	}
+}
+
+FRAME void *pool_get(struct pool *pool, size_t bytes)
+{
+	struct pool_block *block;
+
+	if (bytes > POOL_BLOCK)
+		return NULL;
+	if (!pool->free)
+		pool_grow(pool);
+	block = pool->free;
+	pool->free = block->next;
+	return block;
+}
+
+FRAME void pool_put(struct pool *pool, void *block)
+{
+	((struct pool_block *)block)->next = pool->free;
+	pool->free = block;
+}
+
+struct stack {
+	char *chunk, *top;
+};
+
+FRAME void *stack_push(int zero, size_t size, struct stack *stack, size_t count)
+{
+	char *block = stack->top;
+
+	if (count * size > (size_t)(stack->chunk + CHUNK - stack->top))
+		return NULL;
+	stack->top += count * size;
+	if (zero)
+		memset(block, 0, count * size);
+	return block;
+}
+
+FRAME void stack_pop(struct stack *stack, void *block)
+{
+	stack->top = block;
+}
+
+FRAME void *wrapper_alloc(size_t bytes)
+{
+	void *block = malloc(bytes);
+
+	if (!block)
+		victim_fail("out of memory");
+	return block;
+}
+
+/* Calls one of its own kind, which is not to be counted twice. */
+FRAME void *wrapper_resize(void *block, size_t bytes)
+{
+	void *other;
+
+	if (!block)
+		return wrapper_alloc(bytes);
+	other = realloc(block, bytes);
+	if (!other && bytes)
+		return NULL;
+	return other;
+}
+
+FRAME void wrapper_free(void *block)
+{
+	free(block);
+}
+
+static struct linear linear;
+static struct pool pool;
+static struct stack stack;
+static void *kept[4096];
+
+FRAME static void use_linear(void)
+{
+	for (size_t i = 0; i < 500; i++) {
+		size_t bytes = i % 3 ? 1 : 24;
+
+		victim_seen(linear_take(&linear, bytes));
+		came(&linear_book, bytes);
+	}
+	if (victim_seen(linear_take(&linear, victim_size(CHUNK))))	/* fails: no block */
+		victim_fail("a linear allocator without an end");
+}
+
+FRAME static void use_pool(void)
+{
+	int left = 0;
+
+	for (size_t i = 0; i < 1000; i++) {
+		void *block = pool_get(&pool, 32);
+
+		came(&pool_book, 32);
+		if (i % 5) {
+			pool_put(&pool, block);
+			went(&pool_book, 32);
+		} else {
+			kept[left++] = block;
+		}
+	}
+	for (int i = 0; i < left / 2; i++) {
+		pool_put(&pool, kept[i]);
+		went(&pool_book, 32);
+	}
+}
+
+FRAME static void use_stack(void)
+{
+	void *block[40];
+
+	for (size_t i = 0; i < 40; i++) {
+		block[i] = stack_push(i % 2, 16, &stack, i + 1);
+		came(&stack_book, 16 * (i + 1));
+	}
+	for (size_t i = 40; i-- > 10;) {
+		stack_pop(&stack, block[i]);
+		went(&stack_book, 16 * (i + 1));
+	}
+}
+
+FRAME static void use_wrapper(void)
+{
+	void *block = wrapper_alloc(victim_size(100));
+
+	came(&wrapper_book, 100);
+	for (size_t bytes = 200; bytes < 40000; bytes *= 2) {
+		went(&wrapper_book, bytes / 2);
+		block = victim_seen(wrapper_resize(block, bytes));
+		came(&wrapper_book, bytes);
+		kept[0] = block;
+	}
+	if (wrapper_resize(block, victim_size(SIZE_MAX / 4)))	/* it lives on */
+		victim_fail("more memory than there is");
+	victim_seen(wrapper_resize(NULL, 64));
+	came(&wrapper_book, 64);
+	wrapper_free(wrapper_alloc(victim_size(77)));
+	came(&wrapper_book, 77);
+	went(&wrapper_book, 77);
+	wrapper_free(NULL);
+}
+
+static void run(void)
+{
+	static const struct book *const book[] = { &linear_book, &pool_book, &stack_book,
+						   &wrapper_book };
+
+	use_linear();
+	use_pool();
+	use_stack();
+	use_wrapper();
+	for (int i = 0; i < 4; i++)
+		victim_say("truth %s %lu %lu %lu %lu\n", book[i]->name, book[i]->alloc_count,
+			   book[i]->alloc_bytes, book[i]->live_count, book[i]->live_bytes);
+	victim_say("ran ok\n");
+}
+
+int main(void)
+{
+	char command;
+
+	victim_setup();
+	linear.chunk = malloc(CHUNK);
+	stack.chunk = stack.top = malloc(CHUNK);
+	if (!linear.chunk || !stack.chunk)
+		victim_fail("out of memory");
+	victim_ready();
+	while ((command = victim_await()) == 'r')
+		run();
+	return command == 'q' ? 0 : 3;
+}
