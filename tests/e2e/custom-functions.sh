@@ -36,6 +36,13 @@ watched() {
 	done
 	# 200 blocks at once, and one more: three chunks of 100, as of malloc
 	expect "$(figures pool_grow malloc)" "3 14400 3 14400" "chunks of the pool, $*"
+	# what a wrapper asks malloc for is malloc's as well; totals are malloc's alone
+	expect "$(figures wrapper_alloc malloc)" "3 241 1 64" "malloc by wrapper_alloc, $*"
+	json_expect '.totals.alloc_count == ([.sites[] | select(.kind == "malloc").alloc_count] |
+		add)' true
+	json_expect '.totals.live_bytes == ([.sites[] | select(.kind == "malloc").live_bytes] |
+		add)' true
+	json_expect '([.histogram[].count] | add) == .totals.alloc_count' true
 	json_expect '[.target.allocators[] | select(.name == "custom") | .hooked[]] | sort |
 		join(" ")' "linear_take pool_get pool_put stack_pop stack_push wrapper_alloc \
 wrapper_free wrapper_resize"
