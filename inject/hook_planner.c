@@ -28,6 +28,7 @@
 #include "inject/entry_gap.h"
 #include "inject/gadgets.h"
 #include "inject/hook_islands.h"
+#include "inject/hook_order.h"
 #include "inject/own_calls.h"
 #include "inject/ring_publish.h"
 #include "src/base/spare_pages.h"
@@ -427,39 +428,6 @@ static void name_forwards(struct planner *planner)
 	}
 }
 
-/* Rank in the order of applying: a block must not be seen to live because its free was missed. */
-static unsigned int apply_rank(const struct hook_entry *entry)
-{
-	switch (entry->shape) {
-	case RING_SHAPE_DL_STATE:
-		return 0;
-	case RING_SHAPE_FREE:
-	case RING_SHAPE_MUNMAP:
-	case RING_SHAPE_CUSTOM_FREE:
-		return 1;
-	case RING_SHAPE_REALLOC:
-	case RING_SHAPE_REALLOCARRAY:
-	case RING_SHAPE_MREMAP:
-	case RING_SHAPE_CUSTOM_REALLOC:
-		return 2;
-	default:
-		return 3;
-	}
-}
-
-/* Stable, and small enough for the simplest way. */
-static void sort_entries(struct hook_plan *plan)
-{
-	for (uint32_t i = 1; i < plan->entry_count; i++) {
-		struct hook_entry moving = plan->entry[i];
-		uint32_t at = i;
-
-		for (; at > 0 && apply_rank(&plan->entry[at - 1]) > apply_rank(&moving); at--)
-			plan->entry[at] = plan->entry[at - 1];
-		plan->entry[at] = moving;
-	}
-}
-
 /* Takes out what no island serves. */
 static void drop_unreachable(struct planner *planner)
 {
@@ -638,7 +606,7 @@ static int make_plan(struct planner *planner)
 		r = plan_symbols(planner);
 	if (r < 0)
 		return r;
-	sort_entries(plan);
+	hook_plan_sort(plan);
 	r = hook_islands_place(planner->input->maps, plan);
 	if (r < 0)
 		return r;
@@ -678,7 +646,8 @@ static struct planner *planner_new(const struct hook_planner_input *input)
 	planner->gaps = (struct entry_gaps){ .reader = input->reader, .maps = input->maps };
 	planner->search = (struct allocators_input){
 		.reader = input->reader, .maps = input->maps, .list = &planner->list,
-		.track = input->track, .custom = input->custom, .file = input->file, .file_context = input->file_context,
+		.track = input->track, .custom = input->custom,
+		.file = input->file, .file_context = input->file_context,
 	};
 	if (!planner->plan) {
 		planner_free(planner);

@@ -10,7 +10,7 @@
  * The frame always stays: the function may end in a jump to another of them. They are not
  * counted (RING_MODE_COUNT): the usable sizes of their blocks are not known.
  */
-#include "inject/shim/shim.h"
+#include "inject/shim/custom.h"
 
 static uint64_t argument_of(const struct shim_call *call, uint8_t number)
 {

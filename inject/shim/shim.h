@@ -15,8 +15,7 @@
  *	threads.c	a slot of memory per thread, without thread-local storage
  *	sample.c	Poisson sampling by bytes; exponential.c: its logarithm
  *	table.c		addresses of live sampled blocks
- *	live_bits.c	exact mode: which frees are suspect; lost_bits.c: which are of blocks that
- *			were lost
+ *	live_bits.c	exact mode: which frees are suspect; lost_bits.c: of lost blocks
  *	stack_copy.c	how much stack may be read, and reading it
  *	shadow.c	which call path is this? rules.c: how to leave a frame; paths.c: which
  *			paths the reader knows; recall.c: whole walks of before
@@ -87,9 +86,6 @@ bool shim_map_begin(struct shim_call *call, enum ring_shape shape);
 void shim_map_end(struct shim_call *call, enum ring_shape shape);
 bool shim_module_begin(struct shim_call *call, enum ring_shape shape);
 void shim_module_end(struct shim_call *call, enum ring_shape shape);
-/* These change call->argument: the hook gives the original what it came with. */
-bool shim_custom_begin(struct shim_call *call, enum ring_shape shape);
-void shim_custom_end(struct shim_call *call, enum ring_shape shape);
 
 /* What shim_trace_begin and _end do where a log of calls is asked for. */
 void shim_trace_start(const struct ring_control *control, struct shim_call *call);

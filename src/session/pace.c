@@ -3,10 +3,11 @@
  * pace.c - see pace.h.
  *
  * Paid is: the time in which threads of the target make records (the shim adds it up, ring by
- * ring), and what rare ones displace, calls that record nothing times what a hook costs (they are not counted where they are
- * made: the samples' weights say how many there were), and the processor time of keeper and
- * analyst. It is compared with the target's own time, that of all its threads less our part of it.
- * What attaching and detaching take is no part of it: it does not depend on how long one watches.
+ * ring), and what rare ones displace; calls that record nothing times what a hook costs (they are
+ * not counted where they are made: the samples' weights say how many there were); and the
+ * processor time of keeper and analyst. It is compared with the target's own time, that of all its
+ * threads less our part of it. What attaching and detaching take is no part of it: it does not
+ * depend on how long one watches.
  *
  * A process's clock can be read by anybody who knows its id; who has got the id of an ended target
  * is not met, since the keeper, which holds the process itself, says that it has ended.

@@ -28,9 +28,10 @@ struct pace_input {
 	bool woken;		/* the reader sleeps until a ring is half full */
 };
 
-/* Since the beginning. Seconds are of processor time, but for wall. shim: with what it displaces. */
+/* Since the beginning. Seconds are of processor time, but for wall. */
 struct pace_costs {
-	double wall, target, own, booked, shim, calls_cost;
+	double wall, target, own, booked, calls_cost;
+	double shim;			/* what records took, with what they displaced */
 	double calls, bytes;
 };
 

@@ -66,7 +66,8 @@ tell pools r
 answer pools ran
 attach_end INT
 expect "$STATUS" 0 "exit status"
-grep -A1 "allocator custom in .*pools, 1 entry points hooked" "$REPORT" | grep -q "$address" || fail "$(cat "$REPORT")"
+grep -A1 "allocator custom in .*pools, 1 entry points hooked" "$REPORT" | grep -q "$address" ||
+	fail "$(cat "$REPORT")"
 grep -q 'live in 500 custom blocks' "$REPORT" || fail "no site of it: $(cat "$REPORT")"
 
 # refused STATUS PATTERN OPTION...

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_custom_functions.c - what --alloc-fn, --realloc-fn and --free-fn take, and what they don't. */
+/* test_custom_functions.c - what --alloc-fn, --realloc-fn and --free-fn take, and what not. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
