@@ -26,7 +26,8 @@ static const char *const marker_names[] = {
 	"gnu_get_libc_version", "__libc_malloc", "__libc_calloc", "__libc_realloc",
 	"__libc_free", "mi_version", "tc_version", "mallctl", "__malloc_donate",
 	"__libc_start_main", "__libc_stack_end", "_dl_debug_state",
-	"__malloc_arena_thread_freeres", "__libc_malloc_impl", NULL
+	"__malloc_arena_thread_freeres", "__libc_malloc_impl", "__cxa_throw",
+	"rust_eh_personality", NULL
 };
 
 /* One module being searched. */
@@ -293,6 +294,27 @@ static bool find_custom_symbol(const struct allocator_module *module,
 	return ret->address >= module->image.low && ret->address < module->image.high;
 }
 
+/*
+ * May calls of a function of module be left by an exception, or unwound by a thread's cancellation?
+ * If there is an unwinder: libgcc_s, or in a static program what throws.
+ */
+static bool may_unwind(const struct search *search)
+{
+	const struct link_map_list *list = search->input->list;
+	struct elf_symbol symbol;
+	struct elf_image image;
+
+	if (allocators_lookup(search->module, "__cxa_throw", &symbol) == 0 ||
+	    allocators_lookup(search->module, "rust_eh_personality", &symbol) == 0)
+		return true;
+	for (size_t i = 0; i < list->count; i++) {
+		if (allocators_open_image(search->input, &list->module[i], &image) == 0 &&
+		    elf_image_lookup(&image, "_Unwind_RaiseException", &symbol) == 0)
+			return true;
+	}
+	return false;
+}
+
 /* The program's own functions that the user has named: the first module that has one. */
 static void find_custom(struct search *search, const struct custom_functions *custom)
 {
@@ -305,6 +327,7 @@ static void find_custom(struct search *search, const struct custom_functions *cu
 		  { "", NULL, ALLOCATOR_CUSTOM, RING_SHAPE_CUSTOM_FREE, true } },
 	};
 	struct allocators *found = search->found;
+	bool unwinds = false;
 	int family = -1;
 
 	for (uint32_t i = 0; custom && i < custom->count; i++) {
@@ -314,11 +337,13 @@ static void find_custom(struct search *search, const struct custom_functions *cu
 
 		if (found->has_custom[i] || !find_custom_symbol(search->module, function, &symbol))
 			continue;
-		if (family < 0)
+		if (family < 0) {
 			family = add_family(search, "custom", HOOK_FAMILY_CUSTOM);
+			unwinds = may_unwind(search);
+		}
 		if (family < 0)
 			return;
-		add_symbol(search, &name[custom_function_may_throw(function)]
+		add_symbol(search, &name[unwinds || custom_function_may_throw(function)]
 					 [function->shape - RING_SHAPE_CUSTOM_ALLOC],
 			   function->name, &symbol, family);
 		found->has_custom[i] = found->symbol_count > before;

@@ -34,7 +34,7 @@ struct custom_functions {
 const char *custom_function_parse(enum ring_shape shape, const char *text,
 				  struct custom_function *ret);
 
-/* Do calls of it leave by exceptions? Names of C++ may; of an address nobody knows. */
+/* Surely it may be left by exceptions? Names of C++ may; of an address nobody knows. */
 static inline bool custom_function_may_throw(const struct custom_function *function)
 {
 	return function->address != 0 || (function->name[0] == '_' && function->name[1] == 'Z');

@@ -185,7 +185,7 @@ static int fill_slot(const struct attachment *a, uint32_t index, struct ring_isl
 		.root = a->shim_base + a->layout.root, .samples = a->samples,
 	};
 
-	if (e->jumps_on || ring_shape_is_custom(e->shape))
+	if (e->jumps_on)
 		code.index |= RING_ISLAND_SPAN;
 	if (e->family < HOOK_MAX_FAMILIES && a->plan.family[e->family].uses_tls)
 		code.index |= RING_ISLAND_TLS;

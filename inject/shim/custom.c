@@ -7,8 +7,10 @@
  * its blocks from one of malloc's is seen beside it: neither knows of the other. What such a
  * function asks malloc for is no nested call, but what it asks another of its own kind is.
  *
- * The frame always stays: the function may end in a jump to another of them. They are not
- * counted (RING_MODE_COUNT): the usable sizes of their blocks are not known.
+ * The frame stays around each that is not nested: the function may end in a jump to another of
+ * them. So arguments on the stack have to be copied (System V AMD64 ABI 3.2.3: from the seventh on,
+ * and structures): SHIM_CUSTOM_STACK_WORDS, whether there are any or not. They are not counted
+ * (RING_MODE_COUNT): the usable sizes of their blocks are not known.
  */
 #include "inject/shim/custom.h"
 
@@ -36,7 +38,30 @@ static struct ring_arguments arguments_of(const struct ring_control *control,
 	return ring_arguments_unpack(shim_load(&entry->arguments));
 }
 
-bool shim_custom_begin(struct shim_call *call, enum ring_shape shape)
+/*
+ * What lies above the return address is readable up to the end of its page. Where arguments may
+ * reach into the next one, it is there if they do; else a load there may fault. False: nobody
+ * knows.
+ */
+static bool copy_stack(struct ring_control *control, const struct shim_call *call,
+		       uint64_t stack[static SHIM_CUSTOM_STACK_WORDS])
+{
+	const uint64_t *above = &call->caller + 1;
+	uint64_t page = (SHIM_PAGE - (uint64_t)above % SHIM_PAGE) % SHIM_PAGE / 8;
+	uint32_t words = SHIM_CUSTOM_STACK_WORDS;
+
+	if (page < words && shim_stack_proven(control, call) < (words + 1) * 8) {
+		if (!shim_load(&control->may_readv))
+			return false;
+		if (!shim_stack_readable(control, above + page))
+			words = (uint32_t)page;
+	}
+	arch_copy_words(stack, above, words);
+	return true;
+}
+
+bool shim_custom_begin(struct shim_call *call, enum ring_shape shape,
+		       uint64_t stack[static SHIM_CUSTOM_STACK_WORDS])
 {
 	struct ring_control *control = shim_control();
 	struct ring_arguments where;
@@ -46,8 +71,8 @@ bool shim_custom_begin(struct shim_call *call, enum ring_shape shape)
 		return false;
 	shim_call_open(control, call);
 	if (shim_load(&control->mode) == RING_MODE_COUNT ||
-	    shim_is_nested(control, call, RING_CLASS_CUSTOM))
-		return true;	/* with no state: end has nothing to do */
+	    shim_is_nested(control, call, RING_CLASS_CUSTOM) || !copy_stack(control, call, stack))
+		return false;
 	where = arguments_of(control, call);
 	size = size_of(call, where);
 	block = ring_custom_block(argument_of(call, where.block));

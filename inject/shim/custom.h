@@ -5,8 +5,17 @@
 
 #include "inject/shim/shim.h"
 
-/* begin changes call->argument: the hook gives the original what it came with. */
-bool shim_custom_begin(struct shim_call *call, enum ring_shape shape);
+/* What is copied of the stack above the return address: arguments that are not in registers. */
+#define SHIM_CUSTOM_STACK_WORDS	16u
+
+/*
+ * begin changes call->argument: the hook gives the original what it came with; and fills stack, as
+ * far as there is something, if the original is to be called.
+ */
+bool shim_custom_begin(struct shim_call *call, enum ring_shape shape,
+		       uint64_t stack[static SHIM_CUSTOM_STACK_WORDS]);
+/* Is there memory at address? pre: control.may_readv. (stack_copy.c) */
+bool shim_stack_readable(const struct ring_control *control, const void *address);
 void shim_custom_end(struct shim_call *call, enum ring_shape shape);
 
 #endif

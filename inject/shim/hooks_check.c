@@ -2,7 +2,7 @@
 /* hooks_check.c - the numbers in shim_offsets.h, held against the structures. */
 #include "inject/arch/x86_64/shim_offsets.h"
 #include "inject/marks_abi.h"
-#include "inject/shim/shim.h"
+#include "inject/shim/custom.h"
 
 #define SAME(number, truth) \
 	_Static_assert((number) == (truth), #number " does not match " #truth)
@@ -39,8 +39,9 @@ SAME(THREAD_COUNTDOWN, offsetof(struct ring_thread, countdown));
 SAME(THREAD_INTERVAL, offsetof(struct ring_thread, interval));
 SAME(THREAD_USED, offsetof(struct ring_thread, used));
 SAME(CALL_ARGUMENT, offsetof(struct shim_call, argument));
-SAME(0, offsetof(struct shim_call, argument));
 SAME(CALL_GIVEN_BYTES, sizeof(((struct shim_call *)0)->argument) + 2 * sizeof(uint64_t));
+SAME(CUSTOM_STACK_BYTES, SHIM_CUSTOM_STACK_WORDS * 8);
+SAME((CUSTOM_STACK_BYTES + CALL_GIVEN_BYTES + CALL_FRAME_BYTES) % 16, 8);
 SAME(CALL_RAX, offsetof(struct shim_call, rax));
 SAME(CALL_ORIGINAL, offsetof(struct shim_call, original));
 SAME(CALL_RESULT, offsetof(struct shim_call, result));

@@ -18,7 +18,7 @@
  * Rejected: pthread_getattr_np (allocates and locks), sigaltstack tricks, a
  * SIGSEGV handler.
  */
-#include "inject/shim/shim.h"
+#include "inject/shim/custom.h"
 
 #include <asm/unistd.h>
 
@@ -56,6 +56,14 @@ static __attribute__((noinline)) uint64_t probe(const struct ring_control *contr
 	}
 	readable = read_through_kernel(control, &to, page, to.length);
 	return readable ? first + readable * SHIM_PAGE - sp : 0;
+}
+
+bool shim_stack_readable(const struct ring_control *control, const void *address)
+{
+	uint8_t byte;
+	struct vector to = { (uint64_t)&byte, 1 }, from = { (uint64_t)address, 1 };
+
+	return read_through_kernel(control, &to, &from, 1) == 1;
 }
 
 /* Binds a cached range to its owner and to the state of stack[], so that no mixture passes. */

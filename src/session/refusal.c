@@ -63,9 +63,8 @@ static const char *why_skipped(const struct hook_plan *plan, const char *name)
 	return NULL;
 }
 
-/* A function of the program's own that can't be watched: without it the figures would mislead. */
-static bool refuse_custom(const struct hook_plan *plan, const struct custom_functions *custom,
-			  struct session_refusal *ret)
+bool session_refusal_custom(const struct hook_plan *plan,
+			    const struct custom_functions *custom, struct session_refusal *ret)
 {
 	for (uint32_t i = 0; i < custom->count; i++) {
 		const char *name = custom->function[i].name;
@@ -73,7 +72,8 @@ static bool refuse_custom(const struct hook_plan *plan, const struct custom_func
 		if (is_planned(plan, &custom->function[i]))
 			continue;
 		ret->reason = why_skipped(plan, name);
-		ret->remedy = "name the function that it calls in its place, or leave it out";
+		ret->remedy = "name the function that it calls in its place, or leave it out "
+			      "(docs/CUSTOM.md)";
 		if (ret->reason)
 			return true;
 		(void)snprintf(ret->text, sizeof(ret->text),
@@ -91,7 +91,7 @@ bool session_refusal_of(const struct hook_plan *plan, const struct session_optio
 {
 	bool picture_only = session_is_picture_only(options);
 
-	if (refuse_custom(plan, &options->custom, ret))
+	if (session_refusal_custom(plan, &options->custom, ret))
 		return true;
 	if (!picture_only && !has_allocator(plan))
 		return refuse_no_allocator(plan, "see `memattach check -p PID` for what was found "

@@ -19,6 +19,14 @@ bool session_is_picture_only(const struct session_options *options);
 bool session_refusal_of(const struct hook_plan *plan, const struct session_options *options,
 			struct session_refusal *ret) _must_check_;
 
+/*
+ * True, and *ret, where a function that the user has named is not in the plan: without it the
+ * figures would mislead.
+ */
+bool session_refusal_custom(const struct hook_plan *plan,
+			    const struct custom_functions *custom,
+			    struct session_refusal *ret) _must_check_;
+
 /* After a search that found no heap: true, and *ret, if the plan has no allocator either. */
 bool session_refusal_no_heap(const struct hook_plan *plan,
 			     struct session_refusal *ret) _must_check_;

@@ -218,7 +218,15 @@ static int load(struct session *s)
 /* A function that throws can't be spanned when no unwinder of the target knows our tables. */
 static int replan_for_map(struct session *s)
 {
-	return s->loader == LOADER_MAP && s->options->loader != LOADER_MAP ? plan(s, true) : 0;
+	struct session_refusal refusal;
+	int error;
+
+	if (s->loader != LOADER_MAP || s->options->loader == LOADER_MAP)
+		return 0;
+	error = plan(s, true);
+	if (!error && session_refusal_custom(&s->plan, &s->options->custom, &refusal))
+		return refuse(s, &refusal);
+	return error;
 }
 
 /* ---- LOADED -> WATCHING ---- */

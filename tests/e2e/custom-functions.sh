@@ -4,6 +4,7 @@
 # are seen beside it. Each allocator's figures equal the victim's own, exact and sampled, by both
 # loaders; the blocks of malloc's that they cut up are there as without; what can't be watched is
 # refused before anything is touched.
+# shellcheck disable=SC2086 # EXACT is options
 . "$(dirname "$0")/lib.sh"
 needs jq
 
@@ -50,17 +51,35 @@ wrapper_free wrapper_resize"
 	ended pools
 }
 
-watched --exact
-watched --exact --stacks=copy --loader=map
-watched --sample=1
-watched --exact --track=malloc
+watched $EXACT
+watched $EXACT --stacks=copy --loader=map
+watched --sample=1 --on-overflow=block
+watched $EXACT --track=malloc
+
+# Functions of C++ that throw; our frame is in the way of exceptions where no unwinder knows it.
+get=_ZN12_GLOBAL__N_14Pool3getEm put=_ZN12_GLOBAL__N_14Pool3putEPv
+victim cxx pools_cxx
+pristine_take "$VICTIM"
+attach -p "$VICTIM" -d 1 --loader=map --alloc-fn=$get:2
+expect "$STATUS" 3 "exit status of a function that throws by the map loader"
+said_one_line "pools_cxx.: may throw; needs the dlopen loader"
+attach_begin -p "$VICTIM" --json $EXACT --alloc-fn=$get:2 --free-fn=$put:2
+attach_await "$VICTIM"
+tell cxx r
+answer cxx ran
+attach_end INT
+expect "$STATUS" 0 "exit status"
+expect "$(figures "use_pool()" custom)" \
+	"$(sed -n 's/^truth use_pool //p' "$WORK/cxx.out")" "in C++"
+pristine_check "$VICTIM"
+ended cxx
 
 # By address, and in the text.
 victim pools pools
 low=$(sed -n 's/^\([0-9a-f]*\)-.* 00000000 .*pools$/\1/p' "/proc/$VICTIM/maps" | head -1)
 offset=$(nm "$VICTIMS/pools" | sed -n 's/^\([0-9a-f]*\) T linear_take$/\1/p')
 address=$(printf '0x%x' $((0x$low + 0x$offset)))
-attach_begin -p "$VICTIM" --exact --alloc-fn="$address:2"
+attach_begin -p "$VICTIM" $EXACT --alloc-fn="$address:2"
 attach_await "$VICTIM"
 tell pools r
 answer pools ran

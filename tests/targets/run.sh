@@ -6,8 +6,9 @@
 # targets-pictures, both in the build folder.
 #
 #	targets/run.sh [NAME...]	only those: crowd, faults, html, metrics, programs,
-#					readers, recognition, many, redis, postgres, systemd (not
-#					without its name; SECONDS_WATCHED=1800 is its full form)
+#					places, readers, recognition, many, redis, postgres,
+#					systemd (not without its name;
+#					SECONDS_WATCHED=1800 is its full form)
 set -u
 : "${SRCDIR:=$(cd "$(dirname "$0")/../.." && pwd)}"
 : "${BUILDDIR:=$SRCDIR}"
@@ -15,7 +16,8 @@ set -u
 systemd_seconds=${SECONDS_WATCHED:-120}
 : "${SECONDS_WATCHED:=20}"
 export SRCDIR BUILDDIR SECONDS_WATCHED
-wanted=${*:-html metrics readers recognition programs many crowd redis postgres faults}
+all="html metrics readers recognition programs places many crowd redis postgres faults"
+wanted=${*:-$all}
 results=$TARGETS_RESULTS
 . "$SRCDIR/tests/results.sh"
 # What tests need besides memattach itself.
@@ -63,6 +65,11 @@ targets_crowd() {
 
 targets_programs() {
 	TEST_LIMIT=3600 one "real programs" ../targets/programs.sh
+	cat "$log"
+}
+
+targets_places() {
+	TEST_LIMIT=1800 one "other roots, libcs and namespaces" ../targets/places.sh
 	cat "$log"
 }
 
@@ -115,6 +122,7 @@ for name in $wanted; do
 	faults)	targets_faults ;;
 	metrics) targets_metrics ;;
 	programs) targets_programs ;;
+	places) targets_places ;;
 	readers) targets_readers ;;
 	recognition) targets_recognition ;;
 	many)	targets_many ;;

@@ -6,12 +6,14 @@
  * - linear: cuts blocks of any size, also of one byte, from one chunk; never gives any back.
  *   Its first block begins where the chunk does.
  * - pool: blocks of one size in chunks, its free ones in a list; the size is the second argument.
- * - stack: the last block that was pushed is the first to be popped; count and size are arguments.
+ * - stack: the last block that was pushed is the first to be popped; count and size are arguments,
+ *   and there are more than six, some of them on the stack, which it checks.
  * - wrapper: returns what malloc and realloc return, and its blocks go to its own free.
  *
  * Command 'r': runs the sequence below, and prints what memattach has to find for each:
  * "truth NAME ALLOC_COUNT ALLOC_BYTES LIVE_COUNT LIVE_BYTES"; "ran ok". 'q' ends.
  */
+#include <alloca.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -105,10 +107,19 @@ struct stack {
 	char *chunk, *top;
 };
 
-FRAME void *stack_push(int zero, size_t size, struct stack *stack, size_t count)
+struct words {
+	long word[8];
+};
+static const struct words many = { { 11, 12, 13, 14, 15, 16, 17, 18 } };
+
+FRAME void *stack_push(int zero, size_t size, struct stack *stack, size_t count, long fifth,
+		       long sixth, double vector, long seventh, struct words words, long last)
 {
 	char *block = stack->top;
 
+	if (fifth != 5 || sixth != 6 || vector != 0.5 || seventh != 7 || last != 9 ||
+	    memcmp(&words, &many, sizeof(words)))
+		victim_fail("other arguments than were given");
 	if (count * size > (size_t)(stack->chunk + CHUNK - stack->top))
 		return NULL;
 	stack->top += count * size;
@@ -187,12 +198,26 @@ FRAME static void use_pool(void)
 	}
 }
 
+/* Arguments on the stack lie at the end of a page, and in the next one, for some shifts. */
+FRAME static void use_stack_at(size_t shift)
+{
+	char *room = victim_seen(alloca(shift));
+	void *block = stack_push(0, 16, &stack, 1, 5, 6, 0.5, 7, many, 9);
+
+	came(&stack_book, 16);
+	room[0] = 1;
+	stack_pop(&stack, block);
+	went(&stack_book, 16);
+}
+
 FRAME static void use_stack(void)
 {
 	void *block[40];
 
+	for (size_t shift = 16; shift <= 8192; shift += 16)
+		use_stack_at(shift);
 	for (size_t i = 0; i < 40; i++) {
-		block[i] = stack_push(i % 2, 16, &stack, i + 1);
+		block[i] = stack_push(i % 2, 16, &stack, i + 1, 5, 6, 0.5, 7, many, 9);
 		came(&stack_book, 16 * (i + 1));
 	}
 	for (size_t i = 40; i-- > 10;) {

@@ -35,15 +35,15 @@
 	mov	%rax, \at+CALL_RAX(%rsp)
 	mov	%r11, \at+CALL_ORIGINAL(%rsp)
 .endm
-.macro RESTORE_ARGUMENTS
-	mov	CALL_ARGUMENT+0(%rsp), %rdi
-	mov	CALL_ARGUMENT+8(%rsp), %rsi
-	mov	CALL_ARGUMENT+16(%rsp), %rdx
-	mov	CALL_ARGUMENT+24(%rsp), %rcx
-	mov	CALL_ARGUMENT+32(%rsp), %r8
-	mov	CALL_ARGUMENT+40(%rsp), %r9
-	mov	CALL_RAX(%rsp), %rax
-	mov	CALL_ORIGINAL(%rsp), %r11
+.macro RESTORE_ARGUMENTS at=0
+	mov	\at+CALL_ARGUMENT+0(%rsp), %rdi
+	mov	\at+CALL_ARGUMENT+8(%rsp), %rsi
+	mov	\at+CALL_ARGUMENT+16(%rsp), %rdx
+	mov	\at+CALL_ARGUMENT+24(%rsp), %rcx
+	mov	\at+CALL_ARGUMENT+32(%rsp), %r8
+	mov	\at+CALL_ARGUMENT+40(%rsp), %r9
+	mov	\at+CALL_RAX(%rsp), %rax
+	mov	\at+CALL_ORIGINAL(%rsp), %r11
 .endm
 /* What the original keeps: an unwinder needs them, before it or after. */
 .macro SAVE_KEPT at=0
@@ -192,8 +192,13 @@ shim_mapping_hooks:
 
 /*
  * A hook of a function of the program's own: as above, but begin() puts the arguments into
- * malloc's order, so what came is kept apart, in front of the struct shim_call.
+ * malloc's order, so what came is kept apart, and such a function may have arguments on the stack:
+ * begin() copies what may be some to where the original looks for them. From rsp up: these, what
+ * SAVE_ARGUMENTS saves, the struct shim_call.
  */
+#define CUSTOM_GIVEN	CUSTOM_STACK_BYTES
+#define CUSTOM_CALL	(CUSTOM_GIVEN + CALL_GIVEN_BYTES)
+#define CUSTOM_FRAME	(CUSTOM_CALL + CALL_FRAME_BYTES)
 .macro CUSTOM_HOOK name, shape
 	.globl	shim_hook_\name
 	.type	shim_hook_\name, @function
@@ -203,31 +208,32 @@ shim_hook_\name:
 	mov	shim_root_page(%rip), %r10	/* control */
 	test	%r10, %r10
 	jz	.Lpass_\name
-	sub	$CALL_FRAME_BYTES+CALL_GIVEN_BYTES, %rsp
-	.cfi_def_cfa_offset 8+CALL_FRAME_BYTES+CALL_GIVEN_BYTES
-	SAVE_ARGUMENTS
-	SAVE_ARGUMENTS CALL_GIVEN_BYTES
-	SAVE_KEPT CALL_GIVEN_BYTES
-	lea	CALL_GIVEN_BYTES(%rsp), %rdi
+	sub	$CUSTOM_FRAME, %rsp		/* rsp is now 16-aligned */
+	.cfi_def_cfa_offset 8+CUSTOM_FRAME
+	SAVE_ARGUMENTS CUSTOM_GIVEN
+	SAVE_ARGUMENTS CUSTOM_CALL
+	SAVE_KEPT CUSTOM_CALL
+	lea	CUSTOM_CALL(%rsp), %rdi
 	mov	$\shape, %esi
-	call	shim_custom_begin		/* begin(call, shape) */
+	mov	%rsp, %rdx
+	call	shim_custom_begin		/* begin(call, shape, stack) */
 	test	%al, %al
-	RESTORE_ARGUMENTS
+	RESTORE_ARGUMENTS CUSTOM_GIVEN
 	jz	.Ltail_\name
 	call	*%r11				/* result = original(...) */
-	mov	%rax, CALL_GIVEN_BYTES+CALL_RESULT(%rsp)
-	mov	%rdx, CALL_GIVEN_BYTES+CALL_RESULT_HIGH(%rsp)
-	lea	CALL_GIVEN_BYTES(%rsp), %rdi
+	mov	%rax, CUSTOM_CALL+CALL_RESULT(%rsp)
+	mov	%rdx, CUSTOM_CALL+CALL_RESULT_HIGH(%rsp)
+	lea	CUSTOM_CALL(%rsp), %rdi
 	mov	$\shape, %esi
 	call	shim_custom_end			/* end(call, shape) */
-	mov	CALL_GIVEN_BYTES+CALL_RESULT(%rsp), %rax
-	mov	CALL_GIVEN_BYTES+CALL_RESULT_HIGH(%rsp), %rdx
-	add	$CALL_FRAME_BYTES+CALL_GIVEN_BYTES, %rsp
+	mov	CUSTOM_CALL+CALL_RESULT(%rsp), %rax
+	mov	CUSTOM_CALL+CALL_RESULT_HIGH(%rsp), %rdx
+	add	$CUSTOM_FRAME, %rsp
 	FRAME_GONE
 	ret
 .Ltail_\name:
-	.cfi_def_cfa_offset 8+CALL_FRAME_BYTES+CALL_GIVEN_BYTES
-	add	$CALL_FRAME_BYTES+CALL_GIVEN_BYTES, %rsp
+	.cfi_def_cfa_offset 8+CUSTOM_FRAME
+	add	$CUSTOM_FRAME, %rsp
 	FRAME_GONE
 .Lpass_\name:
 	jmp	*%r11

@@ -68,7 +68,8 @@
 #define CALL_R14		112
 #define CALL_R15		120
 #define CALL_FRAME_BYTES	168
-#define CALL_GIVEN_BYTES	64	/* what SAVE_ARGUMENTS saves, in front of it */
+#define CALL_GIVEN_BYTES	64	/* what SAVE_ARGUMENTS saves */
+#define CUSTOM_STACK_BYTES	128	/* of arguments on the stack, CUSTOM_HOOK */
 
 #define MODE_ALL		1	/* RING_MODE_ALL */
 #define PRESSED			1	/* RING_PRESSED */
