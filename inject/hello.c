@@ -8,11 +8,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <linux/openat2.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/vfs.h>
 
 #include "inject/proc_status.h"
 
@@ -49,6 +51,27 @@ static void read_command_line(const struct target *target, char *text, size_t ro
 	text[used] = '\0';
 }
 
+/* Opens a name below the target's root, whatever links it has planted there. */
+static int open_below(const struct target *target, const char *name, uint64_t flags)
+{
+	struct open_how how = { .flags = flags | O_CLOEXEC | O_NOFOLLOW,
+				.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS };
+	_cleanup_fd_ int root = -1;
+	char path[64];
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/root", target->ref.pid);
+	root = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	return root < 0 ? -1 : (int)syscall(SYS_openat2, root, name, &how, sizeof(how));
+}
+
+static bool sees_proc(const struct target *target)
+{
+	_cleanup_fd_ int fd = open_below(target, "proc/thread-self", O_PATH);
+	struct statfs file;
+
+	return fd >= 0 && fstatfs(fd, &file) == 0 && file.f_type == PROC_SUPER_MAGIC;
+}
+
 int hello_fill(const struct target *target, struct proto_hello *ret)
 {
 	struct proc_thread_status status;
@@ -68,6 +91,7 @@ int hello_fill(const struct target *target, struct proto_hello *ret)
 	if (length < 0)
 		ret->exe[0] = '\0';
 	read_command_line(target, ret->cmdline, sizeof(ret->cmdline));
+	ret->sees_proc = sees_proc(target);
 	return 0;
 }
 
@@ -77,20 +101,15 @@ int hello_fill(const struct target *target, struct proto_hello *ret)
  */
 static int open_jit_map(const struct target *target)
 {
-	struct open_how how = { .flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW,
-				.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS };
-	_cleanup_fd_ int root = -1;
 	struct proc_thread_status status;
 	struct stat file;
 	char path[64];
 	int fd;
 
-	(void)snprintf(path, sizeof(path), "/proc/%d/root", target->ref.pid);
-	root = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (root < 0 || proc_read_status(target->ref.pid, &status))
+	if (proc_read_status(target->ref.pid, &status))
 		return -1;
 	(void)snprintf(path, sizeof(path), "tmp/perf-%d.map", status.ns_pid);
-	fd = (int)syscall(SYS_openat2, root, path, &how, sizeof(how));
+	fd = open_below(target, path, O_RDONLY | O_NONBLOCK);
 	if (fd >= 0 && (fstat(fd, &file) < 0 || !S_ISREG(file.st_mode) || file.st_nlink != 1 ||
 			file.st_uid != status.uid[1]))
 		cleanup_fd(&fd);

@@ -79,6 +79,8 @@ struct proto_hello {
 	uint32_t may_readv, may_wait;	/* the target's seccomp filter allows it */
 	uint32_t filtered;		/* it has such a filter: no calls but those we checked */
 	uint32_t may_gettid;
+	uint32_t sees_proc;		/* there is a /proc in its root: dlopen finds the shim */
+	uint32_t reserved;
 };
 struct proto_sample {
 	struct user_regs_struct registers;

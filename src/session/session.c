@@ -175,9 +175,16 @@ static int load(struct session *s)
 	char why[128] = "";
 	int error = -EAGAIN, proof = 0;
 
+	if (s->options->loader == LOADER_DLOPEN && !s->view.hello.sees_proc) {
+		log_error("the target sees no /proc, where its dlopen would find the hooks; use "
+			  "--loader=auto or --loader=map");
+		s->exit = SESSION_REFUSED;
+		return -ENOTSUP;
+	}
 	for (int i = 0; i < LOAD_TRIES && session_may_try_again(error); i++) {
 		bool by_map = s->options->loader == LOADER_MAP || s->options->task == SESSION_RUN ||
-			      (s->options->loader == LOADER_AUTO && i >= LOAD_TRIES / 4);
+			      (s->options->loader == LOADER_AUTO &&
+			       (i >= LOAD_TRIES / 4 || !s->view.hello.sees_proc));
 
 		proof = by_map ? 0 : session_prove_thread(s, i >= SESSION_KEEP_AFTER, why);
 		if (proof < 0)

@@ -11,8 +11,9 @@ is_root || skip "roots of other systems can be made by root alone"
 : "${ROOTS:=$BUILDDIR/targets-places}"
 mkdir -p "$ROOTS"
 
-# In Python, without an allocation of ours in between: ctypes calls libc's own malloc.
-cat >"$WORK/place.py" <<'END'
+# In Python: ctypes calls libc's own malloc. Addresses are in no object of Python's for long, as
+# those of a heap in the first GiB would be words in memory that look like references.
+cat >"$WORK/program.py" <<'END'
 import ctypes, os, sys
 libc = ctypes.CDLL(None)
 libc.malloc.restype = ctypes.c_void_p
@@ -23,15 +24,19 @@ while True:
     command = os.read(0, 1)
     if command != b"r":
         sys.exit(0 if command == b"q" else 3)
-    blocks = [libc.malloc(12345) for _ in range(1000)]
-    for block in blocks[:600]:
-        libc.free(block)
-    del blocks, block
+    blocks = (ctypes.c_void_p * 1000)()
+    for i in range(1000):
+        blocks[i] = libc.malloc(12345)
+    for i in range(600):
+        libc.free(blocks[i])
+    for i in range(600, 1000):	# what lay there before may point at others
+        ctypes.memset(blocks[i], 0, 12345)
+    ctypes.memset(blocks, 0, ctypes.sizeof(blocks))
     os.write(1, b"ran ok\n")
 END
 
 # The same in C, for musl.
-cat >"$WORK/place.c" <<'END'
+cat >"$WORK/program.c" <<'END'
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -46,6 +51,8 @@ int main(void)
 			block[i] = malloc(12345);
 		for (int i = 0; i < 600; i++)
 			free(block[i]);
+		for (int i = 600; i < 1000; i++)
+			memset(block[i], 0, 12345);
 		memset(block, 0, sizeof(block));
 		say("ran ok\n");
 	}
@@ -66,7 +73,7 @@ debian() {
 		}
 		touch "$ROOT/made"
 	fi
-	cp "$WORK/place.py" "$ROOT/place.py"
+	cp "$WORK/program.py" "$ROOT/place.py"
 	PROGRAM='python3 /place.py'
 	# shellcheck disable=SC2016
 	LIBC="glibc $(chroot "$ROOT" dpkg-query -W -f='${Version}' libc6)"
@@ -80,7 +87,7 @@ musl() {
 		return 1
 	}
 	mkdir -p "$ROOT/lib"
-	musl-gcc -O1 -o "$ROOT/place" "$WORK/place.c" || fail "no program by musl-gcc"
+	musl-gcc -O1 -o "$ROOT/place" "$WORK/program.c" || fail "no program by musl-gcc"
 	cp -L /lib/ld-musl-x86_64.so.1 "$ROOT/lib/"
 	PROGRAM=/place
 	LIBC="musl $(dpkg-query -W -f='${Version}' musl)"
@@ -100,8 +107,8 @@ innermost() {
 place_starts() {
 	background place "$@"
 	VICTIM_SELF=$LAST
-	await 60 is_ready place && grep -q '^ready' "$WORK/place.out" ||
-		fail "no program in there: $(cat "$WORK/place.err")"
+	await 60 is_ready place
+	grep -q '^ready' "$WORK/place.out" || fail "no program: $(cat "$WORK/place.err")"
 	VICTIM=$(innermost "$VICTIM_SELF")
 	own "$VICTIM"
 }
@@ -116,8 +123,9 @@ events() {
 	expect "$STATUS" 0 "$WHAT, $1: exit status"
 	json_valid
 	json_expect .session.detached pristine
-	json_expect '[.sites[] | select(.alloc_bytes == 12345000)] |
-		"\(length) \(.[0].alloc_count) \(.[0].live_count)"' "1 1000 400"
+	# the interpreter comes to a loop's first call by another way than to the rest
+	json_expect '[.sites[] | select(.alloc_bytes > 0 and .alloc_bytes % 12345 == 0)] |
+		"\(map(.alloc_count) | add) \(map(.live_count) | add)"' "1000 400"
 	STOPS="$STOPS $(json '.session | [.attach_stop_us_max, .detach_stop_us_max] | max')"
 	pristine_check "$VICTIM"
 }
@@ -132,7 +140,11 @@ place() {
 	events map
 	attach -p "$VICTIM" --leaks -d 0 --json
 	case $STATUS in 0 | 1) ;; *) fail "$WHAT, leaks: exit status $STATUS" ;; esac
-	json_expect '.leaks.definitely_lost.count >= 400' true
+	# 800, but for those that numbers seem to name: Debian's python3 is at a fixed address, its
+	# heap in the first GiB
+	LOST=$(json '.leaks | .definitely_lost.count')
+	[ "$LOST" -ge 700 ] || fail "$WHAT: $LOST lost blocks, $(json '.leaks |
+		del(.groups, .heaps)')"
 	pristine_check "$VICTIM"
 	tell place q
 	await 60 is_gone "$VICTIM_SELF" || fail "$WHAT: it does not end"
@@ -149,7 +161,7 @@ for name in ${PLACES:-bullseye bookworm trixie musl}; do
 		debian "$name" || continue
 		;;
 	esac
-	# shellcheck disable=SC2086
+	# shellcheck disable=SC2016,SC2086
 	{
 		place "$name, no /proc" chroot "$ROOT" $PROGRAM
 		place "$name, read-only" unshare --mount sh -c 'mount --bind "$0" "$0" &&
