@@ -15,6 +15,8 @@ import sys
 BEGIN = "<!-- targets: safety_table.py writes from here -->\n"
 END = "<!-- targets: to here -->\n"
 LONGEST = 150
+# What the harness says, and the shell of processes that were killed on purpose.
+NOISE = re.compile(r"(PASS|FAIL|SKIP|ERROR) \S+ \(exit|\S*\.sh: line \d+:|\s*$")
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 
@@ -33,7 +35,7 @@ def of_check(build, test):
     if log is None or not trs:
         return "not run", ""
     result = trs[0].rsplit(" ", 1)[-1]
-    said = [line for line in log if not re.match(r"(PASS|FAIL|SKIP|ERROR) \S+ \(exit", line)]
+    said = [line for line in log if not NOISE.match(line)]
     return result, said[-1] if said else ""
 
 
