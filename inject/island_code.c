@@ -22,6 +22,7 @@ SLOT(posix_memalign);
 SLOT(realloc);
 SLOT(free);
 extern const uint8_t island_slot_thunk[] __attribute__((visibility("hidden")));
+extern const uint8_t island_slot_custom[] __attribute__((visibility("hidden")));
 
 /* A slot with a short path, and where the address of the root page goes. */
 struct quick_slot {
@@ -68,7 +69,9 @@ void island_code_fill(struct ring_island_entry *ret, const struct island_code *c
 		at = (uintptr_t)quick.root - (uintptr_t)quick.slot;
 		memcpy((uint8_t *)ret + at, &code->root, sizeof(code->root));
 	} else {
-		memcpy(ret, island_slot_thunk, sizeof(*ret));
+		memcpy(ret, ring_shape_is_custom(code->shape) ? island_slot_custom :
+								island_slot_thunk,
+		       sizeof(*ret));
 	}
 	ret->hook = code->hook;
 	ret->index = code->index;

@@ -24,3 +24,14 @@ pristine_check "$VICTIM" --quiet
 exact_session truth truth_c
 json_expect .session.loader map
 ended truth
+
+# What only dlopen could do is refused when it turns out, and taken back.
+printf '#!/bin/sh\numount -l /proc && exec "%s"\n' "$VICTIMS/pools_cxx" >"$WORK/inside"
+VICTIMS=$WORK
+victim pools no_proc
+pristine_take "$VICTIM"
+attach -p "$VICTIM" -d 1 --alloc-fn=_ZN12_GLOBAL__N_14Pool3getEm:2
+expect "$STATUS" 3 "exit status with a function that throws"
+said_one_line "may throw; needs the dlopen loader"
+pristine_check "$VICTIM" --quiet
+ended pools

@@ -22,7 +22,8 @@ watched() {
 	pristine_take "$VICTIM"
 	attach_begin -p "$VICTIM" --json --top 1000 --alloc-fn=linear_take:2 \
 		--alloc-fn=pool_get:2 --free-fn=pool_put:2 --alloc-fn=stack_push:2*4 \
-		--free-fn=stack_pop:2 --alloc-fn=wrapper_alloc --realloc-fn=wrapper_resize \
+		--free-fn=stack_pop:2 --alloc-fn=registers_take:2 \
+		--alloc-fn=wrapper_alloc --realloc-fn=wrapper_resize \
 		--free-fn=wrapper_free "$@"
 	attach_await "$VICTIM"
 	tell pools r
@@ -31,7 +32,7 @@ watched() {
 	expect "$STATUS" 0 "exit status"
 	json_expect .session.detached pristine
 	json_expect '.session.lost | add' 0
-	for name in use_linear use_pool use_stack use_wrapper; do
+	for name in use_linear use_pool use_stack use_registers use_wrapper; do
 		expect "$(figures $name custom)" \
 			"$(sed -n "s/^truth $name //p" "$WORK/pools.out")" "$name, $*"
 	done
@@ -45,8 +46,8 @@ watched() {
 		add)' true
 	json_expect '([.histogram[].count] | add) == .totals.alloc_count' true
 	json_expect '[.target.allocators[] | select(.name == "custom") | .hooked[]] | sort |
-		join(" ")' "linear_take pool_get pool_put stack_pop stack_push wrapper_alloc \
-wrapper_free wrapper_resize"
+		join(" ")' "linear_take pool_get pool_put registers_take stack_pop stack_push \
+wrapper_alloc wrapper_free wrapper_resize"
 	pristine_check "$VICTIM"
 	ended pools
 }

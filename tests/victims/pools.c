@@ -8,6 +8,7 @@
  * - pool: blocks of one size in chunks, its free ones in a list; the size is the second argument.
  * - stack: the last block that was pushed is the first to be popped; count and size are arguments,
  *   and there are more than six, some of them on the stack, which it checks.
+ * - registers: changes no register but rax, not even the flags, as its caller knows.
  * - wrapper: returns what malloc and realloc return, and its blocks go to its own free.
  *
  * Command 'r': runs the sequence below, and prints what memattach has to find for each:
@@ -30,6 +31,7 @@ struct book {
 static struct book linear_book = { "use_linear", 0, 0, 0, 0 };
 static struct book pool_book = { "use_pool", 0, 0, 0, 0 };
 static struct book stack_book = { "use_stack", 0, 0, 0, 0 };
+static struct book registers_book = { "use_registers", 0, 0, 0, 0 };
 static struct book wrapper_book = { "use_wrapper", 0, 0, 0, 0 };
 
 static void came(struct book *book, size_t bytes)
@@ -160,6 +162,34 @@ FRAME void wrapper_free(void *block)
 	free(block);
 }
 
+/* registers_take(block, bytes): the block; registers_call(...): how many registers were changed */
+void *registers_take(void *block, size_t bytes);
+unsigned long registers_call(void *block, size_t bytes);
+__asm__(".text\n"
+	"	.globl registers_take\n	.type registers_take, @function\n"
+	"	.balign 16\n"
+	"registers_take:\n	.cfi_startproc\n"
+	"	mov %rdi, %rax\n	nopl 0(%rax,%rax,1)\n	ret\n"
+	"	.cfi_endproc\n	.size registers_take, . - registers_take\n"
+	"	.type registers_call, @function\n"
+	"registers_call:\n	.cfi_startproc\n"
+	"	push %rbx\n	.cfi_def_cfa_offset 16\n	.cfi_offset rbx, -16\n"
+	"	mov %rdi, %rbx\n"
+	"	mov $0x2222, %edx\n	mov $0x3333, %ecx\n	mov $0x8888, %r8d\n"
+	"	mov $0x9999, %r9d\n	mov $0xaaaa, %r10d\n	mov $0xbbbb, %r11d\n"
+	"	cmp %rsp, %rsp\n	stc\n"
+	"	call registers_take\n"
+	"	jne 1f\n	jnc 1f\n"
+	"	cmp %rbx, %rax\n	jne 1f\n	cmp %rbx, %rdi\n	jne 1f\n"
+	"	cmp $16, %rsi\n	jne 1f\n	cmp $0x2222, %rdx\n	jne 1f\n"
+	"	cmp $0x3333, %rcx\n	jne 1f\n	cmp $0x8888, %r8\n	jne 1f\n"
+	"	cmp $0x9999, %r9\n	jne 1f\n	cmp $0xaaaa, %r10\n	jne 1f\n"
+	"	cmp $0xbbbb, %r11\n	jne 1f\n"
+	"	xor %eax, %eax\n	jmp 2f\n"
+	"1:	mov $1, %eax\n"
+	"2:	pop %rbx\n	.cfi_def_cfa_offset 8\n	ret\n"
+	"	.cfi_endproc\n	.size registers_call, . - registers_call\n");
+
 static struct linear linear;
 static struct pool pool;
 static struct stack stack;
@@ -226,6 +256,17 @@ FRAME static void use_stack(void)
 	}
 }
 
+FRAME static void use_registers(void)
+{
+	static char block[100][16];
+
+	for (int i = 0; i < 100; i++) {
+		if (registers_call(block[i], 16))
+			victim_fail("registers are not what they were");
+		came(&registers_book, 16);
+	}
+}
+
 FRAME static void use_wrapper(void)
 {
 	void *block = wrapper_alloc(victim_size(100));
@@ -250,13 +291,14 @@ FRAME static void use_wrapper(void)
 static void run(void)
 {
 	static const struct book *const book[] = { &linear_book, &pool_book, &stack_book,
-						   &wrapper_book };
+						   &registers_book, &wrapper_book };
 
 	use_linear();
 	use_pool();
 	use_stack();
+	use_registers();
 	use_wrapper();
-	for (int i = 0; i < 4; i++)
+	for (int i = 0; i < 5; i++)
 		victim_say("truth %s %lu %lu %lu %lu\n", book[i]->name, book[i]->alloc_count,
 			   book[i]->alloc_bytes, book[i]->live_count, book[i]->live_bytes);
 	victim_say("ran ok\n");

@@ -66,17 +66,22 @@
 	.cfi_def_cfa_offset 8
 .endm
 
+/* Where a hook begins. */
+.macro HOOK_BEGIN name
+	.globl	shim_hook_\name
+	.type	shim_hook_\name, @function
+	.balign	16
+shim_hook_\name:
+	.cfi_startproc
+.endm
+
 /*
  * A hook. quick: a macro of above, its argument, or nothing; begin, end: C functions of shim.h;
  * if, short: a macro that may go to another, which is the shorter way; made: its argument. The call
  * frame information is right at every instruction: exceptions and unwinders pass through.
  */
 .macro HOOK name, shape, begin, end, quick, argument, if, short, made
-	.globl	shim_hook_\name
-	.type	shim_hook_\name, @function
-	.balign	16
-shim_hook_\name:
-	.cfi_startproc
+	HOOK_BEGIN \name
 	mov	shim_root_page(%rip), %r10	/* control */
 	test	%r10, %r10
 	jz	.Lpass_\name
@@ -191,26 +196,61 @@ shim_mapping_hooks:
 	HOOK sbrk, SHAPE_SBRK, shim_map_begin, shim_map_end
 
 /*
- * A hook of a function of the program's own: as above, but begin() puts the arguments into
- * malloc's order, so what came is kept apart, and such a function may have arguments on the stack:
- * begin() copies what may be some to where the original looks for them. From rsp up: these, what
- * SAVE_ARGUMENTS saves, the struct shim_call.
+ * A hook of a function of the program's own: as above, but
+ * - begin() puts the arguments into malloc's order, so what came is kept apart;
+ * - it may have arguments on the stack: begin() copies what may be some to where it looks for them;
+ * - who calls it may know which registers it changes (gcc -fipa-ra, at -O2, of functions of its own
+ *   file), so every other one, and the flags, are what they were: before the original as they
+ *   came, after it as it left them. r10 and r11 come below rsp (island_slots.S), the original's
+ *   address is jumped to from there.
+ * From rsp up: arguments on the stack, what SAVE_ARGUMENTS saves, r10, r11 and the flags, the
+ * struct shim_call.
  */
 #define CUSTOM_GIVEN	CUSTOM_STACK_BYTES
-#define CUSTOM_CALL	(CUSTOM_GIVEN + CALL_GIVEN_BYTES)
+#define CUSTOM_R10	(CUSTOM_GIVEN + CALL_GIVEN_BYTES)
+#define CUSTOM_R11	(CUSTOM_R10 + 8)
+#define CUSTOM_FLAGS	(CUSTOM_R10 + 16)
+#define CUSTOM_CALL	(CUSTOM_R10 + CUSTOM_KEPT_BYTES)
 #define CUSTOM_FRAME	(CUSTOM_CALL + CALL_FRAME_BYTES)
+#define CUSTOM_BELOW(at)	(CUSTOM_FRAME + at)	/* at from rsp at the function's entry */
+
+/* All that SAVE_ARGUMENTS saves, but for r11 where the original's address stays; r10, flags. */
+.macro CUSTOM_SAVE
+	pushfq
+	.cfi_adjust_cfa_offset 8
+	popq	CUSTOM_FLAGS(%rsp)
+	.cfi_adjust_cfa_offset -8
+	mov	%rdi, CUSTOM_GIVEN+CALL_ARGUMENT+0(%rsp)
+	mov	%rsi, CUSTOM_GIVEN+CALL_ARGUMENT+8(%rsp)
+	mov	%rdx, CUSTOM_GIVEN+CALL_ARGUMENT+16(%rsp)
+	mov	%rcx, CUSTOM_GIVEN+CALL_ARGUMENT+24(%rsp)
+	mov	%r8, CUSTOM_GIVEN+CALL_ARGUMENT+32(%rsp)
+	mov	%r9, CUSTOM_GIVEN+CALL_ARGUMENT+40(%rsp)
+	mov	%rax, CUSTOM_GIVEN+CALL_RAX(%rsp)
+.endm
+.macro CUSTOM_RESTORE
+	RESTORE_ARGUMENTS CUSTOM_GIVEN
+	mov	CUSTOM_R10(%rsp), %r10
+	mov	CUSTOM_R11(%rsp), %r11
+	pushq	CUSTOM_FLAGS(%rsp)
+	.cfi_adjust_cfa_offset 8
+	popfq
+	.cfi_adjust_cfa_offset -8
+.endm
+
 .macro CUSTOM_HOOK name, shape
-	.globl	shim_hook_\name
-	.type	shim_hook_\name, @function
-	.balign	16
-shim_hook_\name:
-	.cfi_startproc
+	HOOK_BEGIN \name
+	lea	-CUSTOM_FRAME(%rsp), %rsp	/* it is now 16-aligned; the flags stay */
+	.cfi_def_cfa_offset 8+CUSTOM_FRAME
+	CUSTOM_SAVE
+	mov	%r11, CUSTOM_GIVEN+CALL_ORIGINAL(%rsp)
+	mov	CUSTOM_BELOW(ISLAND_R10)(%rsp), %r10
+	mov	%r10, CUSTOM_R10(%rsp)
+	mov	CUSTOM_BELOW(ISLAND_R11)(%rsp), %r10
+	mov	%r10, CUSTOM_R11(%rsp)
 	mov	shim_root_page(%rip), %r10	/* control */
 	test	%r10, %r10
-	jz	.Lpass_\name
-	sub	$CUSTOM_FRAME, %rsp		/* rsp is now 16-aligned */
-	.cfi_def_cfa_offset 8+CUSTOM_FRAME
-	SAVE_ARGUMENTS CUSTOM_GIVEN
+	jz	.Ltail_\name
 	SAVE_ARGUMENTS CUSTOM_CALL
 	SAVE_KEPT CUSTOM_CALL
 	lea	CUSTOM_CALL(%rsp), %rdi
@@ -218,25 +258,29 @@ shim_hook_\name:
 	mov	%rsp, %rdx
 	call	shim_custom_begin		/* begin(call, shape, stack) */
 	test	%al, %al
-	RESTORE_ARGUMENTS CUSTOM_GIVEN
 	jz	.Ltail_\name
-	call	*%r11				/* result = original(...) */
+	CUSTOM_RESTORE
+	call	*CUSTOM_GIVEN+CALL_ORIGINAL(%rsp)	/* result = original(...) */
+	mov	%r10, CUSTOM_R10(%rsp)
+	mov	%r11, CUSTOM_R11(%rsp)
+	CUSTOM_SAVE
 	mov	%rax, CUSTOM_CALL+CALL_RESULT(%rsp)
 	mov	%rdx, CUSTOM_CALL+CALL_RESULT_HIGH(%rsp)
 	lea	CUSTOM_CALL(%rsp), %rdi
 	mov	$\shape, %esi
 	call	shim_custom_end			/* end(call, shape) */
-	mov	CUSTOM_CALL+CALL_RESULT(%rsp), %rax
-	mov	CUSTOM_CALL+CALL_RESULT_HIGH(%rsp), %rdx
-	add	$CUSTOM_FRAME, %rsp
+	CUSTOM_RESTORE
+	lea	CUSTOM_FRAME(%rsp), %rsp
 	FRAME_GONE
 	ret
 .Ltail_\name:
 	.cfi_def_cfa_offset 8+CUSTOM_FRAME
-	add	$CUSTOM_FRAME, %rsp
+	mov	CUSTOM_GIVEN+CALL_ORIGINAL(%rsp), %r10
+	mov	%r10, CUSTOM_BELOW(ISLAND_ORIGINAL)(%rsp)
+	CUSTOM_RESTORE
+	lea	CUSTOM_FRAME(%rsp), %rsp
 	FRAME_GONE
-.Lpass_\name:
-	jmp	*%r11
+	jmp	*ISLAND_ORIGINAL(%rsp)		/* from the red zone */
 	.cfi_endproc
 	.size	shim_hook_\name, . - shim_hook_\name
 .endm
