@@ -13,6 +13,7 @@
 
 #include <errno.h>
 
+#include "src/unwind/unwind_locks.h"
 #include "src/unwind/unwind_memo.h"
 #include "src/unwind/unwind_walk.h"
 
@@ -55,11 +56,23 @@ void unwinder_free(struct unwinder *unwinder)
 	free(unwinder);
 }
 
+static int walk(struct unwinder *unwinder, const struct unwind_input *input,
+		struct memo_trace *trace, struct frame *frame, uint32_t *ret_count,
+		enum unwind_end *ret_end)
+{
+	int r;
+
+	unwinder->stats.walks++;
+	unwind_locks_begin();
+	r = unwind_walker_run(unwinder->walker, input, trace, frame, ret_count, ret_end);
+	unwind_locks_end();
+	return r;
+}
+
 int unwinder_walk(struct unwinder *unwinder, const struct unwind_input *input,
 		  struct frame *frame, uint32_t *ret_count, enum unwind_end *ret_end)
 {
-	unwinder->stats.walks++;
-	return unwind_walker_run(unwinder->walker, input, NULL, frame, ret_count, ret_end);
+	return walk(unwinder, input, NULL, frame, ret_count, ret_end);
 }
 
 static void forget_if_changed(struct unwinder *unwinder)
@@ -99,9 +112,7 @@ static int walk_and_intern(struct unwinder *unwinder, struct stacks *stacks,
 	uint32_t count;
 	int r;
 
-	unwinder->stats.walks++;
-	r = unwind_walker_run(unwinder->walker, input, &unwinder->trace, unwinder->frame, &count,
-			      &end);
+	r = walk(unwinder, input, &unwinder->trace, unwinder->frame, &count, &end);
 	if (r < 0)
 		return r;
 	return stacks_intern(stacks, unwinder->frame, count,

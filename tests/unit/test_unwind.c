@@ -12,9 +12,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <seccomp.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "src/symbolize/symbolize.h"
 #include "src/unwind/unwind.h"
@@ -510,6 +514,70 @@ static void files_out_of_reach(void **state)
 	finish(&bench);
 }
 
+/* A process that asks the kernel about signal masks from now on is killed. */
+static bool forbid_masks(void)
+{
+	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
+
+	return filter &&
+	       seccomp_rule_add(filter, SCMP_ACT_KILL_PROCESS, SCMP_SYS(rt_sigprocmask), 0) == 0 &&
+	       seccomp_load(filter) == 0;
+}
+
+/* 0: both walks were done. */
+static int walk_without_masks(struct bench *bench)
+{
+	uint32_t stack;
+
+	if (!forbid_masks())
+		return 2;
+	if (unwinder_walk(bench->unwinder, &bench->harness.input, bench->frame, &bench->count,
+			  &bench->end) < 0 || bench->end != UNWIND_COMPLETE)
+		return 3;
+	return unwinder_stack(bench->unwinder, bench->stacks, &bench->harness.input, &stack) < 0;
+}
+
+/* libunwind's locks cost no system call (unwind_locks.h). */
+static void locks_without_system_calls(void **state)
+{
+	struct bench bench;
+	int status;
+	pid_t child;
+
+	(void)state;
+	start(&bench, "unwind_victim", "plain", NULL);
+	assert_true(harness_run_to_stop(&bench.harness));
+	harness_take(&bench.harness);
+	child = fork();
+	assert_true(child >= 0);
+	if (child == 0)
+		_exit(walk_without_masks(&bench));
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+	finish(&bench);
+}
+
+/* Everybody else's sigprocmask() is the C library's, after a walk, too. */
+static void masks_of_others(void **state)
+{
+	struct bench bench;
+	sigset_t wanted, before, now;
+
+	(void)state;
+	sigemptyset(&wanted);
+	sigaddset(&wanted, SIGUSR2);
+	assert_int_equal(sigprocmask(SIG_BLOCK, &wanted, &before), 0);
+	walk_at_stop(&bench, "unwind_victim", "plain", NULL);
+	finish(&bench);
+	assert_int_equal(sigprocmask(SIG_SETMASK, &before, &now), 0);
+	assert_int_equal(sigismember(&now, SIGUSR2), 1);
+	assert_int_equal(sigprocmask(SIG_BLOCK, NULL, &now), 0);
+	assert_int_equal(sigismember(&now, SIGUSR2), sigismember(&before, SIGUSR2));
+	errno = 0;
+	assert_int_equal(sigprocmask(-1, &wanted, NULL), -1);
+	assert_int_equal(errno, EINVAL);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -533,6 +601,8 @@ int main(void)
 		cmocka_unit_test(bad_input),
 		cmocka_unit_test(library_replaced_at_its_address),
 		cmocka_unit_test(files_out_of_reach),
+		cmocka_unit_test(locks_without_system_calls),
+		cmocka_unit_test(masks_of_others),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
