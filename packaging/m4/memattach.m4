@@ -176,3 +176,20 @@ AC_DEFUN([MEMATTACH_COMPLETION_DIR], [
 	AS_IF([test -z "$$2"], [$2='$5'])
 	AC_SUBST([$2])
 ])
+
+# MEMATTACH_LTO_FLAGS
+# LTO_CFLAGS: objects that are ordinary ones, and can be compiled together at the link as well;
+# LTO_LDFLAGS: a link that does. Both empty where the compiler has no such objects.
+AC_DEFUN([MEMATTACH_LTO_FLAGS], [
+	AC_MSG_CHECKING([whether $CC makes objects for link-time optimization, too])
+	memattach_save_CFLAGS=$CFLAGS
+	CFLAGS="-Werror -O2 -flto=auto -ffat-lto-objects"
+	AC_LINK_IFELSE([AC_LANG_PROGRAM()], [
+		AC_MSG_RESULT([yes])
+		LTO_CFLAGS="-flto=auto -ffat-lto-objects"
+		LTO_LDFLAGS="-flto=auto"
+	], [AC_MSG_RESULT([no])])
+	CFLAGS=$memattach_save_CFLAGS
+	AC_SUBST([LTO_CFLAGS])
+	AC_SUBST([LTO_LDFLAGS])
+])
