@@ -36,14 +36,16 @@ struct reader;
 /* Called for each event, in order. The event is valid until it returns. */
 typedef void (*reader_event_fn)(void *context, const struct event *event);
 
-/* An event to come: of the block at address; path: name of its call path, 0: none. */
+/* An event to come. */
 struct reader_hint {
-	uint64_t address, path;
+	uint64_t address;	/* of its block */
+	uint64_t path;		/* name of its call path, 0: none */
+	uint64_t found[2];	/* for fn: what a stage leaves for the next ones, 0 at first */
 };
 /* Called for it some events ahead: stage 0 first, READER_STAGES - 1 last. */
-#define READER_STAGES	3u
+#define READER_STAGES	4u
 typedef void (*reader_foresee_fn)(void *context, unsigned int stage,
-				  const struct reader_hint *hint);
+				  struct reader_hint *hint);
 
 /*
  * Checks the control block (once; it is copied) and starts at the rings' present

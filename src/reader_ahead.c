@@ -9,32 +9,42 @@
  */
 #include "src/reader_private.h"
 
-#define LINE_AHEAD	32u	/* records, if each has one line */
+#define LINE_AHEAD	36u	/* records, if each has one line */
 
-static const uint32_t stage_ahead[READER_STAGES] = { 24, 16, 8 };
+static const uint32_t stage_ahead[READER_STAGES] = { 28, 20, 12, 6 };
 
-static void foresee(const struct reader *reader, const struct reader_ring *ring,
-		    unsigned int stage)
+/* The first look at what may be a record. */
+static bool note(const struct reader *reader, const struct reader_ring *ring, uint64_t position,
+		 struct reader_hint *ret)
 {
-	uint64_t position = ring->parsed + stage_ahead[stage];
 	const struct ring_record *record =
 		(const void *)ring_line(reader, ring, position);
 	uint64_t commit = ring_load(&record->commit);
 
 	if ((int64_t)(position - ring->limit) >= 0 ||
 	    ring_commit_position(commit) != (position & POSITION_MASK) ||
-	    ring_commit_state(commit) != RING_DONE)
-		return;
-	if (record->kind == RING_ALLOC || record->kind == RING_FREE)
-		reader->foresee(reader->foresee_context, stage, &(struct reader_hint){
-			.address = ring_load(&record->address),
-			.path = record->flags & RING_F_PATH ? ring_load(&record->caller) : 0,
-		});
+	    ring_commit_state(commit) != RING_DONE ||
+	    (record->kind != RING_ALLOC && record->kind != RING_FREE))
+		return false;
+	*ret = (struct reader_hint){
+		.address = ring_load(&record->address),
+		.path = record->flags & RING_F_PATH ? ring_load(&record->caller) : 0,
+	};
+	return true;
 }
 
-void reader_look_ahead(const struct reader *reader, const struct reader_ring *ring)
+void reader_look_ahead(const struct reader *reader, struct reader_ring *ring)
 {
+	uint64_t first = ring->parsed + stage_ahead[0];
+	struct reader_ahead *ahead = &ring->ahead[first % AHEAD];
+
 	__builtin_prefetch(ring_line(reader, ring, ring->parsed + LINE_AHEAD));
-	for (unsigned int stage = 0; stage < READER_STAGES; stage++)
-		foresee(reader, ring, stage);
+	ahead->position = note(reader, ring, first, &ahead->hint) ? first : 0;
+	for (unsigned int stage = 0; stage < READER_STAGES; stage++) {
+		uint64_t position = ring->parsed + stage_ahead[stage];
+
+		ahead = &ring->ahead[position % AHEAD];
+		if (ahead->position == position)
+			reader->foresee(reader->foresee_context, stage, &ahead->hint);
+	}
 }

@@ -8,11 +8,18 @@
 #define HOLES_MAX	256u
 #define POSITION_MASK	((1ull << 48) - 1u)
 #define RELIEVED	0.5	/* of a ring in use: no longer pressed */
+#define AHEAD		32u	/* a power of two, more than the first stage is ahead */
 #define LINE_WORDS	(RING_LINE / 8u)
 
 struct reader_hole {
 	uint64_t position;
 	uint32_t lines;
+};
+
+/* What was found out about the record at position. */
+struct reader_ahead {
+	uint64_t position;
+	struct reader_hint hint;
 };
 
 struct reader_ring {
@@ -27,6 +34,7 @@ struct reader_ring {
 	uint64_t prefix;		/* latest time handed over from this ring, in slot order */
 	uint32_t hole_count, hole_cursor;
 	struct reader_hole hole[HOLES_MAX];
+	struct reader_ahead ahead[AHEAD];	/* by position */
 
 	/* The next record of the merge: a checked copy. */
 	struct ring_record record;
@@ -72,6 +80,6 @@ static inline uint64_t *ring_line(const struct reader *reader, const struct read
 }
 
 /* After a record of ring was taken: foresee() what will be taken soon (reader_ahead.c). */
-void reader_look_ahead(const struct reader *reader, const struct reader_ring *ring);
+void reader_look_ahead(const struct reader *reader, struct reader_ring *ring);
 
 #endif

@@ -294,6 +294,23 @@ static void block_set(struct live *live, uint32_t at, const struct event *event,
 	};
 }
 
+/* pairs_find, but for the pair that was found last there. */
+static int find_pair(struct live *live, struct site *site, uint32_t thread, uint32_t *ret)
+{
+	int err;
+
+	if (site->pair && site->pair_thread == thread) {
+		*ret = site->pair - 1;
+		return 0;
+	}
+	err = pairs_find(live->pairs, site->id, thread, ret);
+	if (err == 0) {
+		site->pair = *ret + 1;
+		site->pair_thread = thread;
+	}
+	return err;
+}
+
 static int apply_alloc(struct live *live, struct live_thread *thread, const struct event *event,
 		       uint32_t stack)
 {
@@ -305,7 +322,7 @@ static int apply_alloc(struct live *live, struct live_thread *thread, const stru
 	bool present, kept = true;
 
 	if (!site || blocks_reserve(live) < 0 || live_resized(live, call, event, site) < 0 ||
-	    pairs_find(live->pairs, site->id, number, &pair) < 0)
+	    find_pair(live, site, number, &pair) < 0)
 		return -ENOMEM;
 	if (event->flags & RING_F_REALLOC)
 		call->announced.to_zero = false;	/* it gave a block */

@@ -69,9 +69,10 @@ int live_new(const struct live_options *options, struct sites *sites,
 void live_free(struct live *live);
 /*
  * An allocation or a free at address may come soon. stage: 0 first, then, some events later each,
- * 1 and 2. Changes nothing; any address.
+ * 1 to 3. *found is for what one event's stages find out, 0 at the first. Changes nothing else;
+ * any address.
  */
-void live_foresee(const struct live *live, unsigned int stage, uint64_t address);
+void live_foresee(const struct live *live, unsigned int stage, uint64_t address, uint64_t *found);
 /*
  * Books one event. stack: id of its stack (where live_wants_stack; RING_FREE while
  * live_tells_frees, 0 unknown), else ignored. 0 or -ENOMEM (it is not booked, or not wholly).

@@ -314,6 +314,7 @@ void sites_evict_end(struct sites *sites)
 		struct site *site = &sites->site[i];
 
 		last = larger(last, site->last_time);
+		site->pair = 0;
 		if (site->evicted)
 			merge(sites, site);
 	}

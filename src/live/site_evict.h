@@ -35,7 +35,10 @@ int sites_evict_begin(struct sites *sites, const struct site_choice *choice,
 		      uint32_t *ret_count) _must_check_;
 /* Where what is booked at id goes from now on: id itself, or "other". 0: there is no such site. */
 uint32_t sites_heir(const struct sites *sites, uint32_t id);
-/* Merges. pre: sites_evict_begin; who remembers ids of sites has replaced them by their heirs. */
+/*
+ * Merges. pre: sites_evict_begin; who remembers ids of sites has replaced them by their heirs, and
+ * pairs were renamed with them: no site knows its own any more.
+ */
 void sites_evict_end(struct sites *sites);
 /* Calls each() with the stack of every site that there is. */
 void sites_each_stack(const struct sites *sites, void (*each)(void *context, uint32_t stack),

@@ -154,19 +154,25 @@ static struct site *sites_get_slowly(struct sites *sites, uint32_t stack, enum s
 	return site;
 }
 
+static void fetch(const struct site *site)
+{
+	for (size_t at = 0; site && at < sizeof(*site); at += 64)
+		__builtin_prefetch((const char *)site + at, 1);
+}
+
 void sites_foresee(const struct sites *sites, unsigned int stage, uint32_t stack)
 {
-	const struct site *site;
-
 	if (stage < 2) {
 		stacks_foresee(sites->stacks, stack);
 		return;
 	}
-	site = sites_peek(sites, stacks_tag(sites->stacks, stack));
-	if (!site)
-		return;
-	for (size_t at = 0; at < sizeof(*site); at += 64)
-		__builtin_prefetch((const char *)site + at, 1);
+	if (stage == 2)
+		fetch(sites_peek(sites, stacks_tag(sites->stacks, stack)));
+}
+
+void sites_foresee_end(const struct sites *sites, uint32_t id)
+{
+	fetch(sites_peek(sites, id));
 }
 
 struct site *sites_get(struct sites *sites, uint32_t stack, enum site_kind kind)

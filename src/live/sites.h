@@ -49,6 +49,7 @@ struct site {
 	struct estimate untracked;	/* allocated; whether it lives can't be known */
 	struct site_window window, previous;	/* see sites_tick */
 	uint32_t resized;	/* index in resizes, + 1; 0: nothing was resized here */
+	uint32_t pair, pair_thread;	/* its pair found last (pairs.h), + 1, and its thread */
 };
 
 /* Sums over one group of sites: one of the kinds, or allocators' mappings. */
@@ -92,6 +93,8 @@ uint16_t sites_skip_frames(const struct sites *sites, uint32_t stack);
 struct site *sites_get(struct sites *sites, uint32_t stack, enum site_kind kind);
 /* An allocation by that stack will come soon; stage as of recognition_foresee, 1 and 2. */
 void sites_foresee(const struct sites *sites, unsigned int stage, uint32_t stack);
+/* The end of a block of that site will come soon. Any id. */
+void sites_foresee_end(const struct sites *sites, uint32_t id);
 /* By id, NULL when there is none. Valid until the next sites_get. */
 struct site *sites_find(struct sites *sites, uint32_t id);
 const struct site *sites_peek(const struct sites *sites, uint32_t id);

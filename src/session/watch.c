@@ -136,16 +136,15 @@ static int make_recognition(struct watch *w)
 	return error == -ENOTSUP ? 0 : error;
 }
 
-static void foresee(void *context, unsigned int stage, const struct reader_hint *hint)
+static void foresee(void *context, unsigned int stage, struct reader_hint *hint)
 {
 	const struct watch *w = context;
-	uint32_t stack = 0;
 
-	live_foresee(w->live, stage, hint->address);
-	if (hint->path && w->recognition)
-		stack = recognition_foresee(w->recognition, stage, hint->path);
-	if (stack)
-		sites_foresee(w->sites, stage, stack);
+	live_foresee(w->live, stage, hint->address, &hint->found[0]);
+	if (stage < 2 && hint->path && w->recognition)
+		hint->found[1] = recognition_foresee(w->recognition, stage, hint->path);
+	if (hint->found[1])
+		sites_foresee(w->sites, stage, (uint32_t)hint->found[1]);
 }
 
 int watch_open(struct watch *w, struct target_view *view, const struct hook_plan *plan,

@@ -129,6 +129,40 @@ static void the_cold_go(void **state)
 	}
 }
 
+/* What threads allocated at a site is what was allocated there. */
+static void check_parts(void)
+{
+	size_t count;
+	const struct pair *pair = pairs_all(live_pairs(books.live), &count);
+
+	for (uint32_t i = 0; i < sites_places(books.sites); i++) {
+		const struct site *site = sites_at(books.sites, i);
+		uint64_t parts = 0;
+
+		for (size_t at = 0; at < count; at++)
+			if (pair[at].site == site->id)
+				parts += pair[at].alloc_count / (uint64_t)ESTIMATE_COUNT_ONE;
+		assert_int_equal(parts, site->alloc.count);
+	}
+}
+
+/* The same threads go on, at sites that stay, once by turns. */
+static void threads_go_on(void **state)
+{
+	(void)state;
+	fill_books();
+	check_parts();
+	evict(100);
+	for (uint32_t i = 0; i < SITES; i++)
+		if (sites_peek(books.sites, i + 1))
+			for (uint64_t n = 0; n < 4; n++)
+				alloc(1 + (i + n / 2) % THREADS,
+				      ((uint64_t)(i + 1) << 20) + (n + 60u) * 64u, 32, i + 1);
+	check_parts();
+	evict(50);
+	check_parts();
+}
+
 /* Blocks of evicted sites are freed from "other"; in the end nothing lives anywhere. */
 static void blocks_follow(void **state)
 {
@@ -330,6 +364,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(others_have_it_all, begin, books_end),
 		cmocka_unit_test_setup_teardown(the_cold_go, begin, books_end),
+		cmocka_unit_test_setup_teardown(threads_go_on, begin, books_end),
 		cmocka_unit_test_setup_teardown(blocks_follow, begin, books_end),
 		cmocka_unit_test_setup_teardown(dropped_stacks, begin, books_end),
 		cmocka_unit_test_setup_teardown(wrong_frees_stay, begin, books_end),
