@@ -21,6 +21,7 @@
 #include "src/base/huge_pages.h"
 #include "src/live/sites_private.h"
 
+#define CACHE_LINE	64u
 #define FIRST_CAPACITY	256u
 #define FIRST_RENEWAL	4u	/* intervals before the first window ends */
 #define MAX_SIZES	16384u	/* other sizes told apart; later ones are rounded up */
@@ -154,25 +155,25 @@ static struct site *sites_get_slowly(struct sites *sites, uint32_t stack, enum s
 	return site;
 }
 
-static void fetch(const struct site *site)
+/* Its first bytes. */
+static void fetch(const struct site *site, size_t bytes)
 {
-	for (size_t at = 0; site && at < sizeof(*site); at += 64)
+	for (size_t at = 0; site && at < bytes; at += CACHE_LINE)
 		__builtin_prefetch((const char *)site + at, 1);
 }
 
 void sites_foresee(const struct sites *sites, unsigned int stage, uint32_t stack)
 {
-	if (stage < 2) {
+	if (stage < 2)
 		stacks_foresee(sites->stacks, stack);
-		return;
-	}
-	if (stage == 2)
-		fetch(sites_peek(sites, stacks_tag(sites->stacks, stack)));
+	else if (stage == 2)
+		fetch(sites_peek(sites, stacks_tag(sites->stacks, stack)),
+		      offsetof(struct site, untracked));
 }
 
 void sites_foresee_end(const struct sites *sites, uint32_t id)
 {
-	fetch(sites_peek(sites, id));
+	fetch(sites_peek(sites, id), offsetof(struct site, alloc));
 }
 
 struct site *sites_get(struct sites *sites, uint32_t stack, enum site_kind kind)
