@@ -26,8 +26,10 @@
 #include "src/base/log.h"
 #include "src/recording/unnamed.h"
 #include "src/session/opener.h"
+#include "src/session/refusal.h"
 
 #define SHIM_ROOM (1u << 20)
+#define DESCRIPTORS 16u	/* three at once for a moment, and others' that come meanwhile */
 
 static int refuse(const struct preflight_report *report)
 {
@@ -47,9 +49,11 @@ int front_check_clock(void)
 
 int front_open_target(pid_t pid, const struct session_options *options, struct target *ret)
 {
+	bool cleanup = options->task == SESSION_CLEANUP;
 	struct preflight_options preflight = {
 		.memory_bytes = options->ring_bytes + SHIM_ROOM,
-		.expect_attached = options->task == SESSION_CLEANUP,
+		.descriptors = cleanup || session_is_picture_only(options) ? 0 : DESCRIPTORS,
+		.expect_attached = cleanup,
 	};
 	struct preflight_report report = { .code = PREFLIGHT_OK };
 	struct pidref ref = PIDREF_NONE;

@@ -49,6 +49,7 @@ static const char *const code_names[PREFLIGHT_CODES] = {
 	[PREFLIGHT_VFORK] = "vfork",
 	[PREFLIGHT_MEMORY] = "memory",
 	[PREFLIGHT_LOCKED_MEMORY] = "locked-memory",
+	[PREFLIGHT_DESCRIPTORS] = "descriptors",
 };
 
 const char *preflight_code_name(enum preflight_code code)
@@ -374,6 +375,7 @@ static preflight_check_fn *const checks[] = {
 	check_vfork,
 	preflight_check_memory,
 	preflight_check_locked_memory,
+	preflight_check_descriptors,
 };
 
 static void preflight_done(struct preflight *preflight)

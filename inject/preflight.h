@@ -41,11 +41,13 @@ enum preflight_code {
 	PREFLIGHT_VFORK,         /* a thread waits for a vfork child */
 	PREFLIGHT_MEMORY,        /* some limit is smaller than what would be added */
 	PREFLIGHT_LOCKED_MEMORY, /* mlockall and RLIMIT_MEMLOCK */
+	PREFLIGHT_DESCRIPTORS,   /* RLIMIT_NOFILE */
 	PREFLIGHT_CODES
 };
 
 struct preflight_options {
 	uint64_t memory_bytes; /* what the target will be charged with: ring, shim, islands */
+	uint64_t descriptors;  /* numbers of files that are to be left to it; 0: any */
 	bool expect_attached;  /* cleanup and adoption: memattach in the target is no refusal */
 	const pid_t *own;      /* further processes of ours (analyst), refused like ourselves */
 	size_t own_count;

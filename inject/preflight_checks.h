@@ -32,5 +32,6 @@ int preflight_check_go(struct preflight *preflight);
 /* Limits of address space, mappings, control group and machine. (preflight_memory.c) */
 int preflight_check_memory(struct preflight *preflight);
 int preflight_check_locked_memory(struct preflight *preflight);
+int preflight_check_descriptors(struct preflight *preflight);	/* preflight_descriptors.c */
 
 #endif

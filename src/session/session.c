@@ -169,6 +169,22 @@ static int try_load(struct session *s, enum attachment_loader loader)
 	return 0;
 }
 
+/* What the target may not do at this moment, and what can be done about it: the ring is a file. */
+static bool is_limit(int error)
+{
+	if (error == -EFBIG)
+		log_error("the limit on the size of files (ulimit -f) is below the ring's size; "
+			  "raise it, or use a smaller --ring-size");
+	else if (error == -EMFILE)
+		log_error("the target has reached its limit on open files (ulimit -n); raise it "
+			  "with prlimit --nofile, or try again later");
+	else if (error == -ENFILE)
+		log_error("the machine's limit on open files (fs.file-max) is reached");
+	else
+		return false;
+	return true;
+}
+
 /* By dlopen as long as a proof is had, then by map if that is allowed. */
 static int load(struct session *s)
 {
@@ -209,9 +225,7 @@ static int load(struct session *s)
 		s->exit = SESSION_REFUSED;
 		return -ENOTSUP;
 	}
-	if (error == -EFBIG && s->state != STATE_LOADED) {	/* the ring is a file in memory */
-		log_error("the limit on the size of files (ulimit -f) is below the ring's size; "
-			  "raise it, or use a smaller --ring-size");
+	if (error && s->state != STATE_LOADED && is_limit(error)) {
 		s->exit = SESSION_REFUSED;
 		return error;
 	}

@@ -82,6 +82,42 @@ static void refuse_locked_memory(void **state)
 	check_target(lock_memory, false, PREFLIGHT_LOCKED_MEMORY);
 }
 
+/* Of 64 numbers below its limit FREE are free, here and there; many are in use above it. */
+enum { FILES = 64, FREE = 9 };
+
+static bool limit_files(void)
+{
+	const struct rlimit high = { 256, 256 }, limit = { FILES, 256 };
+
+	if (setrlimit(RLIMIT_NOFILE, &high) < 0)
+		return false;
+	for (int fd = 0; fd < 200;) {
+		fd = dup(0);
+		if (fd < 0)
+			return false;
+	}
+	for (int i = 0; i < FREE; i++)
+		close(i < 4 ? FILES - 1 - i : 5 * i);
+	return setrlimit(RLIMIT_NOFILE, &limit) == 0;
+}
+
+static void refuse_file_limit(void **state)
+{
+	struct preflight_options some = { .memory_bytes = MIB, .descriptors = FREE };
+	struct child child;
+
+	(void)state;
+	if (instrumented())
+		skip();
+	child_begin(&child, limit_files, false);
+	expect_with(&child, &some, PREFLIGHT_OK);
+	some.descriptors = FREE + 1;
+	expect_with(&child, &some, PREFLIGHT_DESCRIPTORS);
+	some.descriptors = 0;
+	expect_with(&child, &some, PREFLIGHT_OK);
+	child_end(&child);
+}
+
 /* What another user would be told. */
 static void check_as(const struct child *target, bool (*become)(void), struct preflight_report *ret)
 {
@@ -253,6 +289,7 @@ int main(void)
 		cmocka_unit_test(refuse_machine_too_small),
 		cmocka_unit_test(refuse_too_many_mappings),
 		cmocka_unit_test(refuse_locked_memory),
+		cmocka_unit_test(refuse_file_limit),
 		cmocka_unit_test(refuse_other_user),
 		cmocka_unit_test(refuse_undumpable),
 		cmocka_unit_test(own_process_without_privilege),
