@@ -33,6 +33,7 @@ static const char *const code_names[PREFLIGHT_CODES] = {
 	[PREFLIGHT_THREAD_ID] = "thread-id",
 	[PREFLIGHT_KERNEL_THREAD] = "kernel-thread",
 	[PREFLIGHT_ZOMBIE] = "zombie",
+	[PREFLIGHT_DUMPING] = "dumping",
 	[PREFLIGHT_SELF] = "self",
 	[PREFLIGHT_TRACED] = "traced",
 	[PREFLIGHT_NO_CAPABILITY] = "no-capability",
@@ -109,6 +110,16 @@ static int check_ended(struct preflight *p)
 			 "process %d (%s) has ended and waits for its parent %d", (int)p->pid,
 			 p->status.name, (int)p->status.parent);
 	return preflight_remedy(p, "nothing of it is left to watch");
+}
+
+/* Its threads stop for nobody any more, and a signal would cut the dump short. */
+static int check_dumping(struct preflight *p)
+{
+	if (!p->status.core_dumping)
+		return 0;
+	preflight_reason(p, PREFLIGHT_DUMPING, "process %d (%s) is writing a core dump, and ends "
+			 "then", (int)p->pid, p->status.name);
+	return preflight_remedy(p, "the dump shows what it held (gdb, eu-stack --core)");
 }
 
 static bool is_own(const struct preflight *p)
@@ -361,6 +372,7 @@ static int check_vfork(struct preflight *p)
 
 static preflight_check_fn *const checks[] = {
 	check_ended,
+	check_dumping,
 	check_self,
 	check_kernel_thread,
 	check_tracer,

@@ -25,6 +25,7 @@ enum preflight_code {
 	PREFLIGHT_THREAD_ID,       /* a thread of another process id */
 	PREFLIGHT_KERNEL_THREAD,
 	PREFLIGHT_ZOMBIE,
+	PREFLIGHT_DUMPING, /* its core */
 	PREFLIGHT_SELF,          /* memattach or what started it */
 	PREFLIGHT_TRACED,        /* by another tracer */
 	PREFLIGHT_NO_CAPABILITY, /* another user's, or not dumpable, without CAP_SYS_PTRACE */

@@ -187,6 +187,7 @@ static const struct status_field fields[] = {
 	FIELD("Name", take_name, name),
 	FIELD("State", take_state, state),
 	FIELD("Kthread", take_flag, kernel_thread),
+	FIELD("CoreDumping", take_flag, core_dumping),
 	FIELD("VmSize", take_presence, has_memory),
 	FIELD("VmSize", take_kilobytes, vm_bytes),
 	FIELD("VmRSS", take_kilobytes, rss_bytes),

@@ -25,6 +25,7 @@ struct proc_thread_status {
 	char state;                    /* R S D T t Z X I */
 	bool kernel_thread;            /* Kthread (6.9); see has_memory for older kernels */
 	bool has_memory;               /* prints VmSize: no kernel thread, not ended */
+	bool core_dumping;             /* CoreDumping (4.15) */
 	bool shadow_stack;             /* x86_Thread_features names shstk (6.6) */
 	pid_t process, parent, tracer; /* Tgid, PPid, TracerPid (0: none) */
 	pid_t ns_pid;                  /* the id in its own pid namespace */

@@ -27,6 +27,13 @@ victim stopped processes --kind=stopped
 refused "$VICTIM" 'stopped'
 grep -q '^State:.T' "/proc/$VICTIM/status" || fail "the stopped process is not stopped any more"
 
+# In uninterruptible sleep, for as long as its vfork child has not called exec.
+victim waiting processes --kind=waiting
+grep -q '^State:.D' "/proc/$VICTIM/status" || fail "the waiting process does not sleep like that"
+refused "$VICTIM" 'waits for a vfork child'
+grep -q '^State:.D' "/proc/$VICTIM/status" || fail "the waiting process sleeps no more"
+ended waiting
+
 # Another tracer, named.
 victim traced processes --kind=traced
 refused "$VICTIM" "traced.*$VICTIM_SELF|$VICTIM_SELF.*trac|processes"

@@ -6,10 +6,12 @@
  *
  * fork	children that allocate and live on for a while, always a few of them
  * vfork	vfork and exec of /bin/true in a loop
+ * waiting	sleeps uninterruptibly for a vfork child, which takes the commands
  * exec	'e' executes this program anew (with --after)
  * zombie	the printed pid is that of a child that nobody waits for
  * stopped	... of a child that stopped itself
  * traced	... of a child that this process traces
+ * dumping	... of a child that writes a core dump of 4 GiB to the working folder
  * idle	waits
  * Commands: 'q' ends and prints "verdict ok|failed". Children that misbehave
  * (their heap was damaged, they died of a signal) make it fail.
@@ -22,12 +24,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/ptrace.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #define CHILDREN	4
 #define CHILD_ROUNDS	300
+#define DUMPED_BYTES	(16 << 20)
+#define DUMPED_TIMES	256
 
 static int failures;
 
@@ -123,7 +129,56 @@ static void run_vfork(void)
 	}
 }
 
+static void run_waiting(void)
+{
+	pid_t self = getpid(), pid = vfork();
+
+	if (pid == 0) {
+		victim_say("ready %d\n", (int)self);
+		while (victim_await() != 'q')
+			;
+		_exit(0);
+	}
+	if (pid < 0 || waitpid(pid, NULL, 0) != pid)
+		victim_fail("vfork");
+}
+
 /* --- states ----------------------------------------------------------------- */
+
+/* Much to write, of little memory: the same pages everywhere. */
+static void dump_much(void)
+{
+	struct rlimit limit;
+	int fd = memfd_create("pages", 0);
+
+	if (fd < 0 || ftruncate(fd, DUMPED_BYTES) < 0 || getrlimit(RLIMIT_CORE, &limit) < 0)
+		victim_fail("memfd_create");
+	limit.rlim_cur = limit.rlim_max;
+	for (int i = 0; i < DUMPED_TIMES; i++) {
+		char *pages = mmap(NULL, DUMPED_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+
+		if (pages == MAP_FAILED)
+			victim_fail("mmap");
+		memset(pages, i, i == 0 ? DUMPED_BYTES : 1);
+	}
+	if (setrlimit(RLIMIT_CORE, &limit) == 0)
+		abort();
+}
+
+static int is_dumping(pid_t pid)
+{
+	char path[64], line[128];
+	FILE *file;
+	int dumping = 0;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+	file = fopen(path, "r");
+	while (file && fgets(line, sizeof(line), file))
+		dumping |= strcmp(line, "CoreDumping:\t1\n") == 0;
+	if (file)
+		fclose(file);
+	return dumping;
+}
 
 static void child_in_state(const char *kind)
 {
@@ -132,13 +187,15 @@ static void child_in_state(const char *kind)
 	victim_setup();
 	if (strcmp(kind, "stopped") == 0)
 		raise(SIGSTOP);
+	if (strcmp(kind, "dumping") == 0)
+		dump_much();
 	for (;;)
 		pause();
 }
 
 static void await_state(const char *kind, pid_t pid)
 {
-	siginfo_t info;
+	siginfo_t info = { .si_pid = 0 };
 
 	if (strcmp(kind, "zombie") == 0 && waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT) < 0)
 		victim_fail("waitid");
@@ -146,6 +203,10 @@ static void await_state(const char *kind, pid_t pid)
 		victim_fail("waitid");
 	if (strcmp(kind, "traced") == 0 && ptrace(PTRACE_SEIZE, pid, NULL, NULL) < 0)
 		victim_fail("ptrace");
+	while (strcmp(kind, "dumping") == 0 && !is_dumping(pid))
+		if (waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) < 0 ||
+		    info.si_pid == pid)
+			victim_fail("no core is dumped");
 }
 
 static void run_state(const char *kind)
@@ -180,7 +241,7 @@ static void run_exec(char *argv[])
 static int is_state(const char *kind)
 {
 	return strcmp(kind, "zombie") == 0 || strcmp(kind, "stopped") == 0 ||
-	       strcmp(kind, "traced") == 0;
+	       strcmp(kind, "traced") == 0 || strcmp(kind, "dumping") == 0;
 }
 
 int main(int argc, char *argv[])
@@ -191,6 +252,10 @@ int main(int argc, char *argv[])
 	victim_setup();
 	if (is_state(kind)) {
 		run_state(kind);
+		return 0;
+	}
+	if (strcmp(kind, "waiting") == 0) {
+		run_waiting();
 		return 0;
 	}
 	victim_ready();
