@@ -43,3 +43,12 @@ bool allocator_uses_tls(const char *family)
 			return true;
 	return false;
 }
+
+/*
+ * Those that are known ask the C library for memory and for locks, from malloc and from free: what
+ * that changes no compiler knows, so it takes it for everything.
+ */
+bool allocator_is_known_to_callers(const char *family)
+{
+	return strcmp(family, "other") == 0;
+}

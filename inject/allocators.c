@@ -124,6 +124,9 @@ static int add_family(struct search *search, const char *name, enum hook_family_
 	memcpy(family->module, search->module->path, sizeof(family->module));
 	family->kind = kind;
 	family->uses_tls = kind == HOOK_FAMILY_MALLOC && allocator_uses_tls(name);
+	family->keeps_registers = kind == HOOK_FAMILY_CUSTOM ||
+				  (kind == HOOK_FAMILY_MALLOC &&
+				   allocator_is_known_to_callers(name));
 	if (kind == HOOK_FAMILY_MALLOC)
 		allocator_version(search->module, name, family->version);
 	family->usable = allocator_usable(search->module, name, search->prefix);

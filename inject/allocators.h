@@ -78,6 +78,11 @@ struct allocators {
 const char *allocator_family(const struct allocator_module *module, const char *prefix);
 /* Is thread-local storage read whenever one of its functions is called? See RING_ISLAND_TLS. */
 bool allocator_uses_tls(const char *family);
+/*
+ * May callers that were compiled together with it know which registers it leaves alone
+ * (gcc -fipa-ra), and keep something there during a call?
+ */
+bool allocator_is_known_to_callers(const char *family);
 
 enum allocator_track { ALLOCATOR_TRACK_MALLOC = 1, ALLOCATOR_TRACK_MMAP = 2,
 		       ALLOCATOR_TRACK_ALL = 3 };

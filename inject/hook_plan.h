@@ -42,6 +42,8 @@ struct hook_family {
 	char module[HOOK_PATH_BYTES];	/* path of the module as the link map names it */
 	uint32_t kind;			/* enum hook_family_kind */
 	uint32_t uses_tls;		/* 1: in each call, see RING_ISLAND_TLS */
+	uint32_t keeps_registers;	/* 1: its callers may count on them; KEEPING_HOOK */
+	uint32_t reserved;
 	struct counts_usable usable;	/* of its blocks; the keeper checks it */
 };
 

@@ -115,6 +115,11 @@ static int check_gap(const struct attachment *a, const struct procmaps *maps,
 	return 0;
 }
 
+static bool keeps_registers(const struct hook_plan *plan, const struct hook_entry *e)
+{
+	return e->family < HOOK_MAX_FAMILIES && plan->family[e->family].keeps_registers;
+}
+
 static int check_entry(const struct attachment *a, const struct procmaps *maps,
 		       const struct hook_plan *plan, const struct hook_entry *e)
 {
@@ -122,7 +127,7 @@ static int check_entry(const struct attachment *a, const struct procmaps *maps,
 
 	if (!numbers_make_sense(plan, e) || !patch_fits_word(e) ||
 	    !in_text(maps, e->address, e->address + e->covered_bytes) ||
-	    !a->layout.hook[e->shape])
+	    !(keeps_registers(plan, e) ? a->layout.keeping : a->layout.hook)[e->shape])
 		return -EINVAL;
 	if (remote_read(&a->target, e->address, live, e->covered_bytes) ||
 	    memcmp(live, e->expect, e->covered_bytes) != 0)
@@ -180,9 +185,11 @@ static int fill_original(const struct hook_entry *e, uint64_t at, uint8_t *code)
 static int fill_slot(const struct attachment *a, uint32_t index, struct ring_island_entry *slot)
 {
 	const struct hook_entry *e = &a->plan.entry[index];
+	bool keeps = keeps_registers(&a->plan, e);
 	struct island_code code = {
-		.shape = e->shape, .index = index, .hook = a->shim_base + a->layout.hook[e->shape],
-		.root = a->shim_base + a->layout.root, .samples = a->samples,
+		.shape = e->shape, .index = index, .keeps = keeps, .samples = a->samples,
+		.hook = a->shim_base + (keeps ? a->layout.keeping : a->layout.hook)[e->shape],
+		.root = a->shim_base + a->layout.root,
 	};
 
 	if (e->jumps_on)

@@ -4,7 +4,7 @@
  *
  * Where an allocation's function may be called without a TCB, or jumps on to another hooked one
  * (RING_ISLAND_SPAN), the hook in the shim asks for more than the short path knows. In a session
- * that does not sample every call needs the hook.
+ * that does not sample every call needs the hook; and the short paths change r10 and r11.
  */
 #include "inject/island_code.h"
 
@@ -22,7 +22,7 @@ SLOT(posix_memalign);
 SLOT(realloc);
 SLOT(free);
 extern const uint8_t island_slot_thunk[] __attribute__((visibility("hidden")));
-extern const uint8_t island_slot_custom[] __attribute__((visibility("hidden")));
+extern const uint8_t island_slot_keeping[] __attribute__((visibility("hidden")));
 
 /* A slot with a short path, and where the address of the root page goes. */
 struct quick_slot {
@@ -64,14 +64,12 @@ void island_code_fill(struct ring_island_entry *ret, const struct island_code *c
 	struct quick_slot quick = quick_slot(code->shape);
 	size_t at;
 
-	if (quick.slot && may_be_quick(code)) {
+	if (quick.slot && may_be_quick(code) && !code->keeps) {
 		memcpy(ret, quick.slot, sizeof(*ret));
 		at = (uintptr_t)quick.root - (uintptr_t)quick.slot;
 		memcpy((uint8_t *)ret + at, &code->root, sizeof(code->root));
 	} else {
-		memcpy(ret, ring_shape_is_custom(code->shape) ? island_slot_custom :
-								island_slot_thunk,
-		       sizeof(*ret));
+		memcpy(ret, code->keeps ? island_slot_keeping : island_slot_thunk, sizeof(*ret));
 	}
 	ret->hook = code->hook;
 	ret->index = code->index;

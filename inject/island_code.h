@@ -14,6 +14,7 @@ struct island_code {
 	uint32_t index;		/* in control.entry, | RING_ISLAND_... */
 	uint64_t hook;		/* of that shape */
 	uint64_t root;		/* struct shim_root */
+	bool keeps;		/* the hook keeps all registers: KEEPING_HOOK */
 	bool samples;		/* the mode is RING_MODE_SAMPLE whenever it is not RING_MODE_OFF */
 };
 

@@ -27,6 +27,17 @@ static const char *const hook_name[RING_SHAPE_COUNT] = {
 	[RING_SHAPE_BRK] = "shim_hook_brk",
 	[RING_SHAPE_SBRK] = "shim_hook_sbrk",
 	[RING_SHAPE_DL_STATE] = "shim_hook_dl_state",
+};
+
+static const char *const keeping_name[RING_SHAPE_COUNT] = {
+	[RING_SHAPE_MALLOC] = "shim_hook_kept_malloc",
+	[RING_SHAPE_CALLOC] = "shim_hook_kept_calloc",
+	[RING_SHAPE_MEMALIGN] = "shim_hook_kept_memalign",
+	[RING_SHAPE_NEW_ALIGNED] = "shim_hook_kept_new_aligned",
+	[RING_SHAPE_POSIX_MEMALIGN] = "shim_hook_kept_posix_memalign",
+	[RING_SHAPE_REALLOC] = "shim_hook_kept_realloc",
+	[RING_SHAPE_REALLOCARRAY] = "shim_hook_kept_reallocarray",
+	[RING_SHAPE_FREE] = "shim_hook_kept_free",
 	[RING_SHAPE_CUSTOM_ALLOC] = "shim_hook_custom_alloc",
 	[RING_SHAPE_CUSTOM_REALLOC] = "shim_hook_custom_realloc",
 	[RING_SHAPE_CUSTOM_FREE] = "shim_hook_custom_free",
@@ -48,9 +59,12 @@ static void note_symbol(struct shim_layout *layout, const char *name, uint64_t v
 {
 	if (strcmp(name, "shim_root") == 0)
 		layout->root = value;
-	for (unsigned int i = 0; i < RING_SHAPE_COUNT; i++)
+	for (unsigned int i = 0; i < RING_SHAPE_COUNT; i++) {
 		if (hook_name[i] && strcmp(name, hook_name[i]) == 0)
 			layout->hook[i] = value;
+		if (keeping_name[i] && strcmp(name, keeping_name[i]) == 0)
+			layout->keeping[i] = value;
+	}
 }
 
 static void read_segments(const uint8_t *image, const Elf64_Ehdr *ehdr, struct shim_layout *layout)

@@ -15,6 +15,7 @@ struct shim_layout {
 	uint64_t file_bytes;		/* of the image, rounded up to pages: the islands follow */
 	uint64_t root;			/* offset of struct shim_root, page-aligned */
 	uint64_t hook[RING_SHAPE_COUNT];	/* offsets, 0: none */
+	uint64_t keeping[RING_SHAPE_COUNT];	/* of those that keep all registers */
 };
 
 /* Reads the layout of image. 0 or -ENOEXEC (not built as shim.lds says). */

@@ -143,10 +143,10 @@ hash_of_realloc:
 	SLOT_BEGIN thunk
 	SLOT_END thunk
 
-/* The same for the program's own functions: no register is free (CUSTOM_HOOK in shim_hooks.S). */
-	SLOT_BEGIN custom
+/* The same where no register is free (KEEPING_HOOK in shim_hooks.S). */
+	SLOT_BEGIN keeping
 	mov	%r10, ISLAND_R10(%rsp)
 	mov	%r11, ISLAND_R11(%rsp)
-	SLOT_END custom
+	SLOT_END keeping
 
 	.section .note.GNU-stack, "", @progbits

@@ -185,6 +185,108 @@ shim_hook_\name:
 		IF_COUNTED, COUNT_FREE
 	HOOK dl_state, SHAPE_DL_STATE, shim_module_begin, shim_module_end
 
+/*
+ * A hook of a function that may have been compiled together with those that call it: an allocator
+ * that is none of the known ones, or a function of the program's own. As above, without short
+ * paths, but
+ * - who calls it may know which registers it changes (gcc -fipa-ra, at -O2, within a file; within
+ *   a program with -flto), so every other one, and the flags, are what they were: before the
+ *   original as they came, after it as it left them. r10 and r11 come below rsp (island_slots.S),
+ *   the original's address is jumped to from there;
+ * - begin() of a function of the program's own puts the arguments into malloc's order, so what came
+ *   is kept apart;
+ * - it may have arguments on the stack: begin() copies what may be some to where it looks for them.
+ * From rsp up: arguments on the stack, what SAVE_ARGUMENTS saves, r10, r11 and the flags, the
+ * struct shim_call.
+ */
+#define KEEP_GIVEN	CUSTOM_STACK_BYTES
+#define KEEP_R10	(KEEP_GIVEN + CALL_GIVEN_BYTES)
+#define KEEP_R11	(KEEP_R10 + 8)
+#define KEEP_FLAGS	(KEEP_R10 + 16)
+#define KEEP_CALL	(KEEP_R10 + CUSTOM_KEPT_BYTES)
+#define KEEP_FRAME	(KEEP_CALL + CALL_FRAME_BYTES)
+#define KEEP_BELOW(at)	(KEEP_FRAME + at)	/* at from rsp at the function's entry */
+
+/* All that SAVE_ARGUMENTS saves, but for r11 where the original's address stays; r10, flags. */
+.macro KEEP_SAVE
+	pushfq
+	.cfi_adjust_cfa_offset 8
+	popq	KEEP_FLAGS(%rsp)
+	.cfi_adjust_cfa_offset -8
+	mov	%rdi, KEEP_GIVEN+CALL_ARGUMENT+0(%rsp)
+	mov	%rsi, KEEP_GIVEN+CALL_ARGUMENT+8(%rsp)
+	mov	%rdx, KEEP_GIVEN+CALL_ARGUMENT+16(%rsp)
+	mov	%rcx, KEEP_GIVEN+CALL_ARGUMENT+24(%rsp)
+	mov	%r8, KEEP_GIVEN+CALL_ARGUMENT+32(%rsp)
+	mov	%r9, KEEP_GIVEN+CALL_ARGUMENT+40(%rsp)
+	mov	%rax, KEEP_GIVEN+CALL_RAX(%rsp)
+.endm
+.macro KEEP_RESTORE
+	RESTORE_ARGUMENTS KEEP_GIVEN
+	mov	KEEP_R10(%rsp), %r10
+	mov	KEEP_R11(%rsp), %r11
+	pushq	KEEP_FLAGS(%rsp)
+	.cfi_adjust_cfa_offset 8
+	popfq
+	.cfi_adjust_cfa_offset -8
+.endm
+
+.macro KEEPING_HOOK name, shape, begin, end
+	HOOK_BEGIN \name
+	lea	-KEEP_FRAME(%rsp), %rsp	/* it is now 16-aligned; the flags stay */
+	.cfi_def_cfa_offset 8+KEEP_FRAME
+	KEEP_SAVE
+	mov	%r11, KEEP_GIVEN+CALL_ORIGINAL(%rsp)
+	mov	KEEP_BELOW(ISLAND_R10)(%rsp), %r10
+	mov	%r10, KEEP_R10(%rsp)
+	mov	KEEP_BELOW(ISLAND_R11)(%rsp), %r10
+	mov	%r10, KEEP_R11(%rsp)
+	mov	shim_root_page(%rip), %r10	/* control */
+	test	%r10, %r10
+	jz	.Ltail_\name
+	SAVE_ARGUMENTS KEEP_CALL
+	SAVE_KEPT KEEP_CALL
+	lea	KEEP_CALL(%rsp), %rdi
+	mov	$\shape, %esi
+	mov	%rsp, %rdx
+	call	\begin				/* begin(call, shape, stack) */
+	test	%al, %al
+	jz	.Ltail_\name
+	KEEP_RESTORE
+	call	*KEEP_GIVEN+CALL_ORIGINAL(%rsp)	/* result = original(...) */
+	mov	%r10, KEEP_R10(%rsp)
+	mov	%r11, KEEP_R11(%rsp)
+	KEEP_SAVE
+	mov	%rax, KEEP_CALL+CALL_RESULT(%rsp)
+	mov	%rdx, KEEP_CALL+CALL_RESULT_HIGH(%rsp)
+	lea	KEEP_CALL(%rsp), %rdi
+	mov	$\shape, %esi
+	call	\end				/* end(call, shape) */
+	KEEP_RESTORE
+	lea	KEEP_FRAME(%rsp), %rsp
+	FRAME_GONE
+	ret
+.Ltail_\name:
+	.cfi_def_cfa_offset 8+KEEP_FRAME
+	mov	KEEP_GIVEN+CALL_ORIGINAL(%rsp), %r10
+	mov	%r10, KEEP_BELOW(ISLAND_ORIGINAL)(%rsp)
+	KEEP_RESTORE
+	lea	KEEP_FRAME(%rsp), %rsp
+	FRAME_GONE
+	jmp	*ISLAND_ORIGINAL(%rsp)		/* from the red zone */
+	.cfi_endproc
+	.size	shim_hook_\name, . - shim_hook_\name
+.endm
+
+	KEEPING_HOOK kept_malloc, SHAPE_MALLOC, shim_alloc_begin, shim_alloc_end
+	KEEPING_HOOK kept_calloc, SHAPE_CALLOC, shim_alloc_begin, shim_alloc_end
+	KEEPING_HOOK kept_memalign, SHAPE_MEMALIGN, shim_alloc_begin, shim_alloc_end
+	KEEPING_HOOK kept_new_aligned, SHAPE_NEW_ALIGNED, shim_alloc_begin, shim_alloc_end
+	KEEPING_HOOK kept_posix_memalign, SHAPE_POSIX_MEMALIGN, shim_alloc_begin, shim_alloc_end
+	KEEPING_HOOK kept_realloc, SHAPE_REALLOC, shim_realloc_begin, shim_realloc_end
+	KEEPING_HOOK kept_reallocarray, SHAPE_REALLOCARRAY, shim_realloc_begin, shim_realloc_end
+	KEEPING_HOOK kept_free, SHAPE_FREE, shim_free_begin, shim_free_end
+
 /* A return address from here on belongs to a call of the mapping class. */
 	.globl	shim_mapping_hooks
 	.hidden	shim_mapping_hooks
@@ -195,103 +297,13 @@ shim_mapping_hooks:
 	HOOK brk, SHAPE_BRK, shim_map_begin, shim_map_end
 	HOOK sbrk, SHAPE_SBRK, shim_map_begin, shim_map_end
 
-/*
- * A hook of a function of the program's own: as above, but
- * - begin() puts the arguments into malloc's order, so what came is kept apart;
- * - it may have arguments on the stack: begin() copies what may be some to where it looks for them;
- * - who calls it may know which registers it changes (gcc -fipa-ra, at -O2, of functions of its own
- *   file), so every other one, and the flags, are what they were: before the original as they
- *   came, after it as it left them. r10 and r11 come below rsp (island_slots.S), the original's
- *   address is jumped to from there.
- * From rsp up: arguments on the stack, what SAVE_ARGUMENTS saves, r10, r11 and the flags, the
- * struct shim_call.
- */
-#define CUSTOM_GIVEN	CUSTOM_STACK_BYTES
-#define CUSTOM_R10	(CUSTOM_GIVEN + CALL_GIVEN_BYTES)
-#define CUSTOM_R11	(CUSTOM_R10 + 8)
-#define CUSTOM_FLAGS	(CUSTOM_R10 + 16)
-#define CUSTOM_CALL	(CUSTOM_R10 + CUSTOM_KEPT_BYTES)
-#define CUSTOM_FRAME	(CUSTOM_CALL + CALL_FRAME_BYTES)
-#define CUSTOM_BELOW(at)	(CUSTOM_FRAME + at)	/* at from rsp at the function's entry */
-
-/* All that SAVE_ARGUMENTS saves, but for r11 where the original's address stays; r10, flags. */
-.macro CUSTOM_SAVE
-	pushfq
-	.cfi_adjust_cfa_offset 8
-	popq	CUSTOM_FLAGS(%rsp)
-	.cfi_adjust_cfa_offset -8
-	mov	%rdi, CUSTOM_GIVEN+CALL_ARGUMENT+0(%rsp)
-	mov	%rsi, CUSTOM_GIVEN+CALL_ARGUMENT+8(%rsp)
-	mov	%rdx, CUSTOM_GIVEN+CALL_ARGUMENT+16(%rsp)
-	mov	%rcx, CUSTOM_GIVEN+CALL_ARGUMENT+24(%rsp)
-	mov	%r8, CUSTOM_GIVEN+CALL_ARGUMENT+32(%rsp)
-	mov	%r9, CUSTOM_GIVEN+CALL_ARGUMENT+40(%rsp)
-	mov	%rax, CUSTOM_GIVEN+CALL_RAX(%rsp)
-.endm
-.macro CUSTOM_RESTORE
-	RESTORE_ARGUMENTS CUSTOM_GIVEN
-	mov	CUSTOM_R10(%rsp), %r10
-	mov	CUSTOM_R11(%rsp), %r11
-	pushq	CUSTOM_FLAGS(%rsp)
-	.cfi_adjust_cfa_offset 8
-	popfq
-	.cfi_adjust_cfa_offset -8
-.endm
-
-.macro CUSTOM_HOOK name, shape
-	HOOK_BEGIN \name
-	lea	-CUSTOM_FRAME(%rsp), %rsp	/* it is now 16-aligned; the flags stay */
-	.cfi_def_cfa_offset 8+CUSTOM_FRAME
-	CUSTOM_SAVE
-	mov	%r11, CUSTOM_GIVEN+CALL_ORIGINAL(%rsp)
-	mov	CUSTOM_BELOW(ISLAND_R10)(%rsp), %r10
-	mov	%r10, CUSTOM_R10(%rsp)
-	mov	CUSTOM_BELOW(ISLAND_R11)(%rsp), %r10
-	mov	%r10, CUSTOM_R11(%rsp)
-	mov	shim_root_page(%rip), %r10	/* control */
-	test	%r10, %r10
-	jz	.Ltail_\name
-	SAVE_ARGUMENTS CUSTOM_CALL
-	SAVE_KEPT CUSTOM_CALL
-	lea	CUSTOM_CALL(%rsp), %rdi
-	mov	$\shape, %esi
-	mov	%rsp, %rdx
-	call	shim_custom_begin		/* begin(call, shape, stack) */
-	test	%al, %al
-	jz	.Ltail_\name
-	CUSTOM_RESTORE
-	call	*CUSTOM_GIVEN+CALL_ORIGINAL(%rsp)	/* result = original(...) */
-	mov	%r10, CUSTOM_R10(%rsp)
-	mov	%r11, CUSTOM_R11(%rsp)
-	CUSTOM_SAVE
-	mov	%rax, CUSTOM_CALL+CALL_RESULT(%rsp)
-	mov	%rdx, CUSTOM_CALL+CALL_RESULT_HIGH(%rsp)
-	lea	CUSTOM_CALL(%rsp), %rdi
-	mov	$\shape, %esi
-	call	shim_custom_end			/* end(call, shape) */
-	CUSTOM_RESTORE
-	lea	CUSTOM_FRAME(%rsp), %rsp
-	FRAME_GONE
-	ret
-.Ltail_\name:
-	.cfi_def_cfa_offset 8+CUSTOM_FRAME
-	mov	CUSTOM_GIVEN+CALL_ORIGINAL(%rsp), %r10
-	mov	%r10, CUSTOM_BELOW(ISLAND_ORIGINAL)(%rsp)
-	CUSTOM_RESTORE
-	lea	CUSTOM_FRAME(%rsp), %rsp
-	FRAME_GONE
-	jmp	*ISLAND_ORIGINAL(%rsp)		/* from the red zone */
-	.cfi_endproc
-	.size	shim_hook_\name, . - shim_hook_\name
-.endm
-
 /* And from here on to one of the program's own functions. */
 	.globl	shim_custom_hooks
 	.hidden	shim_custom_hooks
 shim_custom_hooks:
-	CUSTOM_HOOK custom_alloc, SHAPE_CUSTOM_ALLOC
-	CUSTOM_HOOK custom_realloc, SHAPE_CUSTOM_REALLOC
-	CUSTOM_HOOK custom_free, SHAPE_CUSTOM_FREE
+	KEEPING_HOOK custom_alloc, SHAPE_CUSTOM_ALLOC, shim_custom_begin, shim_custom_end
+	KEEPING_HOOK custom_realloc, SHAPE_CUSTOM_REALLOC, shim_custom_begin, shim_custom_end
+	KEEPING_HOOK custom_free, SHAPE_CUSTOM_FREE, shim_custom_begin, shim_custom_end
 
 /*
  * The only writable data, a page of its own: struct shim_root. Two names, so

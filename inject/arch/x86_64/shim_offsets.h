@@ -69,7 +69,7 @@
 #define CALL_R15		120
 #define CALL_FRAME_BYTES	168
 #define CALL_GIVEN_BYTES	64	/* what SAVE_ARGUMENTS saves */
-#define CUSTOM_STACK_BYTES	128	/* of arguments on the stack, CUSTOM_HOOK */
+#define CUSTOM_STACK_BYTES	128	/* of arguments on the stack, KEEPING_HOOK */
 #define CUSTOM_KEPT_BYTES	32	/* of r10, r11, the flags; and a word for the alignment */
 /* Below rsp, where a slot for the program's own functions puts registers; and for the way back. */
 #define ISLAND_R10		(-8)
