@@ -10,7 +10,7 @@
 /*
  * An address space for libunwind whose questions go to find_proc_info, access_mem and access_reg
  * of own, and are refused else: no floating point, no dynamic code, nothing is resumed. It caches
- * nothing: libunwind's caches outlive a dlclose, and take two system calls a frame for their lock.
+ * nothing: libunwind's caches outlive a dlclose, and take a lock for each frame.
  * NULL without memory.
  */
 unw_addr_space_t unwind_accessors_space(const unw_accessors_t *own);

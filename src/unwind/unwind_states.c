@@ -8,7 +8,7 @@
  * modules are never used again, so that nothing here gets old. It is libunwind's own reading of
  * the tables that is kept, none of ours: what is unwound by it stays independent of the rules that
  * the shim follows (cfi_table.c), which are checked against it.
- * libunwind's own cache was rejected: it takes a lock with two system calls for every frame, and
+ * libunwind's own cache was rejected: it takes a lock for every frame, and
  * goes by address alone, which a dlclose and a dlopen can give to other code.
  * The many addresses of a program share a few hundred different rows. Nothing is removed singly;
  * a cache that is full is emptied.
