@@ -33,14 +33,17 @@
 #define TOTAL_BYTES	(1ull << 20)
 #define NEVER		((1ull << 47) - 1)	/* a mean interval at which nothing is sampled */
 #define LEAST		1e-10
-#define MOST		1e-7
+#define MOST		2e-7
+
+/* Each followed by that of its free. */
+enum { USUAL_MALLOC = 0, KEEPING_MALLOC = 2, SLOTS = 4 };
 
 struct probe {
 	void *shim;
 	struct shim_root *root;
 	struct ring_control *control;
 	size_t bytes;
-	const struct ring_island_entry *island;	/* of malloc, of free: r-x */
+	const struct ring_island_entry *island;	/* SLOTS, r-x */
 };
 
 static int load_shim(struct probe *p)
@@ -65,13 +68,15 @@ static int load_shim(struct probe *p)
 }
 
 /* As in a target; the original is a jump to the function. */
-static int fill_slot(const struct probe *p, struct ring_island_entry *slot, enum ring_shape shape,
-		     const char *hook, void (*original)(void))
+static int fill_slot(const struct probe *p, struct ring_island_entry *slot, const char *hook,
+		     bool frees)
 {
 	static const uint8_t jump[6] = { 0xff, 0x25 };	/* jmp *0(%rip) */
+	void (*original)(void) = frees ? hook_probe_plain_free : hook_probe_plain_malloc;
 	struct island_code code = {
-		.shape = shape, .index = RING_ISLAND_TLS, .root = (uint64_t)p->root,
-		.hook = (uint64_t)dlsym(p->shim, hook), .samples = true,
+		.shape = frees ? RING_SHAPE_FREE : RING_SHAPE_MALLOC, .index = RING_ISLAND_TLS,
+		.root = (uint64_t)p->root, .hook = (uint64_t)dlsym(p->shim, hook),
+		.samples = true, .keeps = strstr(hook, "_kept_"),
 	};
 
 	island_code_fill(slot, &code);
@@ -83,12 +88,13 @@ static int fill_slot(const struct probe *p, struct ring_island_entry *slot, enum
 static int make_island(struct probe *p)
 {
 	_cleanup_fd_ int fd = memfd_create("hook-cost-island", MFD_CLOEXEC);
-	struct ring_island_entry slot[2];
+	struct ring_island_entry slot[SLOTS];
 	void *memory;
 
-	if (fill_slot(p, &slot[0], RING_SHAPE_MALLOC, "shim_hook_malloc",
-		      hook_probe_plain_malloc) ||
-	    fill_slot(p, &slot[1], RING_SHAPE_FREE, "shim_hook_free", hook_probe_plain_free))
+	if (fill_slot(p, &slot[USUAL_MALLOC], "shim_hook_malloc", false) ||
+	    fill_slot(p, &slot[USUAL_MALLOC + 1], "shim_hook_free", true) ||
+	    fill_slot(p, &slot[KEEPING_MALLOC], "shim_hook_kept_malloc", false) ||
+	    fill_slot(p, &slot[KEEPING_MALLOC + 1], "shim_hook_kept_free", true))
 		return -ENOEXEC;
 	if (fd < 0 || write(fd, slot, sizeof(slot)) != sizeof(slot))
 		return -EIO;
@@ -124,7 +130,7 @@ static void probe_done(struct probe *p)
 	if (p->control)
 		(void)munmap(p->control, p->bytes);
 	if (p->island)
-		(void)munmap((void *)(uintptr_t)p->island, 2 * sizeof(*p->island));
+		(void)munmap((void *)(uintptr_t)p->island, SLOTS * sizeof(*p->island));
 	if (p->shim)
 		(void)dlclose(p->shim);
 }
@@ -148,27 +154,40 @@ static double pairs_take(uint64_t allocate, uint64_t give_back)
 	return now() - begin;
 }
 
-/* The fastest of rounds, with hooks and without in turn; seconds a pair. */
-static double difference(const struct probe *p)
+/*
+ * The fastest of rounds, with hooks and without in turn; seconds a pair. allocate: the slot of an
+ * allocation, in front of that of its free.
+ */
+static double difference(const struct probe *p, unsigned int allocate)
 {
+	const struct ring_island_entry *slot = &p->island[allocate];
 	double plain = 1, hooked = 1;
 
 	for (unsigned int i = 0; i < ROUNDS; i++) {
 		plain = fmin(plain, pairs_take((uint64_t)hook_probe_plain_malloc,
 					       (uint64_t)hook_probe_plain_free));
-		hooked = fmin(hooked, pairs_take((uint64_t)p->island[0].code,
-						 (uint64_t)p->island[1].code));
+		hooked = fmin(hooked, pairs_take((uint64_t)slot[0].code, (uint64_t)slot[1].code));
 	}
-	return (hooked - plain) / PAIRS;
+	return fmin(fmax((hooked - plain) / PAIRS, LEAST), MOST);
 }
 
-double hook_cost_measure(void)
+struct hook_cost hook_cost_measure(void)
 {
 	struct probe probe = { 0 };
-	double cost = HOOK_COST_USUAL;
+	struct hook_cost cost = { HOOK_COST_USUAL, HOOK_COST_KEEPING_USUAL };
 
-	if (!load_shim(&probe) && !make_control(&probe) && !make_island(&probe))
-		cost = difference(&probe);
+	if (!load_shim(&probe) && !make_control(&probe) && !make_island(&probe)) {
+		cost.pair = difference(&probe, USUAL_MALLOC);
+		cost.keeping = difference(&probe, KEEPING_MALLOC);
+	}
 	probe_done(&probe);
-	return cost < LEAST ? LEAST : cost > MOST ? MOST : cost;
+	return cost;
+}
+
+double hook_cost_pair(const struct hook_cost *cost, const struct hook_plan *plan)
+{
+	for (uint32_t i = 0; i < plan->family_count; i++)
+		if (plan->family[i].kind == HOOK_FAMILY_MALLOC)
+			return plan->family[i].keeps_registers ? cost->keeping : cost->pair;
+	return cost->pair;
 }

@@ -50,10 +50,12 @@ static clockid_t process_clock(pid_t pid)
 static void read_calls(const struct pace *p, struct pace_costs *to)
 {
 	const struct estimate *alloc = &sites_totals(p->in.sites, SITE_MALLOC)->alloc;
+	const struct estimate *custom = &sites_totals(p->in.sites, SITE_CUSTOM)->alloc;
 
 	to->calls = (double)estimate_count(alloc);
 	to->bytes = (double)estimate_bytes(alloc);
-	to->calls_cost = to->calls * p->in.pair_cost;
+	to->calls_cost = to->calls * p->in.pair_cost +
+			 (double)estimate_count(custom) * p->in.custom_cost;
 }
 
 /* False: the target has ended, the last costs stay. */

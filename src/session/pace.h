@@ -22,7 +22,7 @@ struct pace_input {
 	const struct sites *sites;
 	const struct ticks *ticks;
 	pid_t target;
-	double pair_cost;	/* seconds, see hook_cost.h */
+	double pair_cost, custom_cost;	/* seconds, of malloc's and custom calls; hook_cost.h */
 	double percent;		/* the budget; 0: the interval stays, costs are measured alone */
 	bool sampled;		/* records are rare: what one needs is out of the caches */
 	bool woken;		/* the reader sleeps until a ring is half full */

@@ -256,7 +256,8 @@ static int hook(struct session *s)
 {
 	struct watch_options options = {
 		.mode = s->options->mode, .sample_bytes = s->options->sample_bytes,
-		.percent = s->options->overhead_percent, .pair_cost = s->pair_cost,
+		.percent = s->options->overhead_percent, .custom_cost = s->hook_cost.keeping,
+		.pair_cost = hook_cost_pair(&s->hook_cost, &s->plan),
 		.block = s->options->block, .leaks = s->options->leaks,
 		.free_stacks = s->options->free_stacks,
 		.recognise = recognises(s), .verify_stacks = s->options->verify_stacks,
@@ -651,7 +652,7 @@ static int give_up_privileges(struct session *s, int opener)
 		log_warning("no process can be made to open files: names will be missing: %s",
 			    strerror(-opener));
 	if (watches && !session_is_picture_only(s->options))
-		s->pair_cost = hook_cost_measure();
+		s->hook_cost = hook_cost_measure();
 	return trapped_begin(opener < 0 ? -1 : opener) ?: sandbox_enter();
 }
 

@@ -3,6 +3,7 @@
 #ifndef MEMATTACH_SESSION_STATE_H
 #define MEMATTACH_SESSION_STATE_H
 
+#include "inject/hook_cost.h"
 #include "src/session/check.h"
 #include "src/session/leaks.h"
 #include "src/session/report.h"
@@ -40,7 +41,7 @@ struct session {
 	bool picture_left;	/* dead, and still a child of the target's */
 	enum attachment_loader loader;
 	int ring_fd;
-	double pair_cost;	/* of hooks, see hook_cost.h */
+	struct hook_cost hook_cost;
 	uint64_t shim_base;
 	int exit;
 	uint8_t *exe_file;

@@ -276,7 +276,7 @@ static void begin_pace(struct watch *w)
 		.control = w->control, .reader = w->reader, .live = w->live, .sites = w->sites,
 		.ticks = &w->ticks, .target = w->view->hello.pid,
 		.percent = w->options.mode == SNAPSHOT_ADAPTIVE ? w->options.percent : 0,
-		.pair_cost = w->options.pair_cost,
+		.pair_cost = w->options.pair_cost, .custom_cost = w->options.custom_cost,
 		.sampled = w->options.mode == SNAPSHOT_SAMPLED ||
 			   w->options.mode == SNAPSHOT_ADAPTIVE,
 		.woken = w->options.unhurried && w->view->hello.may_wait,

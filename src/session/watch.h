@@ -28,7 +28,7 @@ struct watch_options {
 	enum snapshot_mode mode;
 	uint64_t sample_bytes;		/* sampled: mean interval */
 	double percent;			/* adaptive: of the target's time may be spent */
-	double pair_cost;		/* see hook_cost.h */
+	double pair_cost, custom_cost;	/* of malloc's calls, of custom ones: hook_cost.h */
 	bool block;			/* a full ring makes the target wait */
 	bool leaks;
 	bool free_stacks;		/* exact: each free with its stack */

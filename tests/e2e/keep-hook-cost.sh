@@ -15,3 +15,14 @@ json_expect '.totals.alloc_count > 1e6' true
 json_expect '.session.overhead_percent / 100 * .session.duration > .totals.alloc_count * 5e-10' true
 pristine_check "$VICTIM"
 finished tight
+
+# Hooks that keep all registers cost several times as much.
+victim own own_malloc
+tell own "$(printf %70s '' | tr ' ' c)"
+attach -p "$VICTIM" -d 1 --sample=256M --json
+expect "$STATUS" 0 "exit status"
+note "own: $(json '[.session.overhead_percent, .totals.alloc_count, .session.duration] | @csv')"
+json_expect '.totals.alloc_count > 1e5' true
+json_expect '.session.overhead_percent / 100 * .session.duration > .totals.alloc_count * 15e-9' \
+	true
+ended own
