@@ -36,7 +36,7 @@
 #define MOST		2e-7
 
 /* Each followed by that of its free. */
-enum { USUAL_MALLOC = 0, KEEPING_MALLOC = 2, SLOTS = 4 };
+enum { USUAL_MALLOC = 0, KEEPING_MALLOC = 2, CUSTOM_ALLOC = 4, SLOTS = 6 };
 
 struct probe {
 	void *shim;
@@ -69,14 +69,13 @@ static int load_shim(struct probe *p)
 
 /* As in a target; the original is a jump to the function. */
 static int fill_slot(const struct probe *p, struct ring_island_entry *slot, const char *hook,
-		     bool frees)
+		     bool keeps, void (*original)(void))
 {
 	static const uint8_t jump[6] = { 0xff, 0x25 };	/* jmp *0(%rip) */
-	void (*original)(void) = frees ? hook_probe_plain_free : hook_probe_plain_malloc;
 	struct island_code code = {
-		.shape = frees ? RING_SHAPE_FREE : RING_SHAPE_MALLOC, .index = RING_ISLAND_TLS,
+		.shape = original == hook_probe_plain_free ? RING_SHAPE_FREE : RING_SHAPE_MALLOC,
+		.index = keeps ? 0 : RING_ISLAND_TLS, .keeps = keeps, .samples = true,
 		.root = (uint64_t)p->root, .hook = (uint64_t)dlsym(p->shim, hook),
-		.samples = true, .keeps = strstr(hook, "_kept_"),
 	};
 
 	island_code_fill(slot, &code);
@@ -85,16 +84,28 @@ static int fill_slot(const struct probe *p, struct ring_island_entry *slot, cons
 	return code.hook ? 0 : -ENOEXEC;
 }
 
+static int fill_slots(const struct probe *p, struct ring_island_entry slot[static SLOTS])
+{
+	static const char *const hook[SLOTS] = {
+		[USUAL_MALLOC] = "shim_hook_malloc", "shim_hook_free",
+		[KEEPING_MALLOC] = "shim_hook_kept_malloc", "shim_hook_kept_free",
+		[CUSTOM_ALLOC] = "shim_hook_custom_alloc", "shim_hook_custom_free",
+	};
+	int err = 0;
+
+	for (unsigned int i = 0; i < SLOTS && !err; i++)
+		err = fill_slot(p, &slot[i], hook[i], i >= KEEPING_MALLOC,
+				i % 2 ? hook_probe_plain_free : hook_probe_plain_malloc);
+	return err;
+}
+
 static int make_island(struct probe *p)
 {
 	_cleanup_fd_ int fd = memfd_create("hook-cost-island", MFD_CLOEXEC);
 	struct ring_island_entry slot[SLOTS];
 	void *memory;
 
-	if (fill_slot(p, &slot[USUAL_MALLOC], "shim_hook_malloc", false) ||
-	    fill_slot(p, &slot[USUAL_MALLOC + 1], "shim_hook_free", true) ||
-	    fill_slot(p, &slot[KEEPING_MALLOC], "shim_hook_kept_malloc", false) ||
-	    fill_slot(p, &slot[KEEPING_MALLOC + 1], "shim_hook_kept_free", true))
+	if (fill_slots(p, slot))
 		return -ENOEXEC;
 	if (fd < 0 || write(fd, slot, sizeof(slot)) != sizeof(slot))
 		return -EIO;
@@ -119,6 +130,9 @@ static int make_control(struct probe *p)
 	p->control->mode = RING_MODE_SAMPLE;
 	p->control->interval = NEVER;
 	p->control->deadline = UINT64_MAX;
+	p->control->entry[0].arguments = ring_arguments_pack((struct ring_arguments){
+		.size = 1, .block = 1,
+	});
 	p->root->control = (uint64_t)p->control;
 	return 0;
 }
@@ -174,11 +188,13 @@ static double difference(const struct probe *p, unsigned int allocate)
 struct hook_cost hook_cost_measure(void)
 {
 	struct probe probe = { 0 };
-	struct hook_cost cost = { HOOK_COST_USUAL, HOOK_COST_KEEPING_USUAL };
+	struct hook_cost cost = { HOOK_COST_USUAL, HOOK_COST_KEEPING_USUAL,
+				  HOOK_COST_KEEPING_USUAL };
 
 	if (!load_shim(&probe) && !make_control(&probe) && !make_island(&probe)) {
 		cost.pair = difference(&probe, USUAL_MALLOC);
 		cost.keeping = difference(&probe, KEEPING_MALLOC);
+		cost.custom = difference(&probe, CUSTOM_ALLOC);
 	}
 	probe_done(&probe);
 	return cost;

@@ -21,6 +21,7 @@
 struct hook_cost {
 	double pair;
 	double keeping;		/* by hooks that keep all registers (hook_family.keeps_registers) */
+	double custom;		/* of functions that the user has named */
 };
 
 /* Takes a few tenths of a millisecond. */

@@ -41,7 +41,7 @@ SAME(THREAD_USED, offsetof(struct ring_thread, used));
 SAME(CALL_ARGUMENT, offsetof(struct shim_call, argument));
 SAME(CALL_GIVEN_BYTES, sizeof(((struct shim_call *)0)->argument) + 2 * sizeof(uint64_t));
 SAME(CUSTOM_STACK_BYTES, SHIM_CUSTOM_STACK_WORDS * 8);
-SAME((CUSTOM_STACK_BYTES + CALL_GIVEN_BYTES + CUSTOM_KEPT_BYTES + CALL_FRAME_BYTES) % 16, 8);
+SAME((CUSTOM_STACK_BYTES + CALL_GIVEN_BYTES + KEEP_REGISTER_BYTES + CALL_FRAME_BYTES) % 16, 8);
 SAME(CALL_RAX, offsetof(struct shim_call, rax));
 SAME(CALL_ORIGINAL, offsetof(struct shim_call, original));
 SAME(CALL_RESULT, offsetof(struct shim_call, result));

@@ -256,7 +256,7 @@ static int hook(struct session *s)
 {
 	struct watch_options options = {
 		.mode = s->options->mode, .sample_bytes = s->options->sample_bytes,
-		.percent = s->options->overhead_percent, .custom_cost = s->hook_cost.keeping,
+		.percent = s->options->overhead_percent, .custom_cost = s->hook_cost.custom,
 		.pair_cost = hook_cost_pair(&s->hook_cost, &s->plan),
 		.block = s->options->block, .leaks = s->options->leaks,
 		.free_stacks = s->options->free_stacks,

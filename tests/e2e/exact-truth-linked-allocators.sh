@@ -53,5 +53,6 @@ for each in jemalloc:libjemalloc.a tcmalloc:libtcmalloc_minimal.a; do
 	# shellcheck disable=SC2086
 	linked prefixed "$WORK/prefixed.a" $flags
 	truth_of prefixed jemalloc
+	json '.target.allocators[].name' | grep -qx glibc || fail "glibc's is not found beside it"
 done
 [ "$seen" -gt 0 ] || skip "no allocator that can be linked is installed"

@@ -26,6 +26,6 @@ for command in "-d 1 -p" "check -p" "leaks -p"; do
 	expect "$STATUS" 3 "exit status of $command"
 	said_one_line 'is writing a core dump'
 done
-is_dumping || fail "the dump was cut short, or too fast for this test"
 await 10 has_grown || fail "it stands still"
+is_dumping || [ "$(dumped)" -ge 4294967296 ] || fail "it was cut short"
 ended dumping

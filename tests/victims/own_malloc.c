@@ -3,7 +3,7 @@
  * own_malloc.c - a program that has an allocator of its own in the file that calls it.
  *
  * Its malloc and free call nothing, so the compiler knows which registers they change (gcc
- * -fipa-ra), and keeps what it likes in the others during a call: check_registers() has more
+ * -fipa-ra), and keeps what it likes in the others during a call: sum_around_calls() has more
  * values alive than there are registers that any function must preserve.
  * Commands: 'g' runs the cases and prints the truth, 'c' checks: "check ok", 'q' ends.
  */

@@ -12,7 +12,8 @@
  * - wrapper: returns what malloc and realloc return, and its blocks go to its own free.
  *
  * Command 'r': runs the sequence below, and prints what memattach has to find for each:
- * "truth NAME ALLOC_COUNT ALLOC_BYTES LIVE_COUNT LIVE_BYTES"; "ran ok". 'q' ends.
+ * "truth NAME ALLOC_COUNT ALLOC_BYTES LIVE_COUNT LIVE_BYTES"; "ran ok". 'l' takes a block from the
+ * pool, puts it back, and computes, again and again. 'q' ends.
  */
 #include <alloca.h>
 #include <stdint.h>
@@ -22,7 +23,7 @@
 #include "tests/victims/victim.h"
 
 #define FRAME VICTIM_FRAME
-enum { CHUNK = 1 << 20, POOL_BLOCK = 48, POOL_CHUNK = 100 };
+enum { CHUNK = 1 << 20, POOL_BLOCK = 48, POOL_CHUNK = 100, LOOPS = 10000000 };
 
 struct book {
 	const char *name;
@@ -304,6 +305,15 @@ static void run(void)
 	victim_say("ran ok\n");
 }
 
+FRAME static void loop(void)
+{
+	for (int i = 0; i < LOOPS; i++) {
+		pool_put(&pool, pool_get(&pool, 32));
+		for (int work = 0; work < 300; work++)
+			__asm__ volatile("");
+	}
+}
+
 int main(void)
 {
 	char command;
@@ -314,7 +324,11 @@ int main(void)
 	if (!linear.chunk || !stack.chunk)
 		victim_fail("out of memory");
 	victim_ready();
-	while ((command = victim_await()) == 'r')
-		run();
-	return command == 'q' ? 0 : 3;
+	while ((command = victim_await()) != 'q') {
+		if (command == 'r')
+			run();
+		else
+			loop();
+	}
+	return 0;
 }

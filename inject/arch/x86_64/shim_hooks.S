@@ -203,7 +203,7 @@ shim_hook_\name:
 #define KEEP_R10	(KEEP_GIVEN + CALL_GIVEN_BYTES)
 #define KEEP_R11	(KEEP_R10 + 8)
 #define KEEP_FLAGS	(KEEP_R10 + 16)
-#define KEEP_CALL	(KEEP_R10 + CUSTOM_KEPT_BYTES)
+#define KEEP_CALL	(KEEP_R10 + KEEP_REGISTER_BYTES)
 #define KEEP_FRAME	(KEEP_CALL + CALL_FRAME_BYTES)
 #define KEEP_BELOW(at)	(KEEP_FRAME + at)	/* at from rsp at the function's entry */
 

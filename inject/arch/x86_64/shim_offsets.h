@@ -70,8 +70,8 @@
 #define CALL_FRAME_BYTES	168
 #define CALL_GIVEN_BYTES	64	/* what SAVE_ARGUMENTS saves */
 #define CUSTOM_STACK_BYTES	128	/* of arguments on the stack, KEEPING_HOOK */
-#define CUSTOM_KEPT_BYTES	32	/* of r10, r11, the flags; and a word for the alignment */
-/* Below rsp, where a slot for the program's own functions puts registers; and for the way back. */
+#define KEEP_REGISTER_BYTES	32	/* of r10, r11, the flags; and a word for the alignment */
+/* Below rsp, where a slot that keeps all registers puts these two; and for the way back. */
 #define ISLAND_R10		(-8)
 #define ISLAND_R11		(-16)
 #define ISLAND_ORIGINAL		(-24)
