@@ -35,18 +35,30 @@ static uint32_t set_of(uint64_t key)
 	return (uint32_t)(key >> 40) % SETS * SHADOW_WAYS;
 }
 
+/* What differs, 0: nothing. */
+static uint64_t frames_differ(const struct shadow_memo *memo, const uint8_t *sp)
+{
+	const struct shadow_group *end = memo->group + memo->groups;
+	uint64_t differs = 0;
+
+	for (const struct shadow_group *group = memo->group; group < end; group++)
+#pragma GCC unroll 4
+		for (uint32_t i = 0; i < MEMO_GROUP; i++)
+			differs |= *(const uint64_t *)(sp + group->at[i]) ^ group->ra[i];
+	return differs;
+}
+
 /* pre: all words from call's return address up to high may be read. */
 static bool memo_holds(const struct shadow_memo *memo, const struct shim_call *call, uint64_t high)
 {
-	uint64_t sp = (uint64_t)&call->caller, differs = 0;
+	uint64_t sp = (uint64_t)&call->caller, differs;
 
-	if (memo->sp != sp || sp + memo->at[memo->frames - 1] > high - 8 ||
+	if (memo->sp != sp || memo->reach > high - sp ||
 	    (memo->live_rbp && memo->rbp != call->rbp) ||
 	    (memo->live_rbx && memo->rbx != call->rbx))
 		return false;
 	/* Slots ascend: they all lie between these two. */
-	for (uint32_t i = 0; i < memo->frames; i++)
-		differs |= *(const uint64_t *)(sp + memo->at[i]) ^ memo->ra[i];
+	differs = frames_differ(memo, (const uint8_t *)sp);
 	for (uint32_t i = 0; i < memo->checks; i++) {
 		uint64_t address = memo->check[i].address;
 
@@ -77,6 +89,8 @@ uint64_t shim_recall(const struct ring_control *control, struct shadow_place *pl
 
 		if (shadow->memo_key[i] != key)
 			continue;
+		/* To be found once, and not again for each of its fields. */
+		__asm__("" : "+r"(memo));
 		if (memo->generation != generation ||
 		    memo->epoch != shim_load(&control->path_epoch) ||
 		    !memo_holds(memo, call, high))
@@ -105,16 +119,32 @@ static uint32_t memo_place(struct shadow *shadow, uint64_t key)
 	return first + shadow->memo_turn / PATIENCE % SHADOW_WAYS;
 }
 
+static void set_frames(struct shadow_memo *memo, const struct shadow *shadow)
+{
+	const struct shadow_frame *frame = &shadow->frame[shadow->frames - 1];
+	uint32_t i = 0;
+
+	memo->sp = frame->slot;
+	memo->reach = shadow->frame[0].slot + 8 - memo->sp;
+	while (i < shadow->frames || i % MEMO_GROUP != 0) {
+		struct shadow_group *group = &memo->group[i / MEMO_GROUP];
+
+		group->ra[i % MEMO_GROUP] = frame->ra;
+		group->at[i % MEMO_GROUP] = (uint32_t)(frame->slot - memo->sp);
+		frame -= ++i < shadow->frames;
+	}
+	memo->groups = i / MEMO_GROUP;
+}
+
 void shim_recall_add(struct shadow_place *place, uint64_t key, uint64_t name)
 {
 	struct shadow *shadow = &place->shadow;
 	const struct shadow_state *inner = &shadow->state[shadow->frames - 1];
-	uint64_t sp = shadow->frame[shadow->frames - 1].slot;
 	struct shadow_memo *memo;
 	uint32_t at;
 
 	if (shadow->frames > MEMO_FRAMES || shadow->checks > MEMO_CHECKS ||
-	    shadow->frame[0].slot - sp > UINT32_MAX)
+	    shadow->frame[0].slot - shadow->frame[shadow->frames - 1].slot > UINT32_MAX)
 		return;
 	at = memo_place(shadow, key);
 	if (at == SHADOW_MEMOS)
@@ -128,15 +158,8 @@ void shim_recall_add(struct shadow_place *place, uint64_t key, uint64_t name)
 	memo->rbx = inner->rbx;
 	memo->live_rbp = inner->live_rbp;
 	memo->live_rbx = inner->live_rbx;
-	memo->sp = sp;
-	memo->frames = shadow->frames;
 	memo->checks = shadow->checks;
-	for (uint32_t i = 0; i < shadow->frames; i++) {
-		const struct shadow_frame *frame = &shadow->frame[shadow->frames - 1 - i];
-
-		memo->at[i] = (uint32_t)(frame->slot - sp);
-		memo->ra[i] = frame->ra;
-	}
+	set_frames(memo, shadow);
 	for (uint32_t i = 0; i < shadow->checks; i++) {
 		memo->check[i].address = shadow->check[i].address;
 		memo->check[i].value = shadow->check[i].value;

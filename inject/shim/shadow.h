@@ -16,7 +16,8 @@
 #define SHADOW_KNOWN	128u	/* places for paths known to be told */
 #define SHADOW_MEMOS	128u	/* walks remembered as a whole (recall.c), */
 #define SHADOW_WAYS	4u	/* each in one of so many places */
-#define MEMO_FRAMES	56u
+#define MEMO_FRAMES	56u	/* a multiple of MEMO_GROUP */
+#define MEMO_GROUP	4u	/* frames that are compared at a time */
 #define MEMO_CHECKS	6u
 
 struct shadow_frame {
@@ -42,16 +43,23 @@ struct shadow_new {
 	struct rules_rule rule;
 };
 
+/* Return addresses, and bytes from sp to each. Compared at a time (recall.c). */
+struct shadow_group {
+	uint64_t ra[MEMO_GROUP];
+	uint32_t at[MEMO_GROUP];
+};
+
 /* A whole walk: what it found, and all that it depended on. */
 struct shadow_memo {
 	uint64_t generation, epoch;	/* as below */
 	uint64_t name;
 	uint64_t rbp, rbx;		/* at the call; they matter if live */
-	uint32_t frames, checks;
+	uint32_t groups, checks;
 	bool live_rbp, live_rbx;
-	uint64_t sp;			/* its return addresses, innermost first: */
-	uint64_t ra[MEMO_FRAMES];
-	uint32_t at[MEMO_FRAMES];	/* bytes from sp to each */
+	uint64_t sp;
+	uint64_t reach;			/* bytes from it to the end of the outermost one */
+	/* Innermost first; the outermost one again fills the last group. */
+	struct shadow_group group[MEMO_FRAMES / MEMO_GROUP];
 	struct shadow_check check[MEMO_CHECKS];
 };
 
