@@ -19,7 +19,17 @@ static inline uint64_t *shim_live_word(struct ring_control *control, uint64_t ad
 }
 /* A block begins to live at address; ends: false if none was known to live there. */
 void shim_live_set(struct ring_control *control, uint64_t address);
-bool shim_live_clear(struct ring_control *control, uint64_t address);
+static inline bool shim_live_clear(struct ring_control *control, uint64_t address)
+{
+	uint64_t bit, old, *word = shim_live_word(control, address, &bit);
+
+	if (!word)
+		return true;
+	old = shim_load(word);
+	if (old & bit)
+		shim_store(word, old & ~bit);
+	return (old & bit) && address % 16 == 0;
+}
 
 /* Are allocations lost at once, as the reader can't keep up? */
 static inline bool shim_is_pressed(const struct ring_control *control)

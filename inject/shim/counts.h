@@ -14,12 +14,6 @@ void shim_count_free(struct ring_control *control, const struct shim_call *call,
 		     uint64_t address);
 
 /*
- * What the hook of a free calls instead of begin() where it is only counted: before a block is
- * given back that is not NULL.
- */
-void shim_count_goes(struct shim_call *call, enum ring_shape shape);
-
-/*
  * What shim_count_freed needs to know of a block that a realloc may give back, while the block
  * is still there; and, once it is gone, that it is.
  */

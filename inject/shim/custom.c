@@ -13,6 +13,7 @@
  * (RING_MODE_COUNT): the usable sizes of their blocks are not known.
  */
 #include "inject/shim/custom.h"
+#include "inject/shim/nested.h"
 
 static uint64_t argument_of(const struct shim_call *call, uint8_t number)
 {

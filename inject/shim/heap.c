@@ -15,7 +15,9 @@
  */
 #include "inject/shim/block_bits.h"
 #include "inject/shim/counts.h"
+#include "inject/shim/exact.h"
 #include "inject/shim/loss.h"
+#include "inject/shim/nested.h"
 
 void shim_call_open(const struct ring_control *control, struct shim_call *call)
 {
@@ -135,6 +137,25 @@ static bool lose_at_once(struct ring_control *control, const struct shim_call *c
 	return true;
 }
 
+/* RING_MODE_ALL: the block at address, where *live has bit, was recorded or not. */
+static inline void note_new(struct ring_control *control, uint64_t address, uint64_t *live,
+			    uint64_t bit, bool recorded)
+{
+	uint32_t pressed;
+
+	if (shim_control() != control)
+		return;
+	if (live)
+		shim_store(live, shim_load(live) | bit);
+	pressed = shim_load(&control->pressed);
+	if (__builtin_expect(pressed == 0, 1))
+		return;
+	if (!recorded && (pressed & RING_PRESSED))
+		(void)shim_lost_set(control, address);
+	else	/* of a block that lived there before */
+		shim_lost_clear(control, address);
+}
+
 /*
  * RING_MODE_ALL, and it is not lost at once. That the block lives is noted when it is recorded:
  * nobody has it yet, so nobody can free it before, and its record need not wait for that place to
@@ -144,16 +165,8 @@ static void record_new(struct ring_control *control, const struct shim_call *cal
 		       const struct shim_event *event)
 {
 	uint64_t bit, *live = shim_live_word(control, event->address, &bit);
-	bool recorded = shim_record(control, call, event);
 
-	if (shim_control() != control)
-		return;
-	if (live)
-		shim_store(live, shim_load(live) | bit);
-	if (!recorded && (shim_load(&control->pressed) & RING_PRESSED))
-		(void)shim_lost_set(control, event->address);
-	else if (shim_load(&control->pressed))	/* of a block that lived there before */
-		shim_lost_clear(control, event->address);
+	note_new(control, event->address, live, bit, shim_record(control, call, event));
 }
 
 static void record_block(struct ring_control *control, const struct shim_call *call,
@@ -165,31 +178,57 @@ static void record_block(struct ring_control *control, const struct shim_call *c
 		record_new(control, call, event);
 }
 
-/* Need the free of a block that nobody knows of not be recorded? A realloc may fail. */
-static bool may_skip(const struct ring_control *control, const struct shim_event *event)
+/* Need the free of a block that nobody knows of not be recorded? */
+static bool may_skip(const struct ring_control *control)
 {
-	return !(event->flags & RING_F_REALLOC) && !shim_load(&control->calls) &&
+	return !shim_load(&control->calls) &&
 	       shim_load(&control->lapsed) < shim_load(&control->epoch);
 }
 
 /*
- * A free in exact mode, or the one that is part of a realloc. The allocator will read what lies
- * in front of the block and write into it: both come here while this is recorded.
+ * The allocator will read what lies in front of the block and write into it: both come here while
+ * this is recorded.
  */
+static void fetch_freed(uint64_t address)
+{
+	arch_fetch_to_write((const void *)(address - 1));
+	arch_fetch_to_write((const void *)address);
+}
+
+/* Is it one of a block that was lost? */
+static bool is_lost(struct ring_control *control, uint64_t address)
+{
+	return shim_load(&control->pressed) && shim_lost_is_set(control, address);
+}
+
+/* With its stack? A free that is likely to be a wrong one, or all. */
+static bool wants_stack(struct ring_control *control, uint64_t address, bool lost)
+{
+	return (!lost && !shim_live_clear(control, address)) || shim_load(&control->free_stacks);
+}
+
+/* A free in exact mode. */
 static bool record_free(struct ring_control *control, const struct shim_call *call,
-			struct shim_event *event)
+			uint64_t address)
 {
 	bool lost;
 
-	arch_fetch_to_write((const void *)(event->address - 1));
-	arch_fetch_to_write((const void *)event->address);
-	lost = shim_load(&control->pressed) && shim_lost_is_set(control, event->address);
-	if (lost && may_skip(control, event)) {
+	fetch_freed(address);
+	lost = is_lost(control, address);
+	if (lost && may_skip(control)) {
 		shim_loss_free(control, call->thread);
 		return false;
 	}
-	event->with_stack |= (!lost && !shim_live_clear(control, event->address)) ||
-			     shim_load(&control->free_stacks);
+	return shim_exact_free(control, call, address, wants_stack(control, address, lost));
+}
+
+/* The one that is part of a realloc: never skipped, as that may fail. */
+static bool record_announced(struct ring_control *control, const struct shim_call *call,
+			     struct shim_event *event)
+{
+	fetch_freed(event->address);
+	event->with_stack |= wants_stack(control, event->address,
+					 is_lost(control, event->address));
 	return shim_record(control, call, event);
 }
 
@@ -204,52 +243,57 @@ static bool count_begin(const struct ring_control *control, struct shim_call *ca
 
 /* RING_MODE_ALL. What is lost costs as little as can be: no event is made of it. */
 static void record_made(struct ring_control *control, const struct shim_call *call,
-			enum ring_shape shape, uint64_t size, uint64_t address)
+			const struct shim_made *made)
 {
-	struct shim_event event;
+	uint64_t bit, *live;
 
-	if (lose_at_once(control, call, address, size))
+	if (lose_at_once(control, call, made->address, made->size))
 		return;
-	event = (struct shim_event){
-		.kind = RING_ALLOC,
-		.address = address,
-		.size = size,
-		.align_log2 = align_log2(call, shape),
-	};
-	record_new(control, call, &event);
+	live = shim_live_word(control, made->address, &bit);
+	note_new(control, made->address, live, bit, shim_exact_alloc(control, call, made));
 }
 
 /* The short ways of the hooks: no begin(), so what that does is done here. */
 void shim_made(struct shim_call *call, enum ring_shape shape)
 {
 	struct ring_control *control = shim_control();
-	uint64_t address, size;
+	struct shim_made made = { .address = call->result, .size = call->argument[0] };
 	uint32_t mode;
 
 	if (!control)
 		return;
 	shim_call_open(control, call);
-	address = block_of(call, shape);
-	if (address == 0 || shim_is_nested(control, call, RING_CLASS_HEAP))
+	if (shape != RING_SHAPE_MALLOC) {
+		made.address = block_of(call, shape);
+		made.size = size_asked(call, shape);
+		made.align_log2 = align_log2(call, shape);
+	}
+	if (made.address == 0 || shim_is_nested(control, call, RING_CLASS_HEAP))
 		return;
 	mode = shim_load(&control->mode);
-	size = size_asked(call, shape);
 	if (mode == RING_MODE_ALL)
-		record_made(control, call, shape, size, address);
+		record_made(control, call, &made);
 	else if (mode == RING_MODE_COUNT)
-		shim_count_alloc(control, call, size, address);
+		shim_count_alloc(control, call, made.size, made.address);
 }
 
-void shim_count_goes(struct shim_call *call, enum ring_shape shape)
+void shim_goes(struct shim_call *call, enum ring_shape shape)
 {
 	struct ring_control *control = shim_control();
+	uint64_t address = call->argument[0];
+	uint32_t mode;
 
 	(void)shape;
-	if (!control || call->argument[0] == 0)
+	if (!control || address == 0)
 		return;
 	shim_call_open(control, call);
-	if (!shim_is_nested(control, call, RING_CLASS_HEAP))
-		shim_count_free(control, call, call->argument[0]);
+	if (shim_is_nested(control, call, RING_CLASS_HEAP))
+		return;
+	mode = shim_load(&control->mode);
+	if (mode == RING_MODE_ALL)
+		(void)record_free(control, call, address);
+	else if (mode == RING_MODE_COUNT)
+		shim_count_free(control, call, address);
 }
 
 bool shim_alloc_begin(struct shim_call *call, enum ring_shape shape)
@@ -297,24 +341,36 @@ void shim_alloc_end(struct shim_call *call, enum ring_shape shape)
 	shim_trace_end(control, call, shape);
 }
 
+/* Where not every call is recorded. */
+static void free_otherwise(struct ring_control *control, struct shim_call *call, uint32_t mode,
+			   uint64_t address)
+{
+	const struct shim_event event = { .kind = RING_FREE, .address = address };
+
+	if (mode == RING_MODE_COUNT && address != 0 && count_begin(control, call))
+		shim_count_free(control, call, address);
+	if (mode == RING_MODE_SAMPLE && shim_table_remove(control, address))
+		shim_record(control, call, &event);
+}
+
 bool shim_free_begin(struct shim_call *call, enum ring_shape shape)
 {
 	struct ring_control *control = shim_control();
-	struct shim_event event = { .kind = RING_FREE, .address = call->argument[0] };
+	uint64_t address = call->argument[0];
 	uint32_t mode;
 
 	(void)shape;
-	if (!control || (event.address == 0 && !shim_load(&control->calls)))
+	if (!control || (address == 0 && !shim_load(&control->calls)))
 		return false;
 	mode = shim_load(&control->mode);
 	shim_call_open(control, call);
-	if (mode == RING_MODE_COUNT && event.address != 0 && count_begin(control, call))
-		shim_count_free(control, call, event.address);
-	if (mode == RING_MODE_SAMPLE && shim_table_remove(control, event.address))
-		shim_record(control, call, &event);
-	if (mode != RING_MODE_ALL || shim_is_nested(control, call, RING_CLASS_HEAP))
+	if (mode != RING_MODE_ALL) {
+		free_otherwise(control, call, mode, address);
 		return call->span;
-	if (event.address != 0 && record_free(control, call, &event))
+	}
+	if (shim_is_nested(control, call, RING_CLASS_HEAP))
+		return call->span;
+	if (address != 0 && record_free(control, call, address))
 		call->state |= SHIM_ANNOUNCED;
 	return shim_trace_begin(control, call) || call->span;
 }
@@ -356,7 +412,7 @@ static void realloc_announce(struct ring_control *control, struct shim_call *cal
 		return;
 	call->state |= SHIM_FREED;
 	if (mode == RING_MODE_SAMPLE ? shim_record(control, call, &event) :
-				       record_free(control, call, &event))
+				       record_announced(control, call, &event))
 		call->state |= SHIM_ANNOUNCED;
 }
 

@@ -23,15 +23,3 @@ void shim_live_set(struct ring_control *control, uint64_t address)
 	if (word)
 		shim_store(word, shim_load(word) | bit);
 }
-
-bool shim_live_clear(struct ring_control *control, uint64_t address)
-{
-	uint64_t bit, old, *word = shim_live_word(control, address, &bit);
-
-	if (!word)
-		return true;
-	old = shim_load(word);
-	if (old & bit)
-		shim_store(word, old & ~bit);
-	return (old & bit) && address % 16 == 0;
-}

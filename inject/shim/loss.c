@@ -10,6 +10,7 @@
  */
 #include "inject/arch/x86_64/shim_offsets.h"
 #include "inject/shim/loss.h"
+#include "inject/shim/place.h"
 
 #define PROBES 4u
 

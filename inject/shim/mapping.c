@@ -10,6 +10,7 @@
  * after: a range published meanwhile is then thrown away by its publisher
  * (ring_publish_stacks() has the other half).
  */
+#include "inject/shim/nested.h"
 #include "inject/shim/paths.h"
 
 #include <asm/unistd.h>

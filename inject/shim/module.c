@@ -7,7 +7,7 @@
  * thread (it holds the loader's lock) waits for the reader's word, for about
  * 50 ms at the most.
  */
-#include "inject/shim/shim.h"
+#include "inject/shim/place.h"
 
 #define WAIT_CYCLES (1ull << 27)	/* 45 ms at 3 GHz */
 

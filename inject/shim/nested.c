@@ -12,7 +12,7 @@
  * Rejected: a per-thread depth counter. It would be state that spans the
  * original, wrong for ever after the first longjmp.
  */
-#include "inject/shim/shim.h"
+#include "inject/shim/nested.h"
 
 /* From here on: hooks of the mapping class, and of the custom one. */
 extern const uint8_t shim_mapping_hooks[] __attribute__((visibility("hidden")));
@@ -44,18 +44,13 @@ static bool in_ranges(const struct ring_range *range, uint32_t count, uint64_t a
 	return address < range[low].high;
 }
 
-bool shim_is_nested(const struct ring_control *control, const struct shim_call *call,
-		    enum ring_class class)
+bool shim_is_nested_there(const struct ring_control *control, uint64_t caller,
+			  enum ring_class class)
 {
-	const struct ring_range *all = &control->callers[class];
-	uint64_t caller = call->caller;
-	uint32_t count;
+	uint32_t count = control->caller_count[class];
 
 	if (caller >= shim_root_page.shim_low && caller < shim_root_page.shim_high)
 		return class_of_hook(caller) == class;
-	if (caller < all->low || caller >= all->high)
-		return false;
-	count = control->caller_count[class];
 	return count <= RING_MAX_ENTRIES &&
 	       in_ranges(control->caller[class], count, caller);
 }

@@ -14,109 +14,18 @@
  */
 #include "inject/shim/block_bits.h"
 #include "inject/shim/loss.h"
-#include "inject/shim/paths.h"
+#include "inject/shim/place.h"
 #include "inject/shim/shadow.h"
 
 #define TRIES 3u
 #define STUCK_CYCLES (1ull << 33)	/* two to four seconds */
-#define FETCH_AHEAD 4u	/* lines: what two calls write */
 
-/* A try to reserve. */
-enum reserve_result { RESERVED, FULL, CONTENDED };
-
-/* Where one record goes. */
-struct place {
-	struct ring_head *head;
-	uint8_t *ring;
-	uint64_t mask;		/* ring_lines - 1 */
-	uint64_t position;
-	uint32_t lines;
-	uint64_t time;
-};
-
-bool shim_epoch_open(struct ring_control *control, uint64_t now)
+static enum place_result reserve(struct place *place, uint64_t kept)
 {
-	uint64_t epoch = shim_load(&control->epoch);
-	uint64_t lapsed = shim_load(&control->lapsed);
+	enum place_result result = PLACE_CONTENDED;
 
-	if (lapsed >= epoch)
-		return false;
-	if (now <= shim_load(&control->deadline))
-		return true;
-	/* A compare-exchange: a thread that slept here must not re-open a later epoch's lapse. */
-	shim_exchange_if(&control->lapsed, lapsed, epoch);
-	return false;
-}
-
-/* Any ring is right for any CPU: a thread may move between here and the reservation. */
-static struct place place_for(struct ring_control *control, uint32_t cpu, uint32_t lines)
-{
-	uint32_t ring = cpu < control->ring_count ? cpu : cpu % control->ring_count;
-
-	return (struct place){
-		.head = &control->ring[ring],
-		.ring = (uint8_t *)control + control->rings_offset + ring * control->ring_bytes,
-		.mask = control->ring_lines - 1,
-		.lines = lines,
-	};
-}
-
-static uint64_t *commit_word(const struct place *place, uint64_t position)
-{
-	return (uint64_t *)(place->ring + (position & place->mask) * RING_LINE);
-}
-
-/* Lines that event must leave free for others. What a free copies of its stack is a luxury. */
-static uint64_t lines_kept(const struct ring_control *control, const struct shim_event *event)
-{
-	bool may_go = event->kind == RING_ALLOC || event->kind == RING_MAP ||
-		      event->kind == RING_CALL || event->kind == RING_PATH || event->with_stack;
-
-	return may_go ? control->ring_lines / 8 : 0;
-}
-
-/* A RING_PAD record: its kind and its commit word, nothing else. */
-static void fill_end(const struct place *place, uint64_t position, uint32_t lines)
-{
-	struct ring_record *record = (struct ring_record *)commit_word(place, position);
-
-	record->kind = RING_PAD;
-	shim_store_release(&record->commit, ring_commit_word(position, lines, RING_DONE));
-}
-
-/*
- * One try for lines in a row, after filler if they would wrap. Acquires tail:
- * its partner is the reader's release after it has read what lay here.
- */
-static inline enum reserve_result reserve_once(struct place *place, uint64_t kept)
-{
-	uint64_t head = shim_load(&place->head->head);
-	uint64_t tail = shim_load_acquire(&place->head->tail);
-	uint64_t lines = place->mask + 1;
-	uint64_t line = head & place->mask;
-	uint64_t filler = line + place->lines > lines ? lines - line : 0;
-
-	if (head + filler + place->lines - tail + kept > lines)
-		return FULL;
-	if (!shim_exchange_if(&place->head->head, head, head + filler + place->lines))
-		return CONTENDED;
-	place->position = head + filler;
-	/* Whoever comes next would wait for them; the reader, on another CPU, had them last. */
-	arch_fetch_to_write(commit_word(place, place->position + place->lines - 1 + FETCH_AHEAD));
-	/* Release: the reader that sees BUSY for this lap reads nothing older behind it. */
-	shim_store_release(commit_word(place, place->position),
-			   ring_commit_word(place->position, place->lines, RING_BUSY));
-	if (filler)
-		fill_end(place, head, (uint32_t)filler);
-	return RESERVED;
-}
-
-static enum reserve_result reserve(struct place *place, uint64_t kept)
-{
-	enum reserve_result result = CONTENDED;
-
-	for (uint32_t i = 0; i < TRIES && result == CONTENDED; i++)
-		result = reserve_once(place, kept);
+	for (uint32_t i = 0; i < TRIES && result == PLACE_CONTENDED; i++)
+		result = place_reserve(place, kept);
 	return result;
 }
 
@@ -191,7 +100,7 @@ static bool reserve_waiting(struct ring_control *control, struct place *place, u
 		if (shim_load(&control->mode) == RING_MODE_OFF ||
 		    !shim_epoch_open(control, place->time))
 			break;
-		reserved = reserve(place, kept) == RESERVED;
+		reserved = reserve(place, kept) == PLACE_RESERVED;
 		if (reserved || is_stuck(control, place, &still))
 			break;
 		shim_wake_reader(control);
@@ -206,7 +115,7 @@ static bool reserve_waiting(struct ring_control *control, struct place *place, u
 
 static bool reserve_or_wait(struct ring_control *control, struct place *place, uint64_t kept)
 {
-	if (reserve(place, kept) == RESERVED)
+	if (reserve(place, kept) == PLACE_RESERVED)
 		return true;
 	if (shim_load(&control->overflow) != RING_OVERFLOW_BLOCK)
 		return false;
@@ -248,16 +157,10 @@ static uint32_t lines_for(const struct shim_event *event, const struct shim_stac
 	return 2 + (plan->bytes + RING_LINE - 1) / RING_LINE;
 }
 
-/* After a wait: is this still the process, and the epoch, that it was? */
-static bool still_on(struct ring_control *control, uint64_t time)
-{
-	return shim_control() == control && shim_epoch_open(control, time);
-}
-
 /* What still waits for room when recording ends comes after its end, and is not lost. */
 static bool still_recording(struct ring_control *control, uint64_t time)
 {
-	return still_on(control, time) && shim_load(&control->mode) != RING_MODE_OFF;
+	return place_still_on(control, time) && shim_load(&control->mode) != RING_MODE_OFF;
 }
 
 /* A free without the stack that it could do without: as any other. */
@@ -265,53 +168,34 @@ static bool find_room_plain(struct place *place, struct shim_stack_plan *plan)
 {
 	*plan = (struct shim_stack_plan){ 0 };
 	place->lines = 1;
-	return reserve(place, 0) == RESERVED;
+	return reserve(place, 0) == PLACE_RESERVED;
 }
 
 /* Room for the whole record; failing that, for the record without its stack bytes. */
 static bool find_room(struct ring_control *control, struct place *place,
 		      const struct shim_event *event, struct shim_stack_plan *plan)
 {
-	uint64_t kept = lines_kept(control, event);
+	uint64_t kept = place_kept(control, event);
 
 	if (reserve_or_wait(control, place, kept))
 		return true;
 	if (event->with_stack)
-		return still_on(control, place->time) && find_room_plain(place, plan);
-	if (plan->bytes == 0 || !still_on(control, place->time))
+		return place_still_on(control, place->time) && find_room_plain(place, plan);
+	if (plan->bytes == 0 || !place_still_on(control, place->time))
 		return false;
 	if (plan->flags & RING_F_PATH) {	/* the copy was for the audit alone */
 		plan->bytes = 0;
 		plan->flags = RING_F_PATH;
 		place->lines = 1;
-		return reserve(place, kept) == RESERVED;
+		return reserve(place, kept) == PLACE_RESERVED;
 	}
 	plan->bytes = 0;
 	plan->flags |= RING_F_CALLER_ONLY | RING_F_TRUNCATED;
 	place->lines = lines_for(event, plan);
-	if (reserve(place, kept) != RESERVED)
+	if (reserve(place, kept) != PLACE_RESERVED)
 		return false;
 	shim_add(&place->head->lost_stack, 1);
 	return true;
-}
-
-/* The first line, but for its commit word, flags and stack_bytes. */
-static inline struct ring_record *fill_line(const struct shim_call *call,
-					    const struct shim_event *event, uint64_t caller,
-					    const struct place *place)
-{
-	struct ring_record *record = (struct ring_record *)commit_word(place, place->position);
-
-	record->time = place->time;
-	record->address = event->address;
-	record->size = event->size;
-	record->old_address = event->old_address;
-	record->thread = call->thread;
-	record->caller = caller;
-	record->kind = (uint8_t)event->kind;
-	record->align_log2 = (uint8_t)event->align_log2;
-	record->entry = call->entry;
-	return record;
 }
 
 /* Everything but the commit word. */
@@ -320,7 +204,7 @@ static void fill(const struct ring_control *control, const struct shim_call *cal
 		 const struct place *place)
 {
 	uint64_t caller = plan->flags & RING_F_PATH ? plan->path : call->caller;
-	struct ring_record *record = fill_line(call, event, caller, place);
+	struct ring_record *record = place_fill(place, call, event, caller);
 	struct ring_stack *stack = (struct ring_stack *)(record + 1);
 
 	if (plan->flags & RING_F_STACK) {
@@ -370,71 +254,44 @@ static struct shim_stack_plan plan_stack(struct ring_control *control, const str
 	return plan;
 }
 
-/* Release: the reader acquires this word before it reads the record. */
-static inline void commit(struct ring_control *control, const struct place *place)
-{
-	shim_store_release(commit_word(place, place->position),
-			   ring_commit_word(place->position, place->lines, RING_DONE));
-	if (place->position + place->lines - shim_load(&place->head->tail) >
-	    control->ring_lines / 2)
-		shim_wake_reader(control);
-}
-
-/* A record without a stack, where there is room at once: all that most calls need. */
-static bool record_line(struct ring_control *control, const struct shim_call *call,
-			const struct shim_event *event, struct place place, enum shim_path known,
-			uint64_t path)
-{
-	struct ring_record *record;
-
-	if (reserve_once(&place, lines_kept(control, event)) != RESERVED)
-		return false;
-	record = fill_line(call, event, known == SHIM_PATH ? path : call->caller, &place);
-	record->flags = event->flags | (known == SHIM_PATH ? RING_F_PATH : 0);
-	record->stack_bytes = known == SHIM_PATH && event->interval ?
-				      ring_interval_pack(event->interval) : 0;
-	commit(control, &place);
-	return true;
-}
-
 /* Any record: with its stack, if it is to have one; there may have to be waited for room. */
 static __attribute__((noinline)) bool record_lines(struct ring_control *control,
 						   const struct shim_call *call,
 						   const struct shim_event *event,
-						   struct place place, enum shim_path known,
+						   struct place *place, enum shim_path known,
 						   uint64_t path)
 {
 	struct shim_stack_plan plan = plan_stack(control, call, event, known, path);
 
-	place.lines = lines_for(event, &plan);
-	if (!find_room(control, &place, event, &plan)) {
-		if (still_recording(control, place.time)) {
-			shim_loss_count(place.head, event);
+	place->lines = lines_for(event, &plan);
+	if (!find_room(control, place, event, &plan)) {
+		if (still_recording(control, place->time)) {
+			shim_loss_count(place->head, event);
 			press(control, event);
 		}
 		return false;
 	}
-	fill(control, call, event, &plan, &place);
-	commit(control, &place);
+	fill(control, call, event, &plan, place);
+	place_commit(control, place);
 	return true;
 }
 
 /* The time comes after a path was told: what names it is later than that record. */
-static bool record_known(struct ring_control *control, const struct shim_call *call,
-			 const struct shim_event *event, enum shim_path known, uint64_t path)
+bool shim_record_known(struct ring_control *control, const struct shim_call *call,
+		       const struct shim_event *event, enum shim_path known, uint64_t path)
 {
 	struct place place;
 	uint32_t cpu;
 	uint64_t now = arch_clock(control, &cpu);
 
-	if (!still_on(control, now))
+	if (!place_still_on(control, now))
 		return false;
 	place = place_for(control, cpu, 1);
 	place.time = now;
 	if ((known == SHIM_PATH || (!wants_stack(event) && event->kind != RING_CALL)) &&
-	    record_line(control, call, event, place, known, path))
+	    place_line(control, call, event, &place, known, path))
 		return true;
-	return record_lines(control, call, event, place, known, path);
+	return record_lines(control, call, event, &place, known, path);
 }
 
 static inline bool record_now(struct ring_control *control, const struct shim_call *call,
@@ -447,21 +304,11 @@ static inline bool record_now(struct ring_control *control, const struct shim_ca
 		return false;
 	if (may_be_known(control, event))
 		known = shim_path_find(control, call, &path);
-	return record_known(control, call, event, known, path);
+	return shim_record_known(control, call, event, known, path);
 }
 
 /* An interrupted thread's time is no cost of ours: a record takes no longer than this. */
 #define MOST_CYCLES (1ull << 18)
-
-/* In sampled modes each record is timed, else one of 64 at random: it stands for all. */
-static inline bool is_timed(const struct ring_control *control, const struct shim_event *event,
-			    uint32_t mode)
-{
-	uint64_t salt = shim_load(&control->beat);
-
-	return mode == RING_MODE_SAMPLE ||
-	       ((event->address >> 4) + salt) * SHIM_GOLDEN >> 58 == 0;
-}
 
 /* weight: how many it stands for. */
 static __attribute__((noinline)) bool record_timed(struct ring_control *control,
@@ -483,12 +330,13 @@ static __attribute__((noinline)) bool record_timed(struct ring_control *control,
 	return recorded;
 }
 
+/* In sampled modes each record is timed. */
 bool shim_record(struct ring_control *control, const struct shim_call *call,
 		 const struct shim_event *event)
 {
 	uint32_t mode = shim_load(&control->mode), cpu;
 
-	if (is_timed(control, event, mode))
+	if (mode == RING_MODE_SAMPLE || place_is_timed(control, event->address))
 		return record_timed(control, call, event, arch_clock(control, &cpu),
 				    mode == RING_MODE_SAMPLE ? 1 : 64);
 	return record_now(control, call, event);
@@ -504,7 +352,7 @@ void shim_record_audit(struct ring_control *control, const struct shim_call *cal
 {
 	const struct shim_event event = { .kind = RING_ALLOC };
 
-	(void)record_known(control, call, &event, SHIM_PATH_AND_COPY, path);
+	(void)shim_record_known(control, call, &event, SHIM_PATH_AND_COPY, path);
 }
 
 bool shim_record_unknown(struct ring_control *control, const struct shim_call *call,
@@ -512,13 +360,13 @@ bool shim_record_unknown(struct ring_control *control, const struct shim_call *c
 {
 	const struct shim_event event = { .kind = RING_ALLOC, .size = size };
 
-	return record_known(control, call, &event, SHIM_PATH_NONE, 0);
+	return shim_record_known(control, call, &event, SHIM_PATH_NONE, 0);
 }
 
 static void fill_path(const struct shim_call *call, const struct shim_path_record *path,
 		      const struct place *place)
 {
-	struct ring_record *record = (struct ring_record *)commit_word(place, place->position);
+	struct ring_record *record = (struct ring_record *)place_word(place, place->position);
 	uint64_t *ra = (uint64_t *)(record + 1);
 
 	record->time = place->time;
@@ -548,9 +396,9 @@ bool shim_record_path(struct ring_control *control, const struct shim_call *call
 		return false;
 	place = place_for(control, cpu, 1 + (path->count * 8 + RING_LINE - 1) / RING_LINE);
 	place.time = now;
-	if (!reserve_or_wait(control, &place, lines_kept(control, &event)))
+	if (!reserve_or_wait(control, &place, place_kept(control, &event)))
 		return false;
 	fill_path(call, path, &place);
-	commit(control, &place);
+	place_commit(control, &place);
 	return true;
 }

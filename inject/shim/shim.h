@@ -21,7 +21,7 @@
  *			paths the reader knows; recall.c: whole walks of before
  *	counts.c	counters instead of records
  *	calls.c		every call with its arguments and times, where that is asked for
- *	record.c	room in a ring, and the record in it
+ *	record.c	room in a ring, and the record in it; exact.c: most of those of exact mode
  *	wait.c		the reader is asleep; a ring is full
  */
 #ifndef MEMATTACH_SHIM_H
@@ -78,6 +78,8 @@ void shim_alloc_end(struct shim_call *call, enum ring_shape shape);
  * shim_hooks.S): once it has returned.
  */
 void shim_made(struct shim_call *call, enum ring_shape shape);
+/* Likewise before it (GOES): of a free. */
+void shim_goes(struct shim_call *call, enum ring_shape shape);
 bool shim_realloc_begin(struct shim_call *call, enum ring_shape shape);
 void shim_realloc_end(struct shim_call *call, enum ring_shape shape);
 bool shim_free_begin(struct shim_call *call, enum ring_shape shape);
@@ -116,10 +118,6 @@ static inline void shim_trace_end(struct ring_control *control, const struct shi
 	if (__builtin_expect(call->state & SHIM_TRACED, 0))
 		shim_trace_record(control, call, shape);
 }
-
-/* True if call comes from the code of its own class of functions: not to be recorded. */
-bool shim_is_nested(const struct ring_control *control, const struct shim_call *call,
-		    enum ring_class class);
 
 /*
  * This thread's slot, claimed if it had none; NULL if the table is full around
@@ -178,14 +176,13 @@ struct shim_event {
  */
 bool shim_record(struct ring_control *control, const struct shim_call *call,
 		 const struct shim_event *event);
+/* The same of one whose stack was looked for: paths.h, known and path are what was found. */
+enum shim_path;
+bool shim_record_known(struct ring_control *control, const struct shim_call *call,
+		       const struct shim_event *event, enum shim_path known, uint64_t path);
 /* RING_MODE_SAMPLE: all that was spent on call since begin (arch_clock()) is added up. */
 bool shim_record_since(struct ring_control *control, const struct shim_call *call,
 		       const struct shim_event *event, uint64_t begin);
-/*
- * True while events are to be recorded at now: the epoch has not lapsed. Ends
- * the epoch when its deadline has passed.
- */
-bool shim_epoch_open(struct ring_control *control, uint64_t now);
 
 /*
  * One turn of a wait whose condition was false after wake was read as `seen`:

@@ -156,14 +156,18 @@ shim_hook_\name:
 	ret
 .endm
 
-/* RING_MODE_COUNT: a free is counted before it; no frame is left around the original. */
-.macro COUNT_FREE shape, pointer
+/*
+ * A free is counted or recorded before it, likewise in one call of C; no frame is left around the
+ * original.
+ */
+.macro GOES shape, pointer
 	sub	$CALL_FRAME_BYTES, %rsp
 	FRAME_SET_UP
 	SAVE_ARGUMENTS
+	SAVE_KEPT
 	mov	%rsp, %rdi
 	mov	$\shape, %esi
-	call	shim_count_goes			/* shim_count_goes(call, shape) */
+	call	shim_goes			/* shim_goes(call, shape) */
 	RESTORE_ARGUMENTS
 	add	$CALL_FRAME_BYTES, %rsp
 	FRAME_GONE
@@ -182,7 +186,7 @@ shim_hook_\name:
 	HOOK realloc, SHAPE_REALLOC, shim_realloc_begin, shim_realloc_end, QUICK_REALLOC, rsi
 	HOOK reallocarray, SHAPE_REALLOCARRAY, shim_realloc_begin, shim_realloc_end
 	HOOK free, SHAPE_FREE, shim_free_begin, shim_free_end, QUICK_FREE, rdi, \
-		IF_COUNTED, COUNT_FREE
+		IF_MADE, GOES
 	HOOK dl_state, SHAPE_DL_STATE, shim_module_begin, shim_module_end
 
 /*
