@@ -412,7 +412,8 @@ static int reader_merge(struct reader *reader, reader_event_fn fn, void *context
 				break;
 			reader->heap[0] = reader->heap[reader->heap_count];
 		}
-		heap_sift_down(reader);
+		if (reader->heap_count > 1)
+			heap_sift_down(reader);
 	}
 	return events;
 }

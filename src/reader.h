@@ -42,10 +42,12 @@ struct reader_hint {
 	uint64_t path;		/* name of its call path, 0: none */
 	uint64_t found[2];	/* for fn: what a stage leaves for the next ones, 0 at first */
 };
-/* Called for it some events ahead: stage 0 first, READER_STAGES - 1 last. */
+/*
+ * Called for those that come to a stage, one for each; NULL: none does. An event comes to
+ * stage 0 first, some events later to the next, to READER_STAGES - 1 last.
+ */
 #define READER_STAGES	4u
-typedef void (*reader_foresee_fn)(void *context, unsigned int stage,
-				  struct reader_hint *hint);
+typedef void (*reader_foresee_fn)(void *context, struct reader_hint *const hint[READER_STAGES]);
 
 /*
  * Checks the control block (once; it is copied) and starts at the rings' present

@@ -37,14 +37,16 @@ void reader_look_ahead(const struct reader *reader, struct reader_ring *ring)
 {
 	uint64_t first = ring->parsed + stage_ahead[0];
 	struct reader_ahead *ahead = &ring->ahead[first % AHEAD];
+	struct reader_hint *hint[READER_STAGES];
 
 	__builtin_prefetch(ring_line(reader, ring, ring->parsed + LINE_AHEAD));
 	ahead->position = note(reader, ring, first, &ahead->hint) ? first : 0;
+#pragma GCC unroll 4
 	for (unsigned int stage = 0; stage < READER_STAGES; stage++) {
 		uint64_t position = ring->parsed + stage_ahead[stage];
 
 		ahead = &ring->ahead[position % AHEAD];
-		if (ahead->position == position)
-			reader->foresee(reader->foresee_context, stage, &ahead->hint);
+		hint[stage] = ahead->position == position ? &ahead->hint : NULL;
 	}
+	reader->foresee(reader->foresee_context, hint);
 }

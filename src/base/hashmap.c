@@ -96,6 +96,18 @@ bool hashmap_get(const struct hashmap *map, uint64_t key, uint64_t *ret_value)
 	return true;
 }
 
+uint64_t *hashmap_value(struct hashmap *map, uint64_t key)
+{
+	size_t i;
+
+	if (key == 0)
+		return map->has_zero ? &map->zero_value : NULL;
+	if (map->capacity == 0)
+		return NULL;
+	i = hashmap_probe(map, key);
+	return map->slot[i].key == 0 ? NULL : &map->slot[i].value;
+}
+
 void hashmap_foresee(const struct hashmap *map, uint64_t key)
 {
 	if (map->capacity > 0)

@@ -30,6 +30,8 @@ struct hashmap {
 void hashmap_done(struct hashmap *map);
 /* True and *ret_value set when key is there. */
 bool hashmap_get(const struct hashmap *map, uint64_t key, uint64_t *ret_value);
+/* Where it stands, to be read and replaced; NULL: it is not there. Until the map changes. */
+uint64_t *hashmap_value(struct hashmap *map, uint64_t key);
 /* Inserts or replaces. 0 or -ENOMEM (then the map is unchanged). */
 int hashmap_put(struct hashmap *map, uint64_t key, uint64_t value) _must_check_;
 /* Removes (backward shift, no tombstones); true and *ret_value (if not NULL) when it was there. */

@@ -81,13 +81,8 @@ static double term_chance(const struct estimate_term *term)
 	return (term_weight(term) - 1.0) * (double)term->size * (double)term->size;
 }
 
-void estimate_add(struct estimate *sum, const struct estimate_term *term)
+void estimate_add_drawn(struct estimate *sum, const struct estimate_term *term)
 {
-	if (term->weighted_count == 0) {
-		sum->count++;
-		sum->bytes += term->size;
-		return;
-	}
 	sum->samples++;
 	sum->sampled_bytes += term->size;
 	sum->weighted_count += term->weighted_count;
@@ -96,13 +91,8 @@ void estimate_add(struct estimate *sum, const struct estimate_term *term)
 	sum->chance_bytes += term_chance(term);
 }
 
-void estimate_remove(struct estimate *sum, const struct estimate_term *term)
+void estimate_remove_drawn(struct estimate *sum, const struct estimate_term *term)
 {
-	if (term->weighted_count == 0) {
-		sum->count--;
-		sum->bytes -= term->size;
-		return;
-	}
 	sum->samples--;
 	sum->sampled_bytes -= term->size;
 	sum->weighted_count -= term->weighted_count;

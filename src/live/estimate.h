@@ -46,9 +46,28 @@ static inline struct estimate_term estimate_term(uint64_t size, uint64_t interva
 	return interval == 0 ? (struct estimate_term){ .size = size } :
 			       estimate_term_drawn(size, interval);
 }
-void estimate_add(struct estimate *sum, const struct estimate_term *term);
+/* What estimate_add and _remove do with a term that is not certain. */
+void estimate_add_drawn(struct estimate *sum, const struct estimate_term *term);
+void estimate_remove_drawn(struct estimate *sum, const struct estimate_term *term);
+static inline void estimate_add(struct estimate *sum, const struct estimate_term *term)
+{
+	if (term->weighted_count) {
+		estimate_add_drawn(sum, term);
+		return;
+	}
+	sum->count++;
+	sum->bytes += term->size;
+}
 /* pre: term was added before. */
-void estimate_remove(struct estimate *sum, const struct estimate_term *term);
+static inline void estimate_remove(struct estimate *sum, const struct estimate_term *term)
+{
+	if (term->weighted_count) {
+		estimate_remove_drawn(sum, term);
+		return;
+	}
+	sum->count--;
+	sum->bytes -= term->size;
+}
 /* Adds all of other. */
 void estimate_merge(struct estimate *sum, const struct estimate *other);
 /* What of sum is not in part; but for the variances, which are not additive: 0. */

@@ -77,7 +77,7 @@ void lifetimes_add(struct lifetimes *lifetimes, uint64_t ticks, double weight)
 	if (ticks > lifetimes->max)
 		lifetimes->max = ticks;
 	lifetimes->total += weight;
-	if (lifetimes_reach(lifetimes, step))
+	if (step - lifetimes->first < lifetimes->count || lifetimes_reach(lifetimes, step))
 		lifetimes->bucket[step - lifetimes->first] += weight;
 }
 

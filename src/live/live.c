@@ -205,14 +205,21 @@ static void live_unmark(struct live *live, uint64_t value)
 	freed_remove(live->freed, (uint32_t)(value >> 1));
 }
 
-/* pre: address has no mark. Takes what else stands at its place off the table. */
-static void live_mark(struct live *live, const struct freed_block *block)
+/*
+ * pre: address has no mark. Takes what else stands at its place off the table. place: of its value
+ * there, NULL: to be found.
+ */
+static void live_mark(struct live *live, const struct freed_block *block, uint64_t *place)
 {
 	uint64_t evicted = 0;
 	uint32_t index = FREED_NONE;
 
 	if (live->complete && block->address != 0)
 		index = freed_add(live->freed, block, &evicted);
+	if (index != FREED_NONE && evicted == 0 && place) {
+		*place = (uint64_t)index << 1 | MARK;
+		return;
+	}
 	if (evicted != 0)
 		hashmap_remove(&live->addresses, evicted, NULL);
 	if (index != FREED_NONE &&
@@ -224,9 +231,9 @@ static void live_mark(struct live *live, const struct freed_block *block)
 	hashmap_remove(&live->addresses, block->address, NULL);
 }
 
-/* The end of a block that is off its address, or about to be marked there. */
-static void block_free(struct live *live, uint32_t at, const struct freed_event *by, bool mark,
-		       struct live_thread *thread)
+/* The end of a block that is off its address. */
+static struct freed_block block_free(struct live *live, uint32_t at, const struct freed_event *by,
+				     struct live_thread *thread)
 {
 	const struct block *block = &live->block[at];
 	struct freed_block freed = {
@@ -236,8 +243,7 @@ static void block_free(struct live *live, uint32_t at, const struct freed_event 
 	};
 
 	block_end(live, at, by->time, thread);
-	if (mark)
-		live_mark(live, &freed);
+	return freed;
 }
 
 /* A free of an address where nothing lives as far as we know, and that is not wrong. */
@@ -252,7 +258,7 @@ static void free_unknown(struct live *live, const struct unknown_free *freed)
 		live_unmark(live, value);	/* it lived again, see live_wrong.c */
 	}
 	live_mark(live, &(struct freed_block){ .address = freed->address, .size = bytes,
-					       .freed = freed->by });
+					       .freed = freed->by }, NULL);
 }
 
 /* The realloc that thread announced did not fail: its old block is gone. */
@@ -260,7 +266,7 @@ static void pending_free(struct live *live, struct live_thread *thread,
 			 struct live_realloc *call, uint64_t time)
 {
 	struct unknown_free *freed = &call->announced;
-	uint64_t value;
+	struct freed_block block;
 
 	if (!call->pending)
 		return;
@@ -269,11 +275,14 @@ static void pending_free(struct live *live, struct live_thread *thread,
 	call->pending = false;
 	live->pending_count--;
 	freed->by.time = time;
-	if (call->block == NO_BLOCK)
+	if (call->block == NO_BLOCK) {
 		free_unknown(live, freed);
-	else	/* another thread may have got the address meanwhile */
-		block_free(live, call->block, &freed->by,
-			   !hashmap_get(&live->addresses, freed->address, &value), thread);
+		return;
+	}
+	block = block_free(live, call->block, &freed->by, thread);
+	/* Another thread may have got the address meanwhile. */
+	if (!hashmap_value(&live->addresses, freed->address))
+		live_mark(live, &block, NULL);
 }
 
 /* A block at an address where one lived: that one's free was missed. */
@@ -311,13 +320,22 @@ static int find_pair(struct live *live, struct site *site, uint32_t thread, uint
 	return err;
 }
 
+/* place: of the address in the table, NULL: it is not there. False: out of memory. */
+static bool put_block(struct live *live, uint64_t address, uint32_t at, uint64_t *place)
+{
+	if (!place)
+		return hashmap_put(&live->addresses, address, (uint64_t)at << 1) == 0;
+	*place = (uint64_t)at << 1;
+	return true;
+}
+
 static int apply_alloc(struct live *live, struct live_thread *thread, const struct event *event,
 		       uint32_t stack)
 {
 	struct site *site = sites_get(live->sites, stack, live_kind(live, event->entry));
 	struct live_realloc *call = live_realloc(live, thread, event->entry);
 	struct site_change change;
-	uint64_t value;
+	uint64_t value = 0, *place;
 	uint32_t at, pair, number = (uint32_t)(thread - live->thread);
 	bool present, kept = true;
 
@@ -327,15 +345,17 @@ static int apply_alloc(struct live *live, struct live_thread *thread, const stru
 	if (event->flags & RING_F_REALLOC)
 		call->announced.to_zero = false;	/* it gave a block */
 	pending_free(live, thread, call, event->time);
-	present = hashmap_get(&live->addresses, event->address, &value);
+	place = hashmap_value(&live->addresses, event->address);
+	present = place != NULL;
+	if (present)
+		value = *place;
 	at = block_take(live);
 	block_set(live, at, event, pair, thread);
 	live_change(&live->block[at], &change);
 	change.untracked = event->flags & RING_F_UNTRACKED;
 	if (live->thinning.interval > event->interval && !change.untracked)
 		kept = live_draw(live, at, &change);
-	if (!change.untracked && kept &&
-	    hashmap_put(&live->addresses, event->address, (uint64_t)at << 1) < 0) {
+	if (!change.untracked && kept && !put_block(live, event->address, at, place)) {
 		live_release(live, at);
 		return -ENOMEM;
 	}
@@ -389,24 +409,27 @@ static int apply_free(struct live *live, struct live_thread *thread, const struc
 			.thread = (uint32_t)(thread - live->thread) & THREAD_MASK },
 	};
 	struct live_realloc *call = live_realloc(live, thread, event->entry);
-	uint64_t value = 0;
-	bool present, known;
+	struct freed_block block;
+	uint64_t *place;
+	bool known;
 
 	pending_free(live, thread, call, event->time);
 	live->events.free++;
-	present = hashmap_get(&live->addresses, event->address, &value);
-	known = present && !(value & MARK);
+	place = hashmap_value(&live->addresses, event->address);
+	known = place && !(*place & MARK);
 	if (!known && !live->options.custom_entry[event->entry] &&
-	    live_is_wrong(live, event, &freed.by, present ? &value : NULL))
+	    live_is_wrong(live, event, &freed.by, place))
 		return 0;
 	call->size = event->size;
-	if (freed.realloc)
+	if (freed.realloc) {
 		apply_realloc_begin(live, call, &freed,
-				    known ? (uint32_t)(value >> 1) : NO_BLOCK);
-	else if (known)
-		block_free(live, (uint32_t)(value >> 1), &freed.by, true, thread);
-	else
+				    known ? (uint32_t)(*place >> 1) : NO_BLOCK);
+	} else if (known) {
+		block = block_free(live, (uint32_t)(*place >> 1), &freed.by, thread);
+		live_mark(live, &block, place);
+	} else {
 		free_unknown(live, &freed);
+	}
 	return 0;
 }
 

@@ -145,8 +145,6 @@ static void merge_window(struct site_window *to, const struct site_window *from)
 {
 	to->level += from->level;
 	to->samples += from->samples;
-	estimate_merge(&to->in, &from->in);
-	estimate_merge(&to->out, &from->out);
 }
 
 /* What lived of both when their group was at its peak is known. */
@@ -193,8 +191,8 @@ static void merge_resizes(struct sites *sites, struct site *to, const struct sit
 		to->resized = from->resized;
 		return;
 	}
-	sum = &sites->resizes[to->resized - 1u];
-	more = &sites->resizes[from->resized - 1u];
+	sum = site_side_at(&sites->resizes, to->resized);
+	more = site_side_at(&sites->resizes, from->resized);
 	for (int i = 0; i < SITE_RESIZES; i++)
 		sum->count[i] += more->count[i];
 	for (int i = 0; i < SITE_RESIZES_KNOWN; i++)
@@ -219,6 +217,7 @@ static void merge(struct sites *sites, struct site *from)
 	merge_resizes(sites, to, from);
 	merge_window(&to->window, &from->window);
 	merge_window(&to->previous, &from->previous);
+	site_moves_merge(sites, to, from);
 	lifetimes_merge(&to->lifetimes, &from->lifetimes, 1.0);
 	lifetimes_done(&from->lifetimes);
 	sites->lifetimes_bytes += site_lifetimes_bytes(to) - before;
@@ -253,32 +252,14 @@ static void rename_threads(struct sites *sites)
 	sites->threads = r.fresh;
 }
 
-/* The places of what was merged can be used again. */
-static void pack_resizes(struct sites *sites)
+static uint32_t *number_of_resizes(void *context, uint32_t i)
 {
-	uint32_t count = 0, room = 1;
-	struct site_resizes *packed;
+	return &((struct sites *)context)->site[i].resized;
+}
 
-	for (uint32_t i = 0; i < sites->count; i++)
-		count += sites->site[i].resized != 0;
-	if (count == sites->resizes_count)
-		return;
-	while (room < count)
-		room *= 2u;	/* as sites_resize grows it */
-	packed = calloc(room, sizeof(*packed));
-	if (!packed)
-		return;
-	sites->resizes_count = 0;
-	for (uint32_t i = 0; i < sites->count; i++) {
-		struct site *site = &sites->site[i];
-
-		if (!site->resized)
-			continue;
-		packed[sites->resizes_count++] = sites->resizes[site->resized - 1u];
-		site->resized = sites->resizes_count;
-	}
-	free(sites->resizes);
-	sites->resizes = packed;
+static uint32_t *number_of_moves(void *context, uint32_t i)
+{
+	return &((struct sites *)context)->site[i].moves;
 }
 
 static void pack_sites(struct sites *sites)
@@ -319,7 +300,8 @@ void sites_evict_end(struct sites *sites)
 			merge(sites, site);
 	}
 	pack_sites(sites);
-	pack_resizes(sites);
+	site_side_pack(&sites->resizes, sites->count, number_of_resizes, sites);
+	site_side_pack(&sites->moves, sites->count, number_of_moves, sites);
 	sites->evicted_at = last;
 	sites->evictions.times++;
 }
@@ -342,5 +324,5 @@ size_t sites_bytes(const struct sites *sites)
 	       sites->lifetimes_bytes + id_places_bytes(&sites->places) +
 	       hashmap_bytes(&sites->index) + hashmap_bytes(&sites->threads) +
 	       hashmap_bytes(&sites->large_size) +
-	       sites->resizes_count * 2u * sizeof(*sites->resizes);
+	       site_side_bytes(&sites->resizes) + site_side_bytes(&sites->moves);
 }

@@ -34,6 +34,8 @@ int sites_new(struct stacks *stacks, struct sites **ret)
 	if (!sites)
 		return -ENOMEM;
 	sites->stacks = stacks;
+	sites->resizes.bytes = sizeof(struct site_resizes);
+	sites->moves.bytes = sizeof(struct site_moves_entry);
 	sites->next_renewal = FIRST_RENEWAL;
 	*ret = sites;
 	return 0;
@@ -49,7 +51,8 @@ void sites_free(struct sites *sites)
 	id_places_done(&sites->places);
 	hashmap_done(&sites->threads);
 	hashmap_done(&sites->large_size);
-	free(sites->resizes);
+	site_side_done(&sites->resizes);
+	site_side_done(&sites->moves);
 	free(sites->range);
 	free(sites->site);
 	free(sites);
@@ -398,7 +401,7 @@ void sites_alloc(struct sites *sites, struct site *site, const struct site_chang
 		return;
 	estimate_add(&site->live, lives);
 	if (lives->weighted_count)
-		estimate_add(&site->window.in, lives);
+		site_moves_come(sites, site, lives);
 	site->peak_level = later(site->peak_level, estimate_level(&site->live));
 }
 
@@ -420,10 +423,8 @@ void sites_release(struct sites *sites, struct site *site, const struct site_cha
 	site_changes(sites, site);
 	totals_go(site_group(sites, site), change);
 	estimate_remove(&site->live, &change->term);
-	if (change->term.weighted_count && change->born >= sites->window_begin)
-		estimate_remove(&site->window.in, &change->term);
-	else if (change->term.weighted_count)
-		estimate_add(&site->window.out, &change->term);
+	if (change->term.weighted_count)
+		site_moves_end(sites, site, change);
 	site->temporary_count += change->temporary;
 	site->last_time = change->time;
 	site_lived(sites, site, change_age(change),
@@ -439,10 +440,8 @@ void sites_lose(struct sites *sites, struct site *site, const struct site_change
 	estimate_add(&totals->untracked, &change->term);
 	estimate_remove(&site->live, &change->term);
 	estimate_add(&site->untracked, &change->term);
-	if (change->term.weighted_count && change->born >= sites->window_begin)
-		estimate_remove(&site->window.in, &change->term);
-	else if (change->term.weighted_count)
-		estimate_add(&site->window.out, &change->term);
+	if (change->term.weighted_count)
+		site_moves_end(sites, site, change);
 }
 
 void sites_thin(struct sites *sites, struct site *site, const struct site_change *before,
@@ -455,15 +454,13 @@ void sites_thin(struct sites *sites, struct site *site, const struct site_change
 	estimate_remove(&totals->live, &before->term);
 	totals->overhead_level -= term_scale(&before->term, before->overhead);
 	estimate_remove(&site->live, &before->term);
-	if (recent && before->term.weighted_count)
-		estimate_remove(&site->window.in, &before->term);
+	if (recent)
+		site_moves_thin(sites, site, &before->term, after ? &after->term : NULL);
 	if (!after)
 		return;
 	estimate_add(&totals->live, &after->term);
 	totals->overhead_level += term_scale(&after->term, after->overhead);
 	estimate_add(&site->live, &after->term);
-	if (recent && after->term.weighted_count)
-		estimate_add(&site->window.in, &after->term);
 }
 
 /* Weights are of records, which may be forged. Whole numbers below 2^53 stay what they are. */
@@ -472,32 +469,14 @@ static uint64_t fixed_point(double value)
 	return value < FIXED_POINT_MAX ? (uint64_t)(value + 0.5) : (uint64_t)FIXED_POINT_MAX;
 }
 
-/* Grows at powers of two. */
-static int add_resizes(struct sites *sites, struct site *site)
-{
-	uint32_t count = sites->resizes_count;
-	struct site_resizes *grown;
-
-	if ((count & (count - 1)) == 0) {
-		grown = reallocarray(sites->resizes, count ? (size_t)count * 2u : 1,
-				     sizeof(*grown));
-		if (!grown)
-			return -ENOMEM;
-		sites->resizes = grown;
-	}
-	sites->resizes[count] = (struct site_resizes){ .copied_bytes = 0 };
-	site->resized = ++sites->resizes_count;
-	return 0;
-}
-
 int sites_resize(struct sites *sites, struct site *site, enum site_resize how,
 		 const struct site_change *change)
 {
 	struct site_resizes *to;
 
-	if (!site->resized && add_resizes(sites, site) < 0)
+	if (!site->resized && site_side_add(&sites->resizes, &site->resized) < 0)
 		return -ENOMEM;
-	to = &sites->resizes[site->resized - 1u];
+	to = site_side_at(&sites->resizes, site->resized);
 	to->count[how] += estimate_term_count(&change->term);
 	if (site->first_time == 0)
 		site->first_time = change->time;
@@ -508,7 +487,7 @@ int sites_resize(struct sites *sites, struct site *site, enum site_resize how,
 void sites_resize_known(struct sites *sites, const struct site *site, enum site_resize_known how,
 			double weight, uint64_t bytes)
 {
-	struct site_resizes *to = &sites->resizes[site->resized - 1u];
+	struct site_resizes *to = site_side_at(&sites->resizes, site->resized);
 
 	to->known[how] += fixed_point(weight * ESTIMATE_COUNT_ONE);
 	to->copied_bytes += fixed_point(weight * (double)bytes * ESTIMATE_BYTES_ONE);
@@ -516,7 +495,7 @@ void sites_resize_known(struct sites *sites, const struct site *site, enum site_
 
 const struct site_resizes *sites_resizes(const struct sites *sites, const struct site *site)
 {
-	return site->resized ? &sites->resizes[site->resized - 1u] : NULL;
+	return site->resized ? site_side_at(&sites->resizes, site->resized) : NULL;
 }
 
 void sites_shrink(struct sites *sites, struct site *site, const struct site_change *change,
@@ -637,8 +616,9 @@ size_t sites_histogram(const struct sites *sites,
 	return bars + histogram_large(sites, each, context);
 }
 
-static void site_renew_window(struct site *site)
+static void renew_window(struct sites *sites, struct site *site)
 {
+	site_moves_renew(sites, site);
 	site->previous = site->window;
 	site->window = (struct site_window){
 		.level = estimate_level(&site->live),
@@ -654,7 +634,7 @@ void sites_tick(struct sites *sites, uint64_t now)
 	sites->previous_begin = sites->window_begin;
 	sites->window_begin = now;
 	for (uint32_t i = 0; i < sites->count; i++)
-		site_renew_window(&sites->site[i]);
+		renew_window(sites, &sites->site[i]);
 }
 
 /*
@@ -664,17 +644,15 @@ void sites_tick(struct sites *sites, uint64_t now)
 struct site_growth sites_growth(const struct sites *sites, const struct site *site, double unit,
 				uint64_t begin, uint64_t now)
 {
-	struct estimate in = site->previous.in, out = site->previous.out;
+	struct site_moves moves = site_moves_sum(sites, site);
 	struct estimate_interval came, went;
 	struct site_growth ret = {
 		.samples = site->alloc.count + site->alloc.samples - site->previous.samples,
 	};
 	struct estimate_interval *bytes = &ret.bytes;
 
-	estimate_merge(&in, &site->window.in);
-	estimate_merge(&out, &site->window.out);
-	came = estimate_bytes_interval(&in, unit);
-	went = estimate_bytes_interval(&out, unit);
+	came = estimate_bytes_interval(&moves.in, unit);
+	went = estimate_bytes_interval(&moves.out, unit);
 	bytes->value = ((double)estimate_level(&site->live) - (double)site->previous.level) /
 		       ESTIMATE_BYTES_ONE;
 	bytes->low = bytes->value - hypot(came.value - came.low, went.high - went.value);

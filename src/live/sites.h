@@ -14,12 +14,10 @@
 
 enum site_kind { SITE_MALLOC = 0, SITE_MMAP, SITE_CUSTOM };
 
-/* How the site stood when a window began, and what sampled blocks did since. */
+/* How the site stood when a window began (sites_tick). */
 struct site_window {
-	uint64_t level;		/* estimate_level(&live) at its beginning */
-	uint64_t samples;	/* allocation records at its beginning */
-	struct estimate in;	/* sampled blocks that came in the window and still live */
-	struct estimate out;	/* sampled blocks older than the window that were freed in it */
+	uint64_t level;		/* estimate_level(&live) */
+	uint64_t samples;	/* allocation records */
 };
 
 /*
@@ -51,9 +49,11 @@ struct site {
 	uint64_t size_low, size_high;	/* smallest and largest requested size; none: low > high */
 	/* Changed while sampling, and seldom: */
 	struct estimate untracked;	/* allocated; whether it lives can't be known */
-	struct site_window window, previous;	/* see sites_tick */
-	uint32_t resized;	/* index in resizes, + 1; 0: nothing was resized here */
+	struct site_window window, previous;
+	uint32_t resized;	/* number in resizes (site_side.h); 0: nothing was resized here */
+	uint32_t moves;		/* in moves; 0: nothing was drawn here; or SITE_MOVES_UNKNOWN */
 };
+#define SITE_MOVES_UNKNOWN UINT32_MAX
 
 /* Sums over one group of sites: one of the kinds, or allocators' mappings. */
 struct site_totals {

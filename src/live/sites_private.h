@@ -6,6 +6,8 @@
 #include "src/base/hashmap.h"
 #include "src/base/id_places.h"
 #include "src/live/site_evict.h"
+#include "src/live/site_moves.h"
+#include "src/live/site_side.h"
 #include "src/live/sites.h"
 
 /* Groups of sums: one for each kind, and one of allocators' own mappings. */
@@ -21,8 +23,8 @@ struct sites {
 	struct id_places places;
 	struct hashmap index;		/* stack and kind -> id */
 	struct hashmap threads;		/* id and thread, for threads from 64 on */
-	struct site_resizes *resizes;	/* of sites that have any */
-	uint32_t resizes_count;
+	struct site_side resizes;	/* struct site_resizes */
+	struct site_side moves;		/* struct site_moves_entry */
 	struct frame_range *range;
 	size_t range_count;
 	struct site_totals group[GROUPS];

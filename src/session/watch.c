@@ -20,6 +20,7 @@
 #include "src/base/hashmap.h"
 #include "src/base/spare_pages.h"
 #include "src/session/evict.h"
+#include "src/session/watch_ahead.h"
 
 #define RULES_NS 5000000ull	/* between tries to publish rules; more after failures */
 #define RULES_MAX_NS 200000000ull
@@ -136,17 +137,6 @@ static int make_recognition(struct watch *w)
 	return error == -ENOTSUP ? 0 : error;
 }
 
-static void foresee(void *context, unsigned int stage, struct reader_hint *hint)
-{
-	const struct watch *w = context;
-
-	live_foresee(w->live, stage, hint->address, &hint->found[0]);
-	if (stage < 2 && hint->path && w->recognition)
-		hint->found[1] = recognition_foresee(w->recognition, stage, hint->path);
-	if (hint->found[1])
-		sites_foresee(w->sites, stage, (uint32_t)hint->found[1]);
-}
-
 int watch_open(struct watch *w, struct target_view *view, const struct hook_plan *plan,
 	       struct unwinder *unwinder, const struct watch_options *options, int ring_fd)
 {
@@ -169,7 +159,7 @@ int watch_open(struct watch *w, struct target_view *view, const struct hook_plan
 	if (!error)
 		error = make_books(w);
 	if (!error && options->mode == SNAPSHOT_EXACT)
-		reader_foresee(w->reader, foresee, w);
+		reader_foresee(w->reader, watch_foresee, w);
 	if (!error && w->options.mode == SNAPSHOT_COUNTS)
 		error = watch_counts_open(w);
 	if (!error)

@@ -51,10 +51,23 @@ static void check_all(const struct hashmap *map, struct model *model)
 	}
 }
 
+/* In its place. */
+static void replace(struct hashmap *map, struct model *model, uint64_t i, uint64_t value)
+{
+	uint64_t *place = hashmap_value(map, i * model->stride);
+
+	assert_int_equal(place != NULL, model->has[i]);
+	if (!place)
+		return;
+	assert_int_equal(*place, model->value[i]);
+	*place = model->value[i] = value;
+}
+
 static void step(struct hashmap *map, struct model *model, uint64_t *state)
 {
 	uint64_t i = next_random(state) % MODEL_KEYS, value = next_random(state), old = 0;
 
+	replace(map, model, i, ~value);
 	if (next_random(state) % 2) {
 		assert_int_equal(hashmap_put(map, i * model->stride, value), 0);
 		model->count += !model->has[i];
