@@ -4,8 +4,8 @@
  * record that is handed over.
  *
  * That is a record of one line, for which there is room at once. All else goes the long way
- * (record.c), before which nothing was done. The event is made where it is needed: as a structure
- * that functions hand on it costs more than all that is done with it.
+ * (record.c), before which no event was recorded. The event is made where it is needed: as a
+ * structure that functions hand on it costs more than all that is done with it.
  */
 #include "inject/shim/exact.h"
 #include "inject/shim/place.h"
@@ -78,7 +78,8 @@ static __attribute__((noinline)) bool free_slowly(struct ring_control *control,
 		.kind = RING_FREE, .address = address, .with_stack = with_stack,
 	};
 
-	return shim_record(control, call, &event);
+	/* Else this is a fork child by now, out of a signal handler, without such memory. */
+	return shim_control() == control && shim_record(control, call, &event);
 }
 
 bool shim_exact_free(struct ring_control *control, const struct shim_call *call,

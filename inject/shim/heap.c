@@ -201,8 +201,8 @@ static bool is_lost(struct ring_control *control, uint64_t address)
 	return shim_load(&control->pressed) && shim_lost_is_set(control, address);
 }
 
-/* With its stack? A free that is likely to be a wrong one, or all. */
-static bool wants_stack(struct ring_control *control, uint64_t address, bool lost)
+/* It lives no more. With its stack? A free that is likely to be a wrong one, or all. */
+static bool end_wants_stack(struct ring_control *control, uint64_t address, bool lost)
 {
 	return (!lost && !shim_live_clear(control, address)) || shim_load(&control->free_stacks);
 }
@@ -219,7 +219,8 @@ static bool record_free(struct ring_control *control, const struct shim_call *ca
 		shim_loss_free(control, call->thread);
 		return false;
 	}
-	return shim_exact_free(control, call, address, wants_stack(control, address, lost));
+	return shim_exact_free(control, call, address,
+			       end_wants_stack(control, address, lost));
 }
 
 /* The one that is part of a realloc: never skipped, as that may fail. */
@@ -227,8 +228,8 @@ static bool record_announced(struct ring_control *control, const struct shim_cal
 			     struct shim_event *event)
 {
 	fetch_freed(event->address);
-	event->with_stack |= wants_stack(control, event->address,
-					 is_lost(control, event->address));
+	event->with_stack |= end_wants_stack(control, event->address,
+					     is_lost(control, event->address));
 	return shim_record(control, call, event);
 }
 
@@ -372,6 +373,8 @@ bool shim_free_begin(struct shim_call *call, enum ring_shape shape)
 		return call->span;
 	if (address != 0 && record_free(control, call, address))
 		call->state |= SHIM_ANNOUNCED;
+	if (shim_control() != control)	/* a fork child, out of a wait for room */
+		return false;
 	return shim_trace_begin(control, call) || call->span;
 }
 
@@ -455,6 +458,8 @@ bool shim_realloc_begin(struct shim_call *call, enum ring_shape shape)
 	cost_pause(control, call);
 	if (mode == RING_MODE_SAMPLE || (call->state & SHIM_RECORD))
 		realloc_announce(control, call, mode, size_asked(call, shape));
+	if (shim_control() != control)	/* as shim_free_begin() */
+		return false;
 	if (mode == RING_MODE_ALL && (call->state & SHIM_RECORD))
 		shim_trace_begin(control, call);
 	return call->state != 0 || call->span;

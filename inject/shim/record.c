@@ -281,9 +281,13 @@ bool shim_record_known(struct ring_control *control, const struct shim_call *cal
 		       const struct shim_event *event, enum shim_path known, uint64_t path)
 {
 	struct place place;
+	uint64_t now;
 	uint32_t cpu;
-	uint64_t now = arch_clock(control, &cpu);
 
+	/* A wait for room for the path may have ended in a fork child: no such memory there. */
+	if (shim_control() != control)
+		return false;
+	now = arch_clock(control, &cpu);
 	if (!place_still_on(control, now))
 		return false;
 	place = place_for(control, cpu, 1);

@@ -16,7 +16,7 @@
 #define SHADOW_KNOWN	128u	/* places for paths known to be told */
 #define SHADOW_MEMOS	128u	/* walks remembered as a whole (recall.c), */
 #define SHADOW_WAYS	4u	/* each in one of so many places */
-#define MEMO_FRAMES	56u	/* a multiple of MEMO_GROUP */
+#define MEMO_FRAMES	56u
 #define MEMO_GROUP	4u	/* frames that are compared at a time */
 #define MEMO_CHECKS	6u
 
@@ -42,6 +42,8 @@ struct shadow_new {
 	uint64_t slot, ra, rbp, rbx;
 	struct rules_rule rule;
 };
+
+RING_ASSERT(MEMO_FRAMES % MEMO_GROUP == 0, "groups are filled up");
 
 /* Return addresses, and bytes from sp to each. Compared at a time (recall.c). */
 struct shadow_group {

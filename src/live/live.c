@@ -231,7 +231,7 @@ static void live_mark(struct live *live, const struct freed_block *block, uint64
 	hashmap_remove(&live->addresses, block->address, NULL);
 }
 
-/* The end of a block that is off its address. */
+/* The end of a block that is off its address, or about to be marked there. */
 static struct freed_block block_free(struct live *live, uint32_t at, const struct freed_event *by,
 				     struct live_thread *thread)
 {

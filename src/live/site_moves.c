@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* site_moves.c - see site_moves.h. Exact sessions have none of them. */
+/* site_moves.c - see site_moves.h. Exact sessions have none, unless their blocks are thinned. */
 #include "src/live/site_moves.h"
 
 #include "src/live/sites_private.h"

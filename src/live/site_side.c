@@ -30,6 +30,21 @@ int site_side_add(struct site_side *side, uint32_t *ret_number)
 	return 0;
 }
 
+/* What an array of so many that grows at powers of two has room for. */
+static size_t room_for(uint32_t count)
+{
+	size_t room = count != 0;
+
+	while (room < count)
+		room *= 2u;
+	return room;
+}
+
+size_t site_side_bytes(const struct site_side *side)
+{
+	return room_for(side->count) * side->bytes;
+}
+
 static bool is_entry(const struct site_side *side, uint32_t number)
 {
 	return number != 0 && number <= side->count;
@@ -39,15 +54,13 @@ void site_side_pack(struct site_side *side, uint32_t count,
 		    uint32_t *(*number)(void *context, uint32_t i), void *context)
 {
 	struct site_side packed = { .bytes = side->bytes };
-	uint32_t used = 0, room = 1;
+	uint32_t used = 0;
 
 	for (uint32_t i = 0; i < count; i++)
 		used += is_entry(side, *number(context, i));
 	if (used == side->count)
 		return;
-	while (room < used)
-		room *= 2u;	/* as site_side_add grows it */
-	packed.entry = calloc(room, side->bytes);
+	packed.entry = calloc(used ? room_for(used) : 1u, side->bytes);
 	if (!packed.entry)
 		return;
 	for (uint32_t i = 0; i < count; i++) {

@@ -33,9 +33,6 @@ static inline void *site_side_at(const struct site_side *side, uint32_t number)
  */
 void site_side_pack(struct site_side *side, uint32_t count,
 		    uint32_t *(*number)(void *context, uint32_t i), void *context);
-static inline size_t site_side_bytes(const struct site_side *side)
-{
-	return side->count * 2u * side->bytes;
-}
+size_t site_side_bytes(const struct site_side *side);
 
 #endif

@@ -49,10 +49,12 @@ static void test_packed(void **state)
 	uint32_t number[OWNERS] = { 0 };
 
 	(void)state;
+	assert_int_equal(site_side_bytes(&side), 0);
 	for (uint32_t i = 0; i < OWNERS; i++)
 		if (i % 4 != 1)
 			add(&side, &number[i], i);
 	assert_int_equal(side.count, 75);
+	assert_int_equal(site_side_bytes(&side), 128 * sizeof(struct entry));
 	assert_owned(&side, number);
 	site_side_pack(&side, OWNERS, number_of, number);	/* all are known: nothing changes */
 	assert_int_equal(side.count, 75);

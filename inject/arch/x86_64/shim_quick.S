@@ -129,7 +129,7 @@ hash_factor:
 
 /*
  * Is address that of a block that was lost, in a call that nothing is nested about, and has this
- * thread a lane at the first place? Then on, with rcx = lane - control. (lost_bits.c, nested.c and
+ * thread a lane at the first place? Then on, with rcx = lane - control. (lost_bits.c, nested.h and
  * loss.c have it in C, and know the rest.) Changes rax, rcx, rdx. caller: offset of the return
  * address from rsp. r10 = control, r11 = original.
  */
