@@ -133,7 +133,8 @@ bool shim_map_begin(struct shim_call *call, enum ring_shape shape)
 		call->carried = break_now();
 	if (takes_old_range(call, shape) && shim_record(control, call, &event))
 		call->state |= SHIM_ANNOUNCED;
-	if (shim_load(&control->mode) == RING_MODE_ALL)
+	/* Else this is a fork child, out of a wait for room. */
+	if (shim_control() == control && shim_load(&control->mode) == RING_MODE_ALL)
 		shim_trace_begin(control, call);
 	return true;
 }
