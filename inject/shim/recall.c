@@ -119,21 +119,26 @@ static uint32_t memo_place(struct shadow *shadow, uint64_t key)
 	return first + shadow->memo_turn / PATIENCE % SHADOW_WAYS;
 }
 
+/* Of shadow's frames those from first on, counted from the innermost one. */
+static void set_group(struct shadow_group *group, const struct shadow *shadow, uint32_t first,
+		      uint64_t sp)
+{
+	for (uint32_t i = 0; i < MEMO_GROUP; i++) {
+		uint32_t last = shadow->frames - 1, at = first + i < last ? first + i : last;
+		const struct shadow_frame *frame = &shadow->frame[last - at];
+
+		group->ra[i] = frame->ra;
+		group->at[i] = (uint32_t)(frame->slot - sp);
+	}
+}
+
 static void set_frames(struct shadow_memo *memo, const struct shadow *shadow)
 {
-	const struct shadow_frame *frame = &shadow->frame[shadow->frames - 1];
-	uint32_t i = 0;
-
-	memo->sp = frame->slot;
+	memo->sp = shadow->frame[shadow->frames - 1].slot;
 	memo->reach = shadow->frame[0].slot + 8 - memo->sp;
-	while (i < shadow->frames || i % MEMO_GROUP != 0) {
-		struct shadow_group *group = &memo->group[i / MEMO_GROUP];
-
-		group->ra[i % MEMO_GROUP] = frame->ra;
-		group->at[i % MEMO_GROUP] = (uint32_t)(frame->slot - memo->sp);
-		frame -= ++i < shadow->frames;
-	}
-	memo->groups = i / MEMO_GROUP;
+	memo->groups = (shadow->frames + MEMO_GROUP - 1) / MEMO_GROUP;
+	for (uint32_t i = 0; i < memo->groups; i++)
+		set_group(&memo->group[i], shadow, i * MEMO_GROUP, memo->sp);
 }
 
 void shim_recall_add(struct shadow_place *place, uint64_t key, uint64_t name)
