@@ -2,7 +2,7 @@
 /*
  * reader_ahead.c - what will be handed over soon.
  *
- * Most of the time of exact mode is waiting for memory: a record that another CPU wrote, the
+ * Without this, exact mode would mostly wait for memory: a record that another CPU wrote, the
  * place of its address in a large table, the block that it leads to. Each wait can be over
  * before its turn comes, as the addresses of the next records are known. Lines that are not a
  * record's first are not told from it with certainty; foresee() takes anything.

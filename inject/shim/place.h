@@ -153,7 +153,7 @@ static inline bool place_is_timed(const struct ring_control *control, uint64_t a
 
 /*
  * A record without a stack, where there is room at once: all that most calls need. false: nothing
- * was done. time: arch_clock(), with its cpu; path: of SHIM_PATH.
+ * was recorded. place: of one line, with its time; path: of SHIM_PATH.
  */
 static inline __attribute__((always_inline)) bool
 place_line(struct ring_control *control, const struct shim_call *call,
