@@ -163,6 +163,56 @@ static void what_nobody_can_finish_is_not_waited_for(void **state)
 	unfinished_is_not_waited_for(false, false, true);
 }
 
+struct slow {
+	struct shim_user *f;
+	uint32_t full;		/* the ring that is full */
+};
+
+/* Somebody who is slow at a record, time after time, while the reader is slow, too. */
+static void *finish_slowly(void *context)
+{
+	const struct slow *slow = context;
+	struct ring_control *c = slow->f->host.control;
+	struct shim_tally tally = { 0 };
+	uint64_t begun = shim_host_clock();
+
+	while (shim_host_clock() - begun < 3ull << 32) {
+		struct unfinished unfinished = leave_unfinished(slow->f, 1 - slow->full, true);
+
+		usleep(100000);
+		unfinished.record->commit = ring_commit_word(unfinished.position, 1, RING_DONE);
+	}
+	shim_host_drain(&slow->f->host, slow->full, shim_tally_add, &tally, NULL);
+	__atomic_add_fetch(&c->wake, 1, __ATOMIC_SEQ_CST);
+	return NULL;
+}
+
+static void what_is_finished_late_is_waited_for(void **state)
+{
+	const struct ring_head *head;
+	struct shim_user f;
+	struct slow slow = { .f = &f };
+	cpu_set_t before;
+	pthread_t thread;
+
+	(void)state;
+	user_begin(&f, &(struct shim_host_options){ .ring_count = 2, .ring_bytes = 65536,
+						    .stack_limit = 256 });
+	f.host.control->overflow = RING_OVERFLOW_BLOCK;
+	slow.full = stay_here(&before) % 2;
+	head = &f.host.control->ring[slow.full];
+	assert_int_equal(pthread_create(&thread, NULL, finish_slowly, &slow), 0);
+	while (head->blocked == 0)
+		free(f.hook.malloc(8));
+	pthread_join(thread, NULL);
+	assert_true(head->blocked_cycles > 1ull << 33);
+	assert_int_equal(head->lost_alloc, 0);
+	assert_int_equal(head->lost_stack, 0);
+	assert_int_equal(head->given_up, 0);
+	shim_host_close(&f.host);
+	go_anywhere(&before);
+}
+
 struct consumer {
 	struct shim_user *f;
 	struct shim_tally tally;
@@ -434,6 +484,7 @@ int main(void)
 		cmocka_unit_test(fill_the_end_of_the_ring),
 		cmocka_unit_test(never_overrun_what_is_unread),
 		cmocka_unit_test(what_nobody_can_finish_is_not_waited_for),
+		cmocka_unit_test(what_is_finished_late_is_waited_for),
 		cmocka_unit_test(wait_for_room),
 		cmocka_unit_test(stop_waiting_at_the_deadline),
 		cmocka_unit_test(stop_waiting_at_the_end),
