@@ -216,6 +216,17 @@ static int exit_status_of(const struct keeper_result *result, pid_t analyst)
 	return result->left.count ? SESSION_DORMANT : result->status;
 }
 
+/* The keeper could not go on, and has left as far as it could. */
+static int failed_status_of(const struct keeper_result *result, pid_t target, int error)
+{
+	log_error("keeper: %s", strerror(-error));
+	session_list_children(&result->left);
+	if (result->dormant)
+		log_error("run `memattach cleanup -p %d` to take the hooks out, which do nothing "
+			  "any more", target);
+	return result->dormant || result->left.count ? SESSION_DORMANT : SESSION_FAILED;
+}
+
 /* A program to be started: a child that waits for a byte before it calls exec. */
 struct program {
 	pid_t pid;
@@ -236,6 +247,7 @@ static int run_keeper(struct target *target, const struct session_options *optio
 					 .tell_child = options->tell_children ? tell_child : NULL,
 					 .context = &analyst };
 	struct keeper_result result;
+	pid_t pid = target->ref.pid;
 	struct target own;
 	int error = 0;
 
@@ -256,9 +268,7 @@ static int run_keeper(struct target *target, const struct session_options *optio
 	own = *target;
 	error = keeper_run(&own, &keeper, &result);
 	cleanup_fd(&keeper.socket);
-	if (error)
-		log_error("keeper: %s", strerror(-error));
-	return error ? SESSION_FAILED : exit_status_of(&result, analyst.pid);
+	return error ? failed_status_of(&result, pid, error) : exit_status_of(&result, analyst.pid);
 }
 
 /*

@@ -34,6 +34,7 @@ struct attachment {
 	struct ring_geometry geometry;
 	int ring_fd, shim_fd;		/* our descriptors of the target's memfds, -1 */
 	int remote_fd[2];	/* of the memfds in the target while they are open there, -1 */
+	uint64_t inode[2];	/* of ring and shim, as we made them; 0: adopted */
 	struct ring_control
 		*control; /* our mapping of the ring (adopted: a copy of its start), NULL */
 	uint64_t control_bytes;		/* length of that mapping */

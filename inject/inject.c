@@ -30,7 +30,10 @@
 
 #define LOCK_TRIES	50u
 #define LOCK_LIMIT_NS	1000000000l
+#define RECORD_PAUSE_NS	50000000l
 #define QUIESCE_LIMIT_NS 500000000ull	/* then the analyst looks at who is in the way */
+
+enum { RECORD_TRIES = 5 };
 
 static int undo_lock(struct inject *in)
 {
@@ -108,6 +111,19 @@ static int check_nothing_left(struct inject *in)
 	return error;
 }
 
+/* What the machine refuses once, out of memory or descriptors, it may allow a moment later. */
+static int take_again(const struct pidref *ref, struct pristine **ret)
+{
+	const struct timespec pause = { 0, RECORD_PAUSE_NS };
+	int error = pristine_take(ref, ret);
+
+	for (int i = 1; error && error != -ESRCH && i < RECORD_TRIES; i++) {
+		(void)nanosleep(&pause, NULL);
+		error = pristine_take(ref, ret);
+	}
+	return error;
+}
+
 static int undo_record(struct inject *in)
 {
 	struct pristine *after = NULL;
@@ -117,7 +133,7 @@ static int undo_record(struct inject *in)
 	if (!in->before)
 		return check_nothing_left(in);
 	(void)launch_release(&in->at.target);	/* nothing of ours is left to take out */
-	error = pristine_take(&in->at.target.ref, &after);
+	error = take_again(&in->at.target.ref, &after);
 	if (!error)
 		error = pristine_compare(in->before, after, false, &diff);
 	in->pristine = error == 0;

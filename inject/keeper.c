@@ -32,7 +32,7 @@
 #include "src/base/log.h"
 #include "src/base/spare_pages.h"
 
-enum { TICK_MS = 400, HANG_TICKS = 13, FIRST_REST_TICKS = 5, REST_TICKS = 150 };
+enum { POLL_TRIES = 100, TICK_MS = 400, HANG_TICKS = 13, FIRST_REST_TICKS = 5, REST_TICKS = 150 };
 enum { SLOW_TICK_MS = 8000, SLOW_HANG_TICKS = 3 };	/* while nobody waits */
 #define LOAD_LIMIT_NS 3000000000ull
 #define SPARE_BYTES (16ull << 20)	/* of address space, that are left to the target */
@@ -362,10 +362,7 @@ static void read_signals(struct keeper *k)
 /* After exec the old address space is gone: what we had in there went with it. */
 static bool address_space_gone(const struct keeper *k)
 {
-	uint64_t magic;
-
-	return k->in.at.ring_base &&
-	       remote_read(&k->in.at.target, k->in.at.ring_base, &magic, sizeof(magic)) != 0;
+	return k->in.at.ring_base && remote_is_gone(&k->in.at.target, k->in.at.ring_base);
 }
 
 /* Ticks. Where nobody looks on it may sleep for long, until it is told to leave. */
@@ -463,6 +460,17 @@ static int tick(struct keeper *k)
 	return error;
 }
 
+/* poll(); that the kernel has no memory for it passes, or is an error after two seconds. */
+static int await_events(struct pollfd *wait, nfds_t count, int ms)
+{
+	for (int i = 0; i < POLL_TRIES; i++) {
+		if (poll(wait, count, ms) >= 0 || errno == EINTR)
+			return 0;
+		(void)usleep(20000);
+	}
+	return -errno;
+}
+
 /* Serves until the analyst finishes (0) or is gone (-EPIPE). */
 static int loop(struct keeper *k)
 {
@@ -473,10 +481,10 @@ static int loop(struct keeper *k)
 			{ .fd = k->timer, .events = POLLIN },
 			{ .fd = k->gone ? -1 : k->in.at.target.ref.fd, .events = POLLIN },
 		};
-		int got = 1;
+		int got = 1, error = await_events(wait, ARRAY_SIZE(wait), keeper_kept_left_ms(k));
 
-		if (poll(wait, ARRAY_SIZE(wait), keeper_kept_left_ms(k)) < 0 && errno != EINTR)
-			return -errno;
+		if (error)
+			return error;
 		if (keeper_kept_left_ms(k) == 0)
 			keeper_drop_kept(k);
 		if (wait[1].revents)

@@ -124,7 +124,7 @@ static int reopen_by_name(const struct attachment *a, pid_t tid, int remote)
  * may do and no more (pidfd_getfd, not the magic link, which would be opened with
  * our rights), and use it only if it is a fresh memfd.
  */
-static int take_memfd(const struct attachment *a, pid_t tid, int remote)
+static int take_memfd(const struct attachment *a, pid_t tid, int remote, uint64_t *ret_inode)
 {
 	int fd = (int)syscall(SYS_pidfd_getfd, a->target.ref.fd, remote, 0);
 	struct stat file;
@@ -134,27 +134,30 @@ static int take_memfd(const struct attachment *a, pid_t tid, int remote)
 	if (fd < 0)
 		return fd == -1 ? -errno : fd;
 	if (fstat(fd, &file) == 0 && S_ISREG(file.st_mode) && file.st_nlink == 0 &&
-	    file.st_size == 0 && fcntl(fd, F_GET_SEALS) == 0)
+	    file.st_size == 0 && fcntl(fd, F_GET_SEALS) == 0) {
+		*ret_inode = file.st_ino;
 		return fd;
+	}
 	cleanup_fd(&fd);
 	return -EBADF;
 }
 
-/* memfd_create in the target; *ret_remote is its descriptor there, *ret_fd ours of the same file.
- */
-static int make_memfd(const struct attachment *a, struct borrow *b, const char *name,
-		      int *ret_remote, int *ret_fd)
+enum { RING, SHIM };	/* which of our files */
+
+/* memfd_create in the target; *ret_fd is our descriptor of the same file. */
+static int make_memfd(struct attachment *a, struct borrow *b, unsigned int which, int *ret_fd)
 {
-	uint64_t remote = 0;
 	uint64_t arguments[6] = { 0, MFD_CLOEXEC | MFD_ALLOW_SEALING, 0, 0, 0, 0 };
+	const char *name = which == RING ? LOAD_RING_NAME : LOAD_SHIM_NAME;
+	uint64_t remote = 0;
 	int error = borrow_put(b, name, strlen(name) + 1, &arguments[0]);
 
 	if (!error)
 		error = call(b, SYS_memfd_create, arguments, &remote);
 	if (error)
 		return error;
-	*ret_remote = (int)remote;
-	*ret_fd = take_memfd(a, b->request.tid, *ret_remote);
+	a->remote_fd[which] = (int)remote;
+	*ret_fd = take_memfd(a, b->request.tid, (int)remote, &a->inode[which]);
 	return *ret_fd < 0 ? *ret_fd : 0;
 }
 
@@ -325,19 +328,19 @@ static int place_by_map(struct attachment *a, struct borrow *b)
 		      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 }
 
-/* Where the kernel says that the first page of our shim's file is mapped. */
-static uint64_t find_shim(const struct attachment *a)
+/* Sets shim_base to where the first page of our shim's file is mapped, 0: nowhere. -errno. */
+static int find_shim(struct attachment *a)
 {
 	_cleanup_(procmaps_done) struct procmaps maps = { 0 };
-	struct stat file;
+	int error = procmaps_read(a->target.maps, &maps);
 
-	if (fstat(a->shim_fd, &file) < 0 || procmaps_read(a->target.maps, &maps))
-		return 0;
-	for (size_t i = 0; i < maps.count; i++)
-		if (maps.map[i].inode == file.st_ino && maps.map[i].offset == 0 &&
-		    strncmp(maps.map[i].path, "/memfd:" LOAD_SHIM_NAME, 7 + 14) == 0)
-			return maps.map[i].start;
-	return 0;
+	for (size_t i = 0; !error && i < maps.count; i++)
+		if (maps.map[i].inode == a->inode[SHIM] && maps.map[i].offset == 0 &&
+		    strncmp(maps.map[i].path, "/memfd:" LOAD_SHIM_NAME, 7 + 14) == 0) {
+			a->shim_base = maps.map[i].start;
+			break;
+		}
+	return error;
 }
 
 static int place_by_dlopen(struct attachment *a, struct borrow *b)
@@ -358,7 +361,10 @@ static int place_by_dlopen(struct attachment *a, struct borrow *b)
 	a->pending = error == -ETIME;
 	if (error)
 		return error;
-	a->shim_base = find_shim(a);
+	error = find_shim(a);
+	a->pending = error != 0;	/* it is somewhere, and has to come out */
+	if (error)
+		return error;
 	return a->shim_base ? 0 : -ELIBACC;
 }
 
@@ -392,7 +398,7 @@ static int map_ring_there(struct attachment *a, struct borrow *b)
 
 static int bring_in(struct attachment *a, struct borrow *b)
 {
-	int error = make_memfd(a, b, LOAD_RING_NAME, &a->remote_fd[0], &a->ring_fd);
+	int error = make_memfd(a, b, RING, &a->ring_fd);
 
 	if (!error)
 		error = map_ring_here(a);
@@ -401,7 +407,7 @@ static int bring_in(struct attachment *a, struct borrow *b)
 		error = map_ring_there(a, b);
 	}
 	if (!error)
-		error = make_memfd(a, b, LOAD_SHIM_NAME, &a->remote_fd[1], &a->shim_fd);
+		error = make_memfd(a, b, SHIM, &a->shim_fd);
 	if (!error)
 		error = fill_shim_file(a);
 	if (!error)	/* before dlopen, which may map an arena into their place */
@@ -418,7 +424,7 @@ static int bring_in(struct attachment *a, struct borrow *b)
 	return error;
 }
 
-bool load_is_ours(pid_t pid, int fd)
+int load_is_ours(pid_t pid, int fd)
 {
 	char path[64], name[64] = "";
 	ssize_t length;
@@ -426,6 +432,8 @@ bool load_is_ours(pid_t pid, int fd)
 	(void)snprintf(path, sizeof(path), "/proc/%d/task/%d/fd/%d", pid, proc_live_thread(pid),
 		       fd);
 	length = readlink(path, name, sizeof(name) - 1);
+	if (length < 0 && errno != ENOENT)
+		return -errno;
 	return length > 0 && strncmp(name, "/memfd:memattach-", 17) == 0;
 }
 
@@ -438,7 +446,9 @@ static int close_remote_fds(struct attachment *a, struct borrow *b)
 		uint64_t arguments[6] = { (uint64_t)(int64_t)a->remote_fd[i], 0, 0, 0, 0, 0 };
 		int one = 0;
 
-		if (a->remote_fd[i] >= 0 && load_is_ours(a->target.ref.pid, a->remote_fd[i]))
+		if (a->remote_fd[i] >= 0)
+			one = load_is_ours(a->target.ref.pid, a->remote_fd[i]);
+		if (one > 0)
 			one = call(b, SYS_close, arguments, NULL);
 		if (!one)
 			a->remote_fd[i] = -1;
@@ -577,15 +587,12 @@ static int take_out(struct attachment *a, struct borrow *b)
 	return error;
 }
 
-/* True if the file of fd is what the kernel says is mapped at address. */
-static bool maps_file(const struct procmaps *maps, uint64_t address, int fd)
+/* True if our file (inode 0: any) is what the kernel says is mapped at address. */
+static bool maps_file(const struct procmaps *maps, uint64_t address, uint64_t inode)
 {
 	const struct procmap *map = procmaps_find(maps, address);
-	struct stat file;
 
-	if (fd < 0)	/* adopted: the name was checked when it was */
-		return map && strncmp(map->path, "/memfd:memattach-", 17) == 0;
-	return map && fstat(fd, &file) == 0 && map->inode == file.st_ino &&
+	return map && (!inode || map->inode == inode) &&
 	       strncmp(map->path, "/memfd:memattach-", 17) == 0;
 }
 
@@ -597,12 +604,12 @@ static void forget_foreign(struct attachment *a)
 
 	if (procmaps_read(a->target.maps, &maps))
 		return;
-	if (a->ring_base && !maps_file(&maps, a->ring_base, a->ring_fd))
+	if (a->ring_base && !maps_file(&maps, a->ring_base, a->inode[RING]))
 		a->ring_base = 0;
-	if (a->shim_base && !maps_file(&maps, a->shim_base, a->shim_fd))
+	if (a->shim_base && !maps_file(&maps, a->shim_base, a->inode[SHIM]))
 		a->shim_base = 0;
 	for (uint32_t i = 0; i < a->island_count; i++)
-		if (maps_file(&maps, a->island[i].address, a->shim_fd))
+		if (maps_file(&maps, a->island[i].address, a->inode[SHIM]))
 			a->island[kept++] = a->island[i];
 	a->island_count = kept;
 }
@@ -623,9 +630,9 @@ int unload_shim(struct attachment *a, const struct load_options *options)
 		return 0;
 	}
 	if (a->pending) {	/* a dlopen that had not returned when we let its thread go */
-		a->shim_base = find_shim(a);
-		if (!a->shim_base)
-			return -EBUSY;
+		error = find_shim(a);
+		if (error || !a->shim_base)
+			return error ? error : -EBUSY;
 		a->pending = false;
 	}
 	forget_foreign(a);

@@ -40,7 +40,7 @@ int unload_shim(struct attachment *a, const struct load_options *options) _must_
 bool load_gadgets_fit(const struct target *target, uint64_t syscall_ret, uint64_t restorer);
 /* True when nothing of ours is mapped or open in the target, as far as a knows. */
 bool load_is_out(const struct attachment *a);
-/* True if descriptor fd of process pid is one of our memfds. */
-bool load_is_ours(pid_t pid, int fd);
+/* Is descriptor fd of process pid one of our memfds? 1, 0, or -errno: that can't be told now. */
+int load_is_ours(pid_t pid, int fd);
 
 #endif

@@ -27,6 +27,7 @@
 #define NEIGHBOURS 8   /* segments of one module lie next to each other */
 #define ENTRIES    512 /* of pagemap, read at once */
 #define MAX_LINK   4096
+#define READ_TRIES 3
 
 /* Bits of a pagemap entry (Documentation/admin-guide/mm/pagemap.rst). */
 #define PAGEMAP_PRESENT (1ull << 63)
@@ -79,12 +80,22 @@ static bool is_private(uint64_t entry)
 	return (entry & (PAGEMAP_PRESENT | PAGEMAP_SWAPPED)) && !(entry & PAGEMAP_FILE);
 }
 
+/* What fails once must not look like a change of the target. */
+static bool read_all(int fd, void *to, size_t bytes, uint64_t at)
+{
+	ssize_t got = -1;
+
+	for (int i = 0; got < 0 && i < READ_TRIES; i++)
+		got = pread(fd, to, bytes, (off_t)at);
+	return got == (ssize_t)bytes;
+}
+
 /* A page that can't be read (beyond the end of its file) counts as empty. */
 static uint64_t hash_page(const struct source *source, uint64_t address, uint64_t hash)
 {
 	uint64_t words[PAGE_BYTES / 8] = { 0 };
 
-	if (pread(source->mem, words, sizeof(words), (off_t)address) != (ssize_t)sizeof(words))
+	if (!read_all(source->mem, words, sizeof(words), address))
 		memset(words, 0, sizeof(words));
 	hash = hashmap_hash(hash ^ address);
 	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
@@ -98,8 +109,8 @@ static void read_pagemap(const struct source *source, uint64_t address, uint64_t
 {
 	size_t bytes = count * sizeof(*entries);
 
-	if (source->pagemap >= 0 && pread(source->pagemap, entries, bytes,
-					  (off_t)(address / PAGE_BYTES * 8)) == (ssize_t)bytes)
+	if (source->pagemap >= 0 &&
+	    read_all(source->pagemap, entries, bytes, address / PAGE_BYTES * 8))
 		return;
 	for (size_t i = 0; i < count; i++)
 		entries[i] = PAGEMAP_PRESENT;

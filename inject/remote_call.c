@@ -32,6 +32,7 @@
 #include "inject/priority.h"
 #include "inject/remote_mem.h"
 #include "inject/rseq.h"
+#include "inject/steps.h"
 #include "inject/stood.h"
 
 #define FRAME_ROOM	(FRAME_MAX_BYTES + 4096ull)
@@ -388,7 +389,7 @@ static int reach_entry(struct borrow *b)
 /* From an exit or event stop, or a substitutable entry stop, to the entry of this call. */
 static int enter_syscall(struct borrow *b, long number, const uint64_t arguments[6])
 {
-	struct user_regs_struct r = call_registers(b, number, arguments);
+	struct user_regs_struct r = call_registers(b, step_call(number), arguments);
 	int error = borrow_held(b) ? tracee_set_registers(b->request.tid, &r) : -ESRCH;
 
 	if (error)
@@ -598,7 +599,7 @@ int borrow_function(struct borrow *b, uint64_t function, const uint64_t argument
 	struct tracee_stop stop;
 	int error;
 
-	r.rip = function;
+	r.rip = step_function(function, b->request.syscall_ret + REGS_SYSCALL_BYTES);
 	r.rdi = arguments[0];
 	r.rsi = arguments[1];
 	r.rdx = arguments[2];

@@ -72,6 +72,13 @@ void target_done(struct target *target)
 	*target = TARGET_NONE;
 }
 
+bool remote_is_gone(const struct target *target, uint64_t address)
+{
+	char byte;
+
+	return pread(target->mem, &byte, sizeof(byte), (off_t)address) == 0;
+}
+
 size_t remote_read_some(const struct target *target, uint64_t address, void *buffer, size_t bytes)
 {
 	size_t done = 0;

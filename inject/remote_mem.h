@@ -8,6 +8,11 @@
 /* Exactly bytes, or -errno (-EFAULT: part of it is not mapped, -ESRCH: target gone). */
 int remote_read(const struct target *target, uint64_t address, void *buffer, size_t bytes)
 	_must_check_;
+/*
+ * Has the address space ended, by exec or with its last thread? A read there then finds the end of
+ * a file; what is not mapped, or can't be read now, is an error instead.
+ */
+bool remote_is_gone(const struct target *target, uint64_t address) _must_check_;
 /* As much as is mapped from address on, up to bytes; the count, 0 if nothing. */
 size_t remote_read_some(const struct target *target, uint64_t address, void *buffer, size_t bytes);
 /* Ordinary writable memory of the target. */

@@ -24,6 +24,7 @@
 #define PTRACE_GET_RSEQ_CONFIGURATION 0x420f
 #endif
 #define NSEC 1000000000ull
+#define TRIES 3
 
 /* A request that only looks. */
 static int query(unsigned int what, pid_t tid, unsigned long address, void *data)
@@ -33,11 +34,16 @@ static int query(unsigned int what, pid_t tid, unsigned long address, void *data
 	return result < 0 ? -errno : (int)result;
 }
 
-/* A request that changes the thread. */
+/*
+ * A request that changes the thread. One that fails has changed nothing, and is made again: on most
+ * depends that a thread which stands runs on. That it is gone, or may not be traced, stays so.
+ */
 static int request(unsigned int what, pid_t tid, unsigned long address, void *data)
 {
 	int result = query(what, tid, address, data);
 
+	for (int i = 1; result < 0 && result != -ESRCH && what != PTRACE_SEIZE && i < TRIES; i++)
+		result = query(what, tid, address, data);
 	if (result >= 0)
 		step_point();
 	return result;

@@ -13,16 +13,23 @@ keep() {
 
 # one LABEL SCRIPT: runs a test of tests/e2e, says how it ended, and all it said if it failed.
 one() {
+	one_program "$1" "${SHELL:-/bin/sh}" "$SRCDIR/tests/e2e/$2"
+}
+
+# one_program LABEL COMMAND...: the same of any.
+one_program() {
+	one_label=$1
+	shift
 	began=$(date +%s)
-	"${SHELL:-/bin/sh}" "$SRCDIR/tests/e2e/$2" >"$log" 2>&1
+	"$@" >"$log" 2>&1
 	one_status=$?
 	took=$(($(date +%s) - began))
 	case $one_status in
-	0)	keep PASS "$1" "$(tail -n 1 "$log")"
-		echo "PASS $1 (${took} s): $(tail -n 1 "$log")" ;;
-	77)	echo "SKIP $1: $(tail -n 1 "$log")" ;;
-	*)	keep FAIL "$1" "$(tail -n 1 "$log")"
-		echo "FAIL $1 (${took} s)"
+	0)	keep PASS "$one_label" "$(tail -n 1 "$log")"
+		echo "PASS $one_label (${took} s): $(tail -n 1 "$log")" ;;
+	77)	echo "SKIP $one_label: $(tail -n 1 "$log")" ;;
+	*)	keep FAIL "$one_label" "$(tail -n 1 "$log")"
+		echo "FAIL $one_label (${took} s)"
 		cat "$log"
 		failed=$((failed + 1)) ;;
 	esac

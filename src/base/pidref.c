@@ -105,6 +105,9 @@ bool pidref_alive(const struct pidref *ref)
 	do
 		r = poll(&end, 1, 0);
 	while (r < 0 && errno == EINTR);
-	/* Readable once the last thread has ended, not when only the leader has. */
-	return r == 0;
+	/*
+	 * Readable once the last thread has ended, not when only the leader has. A kernel without
+	 * memory for an answer has not said that it ended.
+	 */
+	return r <= 0;
 }

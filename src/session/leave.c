@@ -10,7 +10,20 @@
 #include "src/session/safe_thread.h"
 #include "src/session/trace.h"
 
-enum { LEAVE_SECONDS = 30, CLEANUP_KEEP_AFTER = 2 };
+enum { LEAVE_SECONDS = 30, CLEANUP_KEEP_AFTER = 2, FAILURES = 25 };
+
+/*
+ * What no other try will change: the target or its keeper is gone, its filter refuses a call of
+ * ours, a lock of its loader is held by nobody, it differs from what it was. All else may be want
+ * of memory or of descriptors, of which there may be some in a moment: so often it is tried again.
+ */
+static bool may_pass(int error, int *failures)
+{
+	if (error == -ESRCH || error == -EPIPE || error == -EACCES || error == -EDEADLK ||
+	    error == -EUCLEAN)
+		return false;
+	return session_may_try_again(error) || error == -EPERM || ++*failures < FAILURES;
+}
 
 static void drain_idle(void *context)
 {
@@ -38,7 +51,7 @@ static int unhook(struct session *s)
 	struct safe_thread_input proof = { &s->view, s->unwinder, &s->plan, false, false };
 	uint64_t value[PROTO_ASKED] = { 0 };
 	double end = session_now() + LEAVE_SECONDS;
-	int error;
+	int error, failures = 0;
 
 	if (s->state == STATE_WATCHING)
 		watch_end(&s->watch);
@@ -49,9 +62,9 @@ static int unhook(struct session *s)
 		value[0] = s->link.reply.value[0];
 		if (error == -ETIME && safe_thread_is_outside_shim(&proof, (pid_t)value[0]) != 0)
 			value[0] = 0;
-		if (error == -EAGAIN)
+		if (error && error != -ETIME)
 			short_pause();
-	} while ((error == -ETIME || error == -EAGAIN) && !s->link.target_gone &&
+	} while (error && may_pass(error, &failures) && !s->link.target_gone &&
 		 session_now() < end);
 	s->link.idle = NULL;
 	if (!error)
@@ -125,11 +138,11 @@ static int tries_without_keep(const struct session *s)
 void session_leave(struct session *s)
 {
 	double end = session_now() + LEAVE_SECONDS;
-	int error = s->link.target_gone ? 0 : unhook(s);
+	int error = s->link.target_gone ? 0 : unhook(s), failures = 0;
 
 	for (int i = 0; !error && !s->link.target_gone; i++) {
 		error = unload_once(s, i >= tries_without_keep(s));
-		if ((!session_may_try_again(error) && error != -EPERM) || session_now() >= end)
+		if (!error || !may_pass(error, &failures) || session_now() >= end)
 			break;
 		error = 0;
 		short_pause();

@@ -176,8 +176,8 @@ static bool is_limit(int error)
 		log_error("the limit on the size of files (ulimit -f) is below the ring's size; "
 			  "raise it, or use a smaller --ring-size");
 	else if (error == -EMFILE)
-		log_error("the target has reached its limit on open files (ulimit -n); raise it "
-			  "with prlimit --nofile, or try again later");
+		log_error("the target, or memattach, has reached its limit on open files "
+			  "(ulimit -n); raise it with prlimit --nofile, or try again later");
 	else if (error == -ENFILE)
 		log_error("the machine's limit on open files (fs.file-max) is reached");
 	else

@@ -5,11 +5,11 @@
 # each result as it comes; status 1 if any failed.
 #
 #	soak/run.sh [NAME...]	only those: attaches (ROUNDS times 49), builds, coverage, cycles,
-#				hour, kill, kill-alone, leaks, libcs
+#				hour, kill, kill-alone, leaks, libcs, races, refused
 set -u
 : "${SRCDIR:=$(cd "$(dirname "$0")/../.." && pwd)}"
 export SRCDIR
-wanted=${*:-builds attaches cycles coverage hour leaks libcs kill kill-alone}
+wanted=${*:-builds races refused attaches cycles coverage hour leaks libcs kill kill-alone}
 : "${BUILDDIR:=$SRCDIR}"
 : "${SOAK_RESULTS:=$BUILDDIR/soak-results.tsv}"
 export BUILDDIR
@@ -35,6 +35,24 @@ soak_attaches() {
 	export TEST_LIMIT ROUNDS
 	one "$((49 * ROUNDS)) attaches of seven programs" ../soak/attaches.sh
 	cat "$log"
+}
+
+# Each system call of the keeper refused, once and from then on, in three ways of attaching.
+soak_refused() {
+	TEST_LIMIT=7200 PER_CALL=${PER_CALL:-1000} FORMS=both WAYS="sampled exact leaks" SEED=$$
+	export TEST_LIMIT PER_CALL FORMS WAYS SEED
+	one "refused system calls" survive-refused-calls.sh
+	unset PER_CALL FORMS WAYS SEED
+}
+
+# Ring and quiescence in all orders of their accesses, with one more preemption than in make check.
+soak_races() {
+	TEST_LIMIT=7200 RACE_PREEMPTIONS=${RACE_PREEMPTIONS:-1}
+	export TEST_LIMIT RACE_PREEMPTIONS
+	for race in ring_races quiesce_races; do
+		one_program "$race" "$BUILDDIR/tests/race/$race"
+	done
+	unset RACE_PREEMPTIONS
 }
 
 soak_cycles() {
@@ -113,6 +131,8 @@ for name in $wanted; do
 	hour)	soak_hour ;;
 	leaks)	soak_leaks ;;
 	libcs)	soak_libcs ;;
+	races)	soak_races ;;
+	refused) soak_refused ;;
 	kill)	soak_kill ;;
 	kill-alone) soak_kill_alone ;;
 	*)	echo "no such soak: $name"; exit 99 ;;
