@@ -279,7 +279,7 @@ static const struct {
 	bool must_leave;	/* nothing below may be undone unless this was */
 } step[INJECT_STEPS] = {
 	[INJECT_LOCK] = { "lock", do_lock, undo_lock, false },
-	[INJECT_RECORD] = { "record", do_record, undo_record, false },
+	[INJECT_RECORD] = { "record", do_record, undo_record, true },
 	[INJECT_LOAD] = { "load", do_load, undo_load, true },
 	[INJECT_ISLANDS] = { "islands", do_islands, NULL, false },
 	[INJECT_ARM] = { "arm", do_arm, undo_arm, true },
