@@ -211,9 +211,9 @@ static int exit_status_of(const struct keeper_result *result, pid_t analyst)
 		log_error("the analyst ended unexpectedly%s%d; the target was left as it was",
 			  WIFSIGNALED(status) ? " by signal " : " with status ",
 			  WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
-		return result->left.count ? SESSION_DORMANT : SESSION_FAILED;
+		return children_are_left(&result->left) ? SESSION_DORMANT : SESSION_FAILED;
 	}
-	return result->left.count ? SESSION_DORMANT : result->status;
+	return children_are_left(&result->left) ? SESSION_DORMANT : result->status;
 }
 
 /* The keeper could not go on, and has left as far as it could. */
@@ -224,7 +224,8 @@ static int failed_status_of(const struct keeper_result *result, pid_t target, in
 	if (result->dormant)
 		log_error("run `memattach cleanup -p %d` to take the hooks out, which do nothing "
 			  "any more", target);
-	return result->dormant || result->left.count ? SESSION_DORMANT : SESSION_FAILED;
+	return result->dormant || children_are_left(&result->left) ? SESSION_DORMANT :
+								     SESSION_FAILED;
 }
 
 /* A program to be started: a child that waits for a byte before it calls exec. */

@@ -24,6 +24,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
+#include <time.h>
 
 #include "inject/preflight.h"
 #include "inject/proc_status.h"
@@ -31,6 +32,8 @@
 
 #define OURS "/memfd:memattach-"
 #define ALL_LIMIT_NS 60000000000ull
+#define BLIND_PASSES 25u	/* in which processes could not be looked at; then it is said */
+#define BLIND_PAUSE_NS 20000000
 
 static bool is_file(const struct procmap *map, const struct child_file *file)
 {
@@ -134,19 +137,34 @@ static bool has_copy(const struct children *c, const struct procmaps *maps)
 	return false;
 }
 
-/* Asked by number, of the program that pid runs now. What can't be read is not known to be ours. */
-static bool is_copy(const struct children *c, pid_t pid)
+/*
+ * error, where it is the machine that refuses, and not a process that has ended or is another
+ * user's: that may pass, and nothing is known of the process till then. Else 0.
+ */
+static int refusal(int error)
+{
+	return error == -EMFILE || error == -ENFILE || error == -ENOMEM || error == -EIO ? error :
+											   0;
+}
+
+/*
+ * Asked by number, of the program that pid runs now. 1, 0, or what refusal() says. What can't be
+ * read otherwise is not known to be ours.
+ */
+static int is_copy(const struct children *c, pid_t pid)
 {
 	_cleanup_(procmaps_done) struct procmaps maps = { 0 };
 	_cleanup_fd_ int fd = -1;
 	pid_t tid = proc_live_thread(pid);
 	char path[64];
+	int error;
 
 	if (tid <= 0)
-		return false;
+		return refusal(tid);
 	(void)snprintf(path, sizeof(path), "/proc/%d/task/%d/maps", pid, tid);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
-	return fd >= 0 && procmaps_read(fd, &maps) == 0 && has_copy(c, &maps);
+	error = fd < 0 ? -errno : procmaps_read(fd, &maps);
+	return error ? refusal(error) : has_copy(c, &maps);
 }
 
 /* vfork, CLONE_VM: the target's own memory, restored or not as the target is. */
@@ -195,14 +213,24 @@ static bool is_own(const struct children *c, pid_t pid)
 	return is_same_file(&program, &c->own);
 }
 
-/* Cheap questions first: the maps of processes that are older than we are stay unread. */
-static bool is_new_copy(const struct children *c, const struct target *target,
-			struct child_seen *child)
+/*
+ * 1, 0, or what refusal() says. Cheap questions first: the maps of processes that are older than we
+ * are stay unread.
+ */
+static int is_new_copy(const struct children *c, const struct target *target,
+		       struct child_seen *child)
 {
-	return child->pid > 0 && child->pid != getpid() && child->pid != target->ref.pid &&
-	       pidref_read_start_time(child->pid, &child->start_time) == 0 &&
-	       child->start_time >= c->since && !was_seen(c, child) && !is_own(c, child->pid) &&
-	       is_copy(c, child->pid) && !shares_memory(target, child->pid);
+	int error, copy;
+
+	if (child->pid <= 0 || child->pid == getpid() || child->pid == target->ref.pid)
+		return 0;
+	error = pidref_read_start_time(child->pid, &child->start_time);
+	if (error)
+		return refusal(error);
+	if (child->start_time < c->since || was_seen(c, child) || is_own(c, child->pid))
+		return 0;
+	copy = is_copy(c, child->pid);
+	return copy > 0 ? !shares_memory(target, child->pid) : copy;
 }
 
 /* The next one in this pass; false: it is over. */
@@ -211,9 +239,14 @@ static bool find_in_pass(struct children *c, const struct target *target, struct
 	struct dirent *entry;
 
 	while (c->pass && (entry = readdir(c->pass))) {
+		int found;
+
 		ret->pid = (pid_t)strtol(entry->d_name, NULL, 10);
-		if (is_new_copy(c, target, ret))
+		found = is_new_copy(c, target, ret);
+		if (found > 0)
 			return true;
+		if (found < 0)
+			c->blind = -found;
 	}
 	if (c->pass)
 		(void)closedir(c->pass);
@@ -221,17 +254,38 @@ static bool find_in_pass(struct children *c, const struct target *target, struct
 	return false;
 }
 
+static void pass_begin(struct children *c)
+{
+	c->pass = opendir("/proc");
+	c->pass_found = false;
+	c->blind = c->pass ? 0 : errno;
+}
+
+/* A pass has found none. Is there to be another, as not all could be looked at? */
+static bool look_again(struct children *c)
+{
+	const struct timespec pause = { 0, BLIND_PAUSE_NS };
+
+	c->left.unread = 0;
+	if (c->blind == 0)
+		return false;
+	if (++c->blind_passes < BLIND_PASSES) {
+		(void)nanosleep(&pause, NULL);
+		return true;
+	}
+	c->left.unread = c->blind;
+	return false;
+}
+
 /* The next one; false: a whole pass over all processes found none that is new. */
 static bool find_copy(struct children *c, const struct target *target, struct child_seen *ret)
 {
 	for (;;) {
-		if (!c->pass) {
-			c->pass = opendir("/proc");
-			c->pass_found = false;
-		}
+		if (!c->pass)
+			pass_begin(c);
 		if (find_in_pass(c, target, ret))
 			return c->pass_found = true;
-		if (!c->pass_found)
+		if (!c->pass_found && !look_again(c))
 			return false;
 	}
 }
@@ -329,9 +383,11 @@ static int open_child(struct children *c, const struct child_seen *child, struct
 	struct pidref ref = PIDREF_NONE;
 	char reason[252] = "";
 	bool refused;
-	int error;
+	int error = pidref_open(child->pid, &ref);
 
-	if (pidref_open(child->pid, &ref))
+	if (refusal(error))
+		note_left(c, child->pid, strerror(-error));
+	if (error)
 		return 0;
 	if (ref.start_time != child->start_time) {
 		pidref_done(&ref);
@@ -408,7 +464,10 @@ void children_note(struct children *c, const struct inject *child, int error)
 {
 	pid_t pid = child->at.target.ref.pid;
 
-	if (!is_copy(c, pid)) {		/* restored, ended, or running another program by now */
+	int copy = is_copy(c, pid);
+
+	/* restored, ended, or running another program by now */
+	if (copy == 0 || (copy < 0 && !error)) {
 		c->left.restored++;
 		return;
 	}

@@ -25,8 +25,14 @@ struct child_left {
 struct children_left {
 	uint32_t restored;
 	uint32_t count;		/* of those left; the first CHILDREN_LISTED are named */
+	int32_t unread;		/* errno by which not all processes could be looked at; 0: all */
 	struct child_left child[CHILDREN_LISTED];
 };
+/* May there be any? */
+static inline bool children_are_left(const struct children_left *left)
+{
+	return left->count || left->unread;
+}
 
 /* Which file is mapped: device and inode. */
 struct child_file {
@@ -50,6 +56,8 @@ struct children {
 	size_t seen_count;
 	DIR *pass;			/* over all processes; NULL: between two passes */
 	bool pass_found;		/* it found one: there will be another pass */
+	int blind;			/* errno by which some could not be looked at in it; or 0 */
+	unsigned int blind_passes;
 	struct children_left left;
 };
 
@@ -66,7 +74,7 @@ int children_skip(struct children *children, pid_t pid);
  * can be left as if it had been entered, its lock is taken, inject_done is the
  * caller's; 0: a whole pass over all processes found none, or the time is over. One that another
  * memattach has in hand (which may be restoring it, to watch it itself) is waited for.
- * Those that can't even be opened are noted as left.
+ * Those that can't even be opened are noted as left; left.unread: not all could be looked at.
  */
 int children_next(struct children *children, const struct target *target, struct inject *ret)
 	_must_check_;

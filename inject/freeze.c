@@ -44,7 +44,7 @@
 #define BETWEEN_TRIES_NS 30000000ull	/* at least; a long stop is followed by a longer run */
 #define WARM_LIMIT_NS 200000000ull	/* 10 us a megabyte */
 enum { SHARED_TRIES = 10, WARM_WORDS = 4096, WARM_RANGES = 512, MAX_LEFT = 64 };
-enum { QUIET_REAP_TRIES = 4, MAX_STOP_DOUBLINGS = 3 };
+enum { QUIET_REAP_TRIES = 4, MAX_STOP_DOUBLINGS = 3, REAP_FAILURES = 5 };
 
 /* One pass over the threads: there are pauses between ours. */
 static struct borrow_request request_for(const struct freeze_gadgets *gadgets)
@@ -508,22 +508,31 @@ static pid_t remote_of(const struct freeze *f)
 	return status.ns_pid ? status.ns_pid : f->child;
 }
 
+/* The dead child stays until it is waited for: what failed otherwise is tried again some times. */
+static bool may_reap(int error, unsigned int *failures)
+{
+	return is_passing(error) ||
+	       (error != -ESRCH && error != -ESTALE && ++*failures < REAP_FAILURES);
+}
+
 int freeze_end(const struct target *target, const struct freeze_gadgets *gadgets,
 	       uint64_t deadline_ns, struct freeze *f)
 {
+	unsigned int failures = 0;
 	int error = -EAGAIN;
 
 	freeze_kill(f);
 	if (!f->child)
 		return 0;
 	f->remote = remote_of(f);
-	for (unsigned int try = 0; f->remote && is_passing(error); try++) {
+	for (unsigned int try = 0; f->remote && may_reap(error, &failures); try++) {
+		if (try > 0 && !f->dead)
+			(void)kill_child(f);
 		error = reap_in_target(target, gadgets,
 				       try < QUIET_REAP_TRIES ? stop_budget(try) : 0, f->remote, f);
-		if (tracee_now_ns() >= deadline_ns)
+		if (!error || tracee_now_ns() >= deadline_ns)
 			break;
-		if (is_passing(error))
-			pause_between(try);
+		pause_between(try);
 	}
 	forget_child(f);	/* also where nobody in the target waits for it */
 	if (!error || error == -ESRCH)

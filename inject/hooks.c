@@ -258,19 +258,33 @@ int hooks_write_islands(struct attachment *a)
 	return 0;
 }
 
+/* The aligned word at address, before anything is changed. 0 or -errno. */
+static int read_patch(const struct attachment *a, uint64_t address, struct ring_patch *ret)
+{
+	int error, file;
+
+	*ret = (struct ring_patch){ .address = address };
+	error = remote_read(&a->target, address, &ret->original, sizeof(ret->original));
+	if (error)
+		return error;
+	file = remote_page_is_file(&a->target, address);
+	if (file < 0)
+		return file;
+	ret->page_is_file = (uint32_t)file;
+	ret->patched = ret->original;
+	return 0;
+}
+
 /* Replaces bytes inside the aligned word(s) that hold address; journal before text. */
 static int patch_bytes(struct attachment *a, uint64_t address, const uint8_t *bytes, size_t count)
 {
 	while (count) {
-		struct ring_patch word = { .address = address & ~7ull };
+		struct ring_patch word;
 		size_t at = address % 8, part = count < 8 - at ? count : 8 - at;
-		int error = remote_read(&a->target, word.address, &word.original,
-					sizeof(word.original));
+		int error = read_patch(a, address & ~7ull, &word);
 
 		if (error)
 			return error;
-		word.page_is_file = remote_page_is_file(&a->target, word.address);
-		word.patched = word.original;
 		memcpy((uint8_t *)&word.patched + at, bytes, part);
 		error = journal_intend(&a->journal, &a->control->journal, &word);
 		if (!error)

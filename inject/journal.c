@@ -56,19 +56,21 @@ static int file_word(const struct target *target, const struct procmap *map, uin
 
 /*
  * True when the text that p patched is no longer at its address: nothing is there, or something
- * else whose word is its file's own. Whoever patches on top of us leaves a word that is no file's.
+ * else whose word (*live; NULL: it can't be read) is its file's own. Whoever patches on top of us
+ * leaves a word that is no file's.
  */
-static bool text_is_gone(const struct target *target, const struct ring_patch *p, uint64_t live)
+static bool text_is_gone(const struct target *target, const struct ring_patch *p,
+			 const uint64_t *live)
 {
 	_cleanup_(procmaps_done) struct procmaps maps = { 0 };
 	const struct procmap *map;
 	uint64_t word;
 
-	if (procmaps_read(target->maps, &maps))
+	if (procmaps_read(target->maps, &maps) || maps.count == 0)
 		return false;
 	map = procmaps_find(&maps, p->address);
 	return !map || !map->inode ||
-	       (file_word(target, map, p->address, &word) == 0 && word == live);
+	       (live && file_word(target, map, p->address, &word) == 0 && word == *live);
 }
 
 static void forget(struct ring_patch *p)
@@ -85,9 +87,13 @@ static int revert_one(const struct target *target, struct ring_patch *p)
 	if (p->state != RING_PATCH_INTENDED)
 		return 0;
 	error = remote_read(target, p->address, &live, sizeof(live));
-	if (error == -EFAULT || (!error && live != p->original && live != p->patched &&
-				 text_is_gone(target, p, live))) {
-		forget(p);	/* its library was closed: nothing is left to revert */
+	/*
+	 * Its library was closed: nothing is left to revert. Not because a read failed: that may be
+	 * want of memory, and the jump would lead into a shim that is no longer there.
+	 */
+	if (error ? text_is_gone(target, p, NULL) :
+	    live != p->original && live != p->patched && text_is_gone(target, p, &live)) {
+		forget(p);
 		return 0;
 	}
 	if (!error && live != p->original)

@@ -535,7 +535,7 @@ static int leave_child(struct keeper *k, struct keeper *child)
 	(void)loop(child);
 	k->options->end_child(k->options->context);
 	cleanup_fd(&socket);
-	if (child->in.done > INJECT_LOAD && loader_locks_stuck(&child->in.at.target))
+	if (child->in.done > INJECT_LOAD && loader_locks_stuck(&child->in.at.target) > 0)
 		return -EDEADLK;
 	return child->in.done > INJECT_LOAD ? -ETIME : 0;
 }

@@ -536,11 +536,13 @@ static int drop_text_copies(const struct attachment *a, struct borrow *b)
 static int close_handle(const struct attachment *a, struct borrow *b)
 {
 	uint64_t arguments[3] = { a->dl_handle, 0, 0 };
+	int stuck;
 
 	if (!a->dl_handle || !a->plan.dlclose)
 		return -ENOTSUP;
-	if (loader_locks_stuck(&a->target))
-		return -EDEADLK;
+	stuck = loader_locks_stuck(&a->target);
+	if (stuck)
+		return stuck < 0 ? stuck : -EDEADLK;
 	if (sharers_exist(&a->target))
 		return -EAGAIN;
 	return borrow_function(b, a->plan.dlclose, arguments, tracee_now_ns() + CALL_LIMIT_NS);
@@ -597,13 +599,14 @@ static bool maps_file(const struct procmaps *maps, uint64_t address, uint64_t in
 }
 
 /* What somebody else has taken out meanwhile must not be unmapped by its address. */
-static void forget_foreign(struct attachment *a)
+static int forget_foreign(struct attachment *a)
 {
 	_cleanup_(procmaps_done) struct procmaps maps = { 0 };
 	uint32_t kept = 0;
+	int error = procmaps_read(a->target.maps, &maps);
 
-	if (procmaps_read(a->target.maps, &maps))
-		return;
+	if (error)
+		return error;
 	if (a->ring_base && !maps_file(&maps, a->ring_base, a->inode[RING]))
 		a->ring_base = 0;
 	if (a->shim_base && !maps_file(&maps, a->shim_base, a->inode[SHIM]))
@@ -612,6 +615,7 @@ static void forget_foreign(struct attachment *a)
 		if (maps_file(&maps, a->island[i].address, a->inode[SHIM]))
 			a->island[kept++] = a->island[i];
 	a->island_count = kept;
+	return 0;
 }
 
 bool load_is_out(const struct attachment *a)
@@ -635,8 +639,9 @@ int unload_shim(struct attachment *a, const struct load_options *options)
 			return error ? error : -EBUSY;
 		a->pending = false;
 	}
-	forget_foreign(a);
-	error = borrow_for(a, options, &b);
+	error = forget_foreign(a);
+	if (!error)
+		error = borrow_for(a, options, &b);
 	if (error)
 		return error;
 	error = take_out(a, &b);

@@ -40,40 +40,56 @@ static bool is_held(const struct mutex *m)
 	       m->count > 0 && m->count < 1000 && m->owner > 0 && m->users == 1;
 }
 
-/* The owner is named as the target itself names its threads. */
-static bool is_thread_of(const struct target *target, pid_t owner)
+/* The owner is named as the target itself names its threads. 1, 0, -errno: that can't be told. */
+static int is_thread_of(const struct target *target, pid_t owner)
 {
 	_cleanup_free_ pid_t *tids = NULL;
 	int count = proc_list_threads(target->ref.pid, &tids);
 
 	for (int i = 0; i < count; i++) {
 		struct proc_thread_status status;
+		int error = proc_read_thread_status(target->ref.pid, tids[i], &status);
 
-		if (proc_read_thread_status(target->ref.pid, tids[i], &status) == 0 &&
-		    status.ns_pid == owner)
-			return true;
+		if (error && error != -ESRCH && error != -ENOENT)
+			return error;
+		if (!error && status.ns_pid == owner)
+			return 1;
 	}
-	return false;
+	return count < 0 ? count : 0;
 }
 
-/* True if [low, high) holds a lock without a living owner, or can't be read. */
-static bool is_stuck_in(const struct target *target, uint64_t low, uint64_t high)
+/* Does the owner of the held mutex m, which lies at address, live no more? 1, 0, -errno. */
+static int is_left_behind(const struct target *target, uint64_t address, const struct mutex *m)
+{
+	struct mutex now;
+	int error, lives = is_thread_of(target, m->owner);
+
+	if (lives)
+		return lives < 0 ? lives : 0;
+	/* A thread that gave it back and ended meanwhile has left nothing behind. */
+	error = remote_read(target, address, &now, sizeof(now));
+	if (error)
+		return error;
+	return is_held(&now) && now.owner == m->owner;
+}
+
+/* Does [low, high) hold a lock without a living owner? 1, 0, -errno. */
+static int is_stuck_in(const struct target *target, uint64_t low, uint64_t high)
 {
 	size_t bytes = high - low < DATA_BYTES ? (size_t)(high - low) : DATA_BYTES;
 	_cleanup_free_ uint64_t *data = malloc(bytes);
+	int stuck = data ? remote_read(target, low, data, bytes) : -ENOMEM;
 
-	if (!data || remote_read(target, low, data, bytes) != 0)
-		return true;
-	for (size_t at = 0; at + sizeof(struct mutex) <= bytes; at += sizeof(uint64_t)) {
+	for (size_t at = 0; !stuck && at + sizeof(struct mutex) <= bytes; at += sizeof(uint64_t)) {
 		const struct mutex *m = (const void *)((const char *)data + at);
 
-		if (is_held(m) && !is_thread_of(target, m->owner))
-			return true;
+		if (is_held(m))
+			stuck = is_left_behind(target, low + at, m);
 	}
-	return false;
+	return stuck;
 }
 
-/* Where the kernel put the dynamic loader. 0, -ENOENT there is none, -errno. */
+/* Where the kernel put the dynamic loader; *ret 0: there is none. 0 or -errno. */
 static int find_loader(const struct target *target, uint64_t *ret)
 {
 	_cleanup_fd_ int fd = -1;
@@ -81,6 +97,7 @@ static int find_loader(const struct target *target, uint64_t *ret)
 	char path[64];
 	ssize_t got;
 
+	*ret = 0;
 	(void)snprintf(path, sizeof(path), "/proc/%d/task/%d/auxv", target->ref.pid,
 		       proc_live_thread(target->ref.pid));
 	fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -88,28 +105,28 @@ static int find_loader(const struct target *target, uint64_t *ret)
 	if (got < 0)
 		return -errno;
 	for (size_t i = 0; i < (size_t)got / sizeof(entry[0]); i++)
-		if (entry[i].a_type == AT_BASE && entry[i].a_un.a_val) {
+		if (entry[i].a_type == AT_BASE)
 			*ret = entry[i].a_un.a_val;
-			return 0;
-		}
-	return -ENOENT;
+	return got > 0 ? 0 : -ESRCH;	/* it has no memory any more */
 }
 
-bool loader_locks_stuck(const struct target *target)
+int loader_locks_stuck(const struct target *target)
 {
 	_cleanup_(procmaps_done) struct procmaps maps = { 0 };
 	const struct procmap *loader;
 	uint64_t base = 0, end = 0;
-	int error = find_loader(target, &base);
-	bool stuck = false;
+	int stuck = find_loader(target, &base);
 
-	if (error)
-		return error != -ENOENT;
-	if (procmaps_read(target->maps, &maps) != 0)
-		return true;
+	if (stuck || base == 0)
+		return stuck;
+	stuck = procmaps_read(target->maps, &maps);
+	if (stuck)
+		return stuck;
 	loader = procmaps_find(&maps, base);
+	if (!loader)
+		return -EIO;
 	/* its writable segment, and the anonymous rest of that */
-	for (size_t i = 0; loader && !stuck && i < maps.count; i++) {
+	for (size_t i = 0; !stuck && i < maps.count; i++) {
 		const struct procmap *map = &maps.map[i];
 		bool ours = map->inode && map->inode == loader->inode &&
 			    map->dev_minor == loader->dev_minor &&
@@ -121,5 +138,5 @@ bool loader_locks_stuck(const struct target *target)
 		if (map->prot & PROCMAP_W)
 			stuck = is_stuck_in(target, map->start, map->end);
 	}
-	return stuck || !loader;
+	return stuck;
 }

@@ -11,10 +11,10 @@
 	"so no library can be closed in it any more; only a restart takes the rest out"
 
 /*
- * True when a lock of target's dynamic loader is held by no thread of target: whoever
- * calls dlopen or dlclose in there waits for ever. Also when that can't be
- * told. False for a program without a dynamic loader.
+ * 1 when a lock of target's dynamic loader is held by no thread of target: whoever
+ * calls dlopen or dlclose in there waits for ever. 0 when none is, or for a program without a
+ * dynamic loader; -errno: it can't be told now.
  */
-bool loader_locks_stuck(const struct target *target);
+int loader_locks_stuck(const struct target *target);
 
 #endif

@@ -205,15 +205,22 @@ static int judge_page(struct orphan *o, const struct page *p)
 	return 0;
 }
 
-/* What is beyond the end of the file reads as zeroes in both. */
-static void read_page(const struct orphan *o, uint64_t address, struct page *p)
+/*
+ * What is beyond the end of the file reads as zeroes in both. 0 or -errno: a page that could not be
+ * read may hold a jump, and what the file could not be read for is not zero.
+ */
+static int read_page(const struct orphan *o, uint64_t address, struct page *p)
 {
+	size_t bytes = address + sizeof(p->live) <= o->map->end ? sizeof(p->live) : (size_t)PAGE;
+	ssize_t got;
+
 	memset(p, 0, sizeof(*p));
 	p->address = address;
-	p->bytes = remote_read_some(&o->a->target, address, p->live,
-				    address + sizeof(p->live) <= o->map->end ? sizeof(p->live) :
-									       (size_t)PAGE);
-	(void)!pread(o->fd, p->file, p->bytes, (off_t)(address - o->map->start + o->map->offset));
+	got = pread(o->fd, p->file, bytes, (off_t)(address - o->map->start + o->map->offset));
+	if (got < 0)
+		return -errno;
+	p->bytes = remote_read_some(&o->a->target, address, p->live, bytes);
+	return p->bytes < (size_t)got ? -EIO : 0;
 }
 
 /* Visits the mapping's private pages; all pages where the kernel does not tell. */
@@ -232,9 +239,10 @@ static int each_page(struct orphan *o, int (*visit)(struct orphan *o, const stru
 
 			if (told && (!(entry[i] & PAGEMAP_THERE) || (entry[i] & PAGEMAP_FILE)))
 				continue;
-			read_page(o, at + i * PAGE, &page);
+			error = read_page(o, at + i * PAGE, &page);
 			page.is_private = told;
-			error = visit(o, &page);
+			if (!error)
+				error = visit(o, &page);
 		}
 	}
 	return error;

@@ -59,8 +59,6 @@ static int open_thread_file(const struct source *source, const char *file, int f
 
 static int source_open(pid_t pid, struct source *source)
 {
-	char path[64];
-
 	source->pid = pid;
 	source->tid = proc_live_thread(pid);
 	if (source->tid < 0)
@@ -68,10 +66,7 @@ static int source_open(pid_t pid, struct source *source)
 	source->mem = open_thread_file(source, "mem", O_RDONLY);
 	if (source->mem < 0)
 		return source->mem;
-	/* pagemap exists for processes only, not in task/. */
-	(void)snprintf(path, sizeof(path), "/proc/%d/pagemap", (int)source->tid);
-	source->pagemap = open(path, O_RDONLY | O_CLOEXEC);
-	return 0;
+	return proc_open_pagemap(source->tid, &source->pagemap);
 }
 
 /* Swapped out counts: pages of files are dropped, not swapped (only moved, then FILE is set). */

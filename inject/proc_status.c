@@ -509,6 +509,17 @@ pid_t proc_live_thread(pid_t pid)
 	return n < 0 ? n : -ESRCH;
 }
 
+int proc_open_pagemap(pid_t pid, int *ret)
+{
+	char path[64];
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/pagemap", (int)pid);
+	*ret = open(path, O_RDONLY | O_CLOEXEC);
+	if (*ret >= 0 || errno == EACCES || errno == EPERM || errno == ENOENT)
+		return 0;
+	return -errno;
+}
+
 /* The number after key on a line of the file that starts with it. */
 static int read_keyed(const char *path, const char *key, uint64_t none, uint64_t *ret)
 {

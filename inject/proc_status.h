@@ -84,6 +84,11 @@ int proc_list_task(int task_fd, pid_t *tids, size_t room) _must_check_;
  * then speak for the process. The id or -ESRCH, -errno. [no heap]
  */
 pid_t proc_live_thread(pid_t pid) _must_check_;
+/*
+ * Of a process or thread, to be read. 0: *ret is -1 where the kernel has none or it may not be
+ * opened; -errno: it can't be opened now.
+ */
+int proc_open_pagemap(pid_t pid, int *ret) _must_check_;
 
 /* The soft limit of that row of /proc/PID/limits ("Max address space"), UINT64_MAX: none. [no heap]
  */

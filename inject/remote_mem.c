@@ -36,19 +36,21 @@ int target_open(const struct pidref *ref, struct target *ret)
 	char path[64];
 	pid_t tid = proc_live_thread(ref->pid);
 
+	int error;
+
 	if (tid <= 0)
-		return -ESRCH;
+		return tid ? tid : -ESRCH;
 	(void)snprintf(path, sizeof(path), "/proc/%d/task", ref->pid);
 	target.task = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	(void)snprintf(path, sizeof(path), "/proc/%d/task/%d/mem", ref->pid, tid);
 	target.mem = open_mem(path, &target.read_only);
 	(void)snprintf(path, sizeof(path), "/proc/%d/task/%d/maps", ref->pid, tid);
 	target.maps = open(path, O_RDONLY | O_CLOEXEC);
-	(void)snprintf(path, sizeof(path), "/proc/%d/task/%d/pagemap", ref->pid, tid);
-	target.pagemap = open(path, O_RDONLY | O_CLOEXEC);
-	if (target.task < 0 || target.mem < 0 || target.maps < 0) {
-		int error = errno == ENOENT ? -ESRCH : -errno;
-
+	if (target.task < 0 || target.mem < 0 || target.maps < 0)
+		error = errno == ENOENT ? -ESRCH : -errno;
+	else
+		error = proc_open_pagemap(tid, &target.pagemap);
+	if (error) {
 		target_done(&target);
 		return error;
 	}
@@ -145,13 +147,19 @@ int remote_write_word(const struct target *target, uint64_t address, uint64_t wo
 	return error;
 }
 
-bool remote_page_is_file(const struct target *target, uint64_t address)
+int remote_page_is_file(const struct target *target, uint64_t address)
 {
-	const uint64_t present = 1ull << 63, file_or_shared = 1ull << 61;
+	const uint64_t present = 1ull << 63, swapped = 1ull << 62, file_or_shared = 1ull << 61;
 	uint64_t entry;
+	ssize_t got;
 
-	if (pread(target->pagemap, &entry, sizeof(entry),
-		  (off_t)(address / 4096 * sizeof(entry))) != (ssize_t)sizeof(entry))
-		return false;
-	return (entry & present) && (entry & file_or_shared);
+	if (target->pagemap < 0)
+		return 0;
+	got = pread(target->pagemap, &entry, sizeof(entry),
+		    (off_t)(address / 4096 * sizeof(entry)));
+	if (got < 0)
+		return -errno;
+	if (got != (ssize_t)sizeof(entry))
+		return -ESRCH;
+	return entry & present ? (entry & file_or_shared) != 0 : !(entry & swapped);
 }

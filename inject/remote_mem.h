@@ -24,9 +24,9 @@ int remote_write(const struct target *target, uint64_t address, const void *buff
  */
 int remote_write_word(const struct target *target, uint64_t address, uint64_t word) _must_check_;
 /*
- * True when the page that holds address is the mapped file's own, not a private
- * copy; false also when that can't be told. pre: it was read before.
+ * 1 when the page that holds address is the mapped file's own, 0 when it is a private copy, or
+ * where pagemap may not be opened; -errno: that can't be read now.
  */
-bool remote_page_is_file(const struct target *target, uint64_t address);
+int remote_page_is_file(const struct target *target, uint64_t address) _must_check_;
 
 #endif

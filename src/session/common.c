@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "inject/link_map.h"
+#include "inject/load.h"
 #include "src/base/log.h"
 #include "src/session/safe_thread.h"
 
@@ -75,6 +76,21 @@ bool session_may_try_again(int error)
 	return error == -EAGAIN || error == -ESTALE || error == -EEXIST || error == -ETIME;
 }
 
+/*
+ * Is the file that is mapped at base the shim's? Who failed on the way in was not told where it is.
+ */
+static bool is_shim_at(const struct session *s, uint64_t base)
+{
+	static const char path[] = "/memfd:" LOAD_SHIM_NAME;
+	const struct procmap *map;
+
+	if (s->shim_base)
+		return base == s->shim_base;
+	map = procmaps_find(&s->view.maps, base);
+	return map && map->start == base && map->offset == 0 &&
+	       strncmp(map->path, path, sizeof(path) - 1) == 0;
+}
+
 uint64_t session_dl_handle(struct session *s)
 {
 	struct link_map_input input = { .reader = &s->view.reader, .maps = &s->view.maps };
@@ -86,7 +102,7 @@ uint64_t session_dl_handle(struct session *s)
 	link_map_parse_auxv(s->view.hello.auxv, s->view.hello.auxv_bytes, &input.auxv);
 	if (link_map_read(&input, &list) == 0)
 		for (size_t i = 0; i < list.count; i++)
-			if (list.module[i].bias == s->shim_base)
+			if (is_shim_at(s, list.module[i].bias))
 				handle = list.module[i].handle;
 	link_map_done(&list);
 	return handle;

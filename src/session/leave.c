@@ -100,6 +100,11 @@ void session_list_children(const struct children_left *left)
 			  left->child[i].pid, left->child[i].reason, left->child[i].pid);
 	if (left->count > CHILDREN_LISTED)
 		log_error("and %u more", left->count - CHILDREN_LISTED);
+	if (left->unread)
+		log_error("not every process could be looked at (%s): what was forked while "
+			  "memattach was attached may hold a copy, dormant, that `memattach "
+			  "cleanup -p` with its process number takes out",
+			  strerror(left->unread));
 }
 
 /* The screen goes without a key that was pressed. */
@@ -122,7 +127,7 @@ static void restore_children(struct session *s)
 		return;
 	memcpy(left, s->link.payload, sizeof(*left));
 	session_list_children(left);
-	if (left->count)
+	if (children_are_left(left))
 		s->exit = SESSION_DORMANT;
 }
 

@@ -119,6 +119,28 @@ static void closed_library_is_forgotten(void **state)
 	assert_int_equal(journal.patch[0].state, RING_PATCH_REVERTED);
 }
 
+/* A read that fails says nothing of the library: the jump would outlive what it leads to. */
+static void unread_is_not_forgotten(void **state)
+{
+	int *descriptor[] = { &self.mem, &self.maps };
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		int kept = *descriptor[i];
+
+		if (i == 1)
+			assert_int_equal(munmap(text, PAGE), 0);
+		*descriptor[i] = -1;
+		assert_true(journal_revert(&self, &journal, 0, 1) < 0);
+		assert_int_equal(journal.patch[0].state, RING_PATCH_INTENDED);
+		*descriptor[i] = kept;
+		if (i == 0)
+			assert_int_equal(word_now(), 0x1111111122334455);
+	}
+	assert_int_equal(journal_revert(&self, &journal, 0, 1), 0);
+	assert_int_equal(journal.patch[0].state, RING_PATCH_REVERTED);
+}
+
 static void place_of_another_file_is_left(void **state)
 {
 	(void)state;
@@ -145,6 +167,7 @@ int main(void)
 		cmocka_unit_test_setup(ours_is_reverted, apply),
 		cmocka_unit_test_setup(anothers_is_left, apply),
 		cmocka_unit_test_setup(closed_library_is_forgotten, apply),
+		cmocka_unit_test_setup(unread_is_not_forgotten, apply),
 		cmocka_unit_test_setup(place_of_another_file_is_left, apply),
 		cmocka_unit_test_setup(place_of_data_is_left, apply),
 	};
