@@ -23,6 +23,7 @@
 #include <unistd.h>
 
 #include "inject/deadline.h"
+#include "inject/inject.h"
 #include "inject/journal.h"
 #include "inject/loader_locks.h"
 #include "inject/proc_status.h"
@@ -314,14 +315,19 @@ static int advise(struct borrow *b, uint64_t address, uint64_t bytes, uint64_t a
 	return call(b, SYS_madvise, arguments, NULL);
 }
 
+/*
+ * Each place is noted before anything is mapped there: a call whose result was not seen may have
+ * been made. What is not there is forgotten on the way out (forget_foreign()).
+ */
 static int place_by_map(struct attachment *a, struct borrow *b)
 {
-	int error = map_at(b, a->shim_place, a->layout.text_bytes, PROT_READ | PROT_EXEC,
-			   MAP_PRIVATE, a->remote_fd[1], 0);
+	int error;
 
+	a->shim_base = a->shim_place;
+	error = map_at(b, a->shim_place, a->layout.text_bytes, PROT_READ | PROT_EXEC,
+		       MAP_PRIVATE, a->remote_fd[1], 0);
 	if (error)
 		return error;
-	a->shim_base = a->shim_place;
 	/* the segment that a loader would write to, and the root page: one range without holes */
 	return map_at(b, a->shim_base + a->layout.text_bytes,
 		      a->layout.total_bytes - a->layout.text_bytes, PROT_READ | PROT_WRITE,
@@ -359,6 +365,8 @@ static int place_by_dlopen(struct attachment *a, struct borrow *b)
 		error = borrow_function(b, a->plan.dlopen, arguments,
 					tracee_now_ns() + CALL_LIMIT_NS);
 	a->pending = error == -ETIME;
+	if (error && !a->pending)	/* it may have returned all the same */
+		a->pending = find_shim(a) != 0;
 	if (error)
 		return error;
 	error = find_shim(a);
@@ -377,23 +385,19 @@ static int map_islands(struct attachment *a, struct borrow *b)
 		struct ring_island island = { a->plan.island[i].address,
 					      a->plan.island[i].pages * PAGE };
 
+		a->island[a->island_count++] = island;
 		error = map_at(b, island.address, island.bytes, PROT_READ | PROT_EXEC, MAP_SHARED,
 			       a->remote_fd[1], offset);
 		offset += island.bytes;
-		if (!error)
-			a->island[a->island_count++] = island;
 	}
 	return error;
 }
 
 static int map_ring_there(struct attachment *a, struct borrow *b)
 {
-	int error = map_at(b, a->ring_place, a->geometry.total_bytes, PROT_READ | PROT_WRITE,
-			   MAP_SHARED, a->remote_fd[0], 0);
-
-	if (!error)
-		a->ring_base = a->ring_place;
-	return error;
+	a->ring_base = a->ring_place;
+	return map_at(b, a->ring_place, a->geometry.total_bytes, PROT_READ | PROT_WRITE,
+		      MAP_SHARED, a->remote_fd[0], 0);
 }
 
 static int bring_in(struct attachment *a, struct borrow *b)
@@ -482,6 +486,8 @@ int load_shim(struct attachment *a, const struct load_options *options)
 	if (error)
 		return error;
 	error = bring_in(a, &b);
+	if (error)	/* there may be one whose number was not seen */
+		(void)adopt_descriptors(a);
 	undo = close_remote_fds(a, &b);
 	error = error ? error : undo;
 	if (borrow_held(&b)) {
@@ -598,7 +604,7 @@ static bool maps_file(const struct procmaps *maps, uint64_t address, uint64_t in
 	       strncmp(map->path, "/memfd:memattach-", 17) == 0;
 }
 
-/* What somebody else has taken out meanwhile must not be unmapped by its address. */
+/* What was never mapped, or somebody else has taken out, must not be unmapped by its address. */
 static int forget_foreign(struct attachment *a)
 {
 	_cleanup_(procmaps_done) struct procmaps maps = { 0 };
@@ -640,6 +646,10 @@ int unload_shim(struct attachment *a, const struct load_options *options)
 		a->pending = false;
 	}
 	error = forget_foreign(a);
+	if (!error && load_is_out(a)) {
+		forget(a);
+		return 0;
+	}
 	if (!error)
 		error = borrow_for(a, options, &b);
 	if (error)
