@@ -233,12 +233,23 @@ static int is_new_copy(const struct children *c, const struct target *target,
 	return copy > 0 ? !shares_memory(target, child->pid) : copy;
 }
 
+static struct dirent *next_entry(struct children *c)
+{
+	struct dirent *entry;
+
+	errno = 0;
+	entry = readdir(c->pass);
+	if (!entry && errno)
+		c->blind = errno;
+	return entry;
+}
+
 /* The next one in this pass; false: it is over. */
 static bool find_in_pass(struct children *c, const struct target *target, struct child_seen *ret)
 {
 	struct dirent *entry;
 
-	while (c->pass && (entry = readdir(c->pass))) {
+	while (c->pass && (entry = next_entry(c))) {
 		int found;
 
 		ret->pid = (pid_t)strtol(entry->d_name, NULL, 10);
@@ -463,7 +474,6 @@ int children_next(struct children *c, const struct target *target, struct inject
 void children_note(struct children *c, const struct inject *child, int error)
 {
 	pid_t pid = child->at.target.ref.pid;
-
 	int copy = is_copy(c, pid);
 
 	/* restored, ended, or running another program by now */

@@ -35,7 +35,6 @@ int target_open(const struct pidref *ref, struct target *ret)
 	struct target target = TARGET_NONE;
 	char path[64];
 	pid_t tid = proc_live_thread(ref->pid);
-
 	int error;
 
 	if (tid <= 0)

@@ -56,7 +56,6 @@ static const struct {
 	{ SYS_fstatfs, ENOMEM },
 	{ SYS_ftruncate, ENOSPC },
 	{ SYS_futex, EINTR },
-	{ SYS_getdents64, ENOENT },
 	{ SYS_kcmp, EPERM },
 	{ SYS_madvise, ENOMEM },
 	{ SYS_memfd_create, EMFILE },
