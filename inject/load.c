@@ -11,6 +11,7 @@
  */
 #include "inject/load.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -23,7 +24,6 @@
 #include <unistd.h>
 
 #include "inject/deadline.h"
-#include "inject/inject.h"
 #include "inject/journal.h"
 #include "inject/loader_locks.h"
 #include "inject/proc_status.h"
@@ -145,6 +145,38 @@ static int take_memfd(const struct attachment *a, pid_t tid, int remote, uint64_
 
 enum { RING, SHIM };	/* which of our files */
 
+/* Is it one that nobody has given a size yet? Those of a target that is a memattach have one. */
+static bool is_fresh(pid_t pid, int fd)
+{
+	struct stat file;
+	char path[64];
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/task/%d/fd/%d", pid, proc_live_thread(pid),
+		       fd);
+	return load_is_ours(pid, fd) > 0 && stat(path, &file) == 0 && file.st_size == 0;
+}
+
+/* The target's descriptor of a memfd whose number was not seen; -1: none. */
+static int find_fresh(pid_t pid)
+{
+	struct dirent *entry;
+	int found = -1;
+	char path[64];
+	DIR *dir;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/task/%d/fd", pid, proc_live_thread(pid));
+	dir = opendir(path);
+	while (dir && found < 0 && (entry = readdir(dir))) {
+		int fd = (int)strtol(entry->d_name, NULL, 10);
+
+		if (entry->d_name[0] != '.' && is_fresh(pid, fd))
+			found = fd;
+	}
+	if (dir)
+		(void)closedir(dir);
+	return found;
+}
+
 /* memfd_create in the target; *ret_fd is our descriptor of the same file. */
 static int make_memfd(struct attachment *a, struct borrow *b, unsigned int which, int *ret_fd)
 {
@@ -155,8 +187,10 @@ static int make_memfd(struct attachment *a, struct borrow *b, unsigned int which
 
 	if (!error)
 		error = call(b, SYS_memfd_create, arguments, &remote);
-	if (error)
+	if (error) {	/* it may have been made all the same */
+		a->remote_fd[which] = find_fresh(a->target.ref.pid);
 		return error;
+	}
 	a->remote_fd[which] = (int)remote;
 	*ret_fd = take_memfd(a, b->request.tid, (int)remote, &a->inode[which]);
 	return *ret_fd < 0 ? *ret_fd : 0;
@@ -486,8 +520,6 @@ int load_shim(struct attachment *a, const struct load_options *options)
 	if (error)
 		return error;
 	error = bring_in(a, &b);
-	if (error)	/* there may be one whose number was not seen */
-		(void)adopt_descriptors(a);
 	undo = close_remote_fds(a, &b);
 	error = error ? error : undo;
 	if (borrow_held(&b)) {
