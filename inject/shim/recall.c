@@ -21,13 +21,12 @@
 
 uint64_t shim_recall_key(struct shadow *shadow, uint64_t sp, uint64_t ra)
 {
-	uint64_t key = (shadow->last ^ sp) * SHIM_GOLDEN;
-
 	if (shadow->recall_rest > 0) {
 		shadow->recall_rest--;
 		return 0;
 	}
-	return ((key ^ key >> 32 ^ ra) * SHIM_GOLDEN) | 1;
+	/* last is a hash already, and what comes behind it is not waited for here. */
+	return (shadow->last ^ sp * SHIM_GOLDEN ^ ra * SHIM_GOLDEN >> 8) | 1;
 }
 
 static uint32_t set_of(uint64_t key)
