@@ -22,6 +22,7 @@ arguments_of() {
 	case $1 in
 	sampled) WAY_ARGUMENTS="-p $VICTIM -d 0.1 --sample=4096 --loader=$LOADER" ;;
 	exact)	WAY_ARGUMENTS="-p $VICTIM -d 0.1 --exact --loader=$LOADER" ;;
+	mapped)	WAY_ARGUMENTS="-p $VICTIM -d 0.1 --sample=4096 --loader=map" ;;
 	leaks)	WAY_ARGUMENTS="leaks -p $VICTIM" ;;
 	*)	fail "no such way: $1" ;;
 	esac

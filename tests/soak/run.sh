@@ -37,9 +37,10 @@ soak_attaches() {
 	cat "$log"
 }
 
-# Each system call of the keeper refused, once and from then on, in three ways of attaching.
+# Each system call of the keeper refused, once and from then on, in four ways of attaching.
 soak_refused() {
-	TEST_LIMIT=7200 PER_CALL=${PER_CALL:-1000} FORMS=both WAYS="sampled exact leaks" SEED=$$
+	TEST_LIMIT=7200 PER_CALL=${PER_CALL:-1000} FORMS=both SEED=$$
+	WAYS="sampled mapped exact leaks"
 	export TEST_LIMIT PER_CALL FORMS WAYS SEED
 	one "refused system calls" survive-refused-calls.sh
 	unset PER_CALL FORMS WAYS SEED
