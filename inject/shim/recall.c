@@ -25,7 +25,7 @@ uint64_t shim_recall_key(struct shadow *shadow, uint64_t sp, uint64_t ra)
 		shadow->recall_rest--;
 		return 0;
 	}
-	/* last is a hash already, and what comes behind it is not waited for here. */
+	/* last, a hash, comes late, and the record's clock waits for what is made of it. */
 	return (shadow->last ^ sp * SHIM_GOLDEN ^ ra * SHIM_GOLDEN >> 8) | 1;
 }
 
