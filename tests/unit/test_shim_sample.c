@@ -407,13 +407,14 @@ static void count_kinds(void *context, const struct ring_record *record,
 	((unsigned int *)context)[record->kind]++;
 }
 
+/* How many addresses are marked. */
 static unsigned int marks(struct ring_control *control)
 {
 	const uint8_t *mark = marks_of(control, 0);
 	unsigned int sum = 0;
 
 	for (uint64_t i = 0; i < MARKS_BYTES; i++)
-		sum += mark[i];
+		sum += mark[i] > MARKS_MANY ? mark[i] - MARKS_MANY : mark[i] != 0;
 	return sum;
 }
 
@@ -433,7 +434,7 @@ static void tell_marked_neighbours_apart(void **state)
 	expect_log(&f, 2);
 	f.free((void *)(uintptr_t)(3 * APART));
 	expect_log(&f, 0);
-	assert_int_equal(*marks_of(f.host.control, APART), 2);
+	assert_int_equal(*marks_of(f.host.control, APART), MARKS_MANY + 2);
 	f.free((void *)(uintptr_t)APART);
 	expect_log(&f, 1);
 	assert_ptr_equal((void *)f.log.record[0].address, (void *)(uintptr_t)APART);
@@ -453,8 +454,63 @@ static void tell_marked_neighbours_apart(void **state)
 		assert_int_equal(kinds[RING_ALLOC], MANY * (turn + 1));
 		assert_int_equal(kinds[RING_FREE], MANY * (turn + 1));
 		assert_int_equal(table_population(f.host.control), 0);
-		assert_int_equal(marks(f.host.control), MARKS_MOST);
+		assert_int_equal(marks(f.host.control), MARKS_MOST - MARKS_MANY);
 	}
+	shim_host_close(&f.host);
+}
+
+/* A mark of one block tells most others of the same mark apart, and never denies its own. */
+static void know_a_lone_block_by_its_print(void **state)
+{
+	enum { APART = MARKS_BYTES << MARKS_SHIFT, OTHERS = 6400 };
+	struct ring_control *control;
+	struct fixture f;
+
+	(void)state;
+	begin(&f, &(struct shim_host_options){ .table_slots = 1u << 14 });
+	control = f.host.control;
+	for (uint64_t one = APART; one < 100ull * APART; one += APART + 16) {
+		unsigned int taken_for_it = 0;
+
+		marks_add(control, one);
+		assert_true(marks_may_have(control, one));
+		for (uint64_t other = 1; other <= OTHERS; other++)
+			taken_for_it += marks_may_have(control, one + other * APART);
+		assert_in_range(taken_for_it, OTHERS / 64 / 2, OTHERS / 64 * 2);
+		marks_remove(control, one);
+		assert_false(marks_may_have(control, one));
+	}
+	assert_int_equal(marks(control), 0);
+	shim_host_close(&f.host);
+}
+
+/* Whatever comes and goes at one mark: no block that is there is ever denied. */
+static void deny_no_block_that_is_there(void **state)
+{
+	enum { APART = MARKS_BYTES << MARKS_SHIFT, BLOCKS = 5, STEPS = 100000 };
+	bool there[BLOCKS] = { false };
+	uint64_t random = 1;
+	struct fixture f;
+
+	(void)state;
+	begin(&f, &(struct shim_host_options){ .table_slots = 1u << 14 });
+	for (int step = 0; step < STEPS; step++) {
+		uint64_t i;
+
+		random = random * 6364136223846793005u + 1442695040888963407u;
+		i = (random >> 33) % BLOCKS;
+		if (there[i])
+			marks_remove(f.host.control, (i + 1) * APART);
+		else
+			marks_add(f.host.control, (i + 1) * APART);
+		there[i] = !there[i];
+		for (i = 0; i < BLOCKS; i++)
+			assert_true(!there[i] || marks_may_have(f.host.control, (i + 1) * APART));
+	}
+	for (uint64_t i = 0; i < BLOCKS; i++)
+		if (there[i])
+			marks_remove(f.host.control, (i + 1) * APART);
+	assert_int_equal(marks(f.host.control), 0);
 	shim_host_close(&f.host);
 }
 
@@ -530,6 +586,8 @@ int main(void)
 		cmocka_unit_test(reallocs_are_sampled),
 		cmocka_unit_test(realloc_keeps_the_table),
 		cmocka_unit_test(tell_marked_neighbours_apart),
+		cmocka_unit_test(know_a_lone_block_by_its_print),
+		cmocka_unit_test(deny_no_block_that_is_there),
 		cmocka_unit_test(flag_what_finds_no_room_in_the_table),
 		cmocka_unit_test(take_dropped_records_out_of_the_table),
 		cmocka_unit_test(spread_addresses),

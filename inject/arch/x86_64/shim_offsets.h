@@ -29,6 +29,8 @@
 #define CONTROL_MARKS		131072
 #define CONTROL_THREADS		196608	/* where control.threads_offset is: behind them */
 #define MARK_SHIFT		6
+#define MARK_PRINT		0x40	/* of one address: the bits below are of its hash */
+#define MARK_PRINT_SHIFT	58
 
 /* struct ring_thread */
 #define THREAD_OWNER		0

@@ -107,24 +107,40 @@ hash_factor:
 
 /*
  * Is pointer that of a sampled block (table.c has it in C)? Then on at \found. No: nothing is
- * marked there, or it is none of the eight addresses of its bucket. Changes rax. r10 = control.
- * pre: not NULL, which free places of the table look like.
+ * marked there, or one other block (marks_abi.h), or it is none of the eight addresses of its
+ * bucket. Changes rax, and the word at -16(%rsp). r10 = control. pre: not NULL, which free places
+ * of the table look like.
  */
 .macro IF_IN_TABLE pointer, found
+	mov	%rcx, -16(%rsp)
+	mov	%\pointer, %rcx
+	shr	$MARK_SHIFT, %rcx
+	movzwl	%cx, %ecx
+	movzbl	CONTROL_MARKS(%r10, %rcx), %ecx
+	test	%ecx, %ecx
+	jz	.Lno\@
 	mov	%\pointer, %rax
-	shr	$MARK_SHIFT, %rax
-	movzwl	%ax, %eax
-	cmpb	$0, CONTROL_MARKS(%r10, %rax)
-	je	.Lno\@
-	mov	%\pointer, %rax
-	HASH_LINE %rax, CONTROL_TABLE_MASK
+	shr	$4, %rax
+	imul	hash_factor(%rip), %rax
+	test	%cl, %cl
+	js	.Lbucket\@			/* several */
+	xor	$MARK_PRINT, %ecx
+	shl	$MARK_PRINT_SHIFT, %rcx
+	xor	%rax, %rcx
+	shr	$MARK_PRINT_SHIFT, %rcx
+	jnz	.Lno\@				/* another's print */
+.Lbucket\@:
+	shr	$HASH_LINE_SHIFT, %rax
+	and	CONTROL_TABLE_MASK(%r10), %rax
 	add	%r10, %rax
 	add	CONTROL_TABLE_OFFSET(%r10), %rax	/* rax = bucket, one cache line */
+	mov	-16(%rsp), %rcx
 	.irp	slot, 0, 1, 2, 3, 4, 5, 6, 7
 	cmp	%\pointer, 8*\slot(%rax)
 	je	\found
 	.endr
 .Lno\@:
+	mov	-16(%rsp), %rcx
 .endm
 
 /*
