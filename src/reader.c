@@ -47,6 +47,8 @@
 #include "src/record.h"
 #include "src/session/ticks.h"
 
+#define SCAN_AHEAD	16u	/* lines */
+
 /* Pairs with the shim's acquire load of tail in its room check. */
 static void ring_store_release(uint64_t *word, uint64_t value)
 {
@@ -145,8 +147,15 @@ static uint64_t ring_scan(struct reader *reader, struct reader_ring *ring, uint6
 	uint32_t busy = ring->hole_count, lines;
 
 	while (position != head) {
-		enum slot slot = slot_at(reader, ring, position, head, &lines);
+		enum slot slot;
 
+		/*
+		 * Where the next one lies is known when this one has arrived, from another CPU;
+		 * lines beyond head are about to be written there: not to be taken away.
+		 */
+		if (head - position > SCAN_AHEAD)
+			__builtin_prefetch(ring_line(reader, ring, position + SCAN_AHEAD));
+		slot = slot_at(reader, ring, position, head, &lines);
 		if (slot == SLOT_NONSENSE) {
 			ring_reset(reader, ring, head);
 			return head;

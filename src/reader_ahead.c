@@ -39,7 +39,8 @@ void reader_look_ahead(const struct reader *reader, struct reader_ring *ring)
 	struct reader_ahead *ahead = &ring->ahead[first % AHEAD];
 	struct reader_hint *hint[READER_STAGES];
 
-	__builtin_prefetch(ring_line(reader, ring, ring->parsed + LINE_AHEAD));
+	if (ring->limit - ring->parsed > LINE_AHEAD)
+		__builtin_prefetch(ring_line(reader, ring, ring->parsed + LINE_AHEAD));
 	ahead->position = note(reader, ring, first, &ahead->hint) ? first : 0;
 #pragma GCC unroll 4
 	for (unsigned int stage = 0; stage < READER_STAGES; stage++) {

@@ -116,13 +116,21 @@ void hashmap_foresee(const struct hashmap *map, uint64_t key)
 
 bool hashmap_glance(const struct hashmap *map, uint64_t key, uint64_t *ret_value)
 {
-	const struct hashmap_slot *slot;
+	size_t i;
 
 	if (map->capacity == 0 || key == 0)
 		return false;
-	slot = &map->slot[hashmap_home(map, key)];
-	*ret_value = slot->value;
-	return slot->key == key;
+	i = hashmap_home(map, key);
+	do {
+		const struct hashmap_slot *slot = &map->slot[i];
+
+		*ret_value = slot->value;
+		if (slot->key == key || slot->key == 0)
+			return slot->key == key;
+		i = (i + 1) & (map->capacity - 1);
+	} while (i % LINE_SLOTS != 0);
+	__builtin_prefetch(&map->slot[i], 1);
+	return false;
 }
 
 static int hashmap_grow(struct hashmap *map)

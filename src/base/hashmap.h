@@ -41,7 +41,7 @@ void hashmap_each(const struct hashmap *map,
 		  void (*each)(void *context, uint64_t key, uint64_t value), void *context);
 /* key will be asked for soon. */
 void hashmap_foresee(const struct hashmap *map, uint64_t key);
-/* As hashmap_get, but looks only where key most likely is. */
+/* As hashmap_get, but looks only into the line where key most likely is, and fetches the next. */
 bool hashmap_glance(const struct hashmap *map, uint64_t key, uint64_t *ret_value);
 /* Removes all pairs, and keeps the room that they took: as many new ones can't fail. */
 void hashmap_clear(struct hashmap *map);

@@ -19,6 +19,7 @@
 #define LAST_INTERVAL	(1ull << 40)
 #define LOOKED_AT	4096u	/* blocks from which is told how many would stay */
 #define KEEP		0.5
+#define LOOK_AHEAD	16u	/* blocks whose places in the table are fetched */
 
 static double chance(const struct live *live)
 {
@@ -123,9 +124,12 @@ void live_thin(struct live *live)
 	live->thinning.times++;
 	/* What is not in the table may be a block that was not kept. */
 	live->exact = live->complete = live->every_alloc = false;
-	for (uint32_t i = 0; i < live->block_count; i++)
+	for (uint32_t i = 0; i < live->block_count; i++) {
+		if (live->block_count - i > LOOK_AHEAD)
+			hashmap_foresee(&live->addresses, live->block[i + LOOK_AHEAD].address);
 		if (is_at_address(live, i))
 			thin_block(live, i);
+	}
 }
 
 struct live_thinning live_thinning(const struct live *live)

@@ -175,16 +175,15 @@ static bool surely_again(const struct live *live, const struct event *event,
 	return !live->awaits_older && live->thread[by->thread].first <= first->time;
 }
 
-bool live_is_wrong(struct live *live, const struct event *event, const struct freed_event *by,
-		   const uint64_t *mark)
+/* pre: live->complete */
+static bool judge(struct live *live, const struct event *event, const struct freed_event *by,
+		  const uint64_t *mark)
 {
 	struct wrong_free wrong = {
 		.reason = WRONG_FREE_AGAIN, .realloc = event->flags & RING_F_REALLOC,
 		.entry = event->entry, .address = event->address, .by = *by,
 	};
 
-	if (!live->complete)
-		return false;
 	if (mark)
 		wrong.block = *freed_get(live->freed, (uint32_t)(*mark >> 1));
 	else
@@ -195,6 +194,12 @@ bool live_is_wrong(struct live *live, const struct event *event, const struct fr
 		return false;
 	live_add_wrong(live, &wrong);
 	return true;
+}
+
+bool live_is_wrong(struct live *live, const struct event *event, const struct freed_event *by,
+		   const uint64_t *mark)
+{
+	return live->complete && judge(live, event, by, mark);
 }
 
 bool live_wants_free_stack(const struct live *live, const struct event *event)
