@@ -489,8 +489,9 @@ static int reap_in_target(const struct target *target, const struct freeze_gadge
 	int error;
 
 	/* another program is in its place: where do its calls lie? */
-	if (!load_gadgets_fit(target, gadgets->syscall_ret, gadgets->restorer))
-		return pidref_alive(&target->ref) ? -ESTALE : -ESRCH;
+	error = load_gadgets_check(target, gadgets->syscall_ret, gadgets->restorer);
+	if (error)
+		return error;
 	error = threads_borrow(target, &request, &b);
 	if (!error)
 		error = wait_quietly(target, &b, budget_ns, remote, f);

@@ -103,16 +103,12 @@ static int check_gap(const struct attachment *a, const struct procmaps *maps,
 		     const struct hook_plan *plan, const struct hook_entry *e)
 {
 	int64_t distance = (int64_t)(e->gap - (e->address + JMP_SHORT_BYTES));
-	uint8_t live[JMP_BYTES];
 
 	if (distance != (int8_t)distance || !in_text(maps, e->gap, e->gap + JMP_BYTES) ||
 	    procmaps_find(maps, e->gap) != procmaps_find(maps, e->address) ||
-	    !reaches(e->gap + JMP_BYTES, code_address(plan, e)))
+	    !reaches(e->gap + JMP_BYTES, code_address(plan, e)) || !is_filler(e->gap_expect))
 		return -EINVAL;
-	if (remote_read(&a->target, e->gap, live, sizeof(live)) ||
-	    memcmp(live, e->gap_expect, sizeof(live)) != 0 || !is_filler(live))
-		return -ESTALE;
-	return 0;
+	return remote_expect(&a->target, e->gap, e->gap_expect, JMP_BYTES);
 }
 
 static bool keeps_registers(const struct hook_plan *plan, const struct hook_entry *e)
@@ -123,15 +119,15 @@ static bool keeps_registers(const struct hook_plan *plan, const struct hook_entr
 static int check_entry(const struct attachment *a, const struct procmaps *maps,
 		       const struct hook_plan *plan, const struct hook_entry *e)
 {
-	uint8_t live[HOOK_EXPECT_BYTES];
+	int error;
 
 	if (!numbers_make_sense(plan, e) || !patch_fits_word(e) ||
 	    !in_text(maps, e->address, e->address + e->covered_bytes) ||
 	    !(keeps_registers(plan, e) ? a->layout.keeping : a->layout.hook)[e->shape])
 		return -EINVAL;
-	if (remote_read(&a->target, e->address, live, e->covered_bytes) ||
-	    memcmp(live, e->expect, e->covered_bytes) != 0)
-		return -ESTALE;
+	error = remote_expect(&a->target, e->address, e->expect, e->covered_bytes);
+	if (error)
+		return error;
 	if (e->patch == HOOK_PATCH_GAP)
 		return check_gap(a, maps, plan, e);
 	return reaches(e->address + JMP_BYTES, code_address(plan, e)) ? 0 : -EINVAL;

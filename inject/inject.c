@@ -172,7 +172,9 @@ static int do_islands(struct inject *in)
 
 	if (error)
 		(void)snprintf(in->problem, sizeof(in->problem),
-			       "%.40s: the code in the target is not what was planned for", name);
+			       "%.40s: %s", name, error == -ESTALE || error == -EINVAL ?
+			       "the code in the target is not what was planned for" :
+			       strerror(-error));
 	return error ? error : hooks_write_islands(&in->at);
 }
 

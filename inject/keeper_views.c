@@ -131,6 +131,7 @@ static int check_freeze(struct keeper *k, enum freeze_way way)
 {
 	char *problem = k->in.problem;
 	size_t room = sizeof(k->in.problem);
+	int error;
 
 	if (way == FREEZE_STOP)
 		return 0;
@@ -139,8 +140,10 @@ static int check_freeze(struct keeper *k, enum freeze_way way)
 			       "copy be made; --snapshot=stop reads it while it stands still");
 		return -EACCES;
 	}
-	if (!load_gadgets_fit(&k->in.at.target, k->gadgets.syscall_ret, k->gadgets.restorer))
-		return -ESTALE;
+	error = load_gadgets_check(&k->in.at.target, k->gadgets.syscall_ret,
+				   k->gadgets.restorer);
+	if (error)
+		return error;
 	return freeze_check(&k->in.at.target, problem, room) ? -ECANCELED : 0;
 }
 
@@ -311,7 +314,7 @@ int keeper_reap_left(struct keeper *k, const struct hook_plan *plan)
 
 	k->gadgets = (struct freeze_gadgets){ plan->gadget_syscall_ret, plan->gadget_restorer };
 	if (!k->seccomp.allowed || !k->seccomp.may_copy ||
-	    !load_gadgets_fit(&k->in.at.target, k->gadgets.syscall_ret, k->gadgets.restorer))
+	    load_gadgets_check(&k->in.at.target, k->gadgets.syscall_ret, k->gadgets.restorer))
 		return 0;
 	count = freeze_reap_left(&k->in.at.target, &k->gadgets,
 				 tracee_now_ns() + FREEZE_LIMIT_NS);

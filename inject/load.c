@@ -264,16 +264,13 @@ static int fill_shim_file(struct attachment *a)
 }
 
 /* The plan's word is not enough for code that a thread of the target will run. */
-bool load_gadgets_fit(const struct target *target, uint64_t syscall_ret, uint64_t restorer)
+int load_gadgets_check(const struct target *target, uint64_t syscall_ret, uint64_t restorer)
 {
 	static const uint8_t call[] = { 0x0f, 0x05, 0xc3 };
 	static const uint8_t restore[] = { 0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05 };
-	uint8_t live[sizeof(restore)];
+	int error = remote_expect(target, syscall_ret, call, sizeof(call));
 
-	return remote_read(target, syscall_ret, live, sizeof(call)) == 0 &&
-	       memcmp(live, call, sizeof(call)) == 0 &&
-	       remote_read(target, restorer, live, sizeof(restore)) == 0 &&
-	       memcmp(live, restore, sizeof(restore)) == 0;
+	return error ? error : remote_expect(target, restorer, restore, sizeof(restore));
 }
 
 static int by_start(const void *a, const void *b)
@@ -513,8 +510,10 @@ int load_shim(struct attachment *a, const struct load_options *options)
 	int error, undo;
 
 	a->loader = options->loader;
-	error = load_gadgets_fit(&a->target, a->plan.gadget_syscall_ret, a->plan.gadget_restorer) ?
-			choose_addresses(a) : -ESTALE;
+	error = load_gadgets_check(&a->target, a->plan.gadget_syscall_ret,
+				   a->plan.gadget_restorer);
+	if (!error)
+		error = choose_addresses(a);
 	if (!error)
 		error = borrow_for(a, options, &b);
 	if (error)

@@ -36,8 +36,12 @@ int load_shim(struct attachment *a, const struct load_options *options) _must_ch
  */
 int unload_shim(struct attachment *a, const struct load_options *options) _must_check_;
 
-/* True if `syscall; ret` and a restorer of signal frames lie at these addresses. */
-bool load_gadgets_fit(const struct target *target, uint64_t syscall_ret, uint64_t restorer);
+/*
+ * 0: `syscall; ret` and a restorer of signal frames lie at these addresses; -ESTALE: they do not,
+ * -ESRCH, or why that can't be read.
+ */
+int load_gadgets_check(const struct target *target, uint64_t syscall_ret, uint64_t restorer)
+	_must_check_;
 /* True when nothing of ours is mapped or open in the target, as far as a knows. */
 bool load_is_out(const struct attachment *a);
 /* Is descriptor fd of process pid one of our memfds? 1, 0, or -errno: that can't be told now. */

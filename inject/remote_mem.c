@@ -15,6 +15,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "inject/proc_status.h"
@@ -80,28 +81,56 @@ bool remote_is_gone(const struct target *target, uint64_t address)
 	return pread(target->mem, &byte, sizeof(byte), (off_t)address) == 0;
 }
 
-size_t remote_read_some(const struct target *target, uint64_t address, void *buffer, size_t bytes)
+/* Why not all was read or written: none of it (the address space is gone) or -1 and errno. */
+static int why_not(const struct target *target, ssize_t got)
+{
+	int error = got < 0 && errno != EIO ? -errno : -EFAULT;
+
+	return pidref_alive(&target->ref) ? error : -ESRCH;
+}
+
+/* How much was read; *ret_last: what the last call returned (then errno is its). */
+static size_t read_some(const struct target *target, uint64_t address, void *buffer, size_t bytes,
+			ssize_t *ret_last)
 {
 	size_t done = 0;
 
 	while (done < bytes) {
-		ssize_t got = pread(target->mem, (char *)buffer + done, bytes - done,
-				    (off_t)(address + done));
-
-		if (got < 0 && errno == EINTR)
+		*ret_last = pread(target->mem, (char *)buffer + done, bytes - done,
+				  (off_t)(address + done));
+		if (*ret_last < 0 && errno == EINTR)
 			continue;
-		if (got <= 0)
+		if (*ret_last <= 0)
 			break;
-		done += (size_t)got;
+		done += (size_t)*ret_last;
 	}
 	return done;
 }
 
+size_t remote_read_some(const struct target *target, uint64_t address, void *buffer, size_t bytes)
+{
+	ssize_t last;
+
+	return read_some(target, address, buffer, bytes, &last);
+}
+
 int remote_read(const struct target *target, uint64_t address, void *buffer, size_t bytes)
 {
-	if (remote_read_some(target, address, buffer, bytes) == bytes)
-		return 0;
-	return pidref_alive(&target->ref) ? -EFAULT : -ESRCH;
+	ssize_t last = 0;
+
+	return read_some(target, address, buffer, bytes, &last) == bytes ? 0 :
+									   why_not(target, last);
+}
+
+int remote_expect(const struct target *target, uint64_t address, const void *expected,
+		  size_t bytes)
+{
+	uint8_t live[64];
+	int error = bytes <= sizeof(live) ? remote_read(target, address, live, bytes) : -EINVAL;
+
+	if (error)
+		return error == -EFAULT ? -ESTALE : error;
+	return memcmp(live, expected, bytes) == 0 ? 0 : -ESTALE;
 }
 
 static int write_file(const struct target *target, uint64_t address, const void *buffer,
@@ -116,7 +145,7 @@ static int write_file(const struct target *target, uint64_t address, const void 
 		if (put < 0 && errno == EINTR)
 			continue;
 		if (put <= 0)
-			return pidref_alive(&target->ref) ? -EFAULT : -ESRCH;
+			return why_not(target, put);
 		done += (size_t)put;
 	}
 	return 0;

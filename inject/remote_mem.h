@@ -5,9 +5,15 @@
 
 #include "inject/target.h"
 
-/* Exactly bytes, or -errno (-EFAULT: part of it is not mapped, -ESRCH: target gone). */
+/*
+ * Exactly bytes, or -errno (-EFAULT: part of it is not mapped, or no longer, -ESRCH: target gone,
+ * else why the kernel refused).
+ */
 int remote_read(const struct target *target, uint64_t address, void *buffer, size_t bytes)
 	_must_check_;
+/* 0: these bytes, 64 at the most, lie there; -ESTALE: others, or nothing; else as remote_read. */
+int remote_expect(const struct target *target, uint64_t address, const void *expected,
+		  size_t bytes) _must_check_;
 /*
  * Has the address space ended, by exec or with its last thread? A read there then finds the end of
  * a file; what is not mapped, or can't be read now, is an error instead.
