@@ -81,10 +81,13 @@ bool remote_is_gone(const struct target *target, uint64_t address)
 	return pread(target->mem, &byte, sizeof(byte), (off_t)address) == 0;
 }
 
-/* Why not all was read or written: none of it (the address space is gone) or -1 and errno. */
+/*
+ * Why not all was read or written. got: 0 (the address space is gone), or -1 and errno: EIO where
+ * nothing is mapped, EINVAL where nothing can be.
+ */
 static int why_not(const struct target *target, ssize_t got)
 {
-	int error = got < 0 && errno != EIO ? -errno : -EFAULT;
+	int error = got < 0 && errno != EIO && errno != EINVAL ? -errno : -EFAULT;
 
 	return pidref_alive(&target->ref) ? error : -ESRCH;
 }
