@@ -165,6 +165,18 @@ static int undo_load(struct inject *in)
 	return error;
 }
 
+static const char *reason(int error)
+{
+	switch (error) {
+	case -ESTALE:
+		return "it became another program (exec), or its code changed; try again";
+	case -EFAULT:
+		return "its memory could not be read; try again";
+	default:
+		return strerror(-error);
+	}
+}
+
 static int do_islands(struct inject *in)
 {
 	char name[HOOK_NAME_BYTES] = "";
@@ -174,7 +186,7 @@ static int do_islands(struct inject *in)
 		(void)snprintf(in->problem, sizeof(in->problem),
 			       "%.40s: %s", name, error == -ESTALE || error == -EINVAL ?
 			       "the code in the target is not what was planned for" :
-			       strerror(-error));
+			       reason(error));
 	return error ? error : hooks_write_islands(&in->at);
 }
 
@@ -314,8 +326,7 @@ static int explain(struct inject *in, unsigned int i, const char *way, int error
 {
 	if (!in->problem[0])
 		(void)snprintf(in->problem, sizeof(in->problem), "%s (%s): %s", step[i].name, way,
-			       error == -ESTALE ? "it became another program (exec), or its code "
-						  "changed; try again" : strerror(-error));
+			       reason(error));
 	return error;
 }
 

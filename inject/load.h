@@ -36,10 +36,7 @@ int load_shim(struct attachment *a, const struct load_options *options) _must_ch
  */
 int unload_shim(struct attachment *a, const struct load_options *options) _must_check_;
 
-/*
- * 0: `syscall; ret` and a restorer of signal frames lie at these addresses; -ESTALE: they do not,
- * -ESRCH, or why that can't be read.
- */
+/* 0: `syscall; ret` and a restorer of signal frames lie there; else as remote_expect. */
 int load_gadgets_check(const struct target *target, uint64_t syscall_ret, uint64_t restorer)
 	_must_check_;
 /* True when nothing of ours is mapped or open in the target, as far as a knows. */

@@ -132,7 +132,7 @@ int remote_expect(const struct target *target, uint64_t address, const void *exp
 	int error = bytes <= sizeof(live) ? remote_read(target, address, live, bytes) : -EINVAL;
 
 	if (error)
-		return error == -EFAULT ? -ESTALE : error;
+		return error == -EFAULT && remote_is_gone(target, address) ? -ESTALE : error;
 	return memcmp(live, expected, bytes) == 0 ? 0 : -ESTALE;
 }
 

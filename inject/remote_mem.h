@@ -11,7 +11,10 @@
  */
 int remote_read(const struct target *target, uint64_t address, void *buffer, size_t bytes)
 	_must_check_;
-/* 0: these bytes, 64 at the most, lie there; -ESTALE: others, or nothing; else as remote_read. */
+/*
+ * 0: these bytes, 64 at the most, lie there; -ESTALE: others, or it became another program; else as
+ * remote_read.
+ */
 int remote_expect(const struct target *target, uint64_t address, const void *expected,
 		  size_t bytes) _must_check_;
 /*

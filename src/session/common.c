@@ -32,8 +32,11 @@ static const char *reason_of(const struct session *s, int error)
 {
 	if (s->link.reply.text[0])
 		return s->link.reply.text;
-	if (is_another(error))
+	if (error == -ESTALE)
 		return "it became another program (exec), or its code changed; try again";
+	if (error == -EFAULT)
+		return "its memory could not be read: it became another program (exec), unmapped it, or "
+		       "the kernel refuses; try again";
 	return strerror(-error);
 }
 

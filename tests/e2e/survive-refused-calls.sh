@@ -68,6 +68,8 @@ looked_at() {
 		clean_up "$1" ;;
 	*)	fail "$1: exit status $STATUS" ;;
 	esac
+	! grep -q 'its code changed' "$ERRORS" ||
+		fail "$1: a call that failed was taken for a change of the program"
 	"$TOOLS/ringwatch" "$VICTIM" gone 0 >"$WORK/ringwatch" ||
 		fail "$1: something of ours is still mapped"
 	pristine_check "$VICTIM"
