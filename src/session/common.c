@@ -35,8 +35,8 @@ static const char *reason_of(const struct session *s, int error)
 	if (error == -ESTALE)
 		return "it became another program (exec), or its code changed; try again";
 	if (error == -EFAULT)
-		return "its memory could not be read: it became another program (exec), unmapped it, "
-		       "or the kernel refuses; try again";
+		return "its memory could not be read: it became another program (exec), "
+		       "unmapped it, or the kernel refuses; try again";
 	return strerror(-error);
 }
 

@@ -175,7 +175,7 @@ static void hash_spreads_addresses(void **state)
 	assert_true(worst < 12);
 }
 
-/* A guess that is made is right, and most are: also of those that lie behind others in their line. */
+/* A guess that is made is right, and most are made: of those, too, that lie behind others. */
 static void glance_finds_most(void **state)
 {
 	enum { KEYS = 90000, STRIDE = 48, NEAR = 4 };	/* 69 % full */
