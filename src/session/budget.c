@@ -16,6 +16,9 @@
  * the mean of the last half second. Where hooks alone use up the budget, records get an eighth of
  * it: else there would be no figures at all.
  *
+ * Records that come after a change of the interval may have been drawn before it: what they say
+ * about the target follows from the interval that they name, not from the present one.
+ *
  * Nothing here can bias an estimate: the shim draws anew when the interval changes, and each record
  * says with which one it was drawn (inject/shim/sample.c).
  *
@@ -74,19 +77,19 @@ double budget_quota(const struct budget *b, double wall, double target)
 }
 
 /* How many of all blocks were drawn. */
-static double drawn_fraction(const struct budget *b, const struct budget_input *in)
+static double drawn_fraction(const struct budget_input *in)
 {
-	if (b->interval <= 1 || in->calls <= 0 || in->allocs == 0)
+	if (!(in->interval > 1) || in->calls <= 0 || in->allocs == 0)
 		return 1.0;
 	return fmin((double)in->allocs / in->calls, 1.0 - 1e-9);
 }
 
 /* The size of which as many would have been drawn, if all were of one. */
-static double size_for(const struct budget *b, const struct budget_input *in, double fraction)
+static double size_for(const struct budget_input *in, double fraction)
 {
-	if (b->interval <= 1)
-		return in->calls > 0 ? in->bytes / in->calls : 0;
-	return in->allocs > 0 ? -log1p(-fraction) * (double)b->interval : 0;
+	if (in->allocs == 0 || in->calls <= 0)
+		return 0;
+	return in->interval > 1 ? -log1p(-fraction) * in->interval : in->bytes / in->calls;
 }
 
 static void learn_cost(struct budget *b, const struct budget_input *in)
@@ -181,7 +184,7 @@ uint64_t budget_step(struct budget *b, const struct budget_input *in)
 	struct budget_memory step = {
 		.use = use_of(in->wall, in->target), .calls = in->calls,
 	};
-	double fraction = drawn_fraction(b, in), each, rate, wanted = (double)b->interval;
+	double fraction = drawn_fraction(in), each, rate, wanted = (double)b->interval;
 	bool idle = in->drawn == 0 && step.use > in->target;
 
 	if (step.use <= 0)
@@ -190,7 +193,7 @@ uint64_t budget_step(struct budget *b, const struct budget_input *in)
 	learn_cost(b, in);
 	each = b->cost / b->costed;
 	step.whole = (double)in->drawn / fraction;
-	step.bytes = size_for(b, in, fraction) * in->calls;
+	step.bytes = size_for(in, fraction) * in->calls;
 	step.fixed = in->fixed + each * (double)in->certain;
 	remember(&b->memory, &step, idle ? IDLE_WEIGHT : 1.0);
 	keep_account(b, budget_quota(b, in->wall, in->target),

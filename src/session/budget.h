@@ -22,6 +22,7 @@ struct budget_input {
 	uint64_t drawn;		/* records of drawn blocks: allocations, their frees */
 	uint64_t allocs;	/* of them: allocations */
 	uint64_t certain;	/* other records: mappings */
+	double interval;	/* mean of those that the allocations were drawn with, bytes */
 	double calls, bytes;	/* allocations and what they asked for, estimated from those */
 	bool crowded;		/* the reader has fallen behind */
 };

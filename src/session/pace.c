@@ -116,6 +116,7 @@ void pace_drain_end(struct pace *p, const struct pace_records *booked)
 	p->records.alloc += booked->alloc;
 	p->records.free += booked->free;
 	p->records.certain += booked->certain;
+	p->records.intervals += booked->intervals;
 }
 
 /* Our part of the target's time, never more than all of it. */
@@ -136,6 +137,7 @@ static struct budget_input input_of(const struct pace *p)
 	const struct pace_costs *from = &p->step, *to = &p->now;
 	double booked = to->booked - from->booked;
 	double calls_cost = to->calls_cost - from->calls_cost;
+	double allocs = (double)p->records.alloc, intervals = (double)p->records.intervals;
 
 	return (struct budget_input){
 		.wall = to->wall - from->wall,
@@ -145,6 +147,7 @@ static struct budget_input input_of(const struct pace *p)
 		.drawn = p->records.alloc + p->records.free,
 		.allocs = p->records.alloc,
 		.certain = p->records.certain,
+		.interval = allocs > 0 ? intervals / allocs : 0,
 		.calls = to->calls - from->calls, .bytes = to->bytes - from->bytes,
 		.crowded = is_behind(p),
 	};

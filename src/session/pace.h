@@ -38,6 +38,7 @@ struct pace_costs {
 /* Of drawn blocks: allocations and frees; and what is always recorded. */
 struct pace_records {
 	uint64_t alloc, free, certain;
+	uint64_t intervals;		/* the sum of those that allocations were drawn with */
 };
 
 struct pace {

@@ -14,6 +14,7 @@
 #define STEP_NS		1000000ull
 #define MAX_NS		20000000ull
 #define SAMPLED_NS	100000000ull
+#define FEW_NS		250000000ull	/* of a few samples */
 #define IDLE_NS		500000000ull	/* nothing happens at all */
 #define UNHURRIED_NS	8000000000ull	/* and nobody looks on */
 #define FEW_EVENTS	64		/* a second, or in less: those may as well wait */
@@ -44,8 +45,9 @@ uint64_t session_pause(const struct session *s, uint64_t pause, int events, doub
 	bool patient = woken && few;	/* what fills the ring comes slowly */
 	uint64_t most = woken ? UNHURRIED_NS : IDLE_NS;
 
-	if ((unhurried ? !few : events > 0) ||
-	    session_report_names_are_due(&s->report, &s->watch))
+	if (unhurried ? !few : events > 0)
+		most = !sampled ? MAX_NS : few ? FEW_NS : SAMPLED_NS;
+	if (session_report_names_are_due(&s->report, &s->watch))
 		most = sampled ? SAMPLED_NS : MAX_NS;
 	if ((screen && !unhurried) || s->trace || is_awaited(s))
 		most = MAX_NS;

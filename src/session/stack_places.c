@@ -35,7 +35,7 @@ bool stack_places_due(const struct stack_places *p, uint32_t booked, uint64_t no
 	if (p->missed && now >= p->last_ns + p->eager_ns)
 		return true;
 	/* Of nothing that was recorded since can the stack have been in a new place. */
-	if (p->unhurried && are_few(booked - p->booked, now - p->last_ns))
+	if (p->by_kernel && are_few(booked - p->booked, now - p->last_ns))
 		return booked != p->booked && now >= p->last_ns + MOST_NS;
 	return now >= p->next_ns && (booked != p->booked || now >= p->last_ns + MOST_NS);
 }

@@ -20,7 +20,7 @@ struct stack_places {
 	uint64_t eager_ns;	/* from one time to the next that a missing end asks for */
 	uint32_t booked;	/* events until then */
 	bool missed;		/* an end was missing, since */
-	bool unhurried;		/* nobody looks on, and the kernel can copy stacks */
+	bool by_kernel;		/* it can copy stacks: of a few events it may as well */
 };
 
 /* An event of that time (TSC) has come without its stack's end. */

@@ -149,7 +149,7 @@ int watch_open(struct watch *w, struct target_view *view, const struct hook_plan
 	w->plan = plan;
 	w->unwinder = unwinder;
 	w->options = *options;
-	w->stack_places.unhurried = options->unhurried && view->hello.may_readv;
+	w->stack_places.by_kernel = view->hello.may_readv;
 	error = map_ring(w, fd);
 	source = (struct reader_source){ .mapping = w->control, .bytes = w->mapped_bytes };
 	if (!error)
@@ -419,9 +419,12 @@ static int free_stack_of(struct watch *w, const struct event *event, uint32_t *r
 	return 0;
 }
 
-static void count(struct watch *w, enum ring_kind kind)
+static void count(struct watch *w, const struct event *event)
 {
+	enum ring_kind kind = event->kind;
+
 	w->events.alloc += kind == RING_ALLOC;
+	w->events.intervals += kind == RING_ALLOC ? event->interval : 0;
 	w->events.free += kind == RING_FREE;
 	w->events.map += kind == RING_MAP;
 	w->events.unmap += kind == RING_UNMAP;
@@ -469,7 +472,7 @@ static void book(void *context, const struct event *event)
 	}
 	look_for_gap(w);
 	pass_gap(w, event->time);
-	count(w, event->kind);
+	count(w, event);
 	if (w->options.observe)
 		w->options.observe(w->options.observer, event);
 	if (event->kind == RING_CALL)
@@ -503,7 +506,7 @@ static void book(void *context, const struct event *event)
 static int drain(struct watch *w)
 {
 	uint64_t alloc = w->events.alloc, free = w->events.free;
-	uint64_t certain = w->events.map + w->events.unmap;
+	uint64_t certain = w->events.map + w->events.unmap, intervals = w->events.intervals;
 	struct pace_records booked;
 	int events;
 
@@ -512,6 +515,7 @@ static int drain(struct watch *w)
 	booked = (struct pace_records){
 		.alloc = w->events.alloc - alloc, .free = w->events.free - free,
 		.certain = w->events.map + w->events.unmap - certain,
+		.intervals = w->events.intervals - intervals,
 	};
 	pace_drain_end(&w->pace, &booked);
 	return events;

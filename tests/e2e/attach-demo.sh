@@ -12,8 +12,9 @@ pristine_check "$VICTIM"
 json '.sites[].frames[].function' | grep -q audit_trail_append ||
 	fail "the leak is not in the report"
 
-# For people: a text that names the function, and what was watched.
-attach -p "$VICTIM" -d 1 --leaks
+# For people: a text that names the function, and what was watched. By default: some thirty
+# allocations a second of such a server are sampled, a session's life takes half of one.
+attach -p "$VICTIM" -d 3 --leaks
 expect "$STATUS" 1 "exit status of --leaks"
 grep -q 'definitely lost: .* of type `struct audit_record`, assigned to `record`' "$REPORT" ||
 	fail "--leaks does not name type and variable: $(grep 'lost:' "$REPORT")"

@@ -67,6 +67,7 @@ static struct budget_input live_through(struct world *w, double wall, uint64_t i
 		.fixed = calls * w->pair + wall * w->idle,
 		.allocs = draw(&w->random, drawn),
 		.certain = draw(&w->random, w->maps * use),
+		.interval = (double)interval,
 	};
 	double seen = drawn > 0 ? (double)in.allocs / drawn : 0;	/* what chance made of it */
 
@@ -321,6 +322,28 @@ static void a_quiet_program_is_seen_completely(void **state)
 	assert_true(b.interval <= 1);
 }
 
+/* Drawn before the last change, and seen after it: they say what they said before. */
+static void late_records_tell_no_other_size(void **state)
+{
+	struct world w = usual;
+	struct budget b;
+	struct budget_input in;
+	uint64_t first;
+
+	(void)state;
+	w.load = 0.2;
+	budget_begin(&b, 1);
+	in = live_through(&w, STEP / 10, 0);
+	first = budget_step(&b, &in);
+	assert_true(first > 10000);
+	for (int i = 0; i < 3; i++) {
+		in = live_through(&w, STEP / 20, 0);
+		in.fixed = in.records = 0;	/* were paid for */
+		(void)budget_step(&b, &in);
+		assert_within((double)b.interval / (double)first, 0.1, 2);
+	}
+}
+
 static void a_crowded_ring_widens_at_once(void **state)
 {
 	struct budget_input in = { .wall = 0.005, .target = 0.005, .crowded = true };
@@ -356,6 +379,7 @@ static void nothing_breaks_it(void **state)
 			.records = odd[(int)(6 * uniform(&random))],
 			.drawn = (uint64_t)fabs(odd[(int)(5 * uniform(&random))]),
 			.certain = (uint64_t)fabs(odd[(int)(5 * uniform(&random))]),
+			.interval = odd[(int)(6 * uniform(&random))],
 			.calls = odd[(int)(6 * uniform(&random))],
 			.bytes = odd[(int)(6 * uniform(&random))],
 			.crowded = uniform(&random) >= 0.5,
@@ -378,6 +402,7 @@ int main(void)
 		cmocka_unit_test(follows_the_number_of_threads),
 		cmocka_unit_test(leaves_something_for_samples),
 		cmocka_unit_test(a_quiet_program_is_seen_completely),
+		cmocka_unit_test(late_records_tell_no_other_size),
 		cmocka_unit_test(a_crowded_ring_widens_at_once),
 		cmocka_unit_test(nothing_breaks_it),
 	};

@@ -36,7 +36,9 @@ static void test_nobody_waits(void **state)
 
 	(void)state;
 	assert_int_equal(settled(&sampled, 0, 0), 500 * MS);
-	assert_int_equal(settled(&sampled, 7, 0), 100 * MS);
+	assert_int_equal(settled(&sampled, 7, 0), 250 * MS);
+	assert_int_equal(settled(&sampled, 63, 0), 250 * MS);
+	assert_int_equal(settled(&sampled, 64, 0), 100 * MS);
 	assert_int_equal(settled(&exact, 0, 0), 500 * MS);
 	assert_int_equal(settled(&exact, 7, 0), 20 * MS);
 	assert_int_equal(settled(&daemon, 0, 0), 8000 * MS);

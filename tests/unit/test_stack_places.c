@@ -31,10 +31,10 @@ static void now_and_then_if_there_was_anything(void **state)
 	assert_true(stack_places_due(&p, 2, 1001 * MS));
 }
 
-/* Under memattachd: of a few events each five seconds; of many as ever. */
-static void seldom_where_nobody_looks_on(void **state)
+/* Of a few events each five seconds, where the kernel can copy them; of many as ever. */
+static void seldom_of_a_few(void **state)
 {
-	struct stack_places p = { .unhurried = true };
+	struct stack_places p = { .by_kernel = true };
 
 	(void)state;
 	assert_true(stack_places_due(&p, 1, 100000 * MS));
@@ -116,7 +116,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(now_and_then_if_there_was_anything),
-		cmocka_unit_test(seldom_where_nobody_looks_on),
+		cmocka_unit_test(seldom_of_a_few),
 		cmocka_unit_test(a_missing_end_does_not_wait),
 		cmocka_unit_test(who_never_has_an_end_is_given_up),
 		cmocka_unit_test(what_is_dear_is_seldom),
