@@ -98,6 +98,26 @@ static bool grow(struct freed *freed)
 	return true;
 }
 
+/* Both of its lines. Any index. */
+static void entry_fetch(const struct freed *freed, uint32_t index)
+{
+	if (index >= freed->used)
+		return;
+	__builtin_prefetch(&freed->entry[index], 1);
+	__builtin_prefetch(&freed->entry[index].after, 1);
+}
+
+static uint32_t after(const struct freed *freed, uint32_t index)
+{
+	return index == FREED_NONE ? FREED_NONE : freed->entry[index].after;
+}
+
+/* The one after the oldest. */
+static uint32_t second(const struct freed *freed)
+{
+	return after(freed, freed->oldest);
+}
+
 /* An entry for a new block, the oldest one's if need be; FREED_NONE: out of memory. */
 static uint32_t entry_take(struct freed *freed, uint64_t *ret_evicted)
 {
@@ -106,6 +126,7 @@ static uint32_t entry_take(struct freed *freed, uint64_t *ret_evicted)
 	*ret_evicted = 0;
 	if (index != FREED_NONE) {
 		freed->unused = freed->entry[index].after;
+		entry_fetch(freed, freed->unused);	/* the next one's */
 		return index;
 	}
 	if ((freed->used < freed->capacity && freed->used < freed->most) ||
@@ -116,7 +137,15 @@ static uint32_t entry_take(struct freed *freed, uint64_t *ret_evicted)
 		return FREED_NONE;
 	*ret_evicted = freed->entry[index].block.address;
 	list_remove(freed, index);
+	entry_fetch(freed, after(freed, second(freed)));	/* is second by the next time */
 	return index;
+}
+
+uint64_t freed_second(const struct freed *freed)
+{
+	uint32_t index = second(freed);
+
+	return index == FREED_NONE ? 0 : freed->entry[index].block.address;
 }
 
 uint32_t freed_add(struct freed *freed, const struct freed_block *block, uint64_t *ret_evicted)
@@ -140,14 +169,6 @@ void freed_remove(struct freed *freed, uint32_t index)
 	list_remove(freed, index);
 	freed->entry[index].after = freed->unused;
 	freed->unused = index;
-}
-
-static void entry_fetch(const struct freed *freed, uint32_t index)
-{
-	if (index >= freed->used)
-		return;
-	__builtin_prefetch(&freed->entry[index], 1);
-	__builtin_prefetch(&freed->entry[index].after, 1);
 }
 
 void freed_foresee(const struct freed *freed, uint32_t index, bool links)

@@ -70,15 +70,50 @@ static int lifetimes_reach(struct lifetimes *lifetimes, unsigned int step)
 	return 1;
 }
 
+static void note_block(struct lifetimes *lifetimes, uint64_t ticks, double weight)
+{
+	if (ticks > lifetimes->max)
+		lifetimes->max = ticks;
+	lifetimes->total += weight;
+}
+
 void lifetimes_add(struct lifetimes *lifetimes, uint64_t ticks, double weight)
 {
 	unsigned int step = step_of(ticks);
 
-	if (ticks > lifetimes->max)
-		lifetimes->max = ticks;
-	lifetimes->total += weight;
+	note_block(lifetimes, ticks, weight);
 	if (step - lifetimes->first < lifetimes->count || lifetimes_reach(lifetimes, step))
 		lifetimes->bucket[step - lifetimes->first] += weight;
+}
+
+void lifetimes_add_later(struct lifetimes *lifetimes, uint64_t ticks, double weight,
+			 struct lifetimes_later *later)
+{
+	unsigned int step = step_of(ticks), place = later->count % LIFETIMES_LATER;
+	double *at;
+
+	note_block(lifetimes, ticks, weight);
+	if (step - lifetimes->first >= lifetimes->count) {
+		lifetimes_settle(later);	/* what is to be added there may move now */
+		if (!lifetimes_reach(lifetimes, step))
+			return;
+	}
+	at = &lifetimes->bucket[step - lifetimes->first];
+	__builtin_prefetch(at, 1);
+	if (later->addition[place].step)
+		*later->addition[place].step += later->addition[place].weight;
+	later->addition[place].step = at;
+	later->addition[place].weight = weight;
+	later->count++;
+}
+
+void lifetimes_settle(struct lifetimes_later *later)
+{
+	for (unsigned int i = 0; i < LIFETIMES_LATER; i++) {
+		if (later->addition[i].step)
+			*later->addition[i].step += later->addition[i].weight;
+		later->addition[i].step = NULL;
+	}
 }
 
 void lifetimes_add_step(struct lifetimes *lifetimes, unsigned int step, double weight)

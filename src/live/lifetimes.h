@@ -23,6 +23,19 @@ struct lifetimes {
 void lifetimes_done(struct lifetimes *lifetimes);
 /* One block lived for ticks. Out of memory: only max and total know of it. */
 void lifetimes_add(struct lifetimes *lifetimes, uint64_t ticks, double weight);
+/*
+ * The same, a few additions later: where there are many histograms, the step lies in no cache, and
+ * is fetched meanwhile. What is to come is in later (zeroed: nothing), and the histogram without it
+ * until lifetimes_settle(later), which has to come before it is merged, done or looked at.
+ */
+#define LIFETIMES_LATER	16u
+struct lifetimes_later {
+	struct { double *step, weight; } addition[LIFETIMES_LATER];
+	unsigned int count;		/* that were ever made; the next takes the oldest's place */
+};
+void lifetimes_add_later(struct lifetimes *lifetimes, uint64_t ticks, double weight,
+			 struct lifetimes_later *later);
+void lifetimes_settle(struct lifetimes_later *later);
 /* Weight in one step (0 to LIFETIMES_STEPS - 1, others are ignored); max is left alone. */
 void lifetimes_add_step(struct lifetimes *lifetimes, unsigned int step, double weight);
 /* Adds all of from, whose ticks are scale ticks each (right to a step); scale > 0. */

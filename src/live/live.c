@@ -138,6 +138,9 @@ static uint32_t block_take(struct live *live)
 	if (at == NO_BLOCK)
 		return live->block_count++;
 	live->free_block = (uint32_t)live->block[at].size;
+	/* The next allocation's, which may have been free for long. */
+	if (live->free_block != NO_BLOCK)
+		__builtin_prefetch(&live->block[live->free_block], 1);
 	return at;
 }
 
@@ -220,8 +223,10 @@ static void live_mark(struct live *live, const struct freed_block *block, uint64
 		*place = (uint64_t)index << 1 | MARK;
 		return;
 	}
-	if (evicted != 0)
+	if (evicted != 0) {
 		hashmap_remove(&live->addresses, evicted, NULL);
+		hashmap_foresee(&live->addresses, freed_second(live->freed));
+	}
 	if (index != FREED_NONE &&
 	    hashmap_put(&live->addresses, block->address, (uint64_t)index << 1 | MARK) == 0)
 		return;

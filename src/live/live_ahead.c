@@ -7,7 +7,8 @@
  * a block the site where its end will be booked. Each stage fetches one, while the one that was
  * fetched a stage ago has arrived.
  * All of it is a guess: what is looked at may change before the event comes.
- * Rejected: a fifth stage for the lifetimes of the site; it cost what it saved.
+ * Rejected: a fifth stage for the lifetimes of the site; it cost what it saved (they are added to
+ * a little later instead: lifetimes.h).
  */
 #include "src/live/live_private.h"
 

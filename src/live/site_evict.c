@@ -109,6 +109,7 @@ int sites_evict_begin(struct sites *sites, const struct site_choice *choice, uin
 	uint32_t count, go;
 
 	*ret_count = 0;
+	lifetimes_settle(sites->later);
 	if (sites->count <= choice->most)
 		return 0;
 	sites->other_stack = choice->other_stack;

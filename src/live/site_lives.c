@@ -56,7 +56,7 @@ static void take_all(const struct sites *sites, const struct taking *t, uint64_t
 		life->site = site->id;
 		life->seconds = t->seconds;
 		life->oldest = NAN;
-		lifetimes_merge(&life->freed, &site->lifetimes, 1e9 / t->ticks->hz);
+		lifetimes_merge(&life->freed, sites_lifetimes(sites, site), 1e9 / t->ticks->hz);
 		t->by_place[i] = life;
 		lives->count++;
 	}

@@ -31,8 +31,12 @@ int sites_new(struct stacks *stacks, struct sites **ret)
 {
 	struct sites *sites = calloc(1, sizeof(*sites));
 
-	if (!sites)
+	if (sites)
+		sites->later = calloc(1, sizeof(*sites->later));
+	if (!sites || !sites->later) {
+		free(sites);
 		return -ENOMEM;
+	}
 	sites->stacks = stacks;
 	sites->resizes.bytes = sizeof(struct site_resizes);
 	sites->moves.bytes = sizeof(struct site_moves_entry);
@@ -54,6 +58,7 @@ void sites_free(struct sites *sites)
 	site_side_done(&sites->resizes);
 	site_side_done(&sites->moves);
 	free(sites->range);
+	free(sites->later);
 	free(sites->site);
 	free(sites);
 }
@@ -205,6 +210,12 @@ const struct site *sites_peek(const struct sites *sites, uint32_t id)
 	uint32_t place = id_places_get(&sites->places, id);
 
 	return place == ID_PLACES_NONE ? NULL : &sites->site[place];
+}
+
+const struct lifetimes *sites_lifetimes(const struct sites *sites, const struct site *site)
+{
+	lifetimes_settle(sites->later);
+	return &site->lifetimes;
 }
 
 uint32_t sites_count(const struct sites *sites)
@@ -414,7 +425,7 @@ static void site_lived(struct sites *sites, struct site *site, uint64_t ticks, d
 {
 	size_t before = site_lifetimes_bytes(site);
 
-	lifetimes_add(&site->lifetimes, ticks, weight);
+	lifetimes_add_later(&site->lifetimes, ticks, weight, sites->later);
 	sites->lifetimes_bytes += site_lifetimes_bytes(site) - before;
 }
 

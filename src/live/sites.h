@@ -39,7 +39,7 @@ struct site {
 	uint32_t pair, pair_thread;	/* its pair found last (pairs.h), + 1, and its thread */
 	uint64_t temporary_count;	/* see live_every_alloc */
 	uint64_t peak_level;	/* of estimate_level(&live) */
-	struct lifetimes lifetimes;
+	struct lifetimes lifetimes;	/* of blocks but the last: sites_lifetimes() */
 	/* Before its last change, in case that the group's peak was then: see sites_at_peak. */
 	uint64_t left_level, left_count;
 	uint64_t changed;	/* in the order of all changes */
@@ -101,6 +101,8 @@ void sites_foresee_end(const struct sites *sites, uint32_t id);
 /* By id, NULL when there is none. Valid until the next sites_get. */
 struct site *sites_find(struct sites *sites, uint32_t id);
 const struct site *sites_peek(const struct sites *sites, uint32_t id);
+/* How long blocks of site lived, until now. Valid until the next event. */
+const struct lifetimes *sites_lifetimes(const struct sites *sites, const struct site *site);
 /* The last id; some of those before may be no more (site_evict.h). */
 uint32_t sites_count(const struct sites *sites);
 /* Those that there are: [0, sites_places()), in the order of their ids. */

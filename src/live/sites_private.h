@@ -31,6 +31,7 @@ struct sites {
 	struct site_oddities oddities;
 	uint64_t small_size[SITE_SMALL_SIZES];	/* numbers in 1 / ESTIMATE_COUNT_ONE */
 	struct hashmap large_size;
+	struct lifetimes_later *later;	/* what is still to be added to them */
 	size_t lifetimes_bytes;		/* of all sites */
 	uint64_t changes;		/* of what lives, counted */
 	uint64_t ticks, next_renewal;

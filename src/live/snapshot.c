@@ -328,7 +328,7 @@ static void take_site(const struct snapshot_input *input, const struct site *fro
 		.size_low = from->size_low, .size_high = from->size_high,
 	};
 	take_resizes(sites_resizes(input->sites, from), &to->resizes);
-	take_lifetimes(input->ticks, &from->lifetimes, to);
+	take_lifetimes(input->ticks, sites_lifetimes(input->sites, from), to);
 	to->verdict = site_verdict(to, from);
 	if (take_growth(input, from, to) && to->verdict == SNAPSHOT_STEADY)
 		to->verdict = SNAPSHOT_GROWING;

@@ -113,7 +113,7 @@ static int judge_site(struct suspects *s, struct session_block *const *block, si
 		return 0;
 	past = past_of(s, site);
 	s->l->report->history_sites += past != NULL;
-	suspect_begin(&suspect, &s->window, &site->lifetimes, past);
+	suspect_begin(&suspect, &s->window, sites_lifetimes(s->watch->sites, site), past);
 	group = gather(&suspect, block, count);
 	finding = suspect_end(&suspect, shown->verdict == SNAPSHOT_GROWING, TREND_UNKNOWN);
 	group.verdict = suspect_verdict(finding.verdict);
