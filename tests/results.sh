@@ -11,6 +11,11 @@ keep() {
 	printf '%s\t%s\t%s\t%s\n' "$(date -u +%Y-%m-%dT%H:%M:%SZ)" "$1" "$2" "$3" >>"$results"
 }
 
+# Why the test of $log failed: the last lines are what was found of its processes.
+why_not() {
+	grep -m 1 '^FAIL:' "$log" | cut -c 1-300 | grep . || tail -n 1 "$log"
+}
+
 # one LABEL SCRIPT: runs a test of tests/e2e, says how it ended, and all it said if it failed.
 one() {
 	one_program "$1" "${SHELL:-/bin/sh}" "$SRCDIR/tests/e2e/$2"
@@ -28,7 +33,7 @@ one_program() {
 	0)	keep PASS "$one_label" "$(tail -n 1 "$log")"
 		echo "PASS $one_label (${took} s): $(tail -n 1 "$log")" ;;
 	77)	echo "SKIP $one_label: $(tail -n 1 "$log")" ;;
-	*)	keep FAIL "$one_label" "$(tail -n 1 "$log")"
+	*)	keep FAIL "$one_label" "$(why_not)"
 		echo "FAIL $one_label (${took} s)"
 		cat "$log"
 		failed=$((failed + 1)) ;;
