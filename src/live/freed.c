@@ -107,17 +107,6 @@ static void entry_fetch(const struct freed *freed, uint32_t index)
 	__builtin_prefetch(&freed->entry[index].after, 1);
 }
 
-static uint32_t after(const struct freed *freed, uint32_t index)
-{
-	return index == FREED_NONE ? FREED_NONE : freed->entry[index].after;
-}
-
-/* The one after the oldest. */
-static uint32_t second(const struct freed *freed)
-{
-	return after(freed, freed->oldest);
-}
-
 /* An entry for a new block, the oldest one's if need be; FREED_NONE: out of memory. */
 static uint32_t entry_take(struct freed *freed, uint64_t *ret_evicted)
 {
@@ -137,15 +126,14 @@ static uint32_t entry_take(struct freed *freed, uint64_t *ret_evicted)
 		return FREED_NONE;
 	*ret_evicted = freed->entry[index].block.address;
 	list_remove(freed, index);
-	entry_fetch(freed, after(freed, second(freed)));	/* is second by the next time */
+	if (freed->oldest != FREED_NONE)	/* links with the next one that goes */
+		entry_fetch(freed, freed->entry[freed->oldest].after);
 	return index;
 }
 
-uint64_t freed_second(const struct freed *freed)
+uint64_t freed_oldest(const struct freed *freed)
 {
-	uint32_t index = second(freed);
-
-	return index == FREED_NONE ? 0 : freed->entry[index].block.address;
+	return freed->oldest == FREED_NONE ? 0 : freed->entry[freed->oldest].block.address;
 }
 
 uint32_t freed_add(struct freed *freed, const struct freed_block *block, uint64_t *ret_evicted)

@@ -41,8 +41,8 @@ void freed_free(struct freed *freed);
  * for it, 0: none. FREED_NONE: out of memory, nothing changed.
  */
 uint32_t freed_add(struct freed *freed, const struct freed_block *block, uint64_t *ret_evicted);
-/* The address that would be forgotten after the next one; 0: none. */
-uint64_t freed_second(const struct freed *freed);
+/* The address that is forgotten next; 0: none is there. */
+uint64_t freed_oldest(const struct freed *freed);
 /* The block at index. pre: it is there. Valid until the next freed_add. */
 const struct freed_block *freed_get(const struct freed *freed, uint32_t index);
 /* Its address is in use again. pre: it is there. */

@@ -225,7 +225,7 @@ static void live_mark(struct live *live, const struct freed_block *block, uint64
 	}
 	if (evicted != 0) {
 		hashmap_remove(&live->addresses, evicted, NULL);
-		hashmap_foresee(&live->addresses, freed_second(live->freed));
+		hashmap_foresee(&live->addresses, freed_oldest(live->freed));
 	}
 	if (index != FREED_NONE &&
 	    hashmap_put(&live->addresses, block->address, (uint64_t)index << 1 | MARK) == 0)

@@ -39,7 +39,7 @@ struct site {
 	uint32_t pair, pair_thread;	/* its pair found last (pairs.h), + 1, and its thread */
 	uint64_t temporary_count;	/* see live_every_alloc */
 	uint64_t peak_level;	/* of estimate_level(&live) */
-	struct lifetimes lifetimes;	/* of blocks but the last: sites_lifetimes() */
+	struct lifetimes lifetimes;	/* without the last blocks': sites_lifetimes() */
 	/* Before its last change, in case that the group's peak was then: see sites_at_peak. */
 	uint64_t left_level, left_count;
 	uint64_t changed;	/* in the order of all changes */

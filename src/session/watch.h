@@ -77,7 +77,8 @@ struct watch {
 	struct ticks ticks;
 	struct pace pace;
 	struct timeline timeline;
-	struct { uint64_t alloc, free, map, unmap, unwound, truncated, intervals; } events;
+	struct { uint64_t alloc, free, map, unmap, unwound, truncated;
+		 uint64_t intervals; } events;	/* sum of those that alloc were drawn with */
 	struct stack_places stack_places;
 	uint64_t next_rules_ns, rules_pause_ns;	/* until rules are tried again */
 	uint32_t booked, looked;	/* events; when threads were looked at */
