@@ -212,6 +212,27 @@ static void freed_and_temporary(void **state)
 	sample_done(&sample);
 }
 
+/* The last ones, too, whose additions still wait. */
+static void a_snapshot_knows_all_lifetimes(void **state)
+{
+	struct sample sample;
+	struct snapshot *snapshot;
+
+	(void)state;
+	sample_init(&sample, true);
+	sample_alloc(&sample, 16, 8, 0, sample.stack[0]);
+	for (uint64_t i = 2; i < 11; i++) {
+		sample_alloc(&sample, i * 16, 8, 0, sample.stack[0]);
+		sample_free(&sample, i * 16);
+	}
+	sample_free(&sample, 16);
+	snapshot = sample_take(&sample, false, SNAPSHOT_ATTACHED);
+	assert_true(snapshot->site[0].lifetime_p50 > 0);
+	assert_true(snapshot->site[0].lifetime_p50 * 10 < snapshot->site[0].lifetime_max);
+	snapshot_free(snapshot);
+	sample_done(&sample);
+}
+
 static void timeline_joins_neighbours(void **state)
 {
 	struct timeline timeline = { 0 };
@@ -362,6 +383,7 @@ int main(void)
 		cmocka_unit_test(growth_and_verdicts),
 		cmocka_unit_test(three_samples_are_thin),
 		cmocka_unit_test(freed_and_temporary),
+		cmocka_unit_test(a_snapshot_knows_all_lifetimes),
 		cmocka_unit_test(timeline_joins_neighbours),
 		cmocka_unit_test(snapshots_are_sorted_and_stay),
 	};
