@@ -33,7 +33,7 @@
 #include <stdint.h>
 
 #define RING_MAGIC		0x31474e4952414d4dull	/* "MMARING1" */
-#define RING_VERSION		10u
+#define RING_VERSION		11u
 #define RING_LINE		64u
 #define RING_CONTROL_BYTES	(128u * 1024u)
 #define RING_SIZE_LIMIT		(1ull << 56)	/* of ring_record.size */
@@ -227,12 +227,21 @@ struct ring_thread {
 	uint64_t stack_check;	/* binds stack_low to owner and stack_generation */
 };
 
+/* A record that is reserved, but not there: its ring, and its position as a commit word has it. */
+static inline uint64_t ring_position_low(uint64_t position) { return position << 16 >> 16; }
+static inline uint64_t ring_unfinished_pack(uint32_t ring, uint64_t position)
+{
+	return (uint64_t)ring << 48 | ring_position_low(position);
+}
+static inline uint32_t ring_unfinished_ring(uint64_t record) { return (uint32_t)(record >> 48); }
+
 /* One ring's own words, each in a line of its own so that they do not share. */
 struct ring_head {
 	uint64_t head;		/* next position to reserve; target compare-exchanges */
 	uint64_t spent_cycles;	/* TSC cycles that records took; target adds */
 	uint64_t given_up;	/* tail + 1 at which a wait was given up; 0: none. Target stores */
-	uint64_t pad0[5];
+	uint64_t given_up_for;	/* ring_unfinished_pack(): the record that was waited for */
+	uint64_t pad0[4];
 	uint64_t tail;		/* everything below is released; only the reader stores */
 	uint64_t pad1[7];
 	uint64_t lost_alloc, lost_free, lost_stack, lost_map;	/* target adds */
@@ -411,6 +420,7 @@ struct ring_control {
 	uint64_t path_epoch;	/* part of each path's name: + 1 forgets them all (analyst) */
 	uint64_t copy_unknown;	/* RING_MODE_COUNT: 1: stacks without a name are copied (analyst) */
 	uint64_t clock;		/* enum ring_clock */
+	uint64_t held_up;	/* drains that a record in the making ended (reader) */
 
 	/* Set by the shim. */
 	uint64_t lapsed RING_OWN_LINE;	/* last epoch whose deadline passed: ended; 0: none */

@@ -440,6 +440,7 @@ void reader_hold(struct reader *reader, uint64_t not_after)
 
 int reader_drain(struct reader *reader, reader_event_fn fn, void *context)
 {
+	bool unfinished = false;
 	int events;
 
 	reader->complete = reader_look(reader);
@@ -450,7 +451,10 @@ int reader_drain(struct reader *reader, reader_event_fn fn, void *context)
 		ring->seen = ring->head;
 		ring_release(reader, ring);
 		ring_publish(reader, ring);
+		unfinished |= ring->hole_count > 0 || ring->limit != ring->head;
 	}
+	if (unfinished && !reader->not_after)
+		(void)__atomic_add_fetch(&reader->control->held_up, 1, __ATOMIC_RELAXED);
 	reader_relieve(reader);
 	return events;
 }

@@ -16,10 +16,9 @@
 #include "inject/shim/loss.h"
 #include "inject/shim/place.h"
 #include "inject/shim/shadow.h"
+#include "inject/shim/standstill.h"
 
 #define TRIES 3u
-#define UNFINISHED 8u
-#define STUCK_CYCLES (1ull << 33)	/* two to four seconds */
 
 static enum place_result reserve(struct place *place, uint64_t kept)
 {
@@ -30,101 +29,6 @@ static enum place_result reserve(struct place *place, uint64_t kept)
 	return result;
 }
 
-/* A record that is reserved, but not there. */
-struct unfinished {
-	uint32_t ring;
-	uint64_t position;
-};
-
-/* Since when a ring's tail has been where it is, and what was unfinished half-way. */
-struct standstill {
-	uint64_t tail, since;
-	bool looked;
-	uint32_t count;
-	struct unfinished record[UNFINISHED];
-};
-
-static uint64_t commit_at(const struct ring_control *control, uint32_t ring, uint64_t position)
-{
-	const uint8_t *lines = (const uint8_t *)control + control->rings_offset +
-			       ring * control->ring_bytes;
-	uint64_t line = position & (control->ring_lines - 1);
-
-	return shim_load((const uint64_t *)(lines + line * RING_LINE));
-}
-
-static bool is_there(uint64_t word, uint64_t position)
-{
-	return ring_commit_position(word) == position << 16 >> 16 &&
-	       ring_commit_state(word) == RING_DONE && ring_commit_lines(word) > 0;
-}
-
-/* Behind one that does not even say how long it is nothing can be told. */
-static void note_unfinished(const struct ring_control *control, uint32_t ring,
-			    struct standstill *still)
-{
-	uint64_t head = shim_load(&control->ring[ring].head), word;
-	uint64_t position = shim_load(&control->ring[ring].tail);
-
-	while (position < head && still->count < UNFINISHED) {
-		word = commit_at(control, ring, position);
-		if (!is_there(word, position))
-			still->record[still->count++] = (struct unfinished){ ring, position };
-		if (ring_commit_position(word) != position << 16 >> 16 ||
-		    ring_commit_lines(word) == 0)
-			return;
-		position += ring_commit_lines(word);
-	}
-}
-
-static bool is_still_unfinished(const struct ring_control *control, const struct unfinished *u)
-{
-	return shim_load(&control->ring[u->ring].tail) <= u->position &&
-	       !is_there(commit_at(control, u->ring, u->position), u->position);
-}
-
-/*
- * Does the reader wait for a record that somebody is in the middle of, for so long? That may be
- * this very thread, which a signal handler has interrupted there: each would wait for the other
- * for ever. It may not even have said BUSY yet, as a signal comes most easily just behind the
- * locked instruction that reserves; and it may be in another ring or behind records that are there:
- * those that may depend on it are not handed over. Who comes later does not wait for it again.
- * At any moment some record is in the making, and a reader may be that slow: it has to be one that
- * was unfinished half-way, too.
- */
-static bool is_stuck(const struct ring_control *control, const struct place *place,
-		     struct standstill *still)
-{
-	uint64_t tail = shim_load(&place->head->tail), waited = place->time - still->since;
-
-	if (tail != still->tail) {
-		still->tail = tail;
-		still->since = place->time;
-		still->looked = false;
-		return false;
-	}
-	if (shim_load(&place->head->given_up) == tail + 1)
-		return true;
-	if (!still->looked && waited >= STUCK_CYCLES / 2) {
-		still->looked = true;
-		still->count = 0;
-		still->since = place->time - STUCK_CYCLES / 2;	/* we may have stood still, too */
-		for (uint32_t i = 0; i < control->ring_count; i++)
-			note_unfinished(control, i, still);
-		return false;
-	}
-	if (waited < STUCK_CYCLES)
-		return false;
-	for (uint32_t i = 0; i < still->count; i++)
-		if (is_still_unfinished(control, &still->record[i])) {
-			shim_store(&place->head->given_up, tail + 1);
-			return true;
-		}
-	still->since = place->time;
-	still->looked = false;
-	return false;
-}
-
 /*
  * RING_OVERFLOW_BLOCK: until there is room, or recording ends (mode, deadline,
  * epoch; a fork child that came out of a signal handler has no control block).
@@ -132,15 +36,12 @@ static bool is_stuck(const struct ring_control *control, const struct place *pla
  */
 static bool reserve_waiting(struct ring_control *control, struct place *place, uint64_t kept)
 {
-	struct standstill still;
 	uint64_t begin = place->time;
+	struct standstill still;
 	bool reserved = false;
 	uint32_t cpu;
 
-	still.tail = shim_load(&place->head->tail);
-	still.since = begin;
-	still.looked = false;
-	still.count = 0;
+	standstill_begin(&still, place);
 	for (uint32_t turn = 0;; turn++) {
 		uint32_t seen = shim_load_acquire(&control->wake);
 
@@ -149,7 +50,7 @@ static bool reserve_waiting(struct ring_control *control, struct place *place, u
 		    !shim_epoch_open(control, place->time))
 			break;
 		reserved = reserve(place, kept) == PLACE_RESERVED;
-		if (reserved || is_stuck(control, place, &still))
+		if (reserved || standstill_is_for_ever(control, place, &still))
 			break;
 		shim_wake_reader(control);
 		shim_wait(control, seen, turn);

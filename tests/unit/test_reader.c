@@ -182,6 +182,32 @@ static void passes_over_a_hole(void **state)
 	assert_int_equal(fixture->writer.control->ring[0].tail, 3);
 }
 
+/* Who waits for room has to know: is it behind a record in the making, or is the reader slow? */
+static void says_that_it_is_held_up(void **state)
+{
+	struct fixture *fixture = *state;
+	const uint64_t *held_up = &fixture->writer.control->held_up;
+	uint64_t position;
+
+	put(fixture, 0, 10, 1);
+	put(fixture, 0, 1500, 1);	/* too young is not unfinished */
+	assert_int_equal(drain(fixture), 1);
+	assert_int_equal(*held_up, 0);
+	position = ring_writer_reserve(&fixture->writer, 1, 1);		/* not even BUSY */
+	(void)drain(fixture);
+	assert_int_equal(*held_up, 1);
+	ring_writer_busy(&fixture->writer, 1, position, 1);
+	(void)drain(fixture);
+	assert_int_equal(*held_up, 2);
+	reader_hold(fixture->reader, 2000);	/* it would not go on anyway */
+	(void)drain(fixture);
+	assert_int_equal(*held_up, 2);
+	reader_hold(fixture->reader, 0);
+	commit(fixture, 1, position, 20);
+	(void)drain(fixture);
+	assert_int_equal(*held_up, 2);
+}
+
 static void takes_holes_in_any_order(void **state)
 {
 	struct fixture *fixture = *state;
@@ -645,6 +671,7 @@ int main(void)
 		WITH_RINGS(leaves_what_is_younger),
 		WITH_RINGS(corrects_lies_about_time),
 		WITH_RINGS(passes_over_a_hole),
+		WITH_RINGS(says_that_it_is_held_up),
 		WITH_RINGS(takes_holes_in_any_order),
 		WITH_RINGS(stops_all_rings_at_an_unwritten_slot),
 		WITH_RINGS(lets_the_past_through),

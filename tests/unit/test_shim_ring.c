@@ -105,21 +105,73 @@ static struct unfinished leave_unfinished(struct shim_user *f, uint32_t ring, bo
 	return (struct unfinished){ ring, position, record };
 }
 
+/* A reader that looks, time after time, and says what it finds. */
+struct looks {
+	struct ring_control *control;
+	bool over;
+};
+static void *look(void *context)
+{
+	struct looks *looks = context;
+
+	while (!__atomic_load_n(&looks->over, __ATOMIC_RELAXED)) {
+		usleep(1000);
+		(void)__atomic_add_fetch(&looks->control->held_up, 1, __ATOMIC_RELAXED);
+	}
+	return NULL;
+}
+
 /* Until one is lost: the wait for it has an end, and it has one once. */
-static void is_given_up(struct shim_user *f, uint32_t ring)
+static void is_given_up(struct shim_user *f, uint32_t ring, const struct unfinished *unfinished)
 {
 	struct ring_head *head = &f->host.control->ring[ring];
+	struct looks looks = { .control = f->host.control };
 	uint64_t tail = head->tail, cycles;
+	pthread_t thread;
 
+	assert_int_equal(pthread_create(&thread, NULL, look, &looks), 0);
 	while (head->lost_alloc == 0)
 		free(f->hook.malloc(8));
 	assert_int_equal(head->given_up, tail + 1);
+	assert_int_equal(head->given_up_for,
+			 ring_unfinished_pack(unfinished->ring, unfinished->position));
 	cycles = head->blocked_cycles;
 	assert_true(cycles >= 1ull << 33);
 	for (unsigned int i = 0; i < 50; i++)	/* once is enough */
 		free(f->hook.malloc(8));
 	assert_true(head->lost_alloc >= 50);
 	assert_true(head->blocked_cycles - cycles < 1ull << 33);
+	__atomic_store_n(&looks.over, true, __ATOMIC_RELAXED);
+	pthread_join(thread, NULL);
+}
+
+static void *drain_later(void *context)
+{
+	struct shim_host *host = context;
+	struct shim_tally tally = { 0 };
+
+	usleep(20000);
+	shim_host_drain(host, 0, shim_tally_add, &tally, NULL);
+	shim_host_drain(host, 1, shim_tally_add, &tally, NULL);
+	__atomic_add_fetch(&host->control->wake, 1, __ATOMIC_SEQ_CST);
+	return NULL;
+}
+
+/* It goes on after all: from then on there is something to wait for again. */
+static void is_waited_for_again(struct shim_user *f, struct ring_head *head,
+				const struct unfinished *unfinished)
+{
+	uint64_t lost = head->lost_alloc + head->lost_free, blocked = head->blocked;
+	pthread_t thread;
+
+	unfinished->record->commit = ring_commit_word(unfinished->position, 1, RING_DONE);
+	assert_int_equal(pthread_create(&thread, NULL, drain_later, &f->host), 0);
+	while (head->blocked == blocked)
+		free(f->hook.malloc(8));
+	pthread_join(thread, NULL);
+	assert_int_equal(head->lost_alloc + head->lost_free, lost);
+	free(f->hook.malloc(8));
+	assert_int_not_equal(head->head, head->tail);
 }
 
 /*
@@ -129,9 +181,7 @@ static void is_given_up(struct shim_user *f, uint32_t ring)
  */
 static void unfinished_is_not_waited_for(bool busy, bool elsewhere, bool behind)
 {
-	struct shim_tally tally = { 0 };
 	struct unfinished unfinished;
-	struct ring_head *head;
 	struct shim_user f;
 	cpu_set_t before;
 	uint32_t here;
@@ -140,16 +190,11 @@ static void unfinished_is_not_waited_for(bool busy, bool elsewhere, bool behind)
 						    .stack_limit = 256 });
 	f.host.control->overflow = RING_OVERFLOW_BLOCK;
 	here = stay_here(&before) % 2;
-	head = &f.host.control->ring[here];
 	if (behind)
 		free(f.hook.malloc(8));
 	unfinished = leave_unfinished(&f, elsewhere ? 1 - here : here, busy);
-	is_given_up(&f, here);
-	unfinished.record->commit = ring_commit_word(unfinished.position, 1, RING_DONE);
-	shim_host_drain(&f.host, 0, shim_tally_add, &tally, NULL);
-	shim_host_drain(&f.host, 1, shim_tally_add, &tally, NULL);
-	free(f.hook.malloc(8));
-	assert_int_not_equal(head->head, head->tail);
+	is_given_up(&f, here, &unfinished);
+	is_waited_for_again(&f, &f.host.control->ring[here], &unfinished);
 	shim_host_close(&f.host);
 	go_anywhere(&before);
 }
@@ -166,36 +211,52 @@ static void what_nobody_can_finish_is_not_waited_for(void **state)
 struct slow {
 	struct shim_user *f;
 	uint32_t full;		/* the ring that is full */
+	bool looks;		/* the reader looks, and many are slow at a record; else one is */
 };
 
-/* Somebody who is slow at a record, time after time, while the reader is slow, too. */
+/* After all that has been finished: it is there, and so is the reader. */
+static void catch_up(const struct slow *slow, const struct unfinished *unfinished)
+{
+	struct ring_control *c = slow->f->host.control;
+	struct shim_tally tally = { 0 };
+
+	unfinished->record->commit = ring_commit_word(unfinished->position, 1, RING_DONE);
+	shim_host_drain(&slow->f->host, slow->full, shim_tally_add, &tally, NULL);
+	__atomic_add_fetch(&c->wake, 1, __ATOMIC_SEQ_CST);
+}
+
+/*
+ * Somebody is slow at a record, time after time, while the reader goes no further; or at one
+ * record, while the reader is in the middle of a drain.
+ */
 static void *finish_slowly(void *context)
 {
 	const struct slow *slow = context;
-	struct ring_control *c = slow->f->host.control;
-	struct shim_tally tally = { 0 };
-	uint64_t begun = shim_host_clock();
+	struct unfinished unfinished = leave_unfinished(slow->f, 1 - slow->full, true);
+	uint64_t begun = shim_host_clock(), *held_up = &slow->f->host.control->held_up;
 
 	while (shim_host_clock() - begun < 3ull << 32) {
-		struct unfinished unfinished = leave_unfinished(slow->f, 1 - slow->full, true);
-
 		usleep(100000);
+		if (!slow->looks) {	/* the end of a drain, and the beginning of another one */
+			*held_up = shim_host_clock() - begun > 3ull << 31;
+			continue;
+		}
+		++*held_up;
 		unfinished.record->commit = ring_commit_word(unfinished.position, 1, RING_DONE);
+		unfinished = leave_unfinished(slow->f, 1 - slow->full, true);
 	}
-	shim_host_drain(&slow->f->host, slow->full, shim_tally_add, &tally, NULL);
-	__atomic_add_fetch(&c->wake, 1, __ATOMIC_SEQ_CST);
+	catch_up(slow, &unfinished);
 	return NULL;
 }
 
-static void what_is_finished_late_is_waited_for(void **state)
+static void is_waited_for(bool looks)
 {
 	const struct ring_head *head;
 	struct shim_user f;
-	struct slow slow = { .f = &f };
+	struct slow slow = { .f = &f, .looks = looks };
 	cpu_set_t before;
 	pthread_t thread;
 
-	(void)state;
 	user_begin(&f, &(struct shim_host_options){ .ring_count = 2, .ring_bytes = 65536,
 						    .stack_limit = 256 });
 	f.host.control->overflow = RING_OVERFLOW_BLOCK;
@@ -211,6 +272,18 @@ static void what_is_finished_late_is_waited_for(void **state)
 	assert_int_equal(head->given_up, 0);
 	shim_host_close(&f.host);
 	go_anywhere(&before);
+}
+
+static void what_is_finished_late_is_waited_for(void **state)
+{
+	(void)state;
+	is_waited_for(true);
+}
+
+static void a_slow_reader_is_waited_for(void **state)
+{
+	(void)state;
+	is_waited_for(false);
 }
 
 struct consumer {
@@ -485,6 +558,7 @@ int main(void)
 		cmocka_unit_test(never_overrun_what_is_unread),
 		cmocka_unit_test(what_nobody_can_finish_is_not_waited_for),
 		cmocka_unit_test(what_is_finished_late_is_waited_for),
+		cmocka_unit_test(a_slow_reader_is_waited_for),
 		cmocka_unit_test(wait_for_room),
 		cmocka_unit_test(stop_waiting_at_the_deadline),
 		cmocka_unit_test(stop_waiting_at_the_end),
