@@ -17,7 +17,10 @@
  *  3. Where a slot was reserved and its commit word not yet stored, the ring can't be
  *     parsed further, and what lies behind it may be what other rings' records depend
  *     on. But all of it was reserved after the last T at which the head had not passed
- *     that slot. So that older T bounds the batch, for all rings, holes included.
+ *     that slot, and after the time of any record in front of the slot. So the later of
+ *     these bounds the batch, for all rings, holes included. (That T alone would not do: in a
+ *     ring that filled since then everything would wait for the writer, who may be a thread
+ *     that was interrupted there and now waits for room.)
  *  4. Rings are merged by time; within a ring the order of slots is kept (a record
  *     behind another one was reserved, hence committed, after the other's time).
  *
@@ -140,11 +143,22 @@ static enum slot slot_at(const struct reader *reader, const struct reader_ring *
 	return state == RING_DONE ? SLOT_DONE : SLOT_NONSENSE;
 }
 
+/* Rule 3: what can't be parsed lies behind the record at position, which is there. */
+static void ring_raise_bound(const struct reader *reader, struct reader_ring *ring,
+			     uint64_t position)
+{
+	const struct ring_record *record = (const void *)ring_line(reader, ring, position);
+	uint64_t time = ring_load(&record->time);
+
+	if (record->kind != RING_PAD && time > ring->bound && time <= reader->now)
+		ring->bound = time;
+}
+
 /* The first slot from parsed on that can't be parsed yet (then bound is set), or head. */
 static uint64_t ring_scan(struct reader *reader, struct reader_ring *ring, uint64_t head)
 {
-	uint64_t position = ring->parsed;
-	uint32_t busy = ring->hole_count, lines;
+	uint64_t position = ring->parsed, there[2] = { position, position };	/* the last two */
+	uint32_t busy = ring->hole_count, lines, count = 0;
 
 	while (position != head) {
 		enum slot slot;
@@ -162,11 +176,17 @@ static uint64_t ring_scan(struct reader *reader, struct reader_ring *ring, uint6
 		}
 		if (slot == SLOT_UNWRITTEN || (slot == SLOT_BUSY && ++busy > HOLES_MAX))
 			break;
+		if (slot == SLOT_DONE)
+			there[count++ % 2] = position;
 		position += lines;
 	}
+	if (position == head)
+		return position;
 	/* New since the last look: reserved after its T. Else it lay behind what bound is for. */
-	if (position != head && !position_below(position, ring->seen))
+	if (!position_below(position, ring->seen))
 		ring->bound = reader->last;
+	for (uint32_t i = 0; i < 2 && i < count; i++)	/* one may be a pad */
+		ring_raise_bound(reader, ring, there[i]);
 	return position;
 }
 

@@ -163,7 +163,7 @@ static void read_all(struct schedule_task *task)
 	}
 }
 
-/* A handler of a thread that waits for itself gives up: see is_stuck(). */
+/* A handler of a thread that waits for itself gives up: see standstill.c. */
 static void let_time_pass(void)
 {
 	time_now += (1ull << 32) + 1;

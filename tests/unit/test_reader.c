@@ -1,107 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* test_reader.c - a simulated writer, holes, unwritten slots, wrap, lies and garbage. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
+/* test_reader.c - a simulated writer, wrap, lies and garbage. */
 #include <errno.h>
 #include <linux/futex.h>
 #include <pthread.h>
 #include <sched.h>
 #include <sys/syscall.h>
 
-#include "src/reader.h"
-#include "tests/unit/ring_writer.h"
-
-#define LINES		64u
-#define SEEN_MAX	8192
-
-static uint64_t clock_value;
-
-static uint64_t clock_read(void)
-{
-	return clock_value;
-}
-
-struct seen {
-	size_t count;
-	uint64_t time[SEEN_MAX], address[SEEN_MAX];
-	struct event last;
-	uint8_t stack[256];
-};
-
-static void see(void *context, const struct event *event)
-{
-	struct seen *seen = context;
-
-	if (seen->count < SEEN_MAX) {
-		seen->time[seen->count] = event->time;
-		seen->address[seen->count] = event->address;
-	}
-	seen->count++;
-	seen->last = *event;
-	if (event->stack_bytes && event->stack_bytes <= sizeof(seen->stack))
-		memcpy(seen->stack, event->stack, event->stack_bytes);
-}
-
-struct fixture {
-	struct ring_writer writer;
-	struct reader *reader;
-	struct seen seen;
-};
-
-static int set_up(void **state)
-{
-	struct fixture *fixture = calloc(1, sizeof(*fixture));
-	struct reader_source source = { .clock = clock_read };
-
-	ring_writer_init(&fixture->writer, 2, LINES);
-	source.mapping = fixture->writer.mapping;
-	source.bytes = fixture->writer.bytes;
-	clock_value = 1000;
-	assert_int_equal(reader_new(&source, &fixture->reader), 0);
-	*state = fixture;
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	struct fixture *fixture = *state;
-
-	reader_free(fixture->reader);
-	ring_writer_done(&fixture->writer);
-	free(fixture);
-	return 0;
-}
-
-static uint64_t put(struct fixture *fixture, uint32_t ring, uint64_t time, uint64_t address)
-{
-	struct ring_record record = { .time = time, .address = address, .kind = RING_ALLOC,
-				      .size = 16, .thread = 7, .caller = 0x1234 };
-
-	return ring_writer_put(&fixture->writer, ring, &record);
-}
-
-static void commit(struct fixture *fixture, uint32_t ring, uint64_t position, uint64_t time)
-{
-	struct ring_record record = { .time = time, .address = time, .kind = RING_ALLOC };
-
-	ring_writer_commit(&fixture->writer, ring, position, &record, NULL, NULL);
-}
-
-static int drain(struct fixture *fixture)
-{
-	return reader_drain(fixture->reader, see, &fixture->seen);
-}
-
-static void assert_order(const struct fixture *fixture, size_t count, const uint64_t *time)
-{
-	assert_int_equal(fixture->seen.count, count);
-	for (size_t i = 0; i < count; i++)
-		assert_int_equal(fixture->seen.time[i], time[i]);
-}
+#include "tests/unit/reader_fixture.h"
 
 static void merges_rings_by_time(void **state)
 {
@@ -159,135 +64,6 @@ static void corrects_lies_about_time(void **state)
 	clock_value = 3000;
 	put(fixture, 0, 2500, 3);
 	assert_int_equal(drain(fixture), 1);
-}
-
-static void passes_over_a_hole(void **state)
-{
-	struct fixture *fixture = *state;
-	uint64_t hole;
-
-	put(fixture, 0, 10, 1);
-	hole = ring_writer_reserve(&fixture->writer, 0, 1);
-	ring_writer_busy(&fixture->writer, 0, hole, 1);
-	put(fixture, 0, 30, 3);
-	put(fixture, 1, 40, 4);
-	assert_int_equal(drain(fixture), 3);
-	/* Nothing beyond the hole is released: its writer still writes. */
-	assert_int_equal(fixture->writer.control->ring[0].tail, hole);
-	clock_value = 2000;
-	commit(fixture, 0, hole, 20);
-	put(fixture, 1, 50, 5);
-	assert_int_equal(drain(fixture), 2);
-	assert_order(fixture, 5, (uint64_t[]){ 10, 30, 40, 20, 50 });
-	assert_int_equal(fixture->writer.control->ring[0].tail, 3);
-}
-
-/* Who waits for room has to know: is it behind a record in the making, or is the reader slow? */
-static void says_that_it_is_held_up(void **state)
-{
-	struct fixture *fixture = *state;
-	const uint64_t *held_up = &fixture->writer.control->held_up;
-	uint64_t position;
-
-	put(fixture, 0, 10, 1);
-	put(fixture, 0, 1500, 1);	/* too young is not unfinished */
-	assert_int_equal(drain(fixture), 1);
-	assert_int_equal(*held_up, 0);
-	position = ring_writer_reserve(&fixture->writer, 1, 1);		/* not even BUSY */
-	(void)drain(fixture);
-	assert_int_equal(*held_up, 1);
-	ring_writer_busy(&fixture->writer, 1, position, 1);
-	(void)drain(fixture);
-	assert_int_equal(*held_up, 2);
-	reader_hold(fixture->reader, 2000);	/* it would not go on anyway */
-	(void)drain(fixture);
-	assert_int_equal(*held_up, 2);
-	reader_hold(fixture->reader, 0);
-	commit(fixture, 1, position, 20);
-	(void)drain(fixture);
-	assert_int_equal(*held_up, 2);
-}
-
-static void takes_holes_in_any_order(void **state)
-{
-	struct fixture *fixture = *state;
-	uint64_t hole[3];
-
-	for (size_t i = 0; i < 3; i++) {
-		hole[i] = ring_writer_reserve(&fixture->writer, 0, 1);
-		ring_writer_busy(&fixture->writer, 0, hole[i], 1);
-	}
-	put(fixture, 0, 100, 1);
-	assert_int_equal(drain(fixture), 1);
-	commit(fixture, 0, hole[1], 11);
-	assert_int_equal(drain(fixture), 1);
-	assert_int_equal(fixture->writer.control->ring[0].tail, 0);
-	commit(fixture, 0, hole[0], 10);
-	assert_int_equal(drain(fixture), 1);
-	assert_int_equal(fixture->writer.control->ring[0].tail, hole[2]);
-	commit(fixture, 0, hole[2], 12);
-	assert_int_equal(drain(fixture), 1);
-	assert_order(fixture, 4, (uint64_t[]){ 100, 11, 10, 12 });
-	assert_int_equal(fixture->writer.control->ring[0].tail, 4);
-}
-
-/* Behind an unwritten slot may lie what a record of another ring depends on: the batch ends. */
-static void stops_all_rings_at_an_unwritten_slot(void **state)
-{
-	struct fixture *fixture = *state;
-	uint64_t slot;
-
-	put(fixture, 1, 1500, 1);
-	assert_int_equal(drain(fixture), 0);
-	/* Reserved after the look at 1000, so what depends on it is stamped later than that. */
-	slot = ring_writer_reserve(&fixture->writer, 0, 1);
-	put(fixture, 0, 1600, 2);
-	put(fixture, 1, 1700, 3);
-	clock_value = 2000;
-	assert_int_equal(drain(fixture), 0);
-	assert_int_equal(reader_time(fixture->reader), 1000);
-	clock_value = 3000;
-	assert_int_equal(drain(fixture), 0);
-	commit(fixture, 0, slot, 1550);
-	clock_value = 4000;
-	assert_int_equal(drain(fixture), 4);
-	assert_order(fixture, 4, (uint64_t[]){ 1500, 1550, 1600, 1700 });
-	assert_int_equal(reader_time(fixture->reader), 4000);
-}
-
-/* What was stamped before the unwritten slot was reserved can't depend on it: let through. */
-static void lets_the_past_through(void **state)
-{
-	struct fixture *fixture = *state;
-	uint64_t hole = ring_writer_reserve(&fixture->writer, 1, 1);
-
-	ring_writer_busy(&fixture->writer, 1, hole, 1);
-	assert_int_equal(drain(fixture), 0);
-	ring_writer_reserve(&fixture->writer, 0, 1);
-	commit(fixture, 1, hole, 900);
-	clock_value = 2000;
-	assert_int_equal(drain(fixture), 1);
-}
-
-/* A hole may be younger than what an unwritten slot holds back: committed or not, it waits. */
-static void holds_young_holes_back(void **state)
-{
-	struct fixture *fixture = *state;
-	uint64_t hole = ring_writer_reserve(&fixture->writer, 1, 1), slot;
-
-	ring_writer_busy(&fixture->writer, 1, hole, 1);
-	assert_int_equal(drain(fixture), 0);
-	slot = ring_writer_reserve(&fixture->writer, 0, 1);
-	put(fixture, 0, 1100, 1);
-	/* Stamped after the look at 1000 began: it may depend on what lies behind the slot. */
-	commit(fixture, 1, hole, 1200);
-	clock_value = 2000;
-	assert_int_equal(drain(fixture), 0);
-	assert_int_equal(fixture->writer.control->ring[1].tail, hole);
-	commit(fixture, 0, slot, 1050);
-	clock_value = 3000;
-	assert_int_equal(drain(fixture), 3);
-	assert_order(fixture, 3, (uint64_t[]){ 1050, 1100, 1200 });
 }
 
 static void wraps_with_pads(void **state)
@@ -664,18 +440,11 @@ static void survives_garbage(void **state)
 
 int main(void)
 {
-#define WITH_RINGS(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
 		WITH_RINGS(merges_rings_by_time),
 		WITH_RINGS(keeps_slot_order),
 		WITH_RINGS(leaves_what_is_younger),
 		WITH_RINGS(corrects_lies_about_time),
-		WITH_RINGS(passes_over_a_hole),
-		WITH_RINGS(says_that_it_is_held_up),
-		WITH_RINGS(takes_holes_in_any_order),
-		WITH_RINGS(stops_all_rings_at_an_unwritten_slot),
-		WITH_RINGS(lets_the_past_through),
-		WITH_RINGS(holds_young_holes_back),
 		WITH_RINGS(wraps_with_pads),
 		WITH_RINGS(hands_over_all_fields),
 		WITH_RINGS(wipes_forged_headers),
