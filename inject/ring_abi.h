@@ -243,7 +243,8 @@ struct ring_head {
 	uint64_t given_up_for;	/* ring_unfinished_pack(): the record that was waited for */
 	uint64_t pad0[4];
 	uint64_t tail;		/* everything below is released; only the reader stores */
-	uint64_t pad1[7];
+	uint64_t held_up;	/* drains that left something for a record in the making; reader */
+	uint64_t pad1[6];
 	uint64_t lost_alloc, lost_free, lost_stack, lost_map;	/* target adds */
 	uint64_t lost_alloc_bytes;	/* asked for by lost RING_ALLOC, not weighted */
 	uint64_t blocked, blocked_cycles;	/* RING_OVERFLOW_BLOCK: waits and TSC cycles */
@@ -420,7 +421,6 @@ struct ring_control {
 	uint64_t path_epoch;	/* part of each path's name: + 1 forgets them all (analyst) */
 	uint64_t copy_unknown;	/* RING_MODE_COUNT: 1: stacks without a name are copied (analyst) */
 	uint64_t clock;		/* enum ring_clock */
-	uint64_t held_up;	/* drains that a record in the making ended (reader) */
 
 	/* Set by the shim. */
 	uint64_t lapsed RING_OWN_LINE;	/* last epoch whose deadline passed: ended; 0: none */

@@ -143,22 +143,27 @@ static enum slot slot_at(const struct reader *reader, const struct reader_ring *
 	return state == RING_DONE ? SLOT_DONE : SLOT_NONSENSE;
 }
 
-/* Rule 3: what can't be parsed lies behind the record at position, which is there. */
+/* Rule 3: what can't be parsed lies behind the record at position, if that one is there. */
 static void ring_raise_bound(const struct reader *reader, struct reader_ring *ring,
-			     uint64_t position)
+			     uint64_t position, uint64_t head)
 {
 	const struct ring_record *record = (const void *)ring_line(reader, ring, position);
-	uint64_t time = ring_load(&record->time);
+	uint32_t lines;
+	uint64_t time;
 
-	if (record->kind != RING_PAD && time > ring->bound && time <= reader->now)
+	if (slot_at(reader, ring, position, head, &lines) != SLOT_DONE ||
+	    record->kind == RING_PAD)
+		return;
+	time = ring_load(&record->time);
+	if (time > ring->bound && time <= reader->now)
 		ring->bound = time;
 }
 
 /* The first slot from parsed on that can't be parsed yet (then bound is set), or head. */
 static uint64_t ring_scan(struct reader *reader, struct reader_ring *ring, uint64_t head)
 {
-	uint64_t position = ring->parsed, there[2] = { position, position };	/* the last two */
-	uint32_t busy = ring->hole_count, lines, count = 0;
+	uint64_t position = ring->parsed, before = position, two_before = position;
+	uint32_t busy = ring->hole_count, lines;
 
 	while (position != head) {
 		enum slot slot;
@@ -176,8 +181,8 @@ static uint64_t ring_scan(struct reader *reader, struct reader_ring *ring, uint6
 		}
 		if (slot == SLOT_UNWRITTEN || (slot == SLOT_BUSY && ++busy > HOLES_MAX))
 			break;
-		if (slot == SLOT_DONE)
-			there[count++ % 2] = position;
+		two_before = before;
+		before = position;
 		position += lines;
 	}
 	if (position == head)
@@ -185,8 +190,10 @@ static uint64_t ring_scan(struct reader *reader, struct reader_ring *ring, uint6
 	/* New since the last look: reserved after its T. Else it lay behind what bound is for. */
 	if (!position_below(position, ring->seen))
 		ring->bound = reader->last;
-	for (uint32_t i = 0; i < 2 && i < count; i++)	/* one may be a pad */
-		ring_raise_bound(reader, ring, there[i]);
+	if (before != position) {	/* that one may be a pad */
+		ring_raise_bound(reader, ring, before, head);
+		ring_raise_bound(reader, ring, two_before, head);
+	}
 	return position;
 }
 
@@ -458,6 +465,17 @@ void reader_hold(struct reader *reader, uint64_t not_after)
 	reader->not_after = not_after;
 }
 
+/* A writer may wait for this reader, which waits for what that writer has interrupted. */
+static void reader_tell_held_up(struct reader *reader)
+{
+	for (uint32_t i = 0; i < reader->ring_count; i++) {
+		uint64_t *held_up = &reader->ring[i].shared->held_up;
+
+		if (reader->ring[i].tail != reader->ring[i].head)
+			__atomic_store_n(held_up, ring_load(held_up) + 1, __ATOMIC_RELAXED);
+	}
+}
+
 int reader_drain(struct reader *reader, reader_event_fn fn, void *context)
 {
 	bool unfinished = false;
@@ -474,7 +492,7 @@ int reader_drain(struct reader *reader, reader_event_fn fn, void *context)
 		unfinished |= ring->hole_count > 0 || ring->limit != ring->head;
 	}
 	if (unfinished && !reader->not_after)
-		(void)__atomic_add_fetch(&reader->control->held_up, 1, __ATOMIC_RELAXED);
+		reader_tell_held_up(reader);
 	reader_relieve(reader);
 	return events;
 }

@@ -11,7 +11,7 @@
  * That the tail stands still tells little. The reader may be slow: with a quarter of a ring to
  * unwind it can take seconds on a busy machine. And at any moment some record is in the making. So
  * one has to be unfinished all the time, and the reader itself has to say, of a drain that began
- * after we had seen that, that a record in the making held it up (control.held_up).
+ * after we had seen that, that a record in the making held it up (held_up).
  */
 #include "inject/shim/standstill.h"
 
@@ -63,19 +63,20 @@ static bool is_still_unfinished(const struct ring_control *control, uint64_t rec
 	       !is_there(commit_at(control, ring, position), position);
 }
 
-static void look(const struct ring_control *control, struct standstill *still)
+static void look(const struct ring_control *control, const struct place *place,
+		 struct standstill *still)
 {
 	still->looked = true;
 	still->count = 0;
-	still->held_up = shim_load(&control->held_up);
+	still->held_up = shim_load(&place->head->held_up);
 	for (uint32_t i = 0; i < control->ring_count; i++)
 		note_unfinished(control, i, still);
 }
 
 /* The first of two drains may have begun before we looked. */
-static bool reader_is_held_up(const struct ring_control *control, const struct standstill *still)
+static bool reader_is_held_up(const struct place *place, const struct standstill *still)
 {
-	return shim_load(&control->held_up) - still->held_up >= 2;
+	return shim_load(&place->head->held_up) - still->held_up >= 2;
 }
 
 static bool give_up(const struct ring_control *control, const struct place *place,
@@ -117,12 +118,12 @@ bool standstill_is_for_ever(const struct ring_control *control, const struct pla
 	if (was_given_up(control, place, tail))
 		return true;
 	if (!still->looked && waited >= STANDSTILL_CYCLES / 2) {
-		look(control, still);
+		look(control, place, still);
 		/* we may have stood still, too */
 		still->since = place->time - STANDSTILL_CYCLES / 2;
 		return false;
 	}
-	if (waited < STANDSTILL_CYCLES || !reader_is_held_up(control, still))
+	if (waited < STANDSTILL_CYCLES || !reader_is_held_up(place, still))
 		return false;
 	if (give_up(control, place, still))
 		return true;

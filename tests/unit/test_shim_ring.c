@@ -107,7 +107,7 @@ static struct unfinished leave_unfinished(struct shim_user *f, uint32_t ring, bo
 
 /* A reader that looks, time after time, and says what it finds. */
 struct looks {
-	struct ring_control *control;
+	struct ring_head *head;
 	bool over;
 };
 static void *look(void *context)
@@ -116,7 +116,7 @@ static void *look(void *context)
 
 	while (!__atomic_load_n(&looks->over, __ATOMIC_RELAXED)) {
 		usleep(1000);
-		(void)__atomic_add_fetch(&looks->control->held_up, 1, __ATOMIC_RELAXED);
+		(void)__atomic_add_fetch(&looks->head->held_up, 1, __ATOMIC_RELAXED);
 	}
 	return NULL;
 }
@@ -125,7 +125,7 @@ static void *look(void *context)
 static void is_given_up(struct shim_user *f, uint32_t ring, const struct unfinished *unfinished)
 {
 	struct ring_head *head = &f->host.control->ring[ring];
-	struct looks looks = { .control = f->host.control };
+	struct looks looks = { .head = head };
 	uint64_t tail = head->tail, cycles;
 	pthread_t thread;
 
@@ -233,7 +233,8 @@ static void *finish_slowly(void *context)
 {
 	const struct slow *slow = context;
 	struct unfinished unfinished = leave_unfinished(slow->f, 1 - slow->full, true);
-	uint64_t begun = shim_host_clock(), *held_up = &slow->f->host.control->held_up;
+	uint64_t *held_up = &slow->f->host.control->ring[slow->full].held_up;
+	uint64_t begun = shim_host_clock();
 
 	while (shim_host_clock() - begun < 3ull << 32) {
 		usleep(100000);
