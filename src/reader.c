@@ -559,71 +559,6 @@ double reader_backlog(const struct reader *reader)
 	return most < reader->ring_lines ? (double)most / (double)reader->ring_lines : 1.0;
 }
 
-/* What threads lost at once: nothing before there was pressure. */
-static void losses_add_lanes(const struct reader *reader, struct reader_losses *sum)
-{
-	if (!__atomic_load_n(&reader->control->pressed, __ATOMIC_RELAXED))
-		return;
-	for (uint32_t i = 0; i < RING_LANES; i++) {
-		const struct ring_lane *lane = &reader->control->lane[i];
-
-		sum->alloc += ring_load(&lane->lost_alloc);
-		sum->free += ring_load(&lane->lost_free);
-		sum->alloc_bytes += ring_load(&lane->lost_alloc_bytes);
-	}
-}
-
-static void losses_sum(const struct reader *reader, struct reader_losses *sum)
-{
-	*sum = (struct reader_losses){
-		.table = ring_load(&reader->control->lost_table),
-		.threads = ring_load(&reader->control->lost_threads),
-	};
-	for (uint32_t i = 0; i < reader->ring_count; i++) {
-		const struct ring_head *head = reader->ring[i].shared;
-
-		sum->alloc += ring_load(&head->lost_alloc);
-		sum->free += ring_load(&head->lost_free);
-		sum->stack += ring_load(&head->lost_stack);
-		sum->map += ring_load(&head->lost_map);
-		sum->alloc_bytes += ring_load(&head->lost_alloc_bytes);
-		sum->blocked += ring_load(&head->blocked);
-		sum->blocked_ticks += ring_load(&head->blocked_cycles);
-		sum->call += ring_load(&head->lost_call);
-		sum->spent_ticks += ring_load(&head->spent_cycles);
-	}
-	losses_add_lanes(reader, sum);
-}
-
-void reader_losses(const struct reader *reader, struct reader_losses *ret)
-{
-	const struct reader_losses *base = &reader->base;
-
-	losses_sum(reader, ret);
-	ret->alloc -= base->alloc;
-	ret->free -= base->free;
-	ret->stack -= base->stack;
-	ret->map -= base->map;
-	ret->alloc_bytes -= base->alloc_bytes;
-	ret->blocked -= base->blocked;
-	ret->blocked_ticks -= base->blocked_ticks;
-	ret->call -= base->call;
-	ret->spent_ticks -= base->spent_ticks;
-	ret->table -= base->table;
-	ret->threads -= base->threads;
-	ret->corrupt = reader->corrupt;
-	ret->abandoned = reader->abandoned;
-}
-
-uint64_t reader_lost_records(void *context)
-{
-	const struct reader *reader = context;
-	struct reader_losses losses;
-
-	reader_losses(reader, &losses);
-	return losses.alloc + losses.free + losses.map + losses.corrupt + reader->unreachable;
-}
-
 uint64_t reader_time(const struct reader *reader)
 {
 	return reader->complete;
@@ -690,7 +625,7 @@ int reader_new(const struct reader_source *source, struct reader **ret)
 	for (uint32_t i = 0; i < layout.ring_count; i++)
 		ring_init(reader, i, (uint8_t *)source->mapping + layout.rings_offset,
 			  layout.ring_bytes);
-	losses_sum(reader, &reader->base);
+	reader_losses_sum(reader, &reader->base);
 	*ret = reader;
 	return 0;
 }

@@ -79,6 +79,9 @@ static inline uint64_t *ring_line(const struct reader *reader, const struct read
 	return ring->words + (position & (reader->ring_lines - 1u)) * LINE_WORDS;
 }
 
+/* What the target has counted since its ring began. */
+void reader_losses_sum(const struct reader *reader, struct reader_losses *ret);
+
 /* After a record of ring was taken: foresee() what will be taken soon (reader_ahead.c). */
 void reader_look_ahead(const struct reader *reader, struct reader_ring *ring);
 
