@@ -262,7 +262,9 @@ static size_t quiesce_ranges(const struct inject *in, struct stack_range *range)
 
 	if (a->shim_base)
 		range[count++] = (struct stack_range){
-			.low = a->shim_base, .high = a->shim_base + a->layout.total_bytes };
+			.low = a->shim_base, .high = a->shim_base + a->layout.total_bytes,
+			.calls_low = j->hooks_low ? a->shim_base + j->hooks_low : 0,
+			.calls_high = a->shim_base + j->hooks_high };
 	for (uint32_t i = 0; i < a->island_count; i++)
 		range[count++] = (struct stack_range){
 			.low = a->island[i].address, .islands = true,

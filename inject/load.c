@@ -235,6 +235,8 @@ static void write_journal(struct attachment *a)
 	j->shim_base = shim;
 	j->shim_bytes = a->layout.total_bytes;
 	j->shim_root = shim ? shim + a->layout.root : 0;
+	j->hooks_low = a->layout.hooks_low;
+	j->hooks_high = a->layout.hooks_high;
 	j->dl_handle = a->dl_handle;
 	j->loader = a->loader;
 	j->island_count = a->plan.island_count;

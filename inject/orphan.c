@@ -368,6 +368,8 @@ int orphan_rebuild(struct attachment *a, const struct procmaps *maps)
 	j->loader = loader_of(maps);
 	if (!is_our_version(a, maps))
 		return -EBADMSG;
+	j->hooks_low = a->layout.hooks_low;
+	j->hooks_high = a->layout.hooks_high;
 	error = list_islands(j, maps);
 	for (size_t i = 0; !error && i < maps->count; i++)
 		if (may_be_patched(j, &maps->map[i]))

@@ -7,8 +7,9 @@
  * start outside. So each thread must be seen clean once, not all at once, and
  * the world need not stop. A blocked thread is read from /proc with its switch
  * count before and after; a running one is stopped alone, for microseconds.
- * A stale word on a stack looks like a return address; a thread that is parked
- * with one is unwound by the analyst instead (quiesce_clear). A thread whose
+ * A word that a hook left (it wipes its own, but may be left by longjmp) looks like a
+ * return address; a thread that is parked with one is unwound by the analyst instead
+ * (quiesce_clear). Other words into the shim tell nothing: stack_scan.c. A thread whose
  * stack pointer is not surely on its own stack is not clean: what a coroutine left
  * behind can't be seen from there. What a signal handler interrupted can
  * (stack_scan.c). A reference count instead would not be a proof: it misses the

@@ -324,6 +324,7 @@ struct ring_island {
 struct ring_journal {
 	uint64_t shim_base, shim_bytes;	/* where the shim is mapped */
 	uint64_t shim_root;		/* address of its struct shim_root */
+	uint64_t hooks_low, hooks_high;	/* all hooks' calls are in there: offsets in the shim */
 	uint64_t ring_base, ring_bytes;	/* this mapping, in the target */
 	uint64_t dl_handle;		/* struct link_map of the shim, 0 with the map loader */
 	uint64_t owner_start_time;	/* of the keeper, with owner_pid: /proc/PID/stat field 22 */

@@ -59,6 +59,10 @@ static void note_symbol(struct shim_layout *layout, const char *name, uint64_t v
 {
 	if (strcmp(name, "shim_root") == 0)
 		layout->root = value;
+	if (strcmp(name, "shim_hooks_low") == 0)
+		layout->hooks_low = value;
+	if (strcmp(name, "shim_hooks_high") == 0)
+		layout->hooks_high = value;
 	for (unsigned int i = 0; i < RING_SHAPE_COUNT; i++) {
 		if (hook_name[i] && strcmp(name, hook_name[i]) == 0)
 			layout->hook[i] = value;
@@ -102,7 +106,8 @@ int shim_layout_read(const void *image, size_t bytes, struct shim_layout *ret)
 		note_symbol(&layout, (const char *)image + strings->sh_offset + symbol[i].st_name,
 			    symbol[i].st_value);
 	read_segments(image, ehdr, &layout);
-	if (!layout.root || layout.root % PAGE || layout.root < layout.text_bytes)
+	if (!layout.root || layout.root % PAGE || layout.root < layout.text_bytes ||
+	    !layout.hooks_low || layout.hooks_high <= layout.hooks_low)
 		return -ENOEXEC;
 	layout.file_bytes = page_up(bytes);
 	*ret = layout;

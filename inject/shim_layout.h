@@ -14,6 +14,7 @@ struct shim_layout {
 	uint64_t total_bytes;		/* text and the .bss page */
 	uint64_t file_bytes;		/* of the image, rounded up to pages: the islands follow */
 	uint64_t root;			/* offset of struct shim_root, page-aligned */
+	uint64_t hooks_low, hooks_high;	/* offsets of the code that all hooks' calls are in */
 	uint64_t hook[RING_SHAPE_COUNT];	/* offsets, 0: none */
 	uint64_t keeping[RING_SHAPE_COUNT];	/* of those that keep all registers */
 };

@@ -72,19 +72,30 @@ static bool follow_frame(const struct stack_scan *s, struct stacks *stacks, uint
 }
 
 /*
- * What a hook that has long returned left of its frame: what r11 was, the first byte of an
- * entry's original. No call returns there; a handler that interrupted a thread there does, and
- * then the word lies in a signal frame.
+ * Can value, which points into r, not be a return address? Hooks that have long returned left in
+ * their frames what r11 was, the first byte of an entry's original: no call returns there. The
+ * shim's functions left their own return addresses further down, of calls under way only as long
+ * as their hook's is there.
  */
-static bool is_left_by_hook(const struct stack_scan *s, uint64_t at, uint64_t value)
+static bool is_no_return(const struct stack_range *r, uint64_t value)
+{
+	if (r->islands)
+		return (value - r->low) % sizeof(struct ring_island_entry) ==
+		       offsetof(struct ring_island_entry, original);
+	return r->calls_low && !(value >= r->calls_low && value < r->calls_high);
+}
+
+/*
+ * Has the word at `at` been left by a call that is over? A handler that interrupted a thread there
+ * returns to any instruction, and then the word lies in a signal frame.
+ */
+static bool is_left_over(const struct stack_scan *s, uint64_t at, uint64_t value)
 {
 	uint64_t selectors;
 
 	for (size_t i = 0; i < s->count; i++)
 		if (value >= s->range[i].low && value < s->range[i].high &&
-		    !(s->range[i].islands &&
-		      (value - s->range[i].low) % sizeof(struct ring_island_entry) ==
-			      offsetof(struct ring_island_entry, original)))
+		    !is_no_return(&s->range[i], value))
 			return false;
 	return remote_read(s->target, at + FRAME_SELECTORS_AFTER_IP, &selectors,
 			   sizeof(selectors)) == 0 && !frame_is_selectors(selectors);
@@ -94,7 +105,7 @@ static bool words_clean(const struct stack_scan *s, struct stacks *stacks, uint6
 			const uint64_t *word, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
-		if ((stack_scan_hits(s, word[i]) && !is_left_by_hook(s, at + i * 8, word[i])) ||
+		if ((stack_scan_hits(s, word[i]) && !is_left_over(s, at + i * 8, word[i])) ||
 		    (frame_is_selectors(word[i]) && !follow_frame(s, stacks, at + i * 8)))
 			return false;
 	return true;

@@ -9,6 +9,12 @@
 struct stack_range {
 	uint64_t low, high;
 	bool islands;	/* struct ring_island_entry[]: hooks keep the address of .original, too */
+	/*
+	 * Whoever has a call under way in here has one in [calls_low, calls_high) as well, whose
+	 * return address lies further up on the same stack and is gone when that one has
+	 * returned. 0: that is not known, any word may be a return address.
+	 */
+	uint64_t calls_low, calls_high;
 };
 struct stack_scan {
 	const struct target *target;

@@ -27,6 +27,7 @@ static uint64_t *stack, *other;		/* two mappings of two pages */
 static const struct stack_range ranges[] = {
 	{ .low = 0x100000, .high = 0x101000 },
 	{ .low = 0x200000, .high = 0x201000, .islands = true },
+	{ .low = 0x300000, .high = 0x301000, .calls_low = 0x300400, .calls_high = 0x300800 },
 };
 static const uint64_t original =
 	0x200000 + 3 * sizeof(struct ring_island_entry) +
@@ -75,7 +76,7 @@ static int empty(void **state)
 static bool clean_from(size_t from)
 {
 	const struct stack_scan scan = { .target = &self, .maps = &maps, .range = ranges,
-					 .count = 2 };
+					 .count = ARRAY_SIZE(ranges) };
 
 	return stack_scan_clean(&scan, (uintptr_t)&stack[from], (uintptr_t)stack + PAGE);
 }
@@ -114,6 +115,37 @@ static void test_left_by_hook(void **state)
 	}
 	/* The same offset in a range that holds no islands. */
 	stack[100] = original - ranges[1].low + ranges[0].low;
+	assert_false(clean_from(0));
+}
+
+/* Of a range that says where its calls are only these count. */
+static void test_left_by_what_hooks_call(void **state)
+{
+	const struct stack_range *r = &ranges[2];
+
+	(void)state;
+	stack[100] = r->low;
+	stack[101] = r->calls_low - 1;
+	stack[102] = r->calls_high;
+	stack[103] = r->high - 1;
+	assert_true(clean_from(0));
+	for (size_t i = 100; i < 104; i++) {
+		uint64_t left = stack[i];
+
+		stack[i] = i % 2 ? r->calls_low : r->calls_high - 1;
+		assert_false(clean_from(0));
+		stack[i] = left;
+	}
+	assert_true(clean_from(0));
+}
+
+/* A handler interrupted one of these functions. */
+static void test_interrupted_in_what_hooks_call(void **state)
+{
+	(void)state;
+	put_frame(&stack[100], (uintptr_t)&stack[400], ranges[2].low);
+	assert_false(clean_from(0));
+	put_frame(&stack[100], (uintptr_t)&other[200], ranges[2].high - 1);
 	assert_false(clean_from(0));
 }
 
@@ -164,7 +196,7 @@ static void test_many_frames(void **state)
 static void test_not_to_be_read(void **state)
 {
 	const struct stack_scan scan = { .target = &self, .maps = &maps, .range = ranges,
-					 .count = 2 };
+					 .count = ARRAY_SIZE(ranges) };
 	uint64_t low = (uintptr_t)stack;
 
 	(void)state;
@@ -179,6 +211,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(test_words, empty),
 		cmocka_unit_test_setup(test_left_by_hook, empty),
+		cmocka_unit_test_setup(test_left_by_what_hooks_call, empty),
+		cmocka_unit_test_setup(test_interrupted_in_what_hooks_call, empty),
 		cmocka_unit_test_setup(test_interrupted_at_original, empty),
 		cmocka_unit_test_setup(test_interrupted_stack, empty),
 		cmocka_unit_test_setup(test_forged_frame, empty),

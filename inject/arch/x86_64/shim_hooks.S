@@ -65,6 +65,16 @@
 .macro FRAME_GONE
 	.cfi_def_cfa_offset 8
 .endm
+/*
+ * Out of the frame. A hook calls from the same rsp each time, so all its return addresses lie in
+ * one word, which goes with it: in a frame that comes to lie here it would look like that of a call
+ * under way (inject/stack_scan.c). What C left below it is of no call without that word.
+ */
+.macro FRAME_LEAVE
+	movq	$0, -8(%rsp)
+	add	$CALL_FRAME_BYTES, %rsp
+	FRAME_GONE
+.endm
 
 /* Where a hook begins. */
 .macro HOOK_BEGIN name
@@ -107,13 +117,11 @@ shim_hook_\name:
 	call	\end				/* end(call, shape) */
 	mov	CALL_RESULT(%rsp), %rax
 	mov	CALL_RESULT_HIGH(%rsp), %rdx
-	add	$CALL_FRAME_BYTES, %rsp
-	FRAME_GONE
+	FRAME_LEAVE
 	ret
 .Ltail_\name:
 	FRAME_SET_UP
-	add	$CALL_FRAME_BYTES, %rsp
-	FRAME_GONE
+	FRAME_LEAVE
 .Lpass_\name:
 	jmp	*%r11
 	.ifnb	\short
@@ -151,8 +159,7 @@ shim_hook_\name:
 .Ldone\@:
 	mov	CALL_RESULT(%rsp), %rax
 	mov	CALL_RESULT_HIGH(%rsp), %rdx
-	add	$CALL_FRAME_BYTES, %rsp
-	FRAME_GONE
+	FRAME_LEAVE
 	ret
 .endm
 
@@ -169,11 +176,13 @@ shim_hook_\name:
 	mov	$\shape, %esi
 	call	shim_goes			/* shim_goes(call, shape) */
 	RESTORE_ARGUMENTS
-	add	$CALL_FRAME_BYTES, %rsp
-	FRAME_GONE
+	FRAME_LEAVE
 	jmp	*%r11
 .endm
 
+/* All return addresses of hooks lie from here to shim_hooks_high. */
+	.globl	shim_hooks_low
+shim_hooks_low:
 .macro ALLOC_HOOK name, shape, size, made
 	HOOK \name, \shape, shim_alloc_begin, shim_alloc_end, QUICK_ALLOC, \size, \
 		IF_MADE, MADE, \made
@@ -225,6 +234,7 @@ shim_hook_\name:
 	mov	%r9, KEEP_GIVEN+CALL_ARGUMENT+40(%rsp)
 	mov	%rax, KEEP_GIVEN+CALL_RAX(%rsp)
 .endm
+/* What pushfq wrote is where a hook's return addresses lie: FRAME_LEAVE has nothing left to do. */
 .macro KEEP_RESTORE
 	RESTORE_ARGUMENTS KEEP_GIVEN
 	mov	KEEP_R10(%rsp), %r10
@@ -308,6 +318,9 @@ shim_custom_hooks:
 	KEEPING_HOOK custom_alloc, SHAPE_CUSTOM_ALLOC, shim_custom_begin, shim_custom_end
 	KEEPING_HOOK custom_realloc, SHAPE_CUSTOM_REALLOC, shim_custom_begin, shim_custom_end
 	KEEPING_HOOK custom_free, SHAPE_CUSTOM_FREE, shim_custom_begin, shim_custom_end
+
+	.globl	shim_hooks_high
+shim_hooks_high:
 
 /*
  * The only writable data, a page of its own: struct shim_root. Two names, so
