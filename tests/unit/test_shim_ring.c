@@ -105,33 +105,59 @@ static struct unfinished leave_unfinished(struct shim_user *f, uint32_t ring, bo
 	return (struct unfinished){ ring, position, record };
 }
 
-/* A reader that looks, time after time, and says what it finds. */
+/* A reader that looks, time after time, and says what it finds, while others come and go. */
 struct looks {
 	struct ring_head *head;
-	bool over;
+	bool over, alone;		/* alone: no more others */
+	struct shim_user *f;
+	uint32_t ring;			/* where the others write */
+	size_t others;
+	struct unfinished passing[8];
 };
+
+/* Each is done, and in the middle of the next one. */
+static void others_pass(struct looks *looks)
+{
+	for (size_t i = 0; i < looks->others; i++) {
+		struct unfinished *u = &looks->passing[i];
+
+		if (u->record)
+			u->record->commit = ring_commit_word(u->position, 1, RING_DONE);
+		*u = leave_unfinished(looks->f, looks->ring, true);
+	}
+}
+
 static void *look(void *context)
 {
 	struct looks *looks = context;
+	uint64_t begun = shim_host_clock();
 
-	while (!__atomic_load_n(&looks->over, __ATOMIC_RELAXED)) {
+	for (unsigned int i = 0; !__atomic_load_n(&looks->over, __ATOMIC_RELAXED); i++) {
 		usleep(1000);
 		(void)__atomic_add_fetch(&looks->head->held_up, 1, __ATOMIC_RELAXED);
+		if (shim_host_clock() - begun > 5ull << 32)
+			__atomic_store_n(&looks->alone, true, __ATOMIC_RELAXED);
+		else if (i % 100 == 0)
+			others_pass(looks);
 	}
 	return NULL;
 }
 
 /* Until one is lost: the wait for it has an end, and it has one once. */
-static void is_given_up(struct shim_user *f, uint32_t ring, const struct unfinished *unfinished)
+static void is_given_up(struct shim_user *f, uint32_t ring, const struct unfinished *unfinished,
+			size_t others)
 {
 	struct ring_head *head = &f->host.control->ring[ring];
-	struct looks looks = { .head = head };
+	struct looks looks = { .head = head, .f = f, .ring = 1 - ring, .others = others };
 	uint64_t tail = head->tail, cycles;
 	pthread_t thread;
+
+	others_pass(&looks);
 
 	assert_int_equal(pthread_create(&thread, NULL, look, &looks), 0);
 	while (head->lost_alloc == 0)
 		free(f->hook.malloc(8));
+	assert_true(others == 0 || !__atomic_load_n(&looks.alone, __ATOMIC_RELAXED));
 	assert_int_equal(head->given_up, tail + 1);
 	assert_int_equal(head->given_up_for,
 			 ring_unfinished_pack(unfinished->ring, unfinished->position));
@@ -193,7 +219,7 @@ static void unfinished_is_not_waited_for(bool busy, bool elsewhere, bool behind)
 	if (behind)
 		free(f.hook.malloc(8));
 	unfinished = leave_unfinished(&f, elsewhere ? 1 - here : here, busy);
-	is_given_up(&f, here, &unfinished);
+	is_given_up(&f, here, &unfinished, 0);
 	is_waited_for_again(&f, &f.host.control->ring[here], &unfinished);
 	shim_host_close(&f.host);
 	go_anywhere(&before);
@@ -206,6 +232,32 @@ static void what_nobody_can_finish_is_not_waited_for(void **state)
 	unfinished_is_not_waited_for(false, false, false);	/* just reserved */
 	unfinished_is_not_waited_for(false, true, false);
 	unfinished_is_not_waited_for(false, false, true);
+}
+
+/* Others come and go in the ring before its own, as many as are noted. */
+static void what_nobody_can_finish_is_found_among_others(void **state)
+{
+	struct unfinished unfinished;
+	struct shim_user f;
+	cpu_set_t before, odd;
+	int cpu = 1;
+
+	(void)state;
+	assert_int_equal(sched_getaffinity(0, sizeof(before), &before), 0);
+	while (cpu < CPU_SETSIZE && !CPU_ISSET((size_t)cpu, &before))
+		cpu += 2;
+	if (cpu >= CPU_SETSIZE)
+		skip();
+	CPU_ZERO(&odd);
+	CPU_SET((size_t)cpu, &odd);
+	assert_int_equal(sched_setaffinity(0, sizeof(odd), &odd), 0);
+	user_begin(&f, &(struct shim_host_options){ .ring_count = 2, .ring_bytes = 65536,
+						    .stack_limit = 256 });
+	f.host.control->overflow = RING_OVERFLOW_BLOCK;
+	unfinished = leave_unfinished(&f, 1, true);
+	is_given_up(&f, 1, &unfinished, 8);
+	shim_host_close(&f.host);
+	go_anywhere(&before);
 }
 
 struct slow {
@@ -558,6 +610,7 @@ int main(void)
 		cmocka_unit_test(fill_the_end_of_the_ring),
 		cmocka_unit_test(never_overrun_what_is_unread),
 		cmocka_unit_test(what_nobody_can_finish_is_not_waited_for),
+		cmocka_unit_test(what_nobody_can_finish_is_found_among_others),
 		cmocka_unit_test(what_is_finished_late_is_waited_for),
 		cmocka_unit_test(a_slow_reader_is_waited_for),
 		cmocka_unit_test(wait_for_room),
