@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# A thousand threads on stacks of 16 KiB, all of which wait; the same beside 64 that do nothing but
-# allocate; threads that begin and end without a pause. How long they stood still is said.
-: "${TEST_LIMIT:=300}"
+# A thousand threads on stacks of 16 KiB, all of which wait; the same beside BUSY that do nothing
+# but allocate; threads that begin and end without a pause. How long they stood still is said.
+: "${TEST_LIMIT:=300}" "${BUSY:=24}"
 . "$(dirname "$0")/lib.sh"
 needs jq
 
@@ -59,7 +59,7 @@ crowd() {
 }
 
 crowd waiting 1000 0
-crowd mixed 936 64
+crowd mixed $((1000 - BUSY)) "$BUSY"
 
 victim storm churn --threads=16
 pristine_take "$VICTIM"

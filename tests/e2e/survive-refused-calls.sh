@@ -8,7 +8,7 @@
 : "${TEST_LIMIT:=400}"
 . "$(dirname "$0")/lib.sh"
 
-: "${KIND:=mix}" "${THREADS:=6}" "${PER_CALL:=1}" "${SEED:=7}" "${FORMS:=one}"
+: "${KIND:=mix}" "${THREADS:=4}" "${PER_CALL:=1}" "${SEED:=7}" "${FORMS:=one}"
 # What can't fail, or by whose result nothing is decided. brk() does not say that it failed by an
 # error; libc ends a program in which a futex can't be woken.
 never=' brk clock_nanosleep exit_group futex getpid getppid gettid rt_sigaction '
