@@ -41,8 +41,12 @@ done
 for program in truth_cxx truth_static truth_c; do
 	note "$program"
 	victim truth "$program"
+	export MEMATTACH_DEBUG=1
 	attach_begin -p "$VICTIM" $EXACT --leaks --json
+	unset MEMATTACH_DEBUG
 	attach_await "$VICTIM"
+	# their memory is read once all is armed: an end before that would be one too early to judge
+	await 60 grep -q '^memattach: .*older blocks: ' "$ERRORS" || fail "no older blocks"
 	truth truth
 	attach_end INT
 	[ "$STATUS" -le 1 ] || fail "exit status $STATUS"
