@@ -40,10 +40,10 @@ soak_attaches() {
 # Each system call of the keeper refused, once and from then on, in four ways of attaching.
 soak_refused() {
 	TEST_LIMIT=7200 PER_CALL=${PER_CALL:-1000} FORMS=both SEED=$$
-	WAYS="sampled mapped exact leaks"
-	export TEST_LIMIT PER_CALL FORMS WAYS SEED
+	WAYS="sampled mapped exact leaks" THREADS=${THREADS:-6}
+	export TEST_LIMIT PER_CALL FORMS WAYS SEED THREADS
 	one "refused system calls" survive-refused-calls.sh
-	unset PER_CALL FORMS WAYS SEED
+	unset PER_CALL FORMS WAYS SEED THREADS
 }
 
 # Ring and quiescence in all orders of their accesses, with one more preemption than in make check.
