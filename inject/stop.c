@@ -13,6 +13,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "inject/abandon.h"
 #include "inject/eintr.h"
@@ -23,6 +24,7 @@
 #include "inject/stack_batch.h"
 #include "inject/stood.h"
 #include "inject/tracee.h"
+#include "src/base/log.h"
 
 #define STOP_LIMIT_NS 2000000000ull
 enum { FEW_THREADS = 1000 };	/* a budget is for as many; one takes 15 us */
@@ -176,6 +178,7 @@ int stop_all_begin(const struct target *target, uint64_t budget_ns, struct stop_
 	if (!error)
 		error = stop_everything(s, budget_ns);
 	if (error) {
+		log_debug("a stop of all %zu threads was given up: %s", s->count, strerror(-error));
 		stop_all_end(s, NULL, NULL);
 		return error;
 	}
