@@ -43,7 +43,7 @@
 #define CHILD_LIMIT_NS 2000000000ull
 #define BETWEEN_TRIES_NS 30000000ull	/* at least; a long stop is followed by a longer run */
 #define WARM_LIMIT_NS 200000000ull	/* 10 us a megabyte */
-enum { SHARED_TRIES = 10, WARM_WORDS = 4096, WARM_RANGES = 512, MAX_LEFT = 64 };
+enum { SHARED_TRIES = 10, SHARED_LOOKS = 40, WARM_WORDS = 4096, WARM_RANGES = 512, MAX_LEFT = 64 };
 enum { QUIET_REAP_TRIES = 4, MAX_STOP_DOUBLINGS = 3, REAP_FAILURES = 5 };
 
 /* One pass over the threads: there are pauses between ours. */
@@ -171,15 +171,25 @@ static bool has_userfaultfd(const struct target *target)
 	return found;
 }
 
-/* A vfork child is gone in a moment; who waits for it can't be stopped anyway. */
+/*
+ * By one and the same process? A vfork child is gone in a moment, and who waits for it can't be
+ * stopped anyway; where one follows the other there may be one at each look.
+ */
 static bool is_shared_for_long(const struct target *target)
 {
-	for (int i = 0; i < SHARED_TRIES; i++) {
-		if (!sharers_exist(target))
-			return false;
+	pid_t one = sharers_find(target);
+	int of_one = 1;
+
+	for (int look = 1; one && look < SHARED_LOOKS && of_one < SHARED_TRIES; look++) {
 		pause_between(0);
+		if (sharers_is_one(target, one)) {
+			of_one++;
+		} else {
+			one = sharers_find(target);
+			of_one = 1;
+		}
 	}
-	return true;
+	return of_one == SHARED_TRIES;
 }
 
 /* After unshare(CLONE_NEWPID) the first child is the init of a namespace that ends with it. */
@@ -287,15 +297,18 @@ static int copy_on(const struct target *target, struct borrow *b, uint64_t budge
 {
 	struct target held = *target;	/* what it owns stays target's */
 	struct stop_all *stop = NULL;
+	struct sharers_seen seen;
 	int error, end = 0;
 	uint64_t us;
 
 	held.held = b->request.tid;
+	sharers_look(target, &seen);
 	error = stop_all_begin(&held, budget_ns, &stop);
 	if (error)
 		return error;
 	f->tsc = ring_setup_tsc();
-	error = copy_threads(stop, b, f);
+	/* who shares its memory would go on writing; nobody can come any more */
+	error = sharers_exist_since(target, &seen) ? -EAGAIN : copy_threads(stop, b, f);
 	if (!error)
 		error = borrow_clone(b, FREEZE_CLONE_FLAGS, FREEZE_CHILD_STATUS, &f->child,
 				     &f->remote);

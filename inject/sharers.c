@@ -27,19 +27,30 @@ static bool has_its_memory(const struct target *target, pid_t tid, pid_t other)
 	       syscall(SYS_kcmp, tid, other, KCMP_VM, 0, 0) == 0;
 }
 
-bool sharers_exist(const struct target *target)
+pid_t sharers_find(const struct target *target)
 {
 	/* a leader that has ended has no memory, and so "shares" it with kernel threads */
-	pid_t tid = proc_live_thread(target->ref.pid);
+	pid_t tid = proc_live_thread(target->ref.pid), found = 0;
 	struct dirent *entry;
-	bool found = false;
 	DIR *dir = tid > 0 ? opendir("/proc") : NULL;
 
-	while (dir && !found && (entry = readdir(dir)))
-		found = has_its_memory(target, tid, (pid_t)strtol(entry->d_name, NULL, 10));
+	while (dir && !found && (entry = readdir(dir))) {
+		pid_t other = (pid_t)strtol(entry->d_name, NULL, 10);
+
+		found = has_its_memory(target, tid, other) ? other : 0;
+	}
 	if (dir)
 		(void)closedir(dir);
 	return found;
+}
+
+bool sharers_exist(const struct target *target) { return sharers_find(target) != 0; }
+
+bool sharers_is_one(const struct target *target, pid_t pid)
+{
+	pid_t tid = proc_live_thread(target->ref.pid);
+
+	return tid > 0 && has_its_memory(target, tid, pid);
 }
 
 /* The last number that a process or thread has got, proc(5); 0: not to be had. */

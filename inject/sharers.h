@@ -11,6 +11,9 @@
  * target's threads, and may be in the middle of any function.
  */
 bool sharers_exist(const struct target *target);
+/* One of them, or 0. Does it still (pid > 0)? */
+pid_t sharers_find(const struct target *target);
+bool sharers_is_one(const struct target *target, pid_t pid);
 
 /* What there was at one moment. */
 struct sharers_seen {

@@ -7,7 +7,7 @@
 . "$(dirname "$0")/lib.sh"
 . "$E2E/leaks.sh"
 needs jq
-: "${KINDS:=none all own ignore nocldwait forks threads vfork timers group busy alone}"
+: "${KINDS:=none all own ignore nocldwait forks threads vfork vforks timers group busy alone}"
 : "${PICTURES:=4}"
 
 for kind in $KINDS; do

@@ -122,6 +122,8 @@ static void sharers_that_come_are_seen(void **state)
 	tell('s');
 	assert_true(sharers_exist_since(&child, &before));
 	assert_true(sharers_exist(&child));
+	assert_true(sharers_is_one(&child, sharers_find(&child)));
+	assert_false(sharers_is_one(&child, child.ref.pid));
 	sharers_look(&child, &during);
 	assert_true(during.some);
 	assert_true(sharers_exist_since(&child, &during));
@@ -131,6 +133,7 @@ static void sharers_that_come_are_seen(void **state)
 static void sharers_that_go_are_gone(void **state)
 {
 	struct sharers_seen before, during;
+	pid_t one;
 
 	(void)state;
 	sharers_look(&child, &before);
@@ -138,7 +141,10 @@ static void sharers_that_go_are_gone(void **state)
 	assert_true(sharers_exist_since(&child, &before));
 	sharers_look(&child, &during);
 	assert_true(during.some);
+	one = sharers_find(&child);
 	tell('e');
+	assert_false(sharers_is_one(&child, one));
+	assert_int_equal(sharers_find(&child), 0);
 	assert_false(sharers_exist_since(&child, &before));
 	assert_false(sharers_exist_since(&child, &during));
 }

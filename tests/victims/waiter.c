@@ -12,6 +12,7 @@
  * forks	three threads fork and wait without a pause
  * threads	three threads make and join threads without a pause
  * vfork	a vfork child that sleeps 2 ms, again and again
+ * vforks	eight threads that do so: hardly a moment without such a child
  * timers	timers of 50 (if signals are fast) and 200 us; their handlers interrupt reads that
  *		restart
  * group	kill(0, SIGTERM) without a pause; its handler runs once for each
@@ -476,6 +477,7 @@ static const struct kind kinds[] = {
 	{ "forks", 3, round_forks, NULL, NULL },
 	{ "threads", 3, round_threads, NULL, NULL },
 	{ "vfork", 1, round_vfork, NULL, NULL },
+	{ "vforks", 8, round_vfork, NULL, NULL },
 	{ "timers", 2, round_timers, begin_timers, NULL },
 	{ "group", 1, round_group, begin_group, NULL },
 	{ "busy", 64, round_busy, NULL, NULL },
