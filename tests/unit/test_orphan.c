@@ -22,7 +22,8 @@
 #include "inject/orphan.h"
 #include "inject/remote_mem.h"
 
-enum { PAGE = 4096, PAGES = 4, ROOM = 64 * PAGE, NOP = 0x90, SLOTS = PAGE / sizeof(struct ring_island_entry) };
+enum { PAGE = 4096, PAGES = 4, ROOM = 64 * PAGE, NOP = 0x90,
+       SLOTS = PAGE / sizeof(struct ring_island_entry) };
 
 /* This program is the target; the text is a file of four pages, the island a memfd beside it. */
 static struct attachment a;
