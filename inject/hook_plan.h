@@ -119,4 +119,13 @@ struct hook_plan {
 	struct ring_range helper[RING_MAX_ENTRIES];
 };
 
+/* Are functions of the program's own among the entries (--alloc-fn and the like)? */
+static inline bool hook_plan_has_custom(const struct hook_plan *plan)
+{
+	for (uint32_t i = 0; i < plan->entry_count; i++)
+		if (ring_shape_is_custom(plan->entry[i].shape))
+			return true;
+	return false;
+}
+
 #endif

@@ -274,7 +274,7 @@ static size_t quiesce_ranges(const struct inject *in, struct stack_range *range)
 	return count;
 }
 
-static int undo_quiesce(struct inject *in)
+static int see_threads_outside(struct inject *in)
 {
 	struct stack_range range[1 + RING_MAX_ISLANDS + RING_MAX_PATCHES];
 	size_t count = quiesce_ranges(in, range);
@@ -286,6 +286,40 @@ static int undo_quiesce(struct inject *in)
 		(void)snprintf(in->problem, sizeof(in->problem),
 			       "thread %d is still inside a hooked call", in->quiesce.blocker);
 	return error;
+}
+
+static int see_no_call_suspended(struct inject *in)
+{
+	const struct attachment *a = &in->at;
+	int error = suspended_calls_wait(&a->target, a->shim_base + a->journal.hooks_low,
+					 a->shim_base + a->journal.hooks_high, &in->todo,
+					 tracee_now_ns() + QUIESCE_LIMIT_NS, &in->suspended);
+
+	in->quiesce.blocker = 0;
+	if (error == -ETIME)
+		(void)snprintf(in->problem, sizeof(in->problem),
+			       "a hooked call is still under way on a stack at 0x%llx that no "
+			       "thread runs on", (unsigned long long)in->suspended.at);
+	else if (error == -ENOTSUP)
+		(void)snprintf(in->problem, sizeof(in->problem),
+			       "its memory can't be searched for hooked calls that are still "
+			       "under way: no /proc/PID/pagemap");
+	return error;
+}
+
+/* Threads twice where calls may be suspended: one that went on meanwhile may be about to leave. */
+static int undo_quiesce(struct inject *in)
+{
+	const struct ring_journal *j = &in->at.journal;
+	int error = see_threads_outside(in);
+
+	if (error || !j->suspends || !in->at.shim_base || !j->hooks_low || in->suspended.complete)
+		return error;
+	error = see_no_call_suspended(in);
+	if (error)
+		return error;
+	quiesce_todo_done(&in->todo);
+	return see_threads_outside(in);
 }
 
 static const struct {

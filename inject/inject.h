@@ -7,6 +7,7 @@
 #include "inject/load.h"
 #include "inject/pristine.h"
 #include "inject/quiesce.h"
+#include "inject/suspended.h"
 
 /* In the order in which they are taken on the way in. */
 enum inject_step {
@@ -29,6 +30,7 @@ struct inject {
 	struct load_options load;	/* how to load, and later to unload */
 	struct quiesce_result quiesce;
 	struct quiesce_todo todo;
+	struct suspended_search suspended;
 	bool pristine;			/* after INJECT_RECORD's undo */
 	char problem[512];		/* of the step that failed, in words; "" */
 };

@@ -76,10 +76,9 @@ static int borrow_for(const struct attachment *a, const struct load_options *opt
 {
 	struct borrow_request request = request_for(a, options->deadline_ns);
 
-	if (!options->proven && a->loader == LOADER_DLOPEN && a->shim_base)
-		return -EPERM;	/* dlclose only on a thread proven safe */
-	if (!options->proven && a->loader == LOADER_DLOPEN && !a->control)
-		return -EPERM;	/* and dlopen */
+	/* dlopen and dlclose on a thread proven safe only */
+	if (!options->proven && a->loader == LOADER_DLOPEN && (a->shim_base || !a->control))
+		return -EPERM;
 	if (!options->proven)
 		return threads_borrow(&a->target, &request, ret);
 	request.tid = options->proven->tid;
@@ -238,6 +237,7 @@ static void write_journal(struct attachment *a)
 	j->hooks_low = a->layout.hooks_low;
 	j->hooks_high = a->layout.hooks_high;
 	j->dl_handle = a->dl_handle;
+	j->suspends = hook_plan_has_custom(&a->plan);
 	j->loader = a->loader;
 	j->island_count = a->plan.island_count;
 	for (uint32_t i = 0; i < j->island_count; i++)

@@ -40,6 +40,7 @@ struct scan {
 	struct stack_scan stack;
 	struct procmaps maps;
 	struct quiesce_result *result;
+	struct quiesce_todo *todo;
 };
 
 /*
@@ -87,6 +88,15 @@ static uint64_t find_thread_pointer(const struct scan *s, pid_t tid, uint64_t sp
 	return 0;
 }
 
+/* A thread is outside, at sp of its own stack: once each, so there is room. */
+static void note_dead(const struct scan *s, uint64_t sp)
+{
+	const struct procmap *map = procmaps_find(&s->maps, sp);
+
+	if (map)
+		s->todo->dead[s->todo->dead_count++] = (struct quiesce_dead){ map->start, sp };
+}
+
 /* 1 clean, 0 not clean, -EAGAIN running or it moved meanwhile, -ESRCH. */
 static int look_without_stop(const struct scan *s, pid_t tid)
 {
@@ -108,7 +118,11 @@ static int look_without_stop(const struct scan *s, pid_t tid)
 	error = proc_read_run_count(s->target->ref.pid, tid, &after);
 	if (error)
 		return error;
-	return before != after ? -EAGAIN : clean;
+	if (before != after)
+		return -EAGAIN;
+	if (clean)
+		note_dead(s, call.sp);
+	return clean;
 }
 
 static int look_at_stopped(const struct scan *s, pid_t tid)
@@ -120,8 +134,11 @@ static int look_at_stopped(const struct scan *s, pid_t tid)
 	if (error)
 		return error;
 	end = own_stack_end(s, tid, r.rsp, r.fs_base);
-	return end && !stack_scan_hits(&s->stack, r.rip) &&
-	       stack_scan_clean(&s->stack, r.rsp, end);
+	if (!end || stack_scan_hits(&s->stack, r.rip) ||
+	    !stack_scan_clean(&s->stack, r.rsp, end))
+		return 0;
+	note_dead(s, r.rsp);
+	return 1;
 }
 
 /* Threads that run: asked to stop all together, each let go as soon as it was looked at. */
@@ -244,7 +261,8 @@ static int pass(struct scan *s, struct quiesce_todo *todo)
 void quiesce_todo_done(struct quiesce_todo *todo)
 {
 	free(todo->tid);
-	*todo = (struct quiesce_todo){ NULL, 0, false };
+	free(todo->dead);
+	*todo = (struct quiesce_todo){ NULL };
 }
 
 void quiesce_clear(struct quiesce_todo *todo, pid_t tid)
@@ -262,6 +280,12 @@ static int list_threads(const struct target *target, struct quiesce_todo *todo)
 
 	if (count < 0)
 		return count;
+	todo->dead = calloc((size_t)count + 1, sizeof(*todo->dead));
+	if (!todo->dead) {
+		free(todo->tid);
+		todo->tid = NULL;
+		return -ENOMEM;
+	}
 	todo->count = (size_t)count;
 	todo->listed = true;
 	return 0;
@@ -270,7 +294,7 @@ static int list_threads(const struct target *target, struct quiesce_todo *todo)
 int quiesce_wait(const struct target *target, const struct stack_range *range, size_t count,
 		 uint64_t deadline_ns, struct quiesce_todo *todo, struct quiesce_result *ret)
 {
-	struct scan scan = { .target = target, .result = ret };
+	struct scan scan = { .target = target, .result = ret, .todo = todo };
 	struct timespec pause = { 0, PAUSE_NS };
 	int error = todo->listed ? 0 : list_threads(target, todo);
 

@@ -20,6 +20,14 @@ struct quiesce_todo {
 	pid_t *tid;
 	size_t count;
 	bool listed;
+	/*
+	 * Of those that were seen outside: what lay below on their own stacks then. No frame is
+	 * there, and none with a return address into a range can come.
+	 */
+	struct quiesce_dead {
+		uint64_t low, high;
+	} *dead;
+	size_t dead_count;
 };
 void quiesce_todo_done(struct quiesce_todo *todo);
 

@@ -332,7 +332,7 @@ struct ring_journal {
 	uint32_t loader;		/* 1 dlopen, 2 map */
 	uint32_t patch_count, island_count;
 	uint32_t gap_patches;		/* patch[0 .. gap_patches) are gaps, the rest entries */
-	uint32_t reserved;
+	uint32_t suspends;		/* 1: a hooked call may be on a stack that nobody runs on */
 	struct ring_island island[RING_MAX_ISLANDS];
 	struct ring_patch patch[RING_MAX_PATCHES];
 };

@@ -22,7 +22,10 @@ enum {
 	HWCAP2_FSGSBASE = 2,	/* asm/hwcap2.h: rdfsbase may be used in user mode */
 	MIN_RING = 64 * 1024,
 	THREAD_SLOTS = 2048,
-	TABLE_SHARE = 4,	/* one quarter of the total for the address table */
+	/* Sampled: of the total for the address table. Of 4 MiB and more a half: rare records go */
+	TABLE_SHARE = 4,	/* round a small ring, whose pages are there and in the caches. */
+	LARGE_SHARE = 2,
+	LARGE = 4 << 20,
 	BITS_SHARE = 8,		/* exact: for bits of live and of lost blocks (live_bits.c) */
 };
 
@@ -38,12 +41,12 @@ static uint64_t power_of_two_below(uint64_t v)
 struct ring_geometry ring_setup_geometry(uint64_t total_bytes, unsigned int cpus, bool sampled)
 {
 	struct ring_geometry g = { .ring_count = cpus ? cpus : 1, .thread_slots = THREAD_SLOTS };
+	uint64_t share = !sampled ? BITS_SHARE : total_bytes < LARGE ? TABLE_SHARE : LARGE_SHARE;
 	uint64_t fixed, left;
 
 	if (g.ring_count > RING_MAX_RINGS)
 		g.ring_count = RING_MAX_RINGS;
-	g.table_slots = power_of_two_below(total_bytes / (sampled ? TABLE_SHARE : BITS_SHARE) /
-					   sizeof(uint64_t));
+	g.table_slots = power_of_two_below(total_bytes / share / sizeof(uint64_t));
 	fixed = RING_CONTROL_BYTES + MARKS_BYTES + g.thread_slots * RING_THREAD_SLOT_BYTES +
 		g.table_slots * sizeof(uint64_t);
 	left = total_bytes > fixed ? total_bytes - fixed : 0;

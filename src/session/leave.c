@@ -60,7 +60,8 @@ static int unhook(struct session *s)
 	do {
 		error = keeper_link_call(&s->link, PROTO_UNHOOK, value, NULL, 0);
 		value[0] = s->link.reply.value[0];
-		if (error == -ETIME && safe_thread_is_outside_shim(&proof, (pid_t)value[0]) != 0)
+		if (error == -ETIME && value[0] &&
+		    safe_thread_is_outside_shim(&proof, (pid_t)value[0]) != 0)
 			value[0] = 0;
 		if (error && error != -ETIME)
 			short_pause();

@@ -20,7 +20,7 @@
 
 
 #define STEP		0.1	/* seconds from one look at the costs to the next */
-#define SHORT_STEP	0.01	/* at the least, for who has spent a step's budget before its end */
+#define SHORT_STEP	0.001	/* at the least, for who has spent a step's budget before its end */
 #define CROWDED_STEP	0.005	/* what was recorded before is still coming */
 #define CROWDED		0.5	/* a ring is so full: the reader has fallen behind, */
 #define CROWDED_WOKEN	0.75	/* or, if it sleeps until one is half full, here */

@@ -24,7 +24,7 @@ cmp -s "$WORK/one" "$WORK/other" || fail "not the same: $(diff "$WORK/one" "$WOR
 for view in overview timeline histogram tree flame; do
 	"$MEMATTACH" report "$WORK/counts.rec" $view --json >"$REPORT" 2>"$ERRORS" ||
 		fail "$view: $?"
-	python3 "$E2E/check_schema.py" "$SRCDIR/docs/views.schema.json" "$REPORT" || fail "$view"
+	schema_valid views
 	"$MEMATTACH" report "$WORK/counts.rec" $view >"$REPORT" 2>"$ERRORS" || fail "$view, text"
 done
 "$MEMATTACH" report "$WORK/counts.rec@50%" --json >"$REPORT" 2>"$ERRORS" || fail "a moment: $?"

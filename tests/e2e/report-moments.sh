@@ -18,13 +18,6 @@ expect "$STATUS" 0 "exit status"
 pristine_check "$VICTIM"
 ended truth
 
-# valid: the document follows its schema.
-valid() {
-	python3 -c 'import jsonschema' 2>/dev/null || return 0
-	python3 "$E2E/check_schema.py" "$SRCDIR/docs/$1.schema.json" "$REPORT" ||
-		fail "not a valid $1"
-}
-
 # Each snapshot whose sites are known, by its time.
 for id in $(rows "SELECT DISTINCT snapshot FROM snapshot_sites ORDER BY snapshot"); do
 	time=$(rows "SELECT printf('%.9f', time + 1e-9) FROM snapshots WHERE id = $id")
@@ -37,7 +30,7 @@ for id in $(rows "SELECT DISTINCT snapshot FROM snapshot_sites ORDER BY snapshot
 	expect "$(json '[.sites[] | select(.kind != "mmap") | .alloc_count] | add // 0')" \
 		"$(json .totals.alloc_count)" "the allocations of the sites at $time s"
 done
-valid snapshot
+schema_valid snapshot
 attach report --json "$WORK/recording@end"
 cp "$REPORT" "$WORK/end.json"
 attach report --json "$WORK/recording"
@@ -50,7 +43,7 @@ grep -q 'a moment of .* that were recorded' "$REPORT" || fail "does not say that
 # Compared: what the sites gained is what the totals gained.
 attach diff "$WORK/recording@0s" "$WORK/recording@end" --json
 expect "$STATUS" 0 "exit status of diff"
-valid diff
+schema_valid diff
 expect "$(json '[.sites[] | select(.kind != "mmap") | .growth] | add')" \
 	"$(json .totals.live.growth)" "growth of the sites"
 expect "$(json '[.sites[].growth] | . == (sort | reverse)')" true "the order"

@@ -2,15 +2,7 @@
 # What the tests of several processes share. Sourced after lib.sh.
 # shellcheck shell=sh disable=SC2016,SC2034,SC2153,SC2154
 
-several_valid() {
-	if python3 -c 'import jsonschema' 2>/dev/null; then
-		python3 "$E2E/check_schema.py" "$SRCDIR/docs/several.schema.json" "$REPORT" ||
-			fail "the report is not valid"
-	else
-		note "python3-jsonschema is not installed: schema not checked"
-		jq -e . "$REPORT" >/dev/null || fail "the report is not JSON"
-	fi
-}
+several_valid() { schema_valid several; }
 
 # sums_hold: totals and sites are the sums of what the processes have, in every figure.
 sums_hold() {

@@ -110,10 +110,7 @@ expect "$STATUS" 0 "exit status of arenas after --heaps"
 attach -p "$VICTIM" -d 0 --leaks -o "$WORK/recording"
 attach report "$WORK/recording" arenas --json
 expect "$STATUS" 0 "exit status of arenas after --leaks"
-if python3 -c 'import jsonschema' 2>/dev/null; then
-	python3 "$E2E/check_schema.py" "$SRCDIR/docs/views.schema.json" "$WORK/documents" ||
-		fail "a view does not follow its schema"
-fi
+schema_valid views "$WORK/documents"
 pristine_check "$VICTIM"
 
 # What could be given back is what malloc_trim gives back: private memory of no file.

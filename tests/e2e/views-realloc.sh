@@ -21,10 +21,7 @@ compared() {
 	grep '^resized ' "$WORK/handover.out" >"$WORK/truth"
 	python3 "$E2E/check_reallocs.py" "$WORK/truth" "$WORK/session" ||
 		fail "the truth is another"
-	if python3 -c 'import jsonschema' 2>/dev/null; then
-		python3 "$E2E/check_schema.py" "$SRCDIR/docs/views.schema.json" "$WORK/session" ||
-			fail "the view does not follow its schema"
-	fi
+	schema_valid views "$WORK/session"
 	attach report "$WORK/recording" realloc --json
 	cmp "$WORK/session" "$REPORT" || fail "report realloc differs from --view=realloc"
 	ended handover
@@ -65,7 +62,4 @@ for run in 1 2 3 4; do
 done
 python3 "$E2E/check_reallocs.py" --sampled "$WORK/truth" "$WORK"/sampled.[1-4] ||
 	fail "estimates of reallocs"
-if python3 -c 'import jsonschema' 2>/dev/null; then
-	python3 "$E2E/check_schema.py" "$SRCDIR/docs/views.schema.json" "$WORK/sampled.1" ||
-		fail "the view does not follow its schema"
-fi
+schema_valid views "$WORK/sampled.1"

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * suspended.c - one pass over all memory that a stack may lie in, while the target runs.
+ *
+ * One is enough, since such words only become fewer: what was looked at has none, and gets none.
+ * A hook wipes its word as it leaves (FRAME_LEAVE in shim_hooks.S), so one that is found is a call
+ * that is under way, and is waited for at its place; or what longjmp or an exception has left on a
+ * stack that is not surely a thread's own, or a copy.
+ * Memory that nothing was ever written to is passed over: reading it would fill it with pages.
+ */
+#include "inject/suspended.h"
+
+#include <errno.h>
+#include <string.h>
+#include <time.h>
+
+#include "inject/load.h"
+#include "inject/remote_mem.h"
+#include "inject/tracee.h"
+#include "src/base/pagemap.h"
+#include "src/base/procmaps.h"
+
+#define PAGE 4096ull
+#define PAUSE_NS 5000000
+enum { CHUNK_WORDS = 1 << 15, RANGES = 256 };
+
+struct look {
+	const struct target *target;
+	uint64_t low, high, deadline_ns;
+	const struct quiesce_todo *todo;
+	struct suspended_search *search;
+};
+
+/* Private, or shared with forked processes only: what coroutines' stacks are made of. */
+static bool may_hold_a_stack(const struct procmap *map)
+{
+	if (!(map->prot & PROCMAP_W) || strcmp(map->path, "/memfd:" LOAD_SHIM_NAME) == 0)
+		return false;
+	return !(map->prot & PROCMAP_SHARED) || strcmp(map->path, "/dev/zero") == 0;
+}
+
+static bool is_one(const struct look *l, uint64_t word) { return word >= l->low && word < l->high; }
+
+/* Below where a thread was outside, on its own stack: nobody returns by what is there. */
+static bool is_dead(const struct look *l, uint64_t address)
+{
+	for (size_t i = 0; i < l->todo->dead_count; i++)
+		if (address >= l->todo->dead[i].low && address < l->todo->dead[i].high)
+			return true;
+	return false;
+}
+
+/* Until what stands at address is no such word. 0 or -ETIME. */
+static int wait_at(const struct look *l, uint64_t address)
+{
+	const struct timespec pause = { 0, PAUSE_NS };
+	uint64_t word;
+
+	l->search->at = address;
+	while (remote_read(l->target, address, &word, sizeof(word)) == 0 && is_one(l, word)) {
+		if (tracee_now_ns() > l->deadline_ns)
+			return -ETIME;
+		(void)nanosleep(&pause, NULL);
+	}
+	return 0;
+}
+
+static int look_at_words(const struct look *l, uint64_t at, const uint64_t *word, size_t count)
+{
+	int error = 0;
+
+	for (size_t i = 0; !error && i < count; i++)
+		if (is_one(l, word[i]) && !is_dead(l, at + i * sizeof(*word)))
+			error = wait_at(l, at + i * sizeof(*word));
+	return error;
+}
+
+/* What can't be read (any more) is no stack: a page of it is passed over. */
+static int look_at_range(const struct look *l, uint64_t at, uint64_t end)
+{
+	static uint64_t word[CHUNK_WORDS];	/* one keeper, one thread */
+	int error = 0;
+
+	while (!error && at < end) {
+		size_t bytes = end - at < sizeof(word) ? (size_t)(end - at) : sizeof(word);
+		size_t got = remote_read_some(l->target, at, word, bytes);
+
+		error = look_at_words(l, at, word, got / sizeof(*word));
+		at += got < bytes ? (got & ~(PAGE - 1)) + PAGE : bytes;
+	}
+	return error;
+}
+
+static int look_at_map(const struct look *l, const struct pagemap *pagemap, uint64_t at,
+		       uint64_t end)
+{
+	struct pagemap_range range[RANGES];
+	int error = 0;
+
+	while (!error && at < end) {
+		int count = pagemap_next(pagemap, &at, end, range, RANGES);
+
+		if (count < 0)
+			return count;
+		for (int i = 0; !error && i < count; i++)
+			error = look_at_range(l, range[i].low, range[i].high);
+	}
+	return error;
+}
+
+int suspended_calls_wait(const struct target *target, uint64_t low, uint64_t high,
+			 const struct quiesce_todo *todo, uint64_t deadline_ns,
+			 struct suspended_search *search)
+{
+	const struct look look = { target, low, high, deadline_ns, todo, search };
+	_cleanup_(procmaps_done) struct procmaps maps = { 0 };
+	struct pagemap pagemap;
+	int error = procmaps_read(target->maps, &maps);
+
+	if (error)
+		return error;
+	pagemap_init(&pagemap, target->pagemap);
+	if (pagemap.way == PAGEMAP_UNKNOWN)
+		return -ENOTSUP;
+	for (size_t i = 0; !error && i < maps.count; i++) {
+		const struct procmap *map = &maps.map[i];
+		uint64_t from = search->at > map->start ? search->at & ~(PAGE - 1) : map->start;
+
+		if (may_hold_a_stack(map) && from < map->end)
+			error = look_at_map(&look, &pagemap, from, map->end);
+	}
+	search->complete = !error;
+	return error;
+}

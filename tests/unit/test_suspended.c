@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: MIT */
+/* test_suspended.c - words that are found, waited for, and passed over. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "inject/load.h"
+#include "inject/suspended.h"
+#include "inject/tracee.h"
+
+/* The target is a child, which was forked before anything here dealt with such words. */
+#define LOW 0x5a00001234560000ull
+#define HIGH (LOW + 0x1000)
+#define PAGE 4096
+#define ROOM (1ull << 40)
+#define SOON 50000000ull
+#define LONG 20000000000ull
+
+enum { BYTES = 1 << 20, PLACE = 600 << 10 };	/* beyond what is read at once */
+
+static struct target child;
+static struct quiesce_todo todo;
+static uint64_t memory, large, ours, other, shared;
+
+static uint64_t map(size_t bytes, int flags, int fd)
+{
+	void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, flags, fd, 0);
+
+	assert_true(at != MAP_FAILED);
+	return (uintptr_t)at;
+}
+
+static uint64_t map_named(const char *name, int flags)
+{
+	int fd = memfd_create(name, MFD_CLOEXEC);
+	uint64_t at;
+
+	assert_int_equal(ftruncate(fd, PAGE), 0);
+	at = map(PAGE, flags, fd);
+	(void)close(fd);
+	return at;
+}
+
+static int begin(void **state)
+{
+	struct pidref ref = PIDREF_NONE;
+	pid_t pid;
+
+	(void)state;
+	memory = map(BYTES, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+	memset((void *)(uintptr_t)memory, 0x11, BYTES);
+	large = map(ROOM, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
+	shared = map(PAGE, MAP_SHARED | MAP_ANONYMOUS, -1);
+	ours = map_named(LOAD_SHIM_NAME, MAP_PRIVATE);
+	other = map_named("other", MAP_SHARED);
+	pid = fork();
+	if (pid == 0)
+		for (;;)
+			(void)pause();
+	return pidref_open(pid, &ref) || target_open(&ref, &child);
+}
+
+static int end(void **state)
+{
+	pid_t pid = child.ref.pid;
+
+	(void)state;
+	(void)kill(pid, SIGKILL);
+	target_done(&child);
+	return waitpid(pid, NULL, 0) == pid ? 0 : -1;
+}
+
+static void put(uint64_t at, uint64_t word)
+{
+	assert_int_equal(pwrite(child.mem, &word, sizeof(word), (off_t)at), sizeof(word));
+}
+
+static int wait_for(uint64_t limit_ns, struct suspended_search *search)
+{
+	return suspended_calls_wait(&child, LOW, HIGH, &todo, tracee_now_ns() + limit_ns, search);
+}
+
+static void nothing_is_there(void **state)
+{
+	struct suspended_search search = { 0, false };
+
+	(void)state;
+	assert_int_equal(wait_for(SOON, &search), 0);
+	assert_true(search.complete);
+}
+
+static void a_word_is_found(void **state)
+{
+	struct suspended_search search = { 0, false };
+
+	(void)state;
+	put(memory + PLACE, HIGH - 1);
+	assert_int_equal(wait_for(SOON, &search), -ETIME);
+	assert_false(search.complete);
+	assert_int_equal(search.at, memory + PLACE);
+	put(memory + PLACE, 0);
+	assert_int_equal(wait_for(SOON, &search), 0);
+	assert_true(search.complete);
+}
+
+static void only_the_range_counts(void **state)
+{
+	struct suspended_search search = { 0, false };
+
+	(void)state;
+	put(memory + PLACE, HIGH);
+	put(memory + PLACE + 8, LOW - 1);
+	assert_int_equal(wait_for(SOON, &search), 0);
+	search = (struct suspended_search){ 0, false };
+	put(memory + PLACE + 16, LOW);
+	assert_int_equal(wait_for(SOON, &search), -ETIME);
+	assert_int_equal(search.at, memory + PLACE + 16);
+	put(memory + PLACE + 16, 0);
+}
+
+static void *take_away(void *context)
+{
+	const struct timespec pause = { 0, 100000000 };
+
+	(void)context;
+	(void)nanosleep(&pause, NULL);
+	put(memory + PLACE, 0);
+	return NULL;
+}
+
+static void a_word_that_goes_is_waited_for(void **state)
+{
+	struct suspended_search search = { 0, false };
+	uint64_t began = tracee_now_ns();
+	pthread_t thread;
+
+	(void)state;
+	put(memory + PLACE, LOW);
+	assert_int_equal(pthread_create(&thread, NULL, take_away, NULL), 0);
+	assert_int_equal(wait_for(LONG, &search), 0);
+	assert_true(tracee_now_ns() - began >= 100000000);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+}
+
+/* What was looked at gets none any more: not looked at again. */
+static void it_goes_on_where_it_was(void **state)
+{
+	struct suspended_search search = { 0, false };
+
+	(void)state;
+	put(memory + PLACE, LOW);
+	assert_int_equal(wait_for(SOON, &search), -ETIME);
+	put(memory + PLACE, 0);
+	put(memory, LOW);
+	assert_int_equal(wait_for(SOON, &search), 0);
+	put(memory, 0);
+}
+
+/* What lay below a thread's stack pointer as it was outside. */
+static void dead_stacks_do_not_count(void **state)
+{
+	struct quiesce_dead dead[2] = { { 0, 1 }, { memory + PLACE, memory + PLACE + 16 } };
+	struct suspended_search search = { 0, false };
+
+	(void)state;
+	todo.dead = dead;
+	todo.dead_count = 2;
+	put(memory + PLACE, LOW);
+	put(memory + PLACE + 8, LOW);
+	assert_int_equal(wait_for(SOON, &search), 0);
+	search = (struct suspended_search){ 0, false };
+	put(memory + PLACE + 16, LOW);
+	assert_int_equal(wait_for(SOON, &search), -ETIME);
+	assert_int_equal(search.at, memory + PLACE + 16);
+	todo.dead_count = 0;
+	for (uint64_t at = memory + PLACE; at <= memory + PLACE + 16; at += 8)
+		put(at, 0);
+}
+
+/* Coroutines run on memory that is private, or shared with children; ours is not theirs. */
+static void other_memory_is_passed_over(void **state)
+{
+	struct suspended_search search = { 0, false };
+
+	(void)state;
+	put(ours, LOW);
+	put(other, LOW);
+	assert_int_equal(wait_for(SOON, &search), 0);
+	search = (struct suspended_search){ 0, false };
+	put(shared, LOW);
+	assert_int_equal(wait_for(SOON, &search), -ETIME);
+	assert_int_equal(search.at, shared);
+	put(shared, 0);
+}
+
+/* Of a terabyte one page is read; the others stay what they were, none. */
+static void untouched_memory_stays_so(void **state)
+{
+	struct suspended_search search = { 0, false };
+	uint64_t entry;
+
+	(void)state;
+	put(large + ROOM / 2, LOW);
+	assert_int_equal(wait_for(SOON, &search), -ETIME);
+	assert_int_equal(search.at, large + ROOM / 2);
+	put(large + ROOM / 2, 0);
+	assert_int_equal(wait_for(SOON, &search), 0);
+	assert_int_equal(pread(child.pagemap, &entry, sizeof(entry), (off_t)(large / PAGE * 8)),
+			 sizeof(entry));
+	assert_int_equal(entry >> 62, 0);
+}
+
+static void an_unknown_memory_is_an_error(void **state)
+{
+	struct suspended_search search = { 0, false };
+	int kept = child.pagemap;
+
+	(void)state;
+	child.pagemap = -1;
+	assert_int_equal(wait_for(SOON, &search), -ENOTSUP);
+	child.pagemap = kept;
+	assert_false(search.complete);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(nothing_is_there),
+		cmocka_unit_test(a_word_is_found),
+		cmocka_unit_test(only_the_range_counts),
+		cmocka_unit_test(a_word_that_goes_is_waited_for),
+		cmocka_unit_test(it_goes_on_where_it_was),
+		cmocka_unit_test(dead_stacks_do_not_count),
+		cmocka_unit_test(other_memory_is_passed_over),
+		cmocka_unit_test(untouched_memory_stays_so),
+		cmocka_unit_test(an_unknown_memory_is_an_error),
+	};
+
+	return cmocka_run_group_tests(tests, begin, end);
+}
