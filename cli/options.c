@@ -33,7 +33,7 @@ enum {
 	OPT_NAME, OPT_UNIT, OPT_FOLLOW, OPT_MAX_PROCESSES, OPT_CONTROL,
 	OPT_DAEMON, OPT_ALLOC_FN, OPT_REALLOC_FN, OPT_FREE_FN,
 };
-#define SAMPLED_RING (4ull << 20)
+#define SAMPLED_RING (8ull << 20)
 #define EXACT_RING (32ull << 20)
 #define ACCESS_MAX_SECONDS 3600
 #define OVERHEAD_PERCENT 1.0	/* unless --overhead says something else */

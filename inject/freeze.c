@@ -292,23 +292,21 @@ static void note_longest(uint64_t us, uint64_t *longest)
 }
 
 /* All others stand still, too, for the clone and nothing else. */
-static int copy_on(const struct target *target, struct borrow *b, uint64_t budget_ns,
-		   struct freeze *f)
+static int copy_on(const struct target *target, const struct sharers_seen *seen,
+		   struct borrow *b, uint64_t budget_ns, struct freeze *f)
 {
 	struct target held = *target;	/* what it owns stays target's */
 	struct stop_all *stop = NULL;
-	struct sharers_seen seen;
 	int error, end = 0;
 	uint64_t us;
 
 	held.held = b->request.tid;
-	sharers_look(target, &seen);
 	error = stop_all_begin(&held, budget_ns, &stop);
 	if (error)
 		return error;
 	f->tsc = ring_setup_tsc();
 	/* who shares its memory would go on writing; nobody can come any more */
-	error = sharers_exist_since(target, &seen) ? -EAGAIN : copy_threads(stop, b, f);
+	error = sharers_exist_since(target, seen) ? -EAGAIN : copy_threads(stop, b, f);
 	if (!error)
 		error = borrow_clone(b, FREEZE_CLONE_FLAGS, FREEZE_CHILD_STATUS, &f->child,
 				     &f->remote);
@@ -327,11 +325,14 @@ static int freeze_copy(const struct target *target, const struct freeze_gadgets 
 {
 	static struct borrow b;		/* 40 KiB; one keeper, one thread */
 	struct borrow_request request = request_for(gadgets);
-	int error = threads_borrow(target, &request, &b), one;
+	struct sharers_seen seen;
+	int error, one;
 
+	sharers_look(target, &seen);	/* before anybody stands still */
+	error = threads_borrow(target, &request, &b);
 	if (error)
 		return error;
-	error = copy_on(target, &b, stop_budget(try), f);
+	error = copy_on(target, &seen, &b, stop_budget(try), f);
 	if (borrow_held(&b)) {
 		one = borrow_end(&b);
 		error = error ? error : one;

@@ -16,6 +16,7 @@
 #include <sys/un.h>
 #include <time.h>
 
+#include "inject/abandon.h"
 #include "inject/deadline.h"
 #include "inject/hooks.h"
 #include "inject/launch.h"
@@ -291,7 +292,7 @@ static int see_threads_outside(struct inject *in)
 static int see_no_call_suspended(struct inject *in)
 {
 	const struct attachment *a = &in->at;
-	int error = suspended_calls_wait(&a->target, a->shim_base + a->journal.hooks_low,
+	int error = suspended_calls_wait(&a->target, a->shim_base + a->journal.hooks_suspended,
 					 a->shim_base + a->journal.hooks_high, &in->todo,
 					 tracee_now_ns() + QUIESCE_LIMIT_NS, &in->suspended);
 
@@ -313,8 +314,9 @@ static int undo_quiesce(struct inject *in)
 	const struct ring_journal *j = &in->at.journal;
 	int error = see_threads_outside(in);
 
-	if (error || !j->suspends || !in->at.shim_base || !j->hooks_low || in->suspended.complete)
+	if (error || !j->hooks_suspended || !in->at.shim_base || in->suspended.complete)
 		return error;
+	(void)abandon_release();
 	error = see_no_call_suspended(in);
 	if (error)
 		return error;

@@ -548,7 +548,7 @@ static void explain_child(struct keeper *child, int error)
 
 	if (error == -EDEADLK)
 		(void)snprintf(problem, room, LOADER_LOCKS_STUCK);
-	else if (error == -ETIME && child->in.done > INJECT_QUIESCE)
+	else if (error == -ETIME && child->in.done > INJECT_QUIESCE && child->in.quiesce.blocker)
 		(void)snprintf(problem, room, "thread %d may still be inside a hooked call",
 			       child->in.quiesce.blocker);
 	else if (error && !problem[0])

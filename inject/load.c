@@ -237,7 +237,7 @@ static void write_journal(struct attachment *a)
 	j->hooks_low = a->layout.hooks_low;
 	j->hooks_high = a->layout.hooks_high;
 	j->dl_handle = a->dl_handle;
-	j->suspends = hook_plan_has_custom(&a->plan);
+	j->hooks_suspended = hook_plan_has_custom(&a->plan) ? (uint32_t)a->layout.hooks_custom : 0;
 	j->loader = a->loader;
 	j->island_count = a->plan.island_count;
 	for (uint32_t i = 0; i < j->island_count; i++)

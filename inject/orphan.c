@@ -370,7 +370,7 @@ int orphan_rebuild(struct attachment *a, const struct procmaps *maps)
 		return -EBADMSG;
 	j->hooks_low = a->layout.hooks_low;
 	j->hooks_high = a->layout.hooks_high;
-	j->suspends = true;	/* for all that is known */
+	j->hooks_suspended = (uint32_t)a->layout.hooks_custom;	/* for all that is known */
 	error = list_islands(j, maps);
 	for (size_t i = 0; !error && i < maps->count; i++)
 		if (may_be_patched(j, &maps->map[i]))

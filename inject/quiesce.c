@@ -32,6 +32,8 @@
 #include "inject/tracee.h"
 
 #define SCAN_BYTES (8ull * 1024 * 1024)
+/* glibc's struct pthread: its size at the least, and what of a stack is beyond its begin. */
+enum { CONTROL_BLOCK_WORDS = 280, BEYOND_CONTROL_BLOCK = 8192 };
 #define PAUSE_NS 2000000l
 #define STOP_LIMIT_NS 300000000ull
 
@@ -88,20 +90,44 @@ static uint64_t find_thread_pointer(const struct scan *s, pid_t tid, uint64_t sp
 	return 0;
 }
 
-/* A thread is outside, at sp of its own stack: once each, so there is room. */
-static void note_dead(const struct scan *s, uint64_t sp)
+/*
+ * Where the stack begins that tid runs on at sp, its own: the mapping may hold others below it. The
+ * thread control block lies at its end, and holds the place and size of the whole (glibc). 0: not
+ * known.
+ */
+static uint64_t own_stack_begin(const struct scan *s, pid_t tid, uint64_t sp,
+				uint64_t thread_pointer)
 {
 	const struct procmap *map = procmaps_find(&s->maps, sp);
+	uint64_t word[CONTROL_BLOCK_WORDS];
 
-	if (map)
-		s->todo->dead[s->todo->dead_count++] = (struct quiesce_dead){ map->start, sp };
+	if (map && tid == s->target->ref.pid && strcmp(map->path, "[stack]") == 0)
+		return map->start;
+	if (!map || remote_read(s->target, thread_pointer, word, sizeof(word)) != 0)
+		return 0;
+	for (size_t i = 0; i + 1 < CONTROL_BLOCK_WORDS; i++) {
+		uint64_t beyond = word[i] + word[i + 1] - thread_pointer;
+
+		if (word[i] && word[i] <= sp && beyond > 0 && beyond <= BEYOND_CONTROL_BLOCK)
+			return word[i] > map->start ? word[i] : map->start;
+	}
+	return 0;
+}
+
+/* A thread is outside, at sp of its own stack: once each, so there is room. */
+static void note_dead(const struct scan *s, pid_t tid, uint64_t sp, uint64_t thread_pointer)
+{
+	uint64_t low = own_stack_begin(s, tid, sp, thread_pointer);
+
+	if (low)
+		s->todo->dead[s->todo->dead_count++] = (struct quiesce_dead){ low, sp };
 }
 
 /* 1 clean, 0 not clean, -EAGAIN running or it moved meanwhile, -ESRCH. */
 static int look_without_stop(const struct scan *s, pid_t tid)
 {
 	struct proc_thread_syscall call;
-	uint64_t before, after, end;
+	uint64_t before, after, end, thread_pointer;
 	bool clean;
 	int error = proc_read_run_count(s->target->ref.pid, tid, &before);
 
@@ -111,7 +137,8 @@ static int look_without_stop(const struct scan *s, pid_t tid)
 		return error;
 	if (call.running)
 		return -EAGAIN;
-	end = own_stack_end(s, tid, call.sp, find_thread_pointer(s, tid, call.sp));
+	thread_pointer = find_thread_pointer(s, tid, call.sp);
+	end = own_stack_end(s, tid, call.sp, thread_pointer);
 	if (!end)
 		return -EAGAIN;	/* its registers will tell */
 	clean = !stack_scan_hits(&s->stack, call.pc) && stack_scan_clean(&s->stack, call.sp, end);
@@ -121,7 +148,7 @@ static int look_without_stop(const struct scan *s, pid_t tid)
 	if (before != after)
 		return -EAGAIN;
 	if (clean)
-		note_dead(s, call.sp);
+		note_dead(s, tid, call.sp, thread_pointer);
 	return clean;
 }
 
@@ -137,7 +164,7 @@ static int look_at_stopped(const struct scan *s, pid_t tid)
 	if (!end || stack_scan_hits(&s->stack, r.rip) ||
 	    !stack_scan_clean(&s->stack, r.rsp, end))
 		return 0;
-	note_dead(s, r.rsp);
+	note_dead(s, tid, r.rsp, r.fs_base);
 	return 1;
 }
 
@@ -262,7 +289,7 @@ void quiesce_todo_done(struct quiesce_todo *todo)
 {
 	free(todo->tid);
 	free(todo->dead);
-	*todo = (struct quiesce_todo){ NULL };
+	*todo = (struct quiesce_todo){ .tid = NULL };
 }
 
 void quiesce_clear(struct quiesce_todo *todo, pid_t tid)

@@ -22,10 +22,10 @@ enum {
 	HWCAP2_FSGSBASE = 2,	/* asm/hwcap2.h: rdfsbase may be used in user mode */
 	MIN_RING = 64 * 1024,
 	THREAD_SLOTS = 2048,
-	/* Sampled: of the total for the address table. Of 4 MiB and more a half: rare records go */
-	TABLE_SHARE = 4,	/* round a small ring, whose pages are there and in the caches. */
-	LARGE_SHARE = 2,
-	LARGE = 4 << 20,
+	/* Sampled: rare records go round a small ring, whose pages are there, and in the caches. */
+	SMALL_RING = 512 * 1024,	/* and not more, */
+	SMALL_SHARE = 16,	/* or this part of the total */
+	TABLE_SHARE = 4,	/* one quarter of the total for the address table */
 	BITS_SHARE = 8,		/* exact: for bits of live and of lost blocks (live_bits.c) */
 };
 
@@ -41,16 +41,18 @@ static uint64_t power_of_two_below(uint64_t v)
 struct ring_geometry ring_setup_geometry(uint64_t total_bytes, unsigned int cpus, bool sampled)
 {
 	struct ring_geometry g = { .ring_count = cpus ? cpus : 1, .thread_slots = THREAD_SLOTS };
-	uint64_t share = !sampled ? BITS_SHARE : total_bytes < LARGE ? TABLE_SHARE : LARGE_SHARE;
-	uint64_t fixed, left;
+	uint64_t fixed, left, most = total_bytes / SMALL_SHARE;
 
 	if (g.ring_count > RING_MAX_RINGS)
 		g.ring_count = RING_MAX_RINGS;
-	g.table_slots = power_of_two_below(total_bytes / share / sizeof(uint64_t));
+	g.table_slots = power_of_two_below(total_bytes / (sampled ? TABLE_SHARE : BITS_SHARE) /
+					   sizeof(uint64_t));
 	fixed = RING_CONTROL_BYTES + MARKS_BYTES + g.thread_slots * RING_THREAD_SLOT_BYTES +
 		g.table_slots * sizeof(uint64_t);
 	left = total_bytes > fixed ? total_bytes - fixed : 0;
-	g.ring_bytes = power_of_two_below(left / g.ring_count);
+	left /= g.ring_count;
+	most = most < SMALL_RING ? SMALL_RING : most;
+	g.ring_bytes = power_of_two_below(sampled && left > most ? most : left);
 	if (g.ring_bytes < MIN_RING)
 		g.ring_bytes = MIN_RING;
 	g.total_bytes = fixed + g.ring_count * g.ring_bytes;

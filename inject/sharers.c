@@ -27,21 +27,34 @@ static bool has_its_memory(const struct target *target, pid_t tid, pid_t other)
 	       syscall(SYS_kcmp, tid, other, KCMP_VM, 0, 0) == 0;
 }
 
-pid_t sharers_find(const struct target *target)
+/* As many as fit in pid; how many: room + 1 where there are more. */
+static unsigned int list_sharers(const struct target *target, pid_t *pid, unsigned int room)
 {
 	/* a leader that has ended has no memory, and so "shares" it with kernel threads */
-	pid_t tid = proc_live_thread(target->ref.pid), found = 0;
+	pid_t tid = proc_live_thread(target->ref.pid);
+	unsigned int count = 0;
 	struct dirent *entry;
 	DIR *dir = tid > 0 ? opendir("/proc") : NULL;
 
-	while (dir && !found && (entry = readdir(dir))) {
+	while (dir && count <= room && (entry = readdir(dir))) {
 		pid_t other = (pid_t)strtol(entry->d_name, NULL, 10);
 
-		found = has_its_memory(target, tid, other) ? other : 0;
+		if (!has_its_memory(target, tid, other))
+			continue;
+		if (count < room)
+			pid[count] = other;
+		count++;
 	}
 	if (dir)
 		(void)closedir(dir);
-	return found;
+	return count;
+}
+
+pid_t sharers_find(const struct target *target)
+{
+	pid_t found = 0;
+
+	return list_sharers(target, &found, 1) ? found : 0;
 }
 
 bool sharers_exist(const struct target *target) { return sharers_find(target) != 0; }
@@ -69,17 +82,22 @@ static pid_t last_number(void)
 void sharers_look(const struct target *target, struct sharers_seen *ret)
 {
 	ret->last = last_number();
-	ret->some = sharers_exist(target);
+	ret->count = list_sharers(target, ret->pid, SHARERS_KEPT);
+	ret->some = ret->count > 0;
 }
 
 bool sharers_exist_since(const struct target *target, const struct sharers_seen *seen)
 {
 	pid_t last = last_number(), tid;
 
-	/* one that was there may have gone; numbers that begin again say nothing */
-	if (seen->some || !seen->last || last < seen->last || last - seen->last > MAX_NEW)
+	/* numbers that begin again say nothing */
+	if (seen->count > SHARERS_KEPT || !seen->last || last < seen->last ||
+	    last - seen->last > MAX_NEW)
 		return sharers_exist(target);
-	tid = seen->last < last ? proc_live_thread(target->ref.pid) : 0;
+	tid = seen->count || seen->last < last ? proc_live_thread(target->ref.pid) : 0;
+	for (unsigned int i = 0; tid > 0 && i < seen->count; i++)
+		if (has_its_memory(target, tid, seen->pid[i]))
+			return true;
 	for (pid_t other = seen->last + 1; tid > 0 && other <= last; other++)
 		if (has_its_memory(target, tid, other))
 			return sharers_exist(target);

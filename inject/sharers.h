@@ -16,9 +16,12 @@ pid_t sharers_find(const struct target *target);
 bool sharers_is_one(const struct target *target, pid_t pid);
 
 /* What there was at one moment. */
+#define SHARERS_KEPT 32
 struct sharers_seen {
 	pid_t last;	/* number of the newest process or thread of the machine; 0: not known */
 	bool some;
+	unsigned int count;	/* of pid, or more than are kept */
+	pid_t pid[SHARERS_KEPT];
 };
 void sharers_look(const struct target *target, struct sharers_seen *ret);
 /* As sharers_exist, but quick where not much has begun since. */

@@ -61,6 +61,8 @@ static void note_symbol(struct shim_layout *layout, const char *name, uint64_t v
 		layout->root = value;
 	if (strcmp(name, "shim_hooks_low") == 0)
 		layout->hooks_low = value;
+	if (strcmp(name, "shim_hooks_custom") == 0)
+		layout->hooks_custom = value;
 	if (strcmp(name, "shim_hooks_high") == 0)
 		layout->hooks_high = value;
 	for (unsigned int i = 0; i < RING_SHAPE_COUNT; i++) {
@@ -107,7 +109,8 @@ int shim_layout_read(const void *image, size_t bytes, struct shim_layout *ret)
 			    symbol[i].st_value);
 	read_segments(image, ehdr, &layout);
 	if (!layout.root || layout.root % PAGE || layout.root < layout.text_bytes ||
-	    !layout.hooks_low || layout.hooks_high <= layout.hooks_low)
+	    !layout.hooks_low || layout.hooks_custom <= layout.hooks_low ||
+	    layout.hooks_high <= layout.hooks_custom)
 		return -ENOEXEC;
 	layout.file_bytes = page_up(bytes);
 	*ret = layout;

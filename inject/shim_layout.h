@@ -15,6 +15,7 @@ struct shim_layout {
 	uint64_t file_bytes;		/* of the image, rounded up to pages: the islands follow */
 	uint64_t root;			/* offset of struct shim_root, page-aligned */
 	uint64_t hooks_low, hooks_high;	/* offsets of the code that all hooks' calls are in */
+	uint64_t hooks_custom;		/* from here on those of the program's own functions */
 	uint64_t hook[RING_SHAPE_COUNT];	/* offsets, 0: none */
 	uint64_t keeping[RING_SHAPE_COUNT];	/* of those that keep all registers */
 };

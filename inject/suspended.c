@@ -31,6 +31,14 @@ struct look {
 	struct suspended_search *search;
 };
 
+/* It is not by chance that it can't be read: there is no such memory any more. */
+static bool is_gone(const struct look *l, uint64_t address)
+{
+	_cleanup_(procmaps_done) struct procmaps maps = { 0 };
+
+	return procmaps_read(l->target->maps, &maps) == 0 && !procmaps_find(&maps, address);
+}
+
 /* Private, or shared with forked processes only: what coroutines' stacks are made of. */
 static bool may_hold_a_stack(const struct procmap *map)
 {
@@ -57,12 +65,17 @@ static int wait_at(const struct look *l, uint64_t address)
 	uint64_t word;
 
 	l->search->at = address;
-	while (remote_read(l->target, address, &word, sizeof(word)) == 0 && is_one(l, word)) {
+	for (;;) {
+		if (remote_read(l->target, address, &word, sizeof(word)) != 0) {
+			if (is_gone(l, address))
+				return 0;
+		} else if (!is_one(l, word)) {
+			return 0;
+		}
 		if (tracee_now_ns() > l->deadline_ns)
 			return -ETIME;
 		(void)nanosleep(&pause, NULL);
 	}
-	return 0;
 }
 
 static int look_at_words(const struct look *l, uint64_t at, const uint64_t *word, size_t count)
@@ -75,7 +88,7 @@ static int look_at_words(const struct look *l, uint64_t at, const uint64_t *word
 	return error;
 }
 
-/* What can't be read (any more) is no stack: a page of it is passed over. */
+/* A page that is gone meanwhile is passed over; one that can't be read is an error. */
 static int look_at_range(const struct look *l, uint64_t at, uint64_t end)
 {
 	static uint64_t word[CHUNK_WORDS];	/* one keeper, one thread */
@@ -86,24 +99,30 @@ static int look_at_range(const struct look *l, uint64_t at, uint64_t end)
 		size_t got = remote_read_some(l->target, at, word, bytes);
 
 		error = look_at_words(l, at, word, got / sizeof(*word));
-		at += got < bytes ? (got & ~(PAGE - 1)) + PAGE : bytes;
+		at += got & ~(PAGE - 1);
+		if (!error && got < bytes) {
+			error = is_gone(l, at) ? 0 : -EIO;
+			at += PAGE;
+		}
 	}
 	return error;
 }
 
+/* left_out: what pages of that kind hold is not the process's own. */
 static int look_at_map(const struct look *l, const struct pagemap *pagemap, uint64_t at,
-		       uint64_t end)
+		       uint64_t end, uint64_t left_out)
 {
 	struct pagemap_range range[RANGES];
 	int error = 0;
 
 	while (!error && at < end) {
-		int count = pagemap_next(pagemap, &at, end, range, RANGES);
+		int count = pagemap_next_kinds(pagemap, &at, end, range, RANGES);
 
 		if (count < 0)
 			return count;
 		for (int i = 0; !error && i < count; i++)
-			error = look_at_range(l, range[i].low, range[i].high);
+			if (!(range[i].categories & left_out))
+				error = look_at_range(l, range[i].low, range[i].high);
 	}
 	return error;
 }
@@ -127,7 +146,8 @@ int suspended_calls_wait(const struct target *target, uint64_t low, uint64_t hig
 		uint64_t from = search->at > map->start ? search->at & ~(PAGE - 1) : map->start;
 
 		if (may_hold_a_stack(map) && from < map->end)
-			error = look_at_map(&look, &pagemap, from, map->end);
+			error = look_at_map(&look, &pagemap, from, map->end,
+					    map->prot & PROCMAP_SHARED ? 0 : PAGEMAP_OF_FILE);
 	}
 	search->complete = !error;
 	return error;

@@ -20,7 +20,8 @@
 
 
 #define STEP		0.1	/* seconds from one look at the costs to the next */
-#define SHORT_STEP	0.001	/* at the least, for who has spent a step's budget before its end */
+#define SHORT_STEP	0.01	/* at the least, for who has spent a step's budget before its end */
+#define FIRST_STEP	0.001	/* the same, as long as all is sampled */
 #define CROWDED_STEP	0.005	/* what was recorded before is still coming */
 #define CROWDED		0.5	/* a ring is so full: the reader has fallen behind, */
 #define CROWDED_WOKEN	0.75	/* or, if it sleeps until one is half full, here */
@@ -170,7 +171,8 @@ static bool is_overspent(const struct pace *p, double since)
 	double each = p->budget.cost / p->budget.costed;
 	double spent = each * (double)records_count(&p->records);
 
-	return spent > budget_quota(&p->budget, STEP, STEP) && since >= SHORT_STEP;
+	return spent > budget_quota(&p->budget, STEP, STEP) &&
+	       since >= (p->budget.interval > 1 ? SHORT_STEP : FIRST_STEP);
 }
 
 static bool is_crowded(struct pace *p, double now)

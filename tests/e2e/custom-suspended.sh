@@ -19,7 +19,7 @@ watch_begin() {
 # waits: the search has found the call; there is nothing else that it could wait for.
 unhooked() { ! "$TOOLS/ringwatch" "$VICTIM" armed 0; }
 
-for stack in heap mapping shared; do
+for stack in heap mapping shared below; do
 	victim suspends suspends --stack=$stack
 	pristine_take "$VICTIM"
 

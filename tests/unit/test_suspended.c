@@ -221,6 +221,18 @@ static void untouched_memory_stays_so(void **state)
 	assert_int_equal(entry >> 62, 0);
 }
 
+static void unread_memory_is_an_error(void **state)
+{
+	struct suspended_search search = { 0, false };
+	int kept = child.mem;
+
+	(void)state;
+	child.mem = -1;
+	assert_int_equal(wait_for(SOON, &search), -EIO);
+	child.mem = kept;
+	assert_false(search.complete);
+}
+
 static void an_unknown_memory_is_an_error(void **state)
 {
 	struct suspended_search search = { 0, false };
@@ -244,6 +256,7 @@ int main(void)
 		cmocka_unit_test(dead_stacks_do_not_count),
 		cmocka_unit_test(other_memory_is_passed_over),
 		cmocka_unit_test(untouched_memory_stays_so),
+		cmocka_unit_test(unread_memory_is_an_error),
 		cmocka_unit_test(an_unknown_memory_is_an_error),
 	};
 

@@ -2,13 +2,14 @@
 /*
  * suspends.c - an allocator that switches to another coroutine in the middle of a call.
  *
- *	suspends --stack=heap|mapping|shared
+ *	suspends --stack=heap|mapping|shared|below
  *
- * The coroutine's stack lies in a block of malloc's, in a private mapping, or in one that is
- * shared with forked processes. Commands: 's' starts a coroutine that calls slow_take(), which
+ * The coroutine's stack lies in a block of malloc's, in a private mapping, in one that is
+ * shared with forked processes, or right below that of the thread which works. Commands: 's' starts a coroutine that calls slow_take(), which
  * switches away: "suspended ok"; 'g' goes on there: the call returns and what it returned is
  * checked: "resumed ok"; 'n' does both at once, a thousand times: "passed ok"; 'q' ends.
  */
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +18,7 @@
 
 #include "tests/victims/victim.h"
 
-enum { STACK_BYTES = 1 << 16, TURNS = 1000 };
+enum { STACK_BYTES = 1 << 16, THREAD_BYTES = 1 << 18, TURNS = 1000 };
 
 static ucontext_t outside, inside;
 static char *stack;
@@ -71,18 +72,16 @@ static void make_stack(const char *kind)
 	if (strcmp(kind, "heap") == 0)
 		stack = malloc(STACK_BYTES);
 	else
-		stack = mmap(NULL, STACK_BYTES, PROT_READ | PROT_WRITE, flags, -1, 0);
+		stack = mmap(NULL, STACK_BYTES + THREAD_BYTES, PROT_READ | PROT_WRITE, flags, -1,
+			     0);
 	if (!stack || stack == MAP_FAILED)
 		victim_fail("no stack");
 }
 
-int main(int argc, char *argv[])
+static void *work(void *context)
 {
 	char command;
 
-	(void)argc;
-	victim_setup();
-	make_stack(victim_option(argv, "stack", "heap"));
 	victim_ready();
 	while ((command = victim_await()) != 'q') {
 		if (command == 's') {
@@ -99,5 +98,30 @@ int main(int argc, char *argv[])
 			victim_say("passed ok\n");
 		}
 	}
+	return context;
+}
+
+static void work_above(void)
+{
+	pthread_attr_t attributes;
+	pthread_t thread;
+
+	if (pthread_attr_init(&attributes) ||
+	    pthread_attr_setstack(&attributes, stack + STACK_BYTES, THREAD_BYTES) ||
+	    pthread_create(&thread, &attributes, work, NULL) || pthread_join(thread, NULL))
+		victim_fail("no thread");
+}
+
+int main(int argc, char *argv[])
+{
+	const char *kind = victim_option(argv, "stack", "heap");
+
+	(void)argc;
+	victim_setup();
+	make_stack(kind);
+	if (strcmp(kind, "below") == 0)
+		work_above();
+	else
+		(void)work(NULL);
 	return 0;
 }

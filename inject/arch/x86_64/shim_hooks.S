@@ -311,10 +311,12 @@ shim_mapping_hooks:
 	HOOK brk, SHAPE_BRK, shim_map_begin, shim_map_end
 	HOOK sbrk, SHAPE_SBRK, shim_map_begin, shim_map_end
 
-/* And from here on to one of the program's own functions. */
+/* And from here on to one of the program's own functions; the keeper asks for it, too. */
 	.globl	shim_custom_hooks
 	.hidden	shim_custom_hooks
+	.globl	shim_hooks_custom
 shim_custom_hooks:
+shim_hooks_custom:
 	KEEPING_HOOK custom_alloc, SHAPE_CUSTOM_ALLOC, shim_custom_begin, shim_custom_end
 	KEEPING_HOOK custom_realloc, SHAPE_CUSTOM_REALLOC, shim_custom_begin, shim_custom_end
 	KEEPING_HOOK custom_free, SHAPE_CUSTOM_FREE, shim_custom_begin, shim_custom_end
