@@ -332,7 +332,7 @@ struct ring_journal {
 	uint32_t loader;		/* 1 dlopen, 2 map */
 	uint32_t patch_count, island_count;
 	uint32_t gap_patches;		/* patch[0 .. gap_patches) are gaps, the rest entries */
-	/* Hooks from here on (an offset, as those) may call who switches stacks; 0: there are none. */
+	/* Hooks from here on (an offset, too) may call who switches stacks; 0: there are none. */
 	uint32_t hooks_suspended;
 	struct ring_island island[RING_MAX_ISLANDS];
 	struct ring_patch patch[RING_MAX_PATCHES];

@@ -268,8 +268,8 @@ static int rebuild_without_files(void)
 
 	if (!filter ||
 	    seccomp_rule_add(filter, SCMP_ACT_ERRNO(ESTALE), SCMP_SYS(pread64), 2,
-			     SCMP_A0(SCMP_CMP_NE, (scmp_datum_t)a.target.mem),
-			     SCMP_A2(SCMP_CMP_EQ, PAGE + 5)) ||
+			     SCMP_A0(SCMP_CMP_NE, (scmp_datum_t)a.target.mem, 0),
+			     SCMP_A2(SCMP_CMP_EQ, PAGE + 5, 0)) ||
 	    seccomp_load(filter))
 		return 99;
 	return rebuild() == -ESTALE ? 1 : 2;

@@ -4,10 +4,11 @@
  *
  *	suspends --stack=heap|mapping|shared|below
  *
- * The coroutine's stack lies in a block of malloc's, in a private mapping, in one that is
- * shared with forked processes, or right below that of the thread which works. Commands: 's' starts a coroutine that calls slow_take(), which
- * switches away: "suspended ok"; 'g' goes on there: the call returns and what it returned is
- * checked: "resumed ok"; 'n' does both at once, a thousand times: "passed ok"; 'q' ends.
+ * The coroutine's stack lies in a block of malloc's, in a private mapping, in one that is shared
+ * with forked processes, or right below that of the thread which works. Commands: 's' starts a
+ * coroutine that calls slow_take(), which switches away: "suspended ok"; 'g' goes on there: the
+ * call returns and what it returned is checked: "resumed ok"; 'n' does both at once, a thousand
+ * times: "passed ok"; 'q' ends.
  */
 #include <pthread.h>
 #include <stdbool.h>
