@@ -88,20 +88,26 @@ static int look_at_words(const struct look *l, uint64_t at, const uint64_t *word
 	return error;
 }
 
-/* A page that is gone meanwhile is passed over; one that can't be read is an error. */
-static int look_at_range(const struct look *l, uint64_t at, uint64_t end)
+/*
+ * A page that is gone meanwhile is passed over, and so are guard pages (MADV_GUARD_INSTALL), which
+ * count as swapped; another that can't be read is an error.
+ */
+static int look_at_range(const struct look *l, const struct pagemap_range *range)
 {
 	static uint64_t word[CHUNK_WORDS];	/* one keeper, one thread */
+	uint64_t at = range->low;
 	int error = 0;
 
-	while (!error && at < end) {
-		size_t bytes = end - at < sizeof(word) ? (size_t)(end - at) : sizeof(word);
+	while (!error && at < range->high) {
+		uint64_t left = range->high - at;
+		size_t bytes = left < sizeof(word) ? (size_t)left : sizeof(word);
 		size_t got = remote_read_some(l->target, at, word, bytes);
 
 		error = look_at_words(l, at, word, got / sizeof(*word));
 		at += got & ~(PAGE - 1);
 		if (!error && got < bytes) {
-			error = is_gone(l, at) ? 0 : -EIO;
+			if ((range->categories & PAGEMAP_PRESENT) && !is_gone(l, at))
+				error = -EIO;
 			at += PAGE;
 		}
 	}
@@ -122,7 +128,7 @@ static int look_at_map(const struct look *l, const struct pagemap *pagemap, uint
 			return count;
 		for (int i = 0; !error && i < count; i++)
 			if (!(range[i].categories & left_out))
-				error = look_at_range(l, range[i].low, range[i].high);
+				error = look_at_range(l, &range[i]);
 	}
 	return error;
 }

@@ -24,6 +24,7 @@
 #define HIGH (LOW + 0x1000)
 #define PAGE 4096
 #define ROOM (1ull << 40)
+#define GUARD 102	/* MADV_GUARD_INSTALL, linux 6.13 */
 #define SOON 50000000ull
 #define LONG 20000000000ull
 
@@ -32,6 +33,7 @@ enum { BYTES = 1 << 20, PLACE = 600 << 10 };	/* beyond what is read at once */
 static struct target child;
 static struct quiesce_todo todo;
 static uint64_t memory, large, ours, other, shared;
+static bool guarded;	/* the second page of memory */
 
 static uint64_t map(size_t bytes, int flags, int fd)
 {
@@ -60,6 +62,7 @@ static int begin(void **state)
 	(void)state;
 	memory = map(BYTES, MAP_PRIVATE | MAP_ANONYMOUS, -1);
 	memset((void *)(uintptr_t)memory, 0x11, BYTES);
+	guarded = madvise((void *)(uintptr_t)(memory + PAGE), PAGE, GUARD) == 0;
 	large = map(ROOM, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
 	shared = map(PAGE, MAP_SHARED | MAP_ANONYMOUS, -1);
 	ours = map_named(LOAD_SHIM_NAME, MAP_PRIVATE);
@@ -221,6 +224,21 @@ static void untouched_memory_stays_so(void **state)
 	assert_int_equal(entry >> 62, 0);
 }
 
+/* It can't be read, and shows as swapped out: what glibc's stacks end with, from 2.42 on. */
+static void guard_pages_are_passed_over(void **state)
+{
+	struct suspended_search search = { 0, false };
+
+	(void)state;
+	if (!guarded)
+		skip();
+	assert_int_equal(wait_for(SOON, &search), 0);
+	put(memory + BYTES - 8, LOW);
+	search = (struct suspended_search){ 0, false };
+	assert_int_equal(wait_for(SOON, &search), -ETIME);
+	put(memory + BYTES - 8, 0);
+}
+
 static void unread_memory_is_an_error(void **state)
 {
 	struct suspended_search search = { 0, false };
@@ -256,6 +274,7 @@ int main(void)
 		cmocka_unit_test(dead_stacks_do_not_count),
 		cmocka_unit_test(other_memory_is_passed_over),
 		cmocka_unit_test(untouched_memory_stays_so),
+		cmocka_unit_test(guard_pages_are_passed_over),
 		cmocka_unit_test(unread_memory_is_an_error),
 		cmocka_unit_test(an_unknown_memory_is_an_error),
 	};
