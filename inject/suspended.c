@@ -89,8 +89,9 @@ static int look_at_words(const struct look *l, uint64_t at, const uint64_t *word
 }
 
 /*
- * A page that is gone meanwhile is passed over, and so are guard pages (MADV_GUARD_INSTALL), which
- * count as swapped; another that can't be read is an error.
+ * A page that is gone meanwhile is passed over, and so is one that is not in memory and can't be
+ * read: guard pages (MADV_GUARD_INSTALL) count as swapped out, and can't be told from one that
+ * could not be read back in. Another that can't be read is an error.
  */
 static int look_at_range(const struct look *l, const struct pagemap_range *range)
 {

@@ -16,7 +16,7 @@ watch_begin() {
 	answer suspends suspended
 }
 
-# waits: the search has found the call; there is nothing else that it could wait for.
+# The entries are as they were: from here on memattach waits for the call, and for nothing else.
 unhooked() { ! "$TOOLS/ringwatch" "$VICTIM" armed 0; }
 
 for stack in heap mapping shared below; do
