@@ -4,10 +4,10 @@
  *
  * Paid is: the time in which threads of the target make records (the shim adds it up, ring by
  * ring), and what rare ones displace; calls that record nothing times what a hook costs (they are
- * not counted where they are made: the samples' weights say how many there were); and the
- * processor time of keeper and analyst. It is compared with the target's own time, that of all its
- * threads less our part of it. What attaching and detaching take is no part of it: it does not
- * depend on how long one watches.
+ * not counted where they are made: the samples' weights say how many there were); the processor
+ * time of keeper and analyst; and what the analyst's awakenings take of the target. It is compared
+ * with the target's own time, that of all its threads less our part of it. What attaching and
+ * detaching take is no part of it: it does not depend on how long one watches.
  *
  * A process's clock can be read by anybody who knows its id; who has got the id of an ended target
  * is not met, since the keeper, which holds the process itself, says that it has ended.
@@ -32,6 +32,12 @@
  * 2.9 in user mode, up to 4 with the kernel's part (docs/BENCHMARKS.md, Servers under load).
  */
 #define DISPLACING	3.0
+
+/*
+ * What an awakening of ours takes of a target that runs all the time, in seconds. Measured with
+ * nginx and redis beside a process that does nothing else (same place): 0.15 to 0.22 ms.
+ */
+#define AWAKENING	2e-4
 
 static double clock_seconds(clockid_t clock)
 {
@@ -70,7 +76,7 @@ static bool read_costs(const struct pace *p, struct pace_costs *to)
 		return false;
 	reader_losses(p->in.reader, &losses);
 	c.wall = clock_seconds(CLOCK_MONOTONIC);
-	c.own = clock_seconds(CLOCK_PROCESS_CPUTIME_ID) + fmax(keeper, 0);
+	c.own = clock_seconds(CLOCK_PROCESS_CPUTIME_ID) + fmax(keeper, 0) + p->woken;
 	c.booked = p->booked;
 	c.shim = ticks_span(p->in.ticks, losses.spent_ticks) * (p->in.sampled ? DISPLACING : 1);
 	read_calls(p, &c);
@@ -102,6 +108,12 @@ void pace_begin(struct pace *p, const struct pace_input *input)
 void pace_drain_begin(struct pace *p)
 {
 	p->booking = p->running ? clock_seconds(CLOCK_THREAD_CPUTIME_ID) : 0;
+}
+
+/* The more of the time the target runs, the more likely it is that it runs just then. */
+void pace_awake(struct pace *p)
+{
+	p->woken += AWAKENING * p->use;
 }
 
 static uint64_t records_count(const struct pace_records *records)
@@ -205,6 +217,8 @@ void pace_turn(struct pace *p)
 		return;
 	if (p->in.percent > 0)
 		move_interval(p);
+	if (p->now.wall > p->step.wall)
+		p->use = fmin((p->now.target - p->step.target) / (p->now.wall - p->step.wall), 1);
 	p->step = p->now;
 	p->records = (struct pace_records){ 0 };
 	p->next_step = p->now.wall + STEP;

@@ -30,7 +30,7 @@ struct pace_input {
 
 /* Since the beginning. Seconds are of processor time, but for wall. */
 struct pace_costs {
-	double wall, target, own, booked, calls_cost;
+	double wall, target, own, booked, calls_cost;	/* own: with what awakenings took */
 	double shim;			/* what records took, with what they displaced */
 	double calls, bytes;
 };
@@ -46,6 +46,7 @@ struct pace {
 	bool running;			/* false: not begun, ended, or the target has */
 	clockid_t target_clock, keeper_clock;
 	double booked, booking;		/* seconds spent on records; since when, while it is done */
+	double woken, use;		/* seconds that awakenings took of others; see pace_awake() */
 	struct pace_costs base, now, step;	/* at first, at the last look, at the last step */
 	struct pace_records records;	/* since the last step */
 	struct budget budget;
@@ -57,6 +58,8 @@ void pace_begin(struct pace *pace, const struct pace_input *input);
 /* Around each drain of the rings. */
 void pace_drain_begin(struct pace *pace);
 void pace_drain_end(struct pace *pace, const struct pace_records *booked);
+/* After a sleep. */
+void pace_awake(struct pace *pace);
 /* Another budget from now on, where the interval follows one. */
 void pace_set_percent(struct pace *pace, double percent);
 /* Between drains: measures, and moves the interval, whenever it is time. */

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * pauses.c - see pauses.h. Each awakening costs as much as many records, and the caches of who ran
- * before: as few as rings and people allow. Under memattachd, where hundreds of processes may be
+ * before, and where a server and those that ask it share the processors, the server wakes more of
+ * them up: nothing but 300 awakenings a second is 7 % of an nginx (docs/BENCHMARKS.md, Servers
+ * under load). So there are as few as rings and people allow. Under memattachd, where hundreds of processes may be
  * watched that do nothing, nobody waits: who asks something there has the keeper wake us. While
  * names are wanted and missing turns come as if there were events.
  */
@@ -18,9 +20,10 @@
 #define IDLE_NS		500000000ull	/* nothing happens at all */
 #define UNHURRIED_NS	8000000000ull	/* and nobody looks on */
 #define FEW_EVENTS	64		/* a second, or in less: those may as well wait */
-#define BUSY_RING	0.25		/* filled so far within a pause: none any more */
-#define FILLING_RING	0.0625		/* shorter ones */
-#define WAKING_RING	0.45		/* at half the target wakes us, if it may */
+#define FILLING_RING	0.0625		/* filled so far within a pause: shorter ones; */
+#define BUSY_RING	0.25		/* none any more */
+#define PATIENT_RING	0.25		/* who is woken at half: no longer ones; */
+#define WAKING_RING	0.45		/* shorter ones */
 
 /* Somebody waits for what goes on by turns: names, a search, a file. */
 static bool is_awaited(const struct session *s)
@@ -36,14 +39,12 @@ static bool are_few(int events, uint64_t pause)
 	return events < FEW_EVENTS || events < FEW_EVENTS * seconds;
 }
 
-uint64_t session_pause(const struct session *s, uint64_t pause, int events, double filled)
+/* The longest that those allow who look on, or wait. */
+static uint64_t longest(const struct session *s, bool few, int events)
 {
 	bool sampled = s->options->mode != SNAPSHOT_EXACT, screen = s->options->screen;
 	bool unhurried = screen && s->options->screen_can_wait;
-	/* where the target may not wake us, rings would fill while we sleep */
-	bool woken = unhurried && s->view.hello.may_wait, few = are_few(events, pause);
-	bool patient = woken && few;	/* what fills the ring comes slowly */
-	uint64_t most = woken ? UNHURRIED_NS : IDLE_NS;
+	uint64_t most = unhurried && s->view.hello.may_wait ? UNHURRIED_NS : IDLE_NS;
 
 	if (unhurried ? !few : events > 0)
 		most = !sampled ? MAX_NS : few ? FEW_NS : SAMPLED_NS;
@@ -51,13 +52,38 @@ uint64_t session_pause(const struct session *s, uint64_t pause, int events, doub
 		most = sampled ? SAMPLED_NS : MAX_NS;
 	if ((screen && !unhurried) || s->trace || is_awaited(s))
 		most = MAX_NS;
-	if (filled > (patient ? WAKING_RING : BUSY_RING))
-		return 0;
-	if (filled > (patient ? BUSY_RING : FILLING_RING))
-		return pause / 2;
-	if (!patient || filled <= BUSY_RING / 2 || pause < STEP_NS)
-		pause += pause / 4 + STEP_NS;
+	return most;
+}
+
+static uint64_t longer(uint64_t pause, uint64_t most)
+{
+	pause += pause / 4 + STEP_NS;
 	return pause < most ? pause : most;
+}
+
+/* What comes, comes slowly, or is drawn more seldom if there is too much of it. */
+static bool is_patient(const struct session *s, bool few)
+{
+	return s->view.hello.may_wait &&	/* else rings would fill while we sleep */
+	       (s->options->mode != SNAPSHOT_EXACT ||
+		(few && s->options->screen && s->options->screen_can_wait));
+}
+
+uint64_t session_pause(const struct session *s, uint64_t pause, int events, double filled)
+{
+	bool few = are_few(events, pause);
+	uint64_t most = longest(s, few, events);
+
+	if (is_patient(s, few)) {
+		if (filled > WAKING_RING)
+			return pause / 2;
+		if (filled <= PATIENT_RING || pause < STEP_NS)
+			return longer(pause, most);
+		return pause < most ? pause : most;
+	}
+	if (filled > BUSY_RING)
+		return 0;
+	return filled > FILLING_RING ? pause / 2 : longer(pause, most);
 }
 
 /* Bytes; 0 the other end is gone; -1 nothing. */
@@ -92,4 +118,6 @@ void session_wait(struct session *s, uint64_t pause, double due)
 		reader_wait_unless(s->watch.reader, pause, something_came, s);
 	else if (pause)
 		reader_wait(s->watch.reader, pause);
+	if (pause)
+		pace_awake(&s->watch.pace);
 }

@@ -262,14 +262,15 @@ static enum ring_mode ring_mode(const struct watch *w)
 
 static void begin_pace(struct watch *w)
 {
+	bool sampled = w->options.mode == SNAPSHOT_SAMPLED ||
+		       w->options.mode == SNAPSHOT_ADAPTIVE;
 	const struct pace_input input = {
 		.control = w->control, .reader = w->reader, .live = w->live, .sites = w->sites,
 		.ticks = &w->ticks, .target = w->view->hello.pid,
 		.percent = w->options.mode == SNAPSHOT_ADAPTIVE ? w->options.percent : 0,
 		.pair_cost = w->options.pair_cost, .custom_cost = w->options.custom_cost,
-		.sampled = w->options.mode == SNAPSHOT_SAMPLED ||
-			   w->options.mode == SNAPSHOT_ADAPTIVE,
-		.woken = w->options.unhurried && w->view->hello.may_wait,
+		.sampled = sampled,
+		.woken = (w->options.unhurried || sampled) && w->view->hello.may_wait,
 	};
 
 	pace_begin(&w->pace, &input);

@@ -89,7 +89,7 @@ static void test_target_can_not_wake_us(void **state)
 	assert_int_equal(session_pause(&session, 8000 * MS, 0, 0), 500 * MS);
 }
 
-/* After an idle hour a burst is followed from its first half-full ring on. */
+/* The target wakes whom it has filled half a ring: until then nobody need be awake. */
 static void test_rings_fill(void **state)
 {
 	const struct session_options daemon = { .mode = SNAPSHOT_SAMPLED, .screen = true,
@@ -97,14 +97,47 @@ static void test_rings_fill(void **state)
 	const struct session session = { .options = &daemon, .view.hello.may_wait = 1 };
 
 	(void)state;
-	assert_int_equal(session_pause(&session, 8000 * MS, 1000, 0.5), 0);
-	assert_int_equal(session_pause(&session, 8000 * MS, 400, 0.3), 4000 * MS);
-	assert_int_equal(session_pause(&session, 2000 * MS, 100, 0.2), 2000 * MS);
-	assert_int_equal(session_pause(&session, 2000 * MS, 1000, 0.2), 1000 * MS);
-	assert_int_equal(session_pause(&session, 2000 * MS, 100, 0.1), 2501 * MS);
+	assert_int_equal(session_pause(&session, 8000 * MS, 1000, 0.5), 4000 * MS);
+	assert_int_equal(session_pause(&session, 8000 * MS, 400, 0.3), 8000 * MS);
+	assert_int_equal(session_pause(&session, 2000 * MS, 100, 0.2), 2501 * MS);
+	assert_int_equal(session_pause(&session, 2000 * MS, 1000, 0.2), 100 * MS);
 	assert_int_equal(session_pause(&session, 8000 * MS, 700, 0.01), 100 * MS);
 	assert_int_equal(session_pause(&session, 8000 * MS, 500, 0.01), 8000 * MS);
 	assert_int_equal(session_pause(&session, 100 * MS, 500, 0.01), 100 * MS);
+	assert_int_equal(session_pause(&session, 1, 1000, 0.5), 0);
+}
+
+/* A second of a program that fills a ring in so many pauses of a millisecond. */
+static unsigned int awakenings(enum snapshot_mode mode, bool may_wait, double milliseconds)
+{
+	const struct session_options options = { .mode = mode };
+	const struct session session = { .options = &options, .view.hello.may_wait = may_wait };
+	uint64_t pause = 0, now = 0;
+	unsigned int count = 0;
+
+	while (now < 1000 * MS) {
+		double slept = (double)pause / MS, half = milliseconds / 2, filled;
+
+		if (may_wait && slept > half)	/* and is woken */
+			slept = half;
+		filled = slept / milliseconds;
+		assert_true(filled <= 1.0);
+		now += (uint64_t)(slept * MS) + MS / 10;
+		count += now > 200 * MS;	/* settled by then */
+		pause = session_pause(&session, pause, 1000, filled);
+	}
+	return count;
+}
+
+/* Of samples, which are seldom, a few awakenings a second; where nobody wakes us more of them. */
+static void test_awakenings(void **state)
+{
+	(void)state;
+	assert_in_range(awakenings(SNAPSHOT_SAMPLED, true, 1000), 6, 10);
+	assert_in_range(awakenings(SNAPSHOT_ADAPTIVE, true, 100), 16, 40);
+	assert_in_range(awakenings(SNAPSHOT_SAMPLED, true, 30), 50, 110);
+	assert_in_range(awakenings(SNAPSHOT_SAMPLED, false, 30), 300, 1000);
+	assert_in_range(awakenings(SNAPSHOT_EXACT, true, 30), 300, 1000);
 }
 
 /* What was heard on the way to bed: the reader, which there is none of, is not asked to wait. */
@@ -131,6 +164,7 @@ int main(void)
 		cmocka_unit_test(test_names_are_wanted),
 		cmocka_unit_test(test_target_can_not_wake_us),
 		cmocka_unit_test(test_rings_fill),
+		cmocka_unit_test(test_awakenings),
 		cmocka_unit_test(test_who_is_told_does_not_sleep),
 	};
 
