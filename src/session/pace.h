@@ -46,7 +46,7 @@ struct pace {
 	bool running;			/* false: not begun, ended, or the target has */
 	clockid_t target_clock, keeper_clock;
 	double booked, booking;		/* seconds spent on records; since when, while it is done */
-	double woken, use;		/* seconds that awakenings took of others; see pace_awake() */
+	double woken, use;		/* seconds that awakenings took; the part that it runs */
 	struct pace_costs base, now, step;	/* at first, at the last look, at the last step */
 	struct pace_records records;	/* since the last step */
 	struct budget budget;
