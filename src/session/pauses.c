@@ -3,9 +3,9 @@
  * pauses.c - see pauses.h. Each awakening costs as much as many records, and the caches of who ran
  * before; where a server shares the processors with those that ask it, 300 awakenings a second are
  * 7 % of its time (nginx; docs/BENCHMARKS.md, Servers under load). So there are as few as rings and
- * people allow. Under memattachd, where hundreds of processes may be
- * watched that do nothing, nobody waits: who asks something there has the keeper wake us. While
- * names are wanted and missing turns come as if there were events.
+ * people allow. Under memattachd, where hundreds of processes may be watched that do nothing,
+ * nobody waits: who asks something there has the keeper wake us. While names are wanted and missing
+ * turns come as if there were events.
  */
 #include "src/session/pauses.h"
 
