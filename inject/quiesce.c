@@ -91,6 +91,22 @@ static uint64_t find_thread_pointer(const struct scan *s, pid_t tid, uint64_t sp
 }
 
 /*
+ * Of a stack that ends in map and may begin with its guard, in the mapping right below it, which
+ * nobody may touch. 0: what is no such place, as a small number before a pointer (a thread's id).
+ */
+static uint64_t first_of_stack(const struct scan *s, const struct procmap *map, uint64_t begin)
+{
+	const struct procmap *guard = procmaps_find(&s->maps, begin);
+
+	if (begin >= map->start)
+		return begin;
+	if (!guard || guard->end != map->start ||
+	    (guard->prot & (PROCMAP_R | PROCMAP_W | PROCMAP_X)))
+		return 0;
+	return map->start;
+}
+
+/*
  * Where the stack begins that tid runs on at sp, its own: the mapping may hold others below it. The
  * thread control block lies at its end, and holds the place and size of the whole (glibc). 0: not
  * known.
@@ -106,10 +122,13 @@ static uint64_t own_stack_begin(const struct scan *s, pid_t tid, uint64_t sp,
 	if (!map || remote_read(s->target, thread_pointer, word, sizeof(word)) != 0)
 		return 0;
 	for (size_t i = 0; i + 1 < CONTROL_BLOCK_WORDS; i++) {
-		uint64_t beyond = word[i] + word[i + 1] - thread_pointer;
+		uint64_t beyond = word[i] + word[i + 1] - thread_pointer, low;
 
-		if (word[i] && word[i] <= sp && beyond > 0 && beyond <= BEYOND_CONTROL_BLOCK)
-			return word[i] > map->start ? word[i] : map->start;
+		low = word[i] <= sp && beyond > 0 && beyond <= BEYOND_CONTROL_BLOCK ?
+			      first_of_stack(s, map, word[i]) :
+			      0;
+		if (low)
+			return low;
 	}
 	return 0;
 }

@@ -139,6 +139,7 @@ async function sitesStay() {
 	await tab.keyboard.press('End');
 	await tab.keyboard.press('PageUp');
 	await tab.keyboard.press('PageUp');
+	await tab.waitForSelector('#site-rows .row.selected');	/* rows come with the next frame */
 	const looked = await stays('what is looked at in sites', sitesLookedAt);
 
 	assert.deepEqual(looked.sort, { key: 'calls', down: false });
