@@ -281,15 +281,6 @@ static int (*const handler[PROTO_TYPE_COUNT])(struct keeper *k, const struct pro
 	[PROTO_FINISH] = on_finish,
 };
 
-/* A thread that ends while it is at work for us is not the end of the target: another will do. */
-static int without_thread(const struct keeper *k, enum proto_type type, int status)
-{
-	bool any_thread = type == PROTO_LOAD || type == PROTO_UNHOOK || type == PROTO_UNLOAD;
-
-	return status == -ESRCH && any_thread && !k->gone && pidref_alive(&k->in.at.target.ref) ?
-		       -EAGAIN : status;
-}
-
 /* One request, one reply. 1 served, 0 the analyst is gone, -errno. */
 static int serve(struct keeper *k)
 {
@@ -311,7 +302,7 @@ static int serve(struct keeper *k)
 	k->used = true;
 	if (request.type != PROTO_LOAD && request.type != PROTO_UNLOAD)
 		keeper_drop_kept(k);
-	reply.message.status = without_thread(k, request.type,
+	reply.message.status = keeper_outcome(k, request.type,
 					      handler[request.type](k, &request, &reply));
 	if (request.type != PROTO_SAMPLE)
 		keeper_drop_kept(k);

@@ -49,6 +49,11 @@ struct reply {
 	bool close_fds;
 };
 
+/*
+ * The status of a request of that type, as who asked is to take it; the keeper's problem says in
+ * words what only it can see (keeper_outcome.c).
+ */
+int keeper_outcome(struct keeper *k, enum proto_type type, int status);
 
 /* Hands fd over with the reply. */
 void keeper_reply_fd(struct reply *reply, int fd);

@@ -41,6 +41,7 @@ static const char *const code_names[PREFLIGHT_CODES] = {
 	[PREFLIGHT_USER_NAMESPACE] = "user-namespace",
 	[PREFLIGHT_LSM] = "lsm",
 	[PREFLIGHT_STOPPED] = "stopped",
+	[PREFLIGHT_FROZEN] = "frozen",
 	[PREFLIGHT_ARCHITECTURE] = "architecture",
 	[PREFLIGHT_INSTRUMENTED] = "instrumented",
 	[PREFLIGHT_GO] = "go",
@@ -221,6 +222,16 @@ static int check_stopped(struct preflight *p)
 	return preflight_remedy(p, "let it continue first: kill -CONT %d", (int)p->pid);
 }
 
+static int check_frozen(struct preflight *p)
+{
+	if (!proc_find_frozen(p->pid))
+		return 0;
+	preflight_reason(p, PREFLIGHT_FROZEN, "process %d (%s) is frozen by its control group",
+			 (int)p->pid, p->status.name);
+	return preflight_remedy(p, "thaw it first: docker unpause, systemctl thaw, or 0 in its "
+				   "group's cgroup.freeze");
+}
+
 /* The first bytes of an ELF header, up to and with e_machine. */
 static int read_elf_ident(const char *path, unsigned char ident[20])
 {
@@ -378,6 +389,7 @@ static preflight_check_fn *const checks[] = {
 	check_tracer,
 	check_access,
 	check_stopped,
+	check_frozen,
 	check_architecture,
 	check_shadow_stack,
 	check_seccomp,

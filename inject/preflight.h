@@ -33,6 +33,7 @@ enum preflight_code {
 	PREFLIGHT_USER_NAMESPACE,
 	PREFLIGHT_LSM, /* AppArmor, SELinux, ... */
 	PREFLIGHT_STOPPED,
+	PREFLIGHT_FROZEN, /* by its control group */
 	PREFLIGHT_ARCHITECTURE,
 	PREFLIGHT_INSTRUMENTED, /* sanitizer, valgrind, rr, an emulator */
 	PREFLIGHT_GO,           /* goroutines' stacks, from which nothing follows */

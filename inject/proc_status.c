@@ -551,6 +551,43 @@ int proc_read_number(const char *path, const char *key, uint64_t *ret)
 	return read_keyed(path, key, 0, ret);
 }
 
+/* Version 1 of control groups; version 2, whose do_freezer_trap is mostly part of its caller. */
+static const char *const frozen_in[] = { "__refrigerator", "do_freezer_trap", "get_signal" };
+
+bool proc_thread_is_frozen(pid_t pid, pid_t tid)
+{
+	struct proc_thread_status status;
+	_cleanup_fd_ int fd = -1;
+	char path[64], name[64];
+	ssize_t got;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/task/%d/wchan", (int)pid, (int)tid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	got = fd >= 0 ? read(fd, name, sizeof(name) - 1) : 0;
+	if (got <= 0)
+		return false;
+	name[got] = '\0';
+	for (size_t i = 0; i < ARRAY_SIZE(frozen_in); i++) {
+		if (strncmp(name, frozen_in[i], strlen(frozen_in[i])) == 0)
+			/* job control and tracers stop a thread in there, too: T, t */
+			return proc_read_thread_status(pid, tid, &status) == 0 &&
+			       (status.state == 'S' || status.state == 'D');
+	}
+	return false;
+}
+
+pid_t proc_find_frozen(pid_t pid)
+{
+	_cleanup_free_ pid_t *tids = NULL;
+	int n = proc_list_threads(pid, &tids);
+
+	for (int i = 0; i < n; i++) {
+		if (proc_thread_is_frozen(pid, tids[i]))
+			return tids[i];
+	}
+	return 0;
+}
+
 /* Field 9 of stat (include/linux/sched.h): PF_IO_WORKER, PF_USER_WORKER. */
 #define PF_WORKERS 0x4010ul
 

@@ -69,6 +69,14 @@ int proc_read_run_delay(pid_t pid, pid_t tid, uint64_t *ret_ns) _must_check_;
 bool proc_runs_no_code(pid_t pid, pid_t tid);
 
 /*
+ * Does the kernel keep tid where it is, for its control group (docker pause, systemctl freeze) or
+ * for a machine that goes to sleep? Such a thread stops for a tracer at best, and executes
+ * nothing. By the name of the kernel's function that it waits in; false where that is not
+ * told. [no heap]
+ */
+bool proc_thread_is_frozen(pid_t pid, pid_t tid);
+
+/*
  * Every thread of pid, in ascending order; read until a pass finds nothing new,
  * so some may have ended since. *ret_tids is the caller's to free. The number
  * (at least 1), -ESRCH, -ENOMEM, -errno.
@@ -84,6 +92,8 @@ int proc_list_task(int task_fd, pid_t *tids, size_t room) _must_check_;
  * then speak for the process. The id or -ESRCH, -errno. [no heap]
  */
 pid_t proc_live_thread(pid_t pid) _must_check_;
+/* A thread of pid that is frozen, any of them; 0: there is none. */
+pid_t proc_find_frozen(pid_t pid) _must_check_;
 /*
  * Of a process or thread, to be read. 0: *ret is -1 where the kernel has none or it may not be
  * opened; -errno: it can't be opened now.

@@ -50,6 +50,7 @@ static int unhook(struct session *s)
 {
 	struct safe_thread_input proof = { &s->view, s->unwinder, &s->plan, false, false };
 	uint64_t value[PROTO_ASKED] = { 0 };
+	char why[PROTO_TEXT_BYTES] = "";
 	double end = session_now() + LEAVE_SECONDS;
 	int error, failures = 0;
 
@@ -59,6 +60,7 @@ static int unhook(struct session *s)
 	s->link.context = s;
 	do {
 		error = keeper_link_call(&s->link, PROTO_UNHOOK, value, NULL, 0);
+		memcpy(why, s->link.reply.text, sizeof(why));
 		value[0] = s->link.reply.value[0];
 		if (error == -ETIME && value[0] &&
 		    safe_thread_is_outside_shim(&proof, (pid_t)value[0]) != 0)
@@ -68,6 +70,7 @@ static int unhook(struct session *s)
 	} while (error && may_pass(error, &failures) && !s->link.target_gone &&
 		 session_now() < end);
 	s->link.idle = NULL;
+	memcpy(s->link.reply.text, why, sizeof(why));	/* the proof has asked for more since */
 	if (!error)
 		s->state = STATE_UNHOOKED;
 	return error;

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""memcached_load.py PORT: sets and gets until a byte comes on stdin; status 1 on errors."""
+"""memcached_load.py PORT [SECONDS]: sets and gets until a byte comes on stdin, SECONDS (100) at
+the most; status 1 on errors. All values (240 MB) have to fit, as an evicted one is missed."""
 import select
 import socket
 import sys
@@ -42,6 +43,13 @@ def work(port, number):
             connection = socket.create_connection(("127.0.0.1", port))
 
 
+def evictions(port):
+    with socket.create_connection(("127.0.0.1", port)) as connection:
+        connection.sendall(b"stats\r\n")
+        lines = receive_until(connection, b"END\r\n").decode().splitlines()
+    return int(next(line.split()[2] for line in lines if line.startswith("STAT evictions ")))
+
+
 def worker(port, number):
     try:
         work(port, number)
@@ -55,10 +63,13 @@ def main():
     for thread in threads:
         thread.start()
     print("running", flush=True)
-    select.select([sys.stdin], [], [], 100)
+    select.select([sys.stdin], [], [], float(sys.argv[2]) if len(sys.argv) > 2 else 100)
     stop.set()
     for thread in threads:
         thread.join(10)
+    evicted = evictions(port)
+    if evicted:
+        errors.append(f"{evicted} values evicted: too little memory for this load")
     print(*errors)
     sys.exit(1 if errors else 0)
 

@@ -139,7 +139,8 @@ nginx_has_worker() {
 
 memcached_start() {
 	MEMCACHED_PORT=$(free_port)
-	as_service memcached "$(command -v memcached)" -p "$MEMCACHED_PORT" -l 127.0.0.1 -U 0 -t 2
+	as_service memcached "$(command -v memcached)" -p "$MEMCACHED_PORT" -l 127.0.0.1 -U 0 \
+		-t 2 -m 1024	# all that memcached_load.py stores
 	VICTIM=$LAST
 	await 20 python3 -c \
 		"import socket; socket.create_connection(('127.0.0.1', $MEMCACHED_PORT)).close()" ||

@@ -24,7 +24,7 @@ nginx_begin() { nginx_start && http_load "$NGINX_PORT"; }
 nginx_over() { http_load_end && ended_by TERM "$NGINX" nginx; }
 memcached_begin() {
 	memcached_start
-	background load python3 "$E2E/memcached_load.py" "$MEMCACHED_PORT"
+	background load python3 "$E2E/memcached_load.py" "$MEMCACHED_PORT" "$TEST_LIMIT"
 	MEMCACHED_LOAD=$LAST
 	await 10 grep -q running "$WORK/load.out" || fail "no load: $(cat "$WORK/load.err")"
 }
