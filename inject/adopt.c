@@ -113,7 +113,7 @@ unsigned int adopt_descriptors(struct attachment *a)
 	while (dir && (entry = readdir(dir)) && count < ARRAY_SIZE(a->remote_fd)) {
 		int fd = (int)strtol(entry->d_name, NULL, 10);
 
-		if (entry->d_name[0] != '.' && load_is_ours(a->target.ref.pid, fd) > 0)
+		if (entry->d_name[0] != '.' && remote_memfd_is_ours(a->target.ref.pid, fd) > 0)
 			a->remote_fd[count++] = fd;
 	}
 	if (dir)

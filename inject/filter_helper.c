@@ -22,6 +22,7 @@ enum {
 	FLAG_WAIT = 1u << 3,
 	FLAG_GETTID = 1u << 4,
 	FLAG_COPY = 1u << 5,
+	FLAG_PRCTL = 1u << 6,
 };
 
 /* One conversation a process at a time: the room is not on the stack. */
@@ -57,6 +58,7 @@ static struct seccomp_verdict unpack(const struct proto_message *answer)
 		.may_wait = flags & FLAG_WAIT,
 		.may_gettid = flags & FLAG_GETTID,
 		.may_copy = flags & FLAG_COPY,
+		.may_prctl = flags & FLAG_PRCTL,
 		.refused = (long)answer->value[VALUE_REFUSED],
 		.held_us = answer->value[VALUE_HELD_US],
 		.count = (int)answer->value[VALUE_COUNT],
@@ -145,7 +147,8 @@ static void pack(const struct seccomp_verdict *verdict, struct proto_message *an
 				     (verdict->may_readv ? FLAG_READV : 0) |
 				     (verdict->may_wait ? FLAG_WAIT : 0) |
 				     (verdict->may_gettid ? FLAG_GETTID : 0) |
-				     (verdict->may_copy ? FLAG_COPY : 0);
+				     (verdict->may_copy ? FLAG_COPY : 0) |
+				     (verdict->may_prctl ? FLAG_PRCTL : 0);
 	answer->value[VALUE_REFUSED] = (uint64_t)verdict->refused;
 	answer->value[VALUE_HELD_US] = verdict->held_us;
 	answer->value[VALUE_COUNT] = (uint64_t)verdict->count;

@@ -154,6 +154,15 @@ static int do_load(struct inject *in)
 		(void)snprintf(in->problem, sizeof(in->problem),
 			       "process %d was stopped by job control; continue it first",
 			       in->at.target.ref.pid);
+	if (error == -ENODEV)
+		(void)snprintf(in->problem, sizeof(in->problem),
+			       "its threads may not read the time stamp counter (prctl "
+			       "PR_SET_TSC), which the hooks do");
+	if (error == -ENOTSUP)
+		(void)snprintf(in->problem, sizeof(in->problem),
+			       "no thread of it can make calls for memattach: its stack has no "
+			       "room or is not its own, or its system calls go to the program "
+			       "itself (prctl PR_SET_SYSCALL_USER_DISPATCH, as in Wine)");
 	return error;
 }
 

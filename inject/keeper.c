@@ -140,6 +140,7 @@ static int on_load(struct keeper *k, const struct proto_message *request, struct
 				      !has_room(a->target.ref.pid, a->geometry.total_bytes));
 	a->samples = load->sampled != 0;
 	k->in.load.loader = (enum attachment_loader)load->loader;
+	k->in.load.ask_tsc = !k->seccomp.filtered || k->seccomp.may_prctl;
 	use_sample(k, load->loader == LOADER_DLOPEN);
 	error = inject_enter(&k->in, INJECT_LOAD);
 	if (error && load_is_out(a))

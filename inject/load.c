@@ -11,15 +11,12 @@
  */
 #include "inject/load.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <linux/magic.h>
 #include <sys/stat.h>
-#include <sys/vfs.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -33,6 +30,7 @@
 #include "inject/shim_image.h"
 #include "inject/steps.h"
 #include "inject/threads.h"
+#include "inject/tsc_allowed.h"
 #include "src/base/give_back.h"
 
 #ifndef MADV_WIPEONFORK
@@ -44,21 +42,6 @@
 #define PAGE 4096ull
 #define CALL_LIMIT_NS 3000000000ull
 #define REACH (1ull << 30)
-
-/* One remote system call whose failure is an error; *ret may be NULL. */
-static int call(struct borrow *b, long number, const uint64_t arguments[6], uint64_t *ret)
-{
-	int64_t result;
-	int error = borrow_syscall(b, number, arguments, &result);
-
-	if (error)
-		return error;
-	if (result < 0)
-		return (int)result;
-	if (ret)
-		*ret = (uint64_t)result;
-	return 0;
-}
 
 static struct borrow_request request_for(const struct attachment *a, uint64_t deadline_ns)
 {
@@ -92,107 +75,6 @@ static int borrow_for(const struct attachment *a, const struct load_options *opt
 	request.stopped_ns = options->proven->kept_ns;
 	options->proven->kept_ns = 0;	/* the borrow's from here on */
 	return borrow_begin(&a->target, &request, ret);
-}
-
-/* Where the leader has ended, its descriptors are to be had by name only. -errno. */
-static int reopen_by_name(const struct attachment *a, pid_t tid, int remote)
-{
-	_cleanup_fd_ int path_fd = -1;
-	struct statfs system;
-	struct stat file;
-	char path[64];
-	int fd;
-
-	(void)snprintf(path, sizeof(path), "/proc/%d/task/%d/fd/%d", a->target.ref.pid, tid,
-		       remote);
-	path_fd = open(path, O_PATH | O_CLOEXEC);
-	if (path_fd < 0)
-		return -errno;
-	/* looked at without opening it: only an unlinked file of the kernel's own tmpfs is opened
-	 */
-	if (fstatfs(path_fd, &system) < 0 || system.f_type != TMPFS_MAGIC ||
-	    fstat(path_fd, &file) < 0 || !S_ISREG(file.st_mode) || file.st_nlink != 0)
-		return -EBADF;
-	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", path_fd);
-	fd = open(path, O_RDWR | O_CLOEXEC);
-	return fd < 0 ? -errno : fd;
-}
-
-/*
- * Our own descriptor of the target's new memfd. Between its making and now another
- * thread may have put any other file in its place: so we get what that descriptor
- * may do and no more (pidfd_getfd, not the magic link, which would be opened with
- * our rights), and use it only if it is a fresh memfd.
- */
-static int take_memfd(const struct attachment *a, pid_t tid, int remote, uint64_t *ret_inode)
-{
-	int fd = (int)syscall(SYS_pidfd_getfd, a->target.ref.fd, remote, 0);
-	struct stat file;
-
-	if (fd < 0 && (errno == ESRCH || errno == EBADF))
-		fd = reopen_by_name(a, tid, remote);
-	if (fd < 0)
-		return fd == -1 ? -errno : fd;
-	if (fstat(fd, &file) == 0 && S_ISREG(file.st_mode) && file.st_nlink == 0 &&
-	    file.st_size == 0 && fcntl(fd, F_GET_SEALS) == 0) {
-		*ret_inode = file.st_ino;
-		return fd;
-	}
-	cleanup_fd(&fd);
-	return -EBADF;
-}
-
-enum { RING, SHIM };	/* which of our files */
-
-/* Is it one that nobody has given a size yet? Those of a target that is a memattach have one. */
-static bool is_fresh(pid_t pid, int fd)
-{
-	struct stat file;
-	char path[64];
-
-	(void)snprintf(path, sizeof(path), "/proc/%d/task/%d/fd/%d", pid, proc_live_thread(pid),
-		       fd);
-	return load_is_ours(pid, fd) > 0 && stat(path, &file) == 0 && file.st_size == 0;
-}
-
-/* The target's descriptor of a memfd whose number was not seen; -1: none. */
-static int find_fresh(pid_t pid)
-{
-	struct dirent *entry;
-	int found = -1;
-	char path[64];
-	DIR *dir;
-
-	(void)snprintf(path, sizeof(path), "/proc/%d/task/%d/fd", pid, proc_live_thread(pid));
-	dir = opendir(path);
-	while (dir && found < 0 && (entry = readdir(dir))) {
-		int fd = (int)strtol(entry->d_name, NULL, 10);
-
-		if (entry->d_name[0] != '.' && is_fresh(pid, fd))
-			found = fd;
-	}
-	if (dir)
-		(void)closedir(dir);
-	return found;
-}
-
-/* memfd_create in the target; *ret_fd is our descriptor of the same file. */
-static int make_memfd(struct attachment *a, struct borrow *b, unsigned int which, int *ret_fd)
-{
-	uint64_t arguments[6] = { 0, MFD_CLOEXEC | MFD_ALLOW_SEALING, 0, 0, 0, 0 };
-	const char *name = which == RING ? LOAD_RING_NAME : LOAD_SHIM_NAME;
-	uint64_t remote = 0;
-	int error = borrow_put(b, name, strlen(name) + 1, &arguments[0]);
-
-	if (!error)
-		error = call(b, SYS_memfd_create, arguments, &remote);
-	if (error) {	/* it may have been made all the same */
-		a->remote_fd[which] = find_fresh(a->target.ref.pid);
-		return error;
-	}
-	a->remote_fd[which] = (int)remote;
-	*ret_fd = take_memfd(a, b->request.tid, (int)remote, &a->inode[which]);
-	return *ret_fd < 0 ? *ret_fd : 0;
 }
 
 /* The target's pid as it knows it itself. */
@@ -334,7 +216,7 @@ static int map_at(struct borrow *b, uint64_t address, uint64_t bytes, uint64_t p
 	uint64_t arguments[6] = { address, bytes, protection, flags | MAP_FIXED_NOREPLACE,
 				  (uint64_t)(int64_t)fd, offset };
 	uint64_t got = 0;
-	int error = call(b, SYS_mmap, arguments, &got);
+	int error = borrow_call(b, SYS_mmap, arguments, &got);
 
 	if (!error && got != address)
 		error = -EEXIST;
@@ -345,7 +227,7 @@ static int advise(struct borrow *b, uint64_t address, uint64_t bytes, uint64_t a
 {
 	uint64_t arguments[6] = { address, bytes, advice, 0, 0, 0 };
 
-	return call(b, SYS_madvise, arguments, NULL);
+	return borrow_call(b, SYS_madvise, arguments, NULL);
 }
 
 /*
@@ -374,7 +256,7 @@ static int find_shim(struct attachment *a)
 	int error = procmaps_read(a->target.maps, &maps);
 
 	for (size_t i = 0; !error && i < maps.count; i++)
-		if (maps.map[i].inode == a->inode[SHIM] && maps.map[i].offset == 0 &&
+		if (maps.map[i].inode == a->inode[REMOTE_SHIM] && maps.map[i].offset == 0 &&
 		    strncmp(maps.map[i].path, "/memfd:" LOAD_SHIM_NAME, 7 + 14) == 0) {
 			a->shim_base = maps.map[i].start;
 			break;
@@ -435,7 +317,7 @@ static int map_ring_there(struct attachment *a, struct borrow *b)
 
 static int bring_in(struct attachment *a, struct borrow *b)
 {
-	int error = make_memfd(a, b, RING, &a->ring_fd);
+	int error = remote_memfd_make(a, b, REMOTE_RING, &a->ring_fd);
 
 	if (!error)
 		error = map_ring_here(a);
@@ -444,7 +326,7 @@ static int bring_in(struct attachment *a, struct borrow *b)
 		error = map_ring_there(a, b);
 	}
 	if (!error)
-		error = make_memfd(a, b, SHIM, &a->shim_fd);
+		error = remote_memfd_make(a, b, REMOTE_SHIM, &a->shim_fd);
 	if (!error)
 		error = fill_shim_file(a);
 	if (!error)	/* before dlopen, which may map an arena into their place */
@@ -458,39 +340,6 @@ static int bring_in(struct attachment *a, struct borrow *b)
 		error = advise(b, a->shim_base + a->layout.root, PAGE, MADV_WIPEONFORK);
 	if (!error)
 		error = advise(b, a->ring_base, a->geometry.total_bytes, MADV_DONTFORK);
-	return error;
-}
-
-int load_is_ours(pid_t pid, int fd)
-{
-	char path[64], name[64] = "";
-	ssize_t length;
-
-	(void)snprintf(path, sizeof(path), "/proc/%d/task/%d/fd/%d", pid, proc_live_thread(pid),
-		       fd);
-	length = readlink(path, name, sizeof(name) - 1);
-	if (length < 0 && errno != ENOENT)
-		return -errno;
-	return length > 0 && strncmp(name, "/memfd:memattach-", 17) == 0;
-}
-
-/* Closes our memfds in the target, if the numbers still are theirs. */
-static int close_remote_fds(struct attachment *a, struct borrow *b)
-{
-	int error = 0;
-
-	for (size_t i = 0; i < ARRAY_SIZE(a->remote_fd); i++) {
-		uint64_t arguments[6] = { (uint64_t)(int64_t)a->remote_fd[i], 0, 0, 0, 0, 0 };
-		int one = 0;
-
-		if (a->remote_fd[i] >= 0)
-			one = load_is_ours(a->target.ref.pid, a->remote_fd[i]);
-		if (one > 0)
-			one = call(b, SYS_close, arguments, NULL);
-		if (!one)
-			a->remote_fd[i] = -1;
-		error = error ? error : one;
-	}
 	return error;
 }
 
@@ -520,8 +369,10 @@ int load_shim(struct attachment *a, const struct load_options *options)
 		error = borrow_for(a, options, &b);
 	if (error)
 		return error;
-	error = bring_in(a, &b);
-	undo = close_remote_fds(a, &b);
+	error = options->ask_tsc ? tsc_check_allowed(&b) : 0;
+	if (!error)
+		error = bring_in(a, &b);
+	undo = remote_memfd_close(a, &b);
 	error = error ? error : undo;
 	if (borrow_held(&b)) {
 		undo = borrow_end(&b);
@@ -542,7 +393,7 @@ static int unmap(struct borrow *b, uint64_t address, uint64_t bytes)
 {
 	uint64_t arguments[6] = { address, bytes, 0, 0, 0, 0 };
 
-	return call(b, SYS_munmap, arguments, NULL);
+	return borrow_call(b, SYS_munmap, arguments, NULL);
 }
 
 /* A system call filter has not been asked about the second way: without one only. */
@@ -618,7 +469,7 @@ static int take_out(struct attachment *a, struct borrow *b)
 	}
 	one = remove_shim(a, b);
 	error = error ? error : one;
-	one = close_remote_fds(a, b);
+	one = remote_memfd_close(a, b);
 	error = error ? error : one;
 	if (error || !a->ring_base)
 		return error;
@@ -646,12 +497,12 @@ static int forget_foreign(struct attachment *a)
 
 	if (error)
 		return error;
-	if (a->ring_base && !maps_file(&maps, a->ring_base, a->inode[RING]))
+	if (a->ring_base && !maps_file(&maps, a->ring_base, a->inode[REMOTE_RING]))
 		a->ring_base = 0;
-	if (a->shim_base && !maps_file(&maps, a->shim_base, a->inode[SHIM]))
+	if (a->shim_base && !maps_file(&maps, a->shim_base, a->inode[REMOTE_SHIM]))
 		a->shim_base = 0;
 	for (uint32_t i = 0; i < a->island_count; i++)
-		if (maps_file(&maps, a->island[i].address, a->inode[SHIM]))
+		if (maps_file(&maps, a->island[i].address, a->inode[REMOTE_SHIM]))
 			a->island[kept++] = a->island[i];
 	a->island_count = kept;
 	return 0;

@@ -9,24 +9,20 @@
 #define MEMATTACH_LOAD_H
 
 #include "inject/attachment.h"
+#include "inject/remote_memfd.h"
 #include "inject/stop.h"
 
 struct load_options {
 	enum attachment_loader loader;		/* DLOPEN or MAP, decided before */
 	struct stop_sample *proven; /* DLOPEN: the thread proven safe for it; else NULL */
 	uint64_t deadline_ns;			/* for finding a thread and for the call */
+	bool ask_tsc;	/* on the way in: may its threads read the time stamp counter? */
 };
-
-/*
- * Names of the memfds. The dlopen loader's path is /proc/thread-self/fd/../fd/N.
- */
-#define LOAD_SHIM_NAME "memattach-shim"
-#define LOAD_RING_NAME "memattach-ring"
 
 /*
  * Brings everything in. pre: a->plan has gadgets and islands, a->geometry and
  * a->layout are set. 0; -EAGAIN/-ESTALE: nothing is in, try again (another
- * thread, or the map loader); -EMFILE, -ENOMEM, ... what the target's own call
+ * thread, or the map loader); -ENODEV: tsc_allowed.h; -EMFILE, -ENOMEM, ... what the target's own call
  * returned, nothing is in; -ESRCH; -ETIME: dlopen did not return, it may still be loading.
  */
 int load_shim(struct attachment *a, const struct load_options *options) _must_check_;
@@ -41,7 +37,5 @@ int load_gadgets_check(const struct target *target, uint64_t syscall_ret, uint64
 	_must_check_;
 /* True when nothing of ours is mapped or open in the target, as far as a knows. */
 bool load_is_out(const struct attachment *a);
-/* Is descriptor fd of process pid one of our memfds? 1, 0, or -errno: that can't be told now. */
-int load_is_ours(pid_t pid, int fd);
 
 #endif

@@ -142,10 +142,22 @@ static int give_back(struct borrow *b, int signal, bool in_signal_code)
 	return over(b, error ? error : first);
 }
 
+/*
+ * A SIGSYS for our own call, which the program knows nothing of: by its dispatch of system calls,
+ * where the kernel did not tell of it before, or a filter that came a moment ago.
+ */
+static bool is_for_our_call(const struct borrow *b, const struct tracee_stop *stop)
+{
+	return stop->kind == TRACEE_SIGNAL && stop->signal == SIGSYS && b->redirected &&
+	       tracee_get_refused_call(b->request.tid) ==
+		       b->request.syscall_ret + REGS_SYSCALL_BYTES;
+}
+
 /* Releases the thread after `stop` turned out not to be what was hoped for. */
 static int back_out(struct borrow *b, const struct tracee_stop *stop, int reason)
 {
-	int signal = stop->kind == TRACEE_SIGNAL ? stop->signal : 0;
+	bool ours = is_for_our_call(b, stop);
+	int signal = stop->kind == TRACEE_SIGNAL && !ours ? stop->signal : 0;
 	bool in_signal_code = stop->kind == TRACEE_SIGNAL || stop->kind == TRACEE_EVENT_STOP ||
 			      stop->kind == TRACEE_GROUP_STOP;
 
@@ -154,7 +166,7 @@ static int back_out(struct borrow *b, const struct tracee_stop *stop, int reason
 		return over(b, reason);
 	}
 	(void)give_back(b, signal, in_signal_code);
-	return reason;
+	return ours ? -ENOTSUP : reason;
 }
 
 /*
@@ -278,6 +290,20 @@ static int classify_stop(struct borrow *b)
 		b->mode = -(long)b->original.rax == EINTR_RESTART_RESTARTBLOCK ?
 				  BORROW_RESTART_BLOCK : BORROW_BLOCKED;
 	return error;
+}
+
+/*
+ * Would our calls go to the program itself, as a SIGSYS? By its own range of addresses they may be
+ * exempt, but not those of a function that we have it call.
+ */
+static bool calls_are_dispatched(const struct borrow *b)
+{
+	uint64_t selector = 0;
+	uint8_t state = 1;
+
+	if (!tracee_dispatches_calls(b->request.tid, &selector))
+		return false;
+	return !selector || remote_read(b->target, selector, &state, sizeof(state)) || state != 0;
 }
 
 /* Seizes and stops; notes since when it stands. */
@@ -421,6 +447,20 @@ int borrow_syscall(struct borrow *b, long number, const uint64_t arguments[6], i
 	return error ? error : result_of_syscall(b, ret_result);
 }
 
+int borrow_call(struct borrow *b, long number, const uint64_t arguments[6], uint64_t *ret)
+{
+	int64_t result;
+	int error = borrow_syscall(b, number, arguments, &result);
+
+	if (error)
+		return error;
+	if (result < 0)
+		return (int)result;
+	if (ret)
+		*ret = (uint64_t)result;
+	return 0;
+}
+
 /* What a child that is let go does: exit_group(status), below everything of the borrowed thread. */
 static int put_child_frame(struct borrow *b, int status, uint64_t *ret_stack)
 {
@@ -546,7 +586,7 @@ int borrow_begin(const struct target *target, const struct borrow_request *reque
 	error = reach_entry(ret);
 	if (error)
 		return over(ret, error);
-	if (!stack_is_safe(ret, &maps, &ret->entry))
+	if (!stack_is_safe(ret, &maps, &ret->entry) || calls_are_dispatched(ret))
 		return ret->mode == BORROW_USER ?
 			back_out(ret, &(struct tracee_stop){ TRACEE_EVENT_STOP, 0 }, -ENOTSUP) :
 			give_up(ret, -ENOTSUP);

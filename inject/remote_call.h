@@ -85,6 +85,9 @@ int borrow_begin(const struct target *target, const struct borrow_request *reque
  */
 int borrow_syscall(struct borrow *borrow, long number, const uint64_t arguments[6],
 		   int64_t *ret_result) _must_check_;
+/* One system call whose failure is an error, too; ret may be NULL. */
+int borrow_call(struct borrow *borrow, long number, const uint64_t arguments[6], uint64_t *ret)
+	_must_check_;
 /*
  * A child of the target, made by clone(flags | no exit signal) on the borrowed thread. It is our
  * tracee *ret_child and never runs: it stops before its first instruction (still to be waited

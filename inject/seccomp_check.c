@@ -15,6 +15,7 @@
 #include <sched.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
@@ -235,7 +236,7 @@ static const struct {
 
 static void judge(const struct filter_set *set, struct seccomp_verdict *verdict)
 {
-	static const uint64_t none[6];
+	static const uint64_t none[6], get_tsc[6] = { PR_GET_TSC };
 
 	for (size_t i = 0; verdict->allowed && i < ARRAY_SIZE(needed); i++) {
 		verdict->allowed = lets_pass(set, needed[i].number, needed[i].arguments);
@@ -247,6 +248,7 @@ static void judge(const struct filter_set *set, struct seccomp_verdict *verdict)
 	verdict->may_readv = verdict->may_readv && lets_pass(set, SYS_process_vm_readv, none);
 	verdict->may_wait = verdict->may_wait && lets_pass(set, SYS_futex, none);
 	verdict->may_gettid = verdict->may_gettid && lets_pass(set, SYS_gettid, none);
+	verdict->may_prctl = verdict->may_prctl && lets_pass(set, SYS_prctl, get_tsc);
 }
 
 /* Each thread may have a filter of its own. */
@@ -269,7 +271,7 @@ static void check_thread(pid_t pid, pid_t tid, struct seccomp_verdict *verdict)
 		give_back_buffer(&set, sizeof(set));
 	} else if (error != -ESRCH && !proc_runs_no_code(pid, tid)) {
 		verdict->allowed = verdict->may_readv = verdict->may_wait = false;
-		verdict->may_gettid = false;
+		verdict->may_gettid = verdict->may_prctl = false;
 		verdict->may_copy = false;
 		verdict->refused = -1;
 	}
@@ -299,7 +301,7 @@ struct seccomp_verdict seccomp_check(pid_t pid)
 {
 	struct seccomp_verdict verdict = { .allowed = true, .may_copy = true,
 					   .may_readv = true, .may_wait = true,
-					   .may_gettid = true,
+					   .may_gettid = true, .may_prctl = true,
 					   .count = count_filters(pid) };
 	_cleanup_free_ pid_t *tids = NULL;
 	int threads = proc_list_threads(pid, &tids);

@@ -23,6 +23,9 @@
 #ifndef PTRACE_GET_RSEQ_CONFIGURATION
 #define PTRACE_GET_RSEQ_CONFIGURATION 0x420f
 #endif
+#ifndef PTRACE_GET_SYSCALL_USER_DISPATCH_CONFIG
+#define PTRACE_GET_SYSCALL_USER_DISPATCH_CONFIG 0x4211
+#endif
 #define NSEC 1000000000ull
 #define TRIES 3
 
@@ -277,6 +280,30 @@ int tracee_get_rseq(pid_t tid, uint64_t *ret_area)
 		return got == -EIO || got == -EINVAL ? -EOPNOTSUPP : got;
 	*ret_area = configuration.area;
 	return 0;
+}
+
+/* include/uapi/linux/ptrace.h, struct ptrace_sud_config (6.4 and later) */
+struct dispatch_configuration {
+	uint64_t mode, selector, offset, length;
+};
+
+bool tracee_dispatches_calls(pid_t tid, uint64_t *ret_selector)
+{
+	struct dispatch_configuration configuration = { .mode = 0 };
+	int got = query(PTRACE_GET_SYSCALL_USER_DISPATCH_CONFIG, tid, sizeof(configuration),
+			&configuration);
+
+	*ret_selector = configuration.selector;
+	return got >= 0 && configuration.mode != 0;
+}
+
+uint64_t tracee_get_refused_call(pid_t tid)
+{
+	siginfo_t info;
+
+	if (query(PTRACE_GETSIGINFO, tid, 0, &info) < 0 || info.si_signo != SIGSYS)
+		return 0;
+	return (uint64_t)(uintptr_t)info.si_call_addr;
 }
 
 int tracee_get_seccomp_filter(pid_t tid, unsigned int index, void *filter)

@@ -81,6 +81,14 @@ int tracee_set_signal_mask(pid_t tid, uint64_t mask) _must_check_;
 int tracee_set_breakpoint(pid_t tid, uint64_t address) _must_check_;
 /* rseq area address (0: none registered); -EOPNOTSUPP where the kernel can't tell. */
 int tracee_get_rseq(pid_t tid, uint64_t *ret_area) _must_check_;
+/*
+ * In a stop: may a system call of its end in a SIGSYS in place of the kernel, for the program to
+ * answer it (Linux's syscall user dispatch)? False, too, where the kernel can't tell (before 6.4).
+ * Not as long as the byte at *ret_selector (0: there is none) is SYSCALL_DISPATCH_FILTER_ALLOW.
+ */
+bool tracee_dispatches_calls(pid_t tid, uint64_t *ret_selector);
+/* At TRACEE_SIGNAL, a SIGSYS: the address after the call that it is for; 0: it can't be told. */
+uint64_t tracee_get_refused_call(pid_t tid);
 /* Number of instructions of seccomp filter number index, -ENOENT past the last; filter may be NULL.
  */
 int tracee_get_seccomp_filter(pid_t tid, unsigned int index, void *filter);

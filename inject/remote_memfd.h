@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * remote_memfd.h - the two unlinked files, ring and shim, that a borrowed thread makes in the
+ * target, and closes there once they are mapped.
+ */
+#ifndef MEMATTACH_REMOTE_MEMFD_H
+#define MEMATTACH_REMOTE_MEMFD_H
+
+#include "inject/attachment.h"
+#include "inject/remote_call.h"
+
+/* The dlopen loader's path is /proc/thread-self/fd/../fd/N. */
+#define LOAD_SHIM_NAME "memattach-shim"
+#define LOAD_RING_NAME "memattach-ring"
+
+/* Which of them: an index of attachment's remote_fd and inode. */
+enum remote_memfd {
+	REMOTE_RING,
+	REMOTE_SHIM
+};
+
+/*
+ * memfd_create in the target; *ret_fd is our descriptor of the same file, the caller's. 0 or
+ * -errno; what was made all the same is noted in the attachment's remote_fd, for the close.
+ */
+int remote_memfd_make(struct attachment *attachment, struct borrow *borrow,
+		      enum remote_memfd which, int *ret_fd) _must_check_;
+/* Closes both in the target, if the numbers still are theirs. The first error. */
+int remote_memfd_close(struct attachment *attachment, struct borrow *borrow);
+/* Is descriptor fd of process pid one of ours? 1, 0, or -errno: that can't be told now. */
+int remote_memfd_is_ours(pid_t pid, int fd);
+
+#endif
