@@ -143,6 +143,13 @@ static int start_analyst(const struct analyst *a, const struct session_options *
 	return pair[0];
 }
 
+static pid_t analyst_now(void *context)
+{
+	const struct analyst *a = context;
+
+	return a->child ? a->child : a->pid;
+}
+
 static void end_analyst(void *context)
 {
 	struct analyst *a = context;
@@ -243,7 +250,7 @@ static int run_keeper(struct target *target, const struct session_options *optio
 					 .unhurried = options->screen &&
 						      options->screen_can_wait,
 					 .respawn = restart_for_cleanup,
-					 .end_analyst = end_analyst,
+					 .analyst = analyst_now, .end_analyst = end_analyst,
 					 .begin_child = begin_child, .end_child = end_child,
 					 .tell_child = options->tell_children ? tell_child : NULL,
 					 .context = &analyst };

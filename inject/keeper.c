@@ -366,6 +366,11 @@ static unsigned int most_silent(const struct keeper *k)
 		       SLOW_HANG_TICKS * SLOW_TICK_MS / TICK_MS : HANG_TICKS;
 }
 
+static pid_t analyst_of(const struct keeper *k)
+{
+	return k->options && k->options->analyst ? k->options->analyst(k->options->context) : 0;
+}
+
 /*
  * True when the analyst neither drains the rings nor answers: threads of the
  * target may be waiting for it. Then it is ended, and we leave on our own. Counted
@@ -376,13 +381,13 @@ static bool analyst_hangs(struct keeper *k, bool ticked)
 {
 	uint32_t beat = k->in.at.control ? k->in.at.control->beat : 0;
 
-	if (beat != k->beat || k->in.done <= INJECT_ENTRIES || k->gone)
-		k->silent = 0;
-	else
-		k->silent += ticked;
-	k->beat = beat;
+	if (ticked)
+		keeper_silence_tick(&k->silence, analyst_of(k),
+				    beat != k->beat || k->in.done <= INJECT_ENTRIES || k->gone);
+	if (ticked)
+		k->beat = beat;
 	k->leaving += ticked && k->stop_noted && k->in.done > INJECT_LOAD;
-	return k->silent > most_silent(k) || k->leaving > HANG_TICKS * 10;
+	return k->silence.total > most_silent(k) * SILENCE_TICK || k->leaving > HANG_TICKS * 10;
 }
 
 /*
@@ -419,7 +424,7 @@ static void pace_clock(struct keeper *k)
 	if (slow == k->slow || set_clock(k->timer, slow ? SLOW_TICK_MS : TICK_MS) < 0)
 		return;
 	k->slow = slow;
-	k->silent = 0;
+	k->silence.total = 0;
 }
 
 static int tick(struct keeper *k)

@@ -16,6 +16,8 @@ struct keeper_options {
 	bool alone;			/* what else has copies of the same is somebody else's */
 	/* Starts an analyst that finishes a detach; a socket to it, or -errno. NULL: none. */
 	int (*respawn)(void *context);
+	/* The one that answers now; NULL, 0: not known. */
+	pid_t (*analyst)(void *context);
 	/* Ends an analyst that does not answer any more. */
 	void (*end_analyst)(void *context);
 	/*

@@ -7,6 +7,7 @@
 #include "inject/freeze.h"
 #include "inject/inject.h"
 #include "inject/keeper.h"
+#include "inject/keeper_silence.h"
 #include "inject/proto.h"
 #include "inject/seccomp_check.h"
 
@@ -16,7 +17,8 @@ struct keeper {
 	struct stop_sample sample;
 	const struct keeper_options *options;
 	uint32_t beat;			/* the analyst's, as last seen */
-	unsigned int silent, leaving;	/* ticks since it changed; since the user asked to stop */
+	struct keeper_silence silence;	/* since it changed */
+	unsigned int leaving;		/* ticks since the user asked to stop */
 	unsigned int kept;		/* ticks of TICK_MS so far; when memory goes back: */
 	unsigned int rest_due;
 	bool slow;			/* the clock ticks seldom, as nobody waits */

@@ -483,11 +483,15 @@ static int put_child_frame(struct borrow *b, int status, uint64_t *ret_stack)
 	return error;
 }
 
-/* Through the call's own stops to its exit; a child that is made on the way is *ret_child. */
+/*
+ * Through the call's own stops to its exit; a child that is made on the way is *ret_child. The
+ * thread is given back at the exit at the earliest: what it had before in its registers would be
+ * mixed with what the call returns, and be a call by the child's number.
+ */
 static int run_through_clone(struct borrow *b, pid_t *ret_child)
 {
 	struct tracee_stop stop;
-	int error;
+	int error, unknown = 0;
 
 	do {
 		error = tracee_run_to_syscall(b->request.tid);
@@ -499,11 +503,11 @@ static int run_through_clone(struct borrow *b, pid_t *ret_child)
 			return over(b, error);
 		}
 		if (stop.kind == TRACEE_CHILD)
-			error = tracee_get_child(b->request.tid, ret_child);
-		if (error)
-			return give_up(b, error);
+			unknown = tracee_get_child(b->request.tid, ret_child);
 	} while (stop.kind == TRACEE_CHILD);
-	return stop.kind == TRACEE_SYSCALL_EXIT ? 0 : back_out(b, &stop, -EAGAIN);
+	if (stop.kind != TRACEE_SYSCALL_EXIT)
+		return back_out(b, &stop, -EAGAIN);
+	return unknown ? give_up(b, unknown) : 0;
 }
 
 int borrow_clone(struct borrow *b, uint64_t flags, int status, pid_t *ret_child, pid_t *ret_remote)

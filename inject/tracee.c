@@ -201,8 +201,10 @@ int tracee_follow_children(pid_t tid, bool follow)
 int tracee_get_child(pid_t tid, pid_t *ret)
 {
 	unsigned long message = 0;
-	int error = query(PTRACE_GETEVENTMSG, tid, 0, &message);
+	int error = -EIO;
 
+	for (int i = 0; error && error != -ESRCH && i < TRIES; i++)	/* said but here */
+		error = query(PTRACE_GETEVENTMSG, tid, 0, &message);
 	*ret = (pid_t)message;
 	return error;
 }

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/* keeper_silence.h - for how long an analyst that could have answered has not. */
+#ifndef MEMATTACH_KEEPER_SILENCE_H
+#define MEMATTACH_KEEPER_SILENCE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#define SILENCE_TICK 16u	/* a whole tick of it, in the units of total */
+
+struct keeper_silence {
+	unsigned int total;	/* since it was last heard */
+	uint64_t looked_ns, waited_ns;	/* at the last look: when, its wait for a processor in all */
+};
+
+/*
+ * What of a tick that took elapsed_ns counts, of which the analyst waited waited_ns for a processor.
+ * Who gets none on a crowded machine does not hang; who does hang is to be found out there, too, so
+ * a quarter always counts.
+ */
+unsigned int keeper_silence_of(uint64_t elapsed_ns, uint64_t waited_ns);
+/* A tick in which the analyst (pid; 0: not known) was not heard, or was. */
+void keeper_silence_tick(struct keeper_silence *silence, pid_t analyst, bool heard);
+
+#endif
