@@ -11,13 +11,13 @@
 
 struct keeper_silence {
 	unsigned int total;	/* since it was last heard */
-	uint64_t looked_ns, waited_ns;	/* at the last look: when, its wait for a processor in all */
+	uint64_t looked_ns, waited_ns;	/* last: when, and how long it had waited to run in all */
 };
 
 /*
- * What of a tick that took elapsed_ns counts, of which the analyst waited waited_ns for a processor.
- * Who gets none on a crowded machine does not hang; who does hang is to be found out there, too, so
- * a quarter always counts.
+ * What counts of a tick that took elapsed_ns, waited_ns of which the analyst waited for a
+ * processor. Who gets none on a crowded machine does not hang; who does hang is to be found out
+ * there, too, so a quarter always counts.
  */
 unsigned int keeper_silence_of(uint64_t elapsed_ns, uint64_t waited_ns);
 /* A tick in which the analyst (pid; 0: not known) was not heard, or was. */

@@ -34,8 +34,28 @@ static const struct {
 	{ "qemu-", "qemu-user" },
 };
 
+/* Of the same name, and programs like others: whole machines, and what serves them. */
+static const char *const qemu_programs[] = {
+	"qemu-system-", "qemu-kvm", "qemu-ga", "qemu-storage-daemon", "qemu-nbd", "qemu-img",
+	"qemu-io", "qemu-pr-helper", "qemu-bridge-helper",
+};
+
 /* AddressSanitizer linked statically (clang's default) has its shadow at this fixed place. */
 #define ASAN_SHADOW_START 0x7fff7000u
+
+static bool begins_with(const char *name, const char *prefix)
+{
+	return strncmp(name, prefix, strlen(prefix)) == 0;
+}
+
+static bool is_exempt(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(qemu_programs); i++) {
+		if (begins_with(name, qemu_programs[i]))
+			return true;
+	}
+	return false;
+}
 
 static const char *instrument_of(const struct procmap *map)
 {
@@ -45,8 +65,8 @@ static const char *instrument_of(const struct procmap *map)
 		return "AddressSanitizer";
 	for (size_t i = 0; slash && i < ARRAY_SIZE(instruments); i++) {
 		/* Only code counts: an emulator may map any file as data. */
-		if ((map->prot & PROCMAP_X) &&
-		    strncmp(slash + 1, instruments[i].prefix, strlen(instruments[i].prefix)) == 0)
+		if ((map->prot & PROCMAP_X) && begins_with(slash + 1, instruments[i].prefix) &&
+		    !is_exempt(slash + 1))
 			return instruments[i].name;
 	}
 	return NULL;

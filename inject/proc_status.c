@@ -591,23 +591,40 @@ pid_t proc_find_frozen(pid_t pid)
 /* Field 9 of stat (include/linux/sched.h): PF_IO_WORKER, PF_USER_WORKER. */
 #define PF_WORKERS 0x4010ul
 
-bool proc_runs_no_code(pid_t pid, pid_t tid)
+/* Its state, X when it is gone, and its flags. */
+static char read_flags(pid_t pid, pid_t tid, unsigned long *ret)
 {
 	_cleanup_fd_ int fd = -1;
-	unsigned long flags = 0;
 	char path[64], text[512];
 	char state = 'X';
 	const char *end;
 	ssize_t got;
 
+	*ret = 0;
 	(void)snprintf(path, sizeof(path), "/proc/%d/task/%d/stat", pid, tid);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	got = fd >= 0 ? read(fd, text, sizeof(text) - 1) : 0;
 	if (got <= 0)
-		return true;
+		return state;
 	text[got] = '\0';
 	end = strrchr(text, ')');	/* the name may hold anything */
-	if (!end || sscanf(end + 1, " %c %*d %*d %*d %*d %*d %lu", &state, &flags) != 2)
-		return false;
+	if (!end || sscanf(end + 1, " %c %*d %*d %*d %*d %*d %lu", &state, ret) != 2)
+		return '?';
+	return state;
+}
+
+bool proc_is_worker(pid_t pid, pid_t tid)
+{
+	unsigned long flags;
+
+	(void)read_flags(pid, tid, &flags);
+	return (flags & PF_WORKERS) != 0;
+}
+
+bool proc_runs_no_code(pid_t pid, pid_t tid)
+{
+	unsigned long flags;
+	char state = read_flags(pid, tid, &flags);
+
 	return state == 'Z' || state == 'X' || (flags & PF_WORKERS);
 }

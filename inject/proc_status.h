@@ -62,10 +62,9 @@ int proc_read_run_count(pid_t pid, pid_t tid, uint64_t *ret) _must_check_;
 /* How long tid has waited for a processor in its life, from there, too. As proc_read_run_count. */
 int proc_read_run_delay(pid_t pid, pid_t tid, uint64_t *ret_ns) _must_check_;
 
-/*
- * True for a task that never runs the process's code again, or never does: it has
- * ended, or is a worker of the kernel (io_uring). Such can't be traced. [no heap]
- */
+/* A worker of the kernel (io_uring's, vhost's, KVM's): a thread that can't be traced. [no heap] */
+bool proc_is_worker(pid_t pid, pid_t tid);
+/* True for a task that never runs the process's code again: that, or it has ended. [no heap] */
 bool proc_runs_no_code(pid_t pid, pid_t tid);
 
 /*

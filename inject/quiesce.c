@@ -274,7 +274,8 @@ static int look_at_blocked(struct scan *s, struct quiesce_todo *todo, struct bat
 		pid_t tid = todo->tid[i];
 		int got = error ? 0 : look_without_stop(s, tid);
 
-		if (got == 1 || got == -ESRCH || got == -ENOENT)
+		if (got == 1 || got == -ESRCH || got == -ENOENT ||
+		    (got == 0 && proc_is_worker(s->target->ref.pid, tid)))
 			continue;
 		todo->tid[left++] = tid;
 		if (got == -EAGAIN || got == -ENODATA)	/* runs; is about to end */

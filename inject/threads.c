@@ -46,7 +46,7 @@ static struct thread_candidate rank_thread(pid_t pid, pid_t tid)
 		return c;
 	if ((status.sig_pending | status.shared_pending) & ~status.sig_blocked)
 		return c;
-	if (status.state != 'S' && status.state != 'R')
+	if ((status.state != 'S' && status.state != 'R') || proc_is_worker(pid, tid))
 		return c;
 	if (call.running || call.number < 0) {
 		c.rank = THREAD_RUNNING;

@@ -18,6 +18,7 @@
 #include <sys/wait.h>
 #include <time.h>
 
+#include "inject/proc_status.h"
 #include "inject/steps.h"
 
 #ifndef PTRACE_GET_RSEQ_CONFIGURATION
@@ -73,6 +74,9 @@ int tracee_init(void)
 
 int tracee_seize(pid_t tid)
 {
+	/* the kernel refuses its io_uring workers only; others it seizes, and they never stop */
+	if (proc_is_worker(tid, tid))
+		return -EPERM;
 	return request(PTRACE_SEIZE, tid, 0, (void *)(unsigned long)PTRACE_O_TRACESYSGOOD);
 }
 

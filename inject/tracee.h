@@ -34,7 +34,7 @@ struct tracee_stop {
 
 /* Blocks SIGCHLD so that tracee_wait can sleep for it. Once per process, before any other call. */
 int tracee_init(void) _must_check_;
-/* Begins tracing without stopping. 0, -ESRCH, -EPERM. */
+/* Begins tracing without stopping. 0, -ESRCH, -EPERM (also: of a worker of the kernel). */
 int tracee_seize(pid_t tid) _must_check_;
 /* The same for a program about to be started: its exec will stop it. */
 int tracee_seize_at_exec(pid_t tid) _must_check_;
