@@ -19,28 +19,21 @@ static bool may_be_frozen(enum proto_type type, int status)
 	       (status == -EAGAIN || status == -ETIME || status == -EPERM);
 }
 
-/* All threads of a process are frozen, or none is, but for the odd one in a group of threads. */
-static bool is_frozen(const struct keeper *k)
-{
-	pid_t pid = k->in.at.target.ref.pid, tid = proc_live_thread(pid);
-
-	return tid > 0 && proc_thread_is_frozen(pid, tid);
-}
-
 int keeper_outcome(struct keeper *k, enum proto_type type, int status)
 {
 	/* A thread that ends while it is at work for us is not the end of the target. */
 	if (status == -ESRCH && needs_threads(type) && !k->gone &&
 	    pidref_alive(&k->in.at.target.ref))
 		return -EAGAIN;		/* another will do */
-	if (may_be_frozen(type, status) && is_frozen(k)) {
+	if (may_be_frozen(type, status) && proc_find_frozen(k->in.at.target.ref.pid)) {
 		(void)snprintf(k->in.problem, sizeof(k->in.problem),
 			       "its control group has frozen it (docker pause, systemctl freeze); "
 			       "try again when it runs");
 		/* On the way in there is nothing to wait for. */
 		return type == PROTO_LOAD ? -EBUSY : status;
 	}
-	if (type == PROTO_UNHOOK && status == -ETIME && k->in.quiesce.blocker)
+	if (type == PROTO_UNHOOK && status == -ETIME && k->in.quiesce.blocker &&
+	    !k->in.problem[0])
 		(void)snprintf(k->in.problem, sizeof(k->in.problem),
 			       "thread %d may still be inside a hooked call",
 			       k->in.quiesce.blocker);

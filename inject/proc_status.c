@@ -15,6 +15,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/utsname.h>
 
 /* A pass that still finds new threads after so many is a fork bomb, and no reason to hang. */
 #define MAX_PASSES 16
@@ -571,9 +572,33 @@ bool proc_thread_is_frozen(pid_t pid, pid_t tid)
 		if (strncmp(name, frozen_in[i], strlen(frozen_in[i])) == 0)
 			/* job control and tracers stop a thread in there, too: T, t */
 			return proc_read_thread_status(pid, tid, &status) == 0 &&
-			       (status.state == 'S' || status.state == 'D');
+			       (status.state == 'S' || (i == 0 && status.state == 'D'));
 	}
 	return false;
+}
+
+/* By version 1, which leaves a thread where it sleeps since Linux 6.1, if that does no harm. */
+static bool is_in_frozen_group(pid_t pid)
+{
+	_cleanup_(proc_lines_close) struct proc_lines lines = { .fd = -1 };
+	char path[4352], state[16] = "";
+	const char *line, *group;
+	_cleanup_fd_ int fd = -1;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/cgroup", (int)pid);
+	if (proc_lines_open(path, &lines) < 0)
+		return false;
+	while (fd < 0 && proc_lines_next(&lines, &line) > 0) {
+		group = strstr(line, ":freezer:");
+		if (!group)
+			continue;
+		(void)snprintf(path, sizeof(path), "/sys/fs/cgroup/freezer%s/freezer.state",
+			       group + strlen(":freezer:"));
+		fd = open(path, O_RDONLY | O_CLOEXEC);
+		if (fd < 0)
+			return false;
+	}
+	return fd >= 0 && read(fd, state, sizeof(state) - 1) > 0 && state[0] == 'F';
 }
 
 pid_t proc_find_frozen(pid_t pid)
@@ -585,11 +610,30 @@ pid_t proc_find_frozen(pid_t pid)
 		if (proc_thread_is_frozen(pid, tids[i]))
 			return tids[i];
 	}
-	return 0;
+	return is_in_frozen_group(pid) ? pid : 0;
 }
 
-/* Field 9 of stat (include/linux/sched.h): PF_IO_WORKER, PF_USER_WORKER. */
-#define PF_WORKERS 0x4010ul
+/* Field 9 of stat (include/linux/sched.h), which older kernels used otherwise. */
+#define PF_IO_WORKER   0x10ul	/* Linux 5.12 */
+#define PF_USER_WORKER 0x4000ul	/* 6.4 */
+
+static unsigned long worker_flags(void)
+{
+	static unsigned long flags = ~0ul;
+	unsigned int major = 0, minor = 0;
+	struct utsname name;
+
+	if (flags != ~0ul)
+		return flags;
+	flags = 0;
+	if (uname(&name) == 0 && sscanf(name.release, "%u.%u", &major, &minor) == 2) {
+		unsigned int version = major * 1000 + minor;
+
+		flags = (version >= 5012 ? PF_IO_WORKER : 0) |
+			(version >= 6004 ? PF_USER_WORKER : 0);
+	}
+	return flags;
+}
 
 /* Its state, X when it is gone, and its flags. */
 static char read_flags(pid_t pid, pid_t tid, unsigned long *ret)
@@ -618,7 +662,7 @@ bool proc_is_worker(pid_t pid, pid_t tid)
 	unsigned long flags;
 
 	(void)read_flags(pid, tid, &flags);
-	return (flags & PF_WORKERS) != 0;
+	return (flags & worker_flags()) != 0;
 }
 
 bool proc_runs_no_code(pid_t pid, pid_t tid)
@@ -626,5 +670,5 @@ bool proc_runs_no_code(pid_t pid, pid_t tid)
 	unsigned long flags;
 	char state = read_flags(pid, tid, &flags);
 
-	return state == 'Z' || state == 'X' || (flags & PF_WORKERS);
+	return state == 'Z' || state == 'X' || (flags & worker_flags());
 }

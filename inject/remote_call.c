@@ -72,6 +72,17 @@ static struct user_regs_struct call_registers(const struct borrow *b, long numbe
 	return r;
 }
 
+/*
+ * A SIGSYS for our own call, which the program knows nothing of: by its dispatch of system calls,
+ * where the kernel did not tell of it before, or a filter that came a moment ago.
+ */
+static bool is_for_our_call(const struct borrow *b, const struct tracee_stop *stop)
+{
+	return stop->kind == TRACEE_SIGNAL && stop->signal == SIGSYS && b->redirected &&
+	       tracee_get_refused_call(b->request.tid) ==
+		       b->request.syscall_ret + REGS_SYSCALL_BYTES;
+}
+
 /* A call restarted by its result must pass the kernel's signal code with its original registers. */
 static int park_in_signal_code(struct borrow *b, int *signal)
 {
@@ -82,7 +93,7 @@ static int park_in_signal_code(struct borrow *b, int *signal)
 		error = tracee_continue(b->request.tid, 0);
 	if (!error)
 		error = tracee_wait(b->request.tid, tracee_now_ns() + STOP_LIMIT_NS, &stop);
-	if (!error && stop.kind == TRACEE_SIGNAL)
+	if (!error && stop.kind == TRACEE_SIGNAL && !is_for_our_call(b, &stop))
 		*signal = stop.signal;
 	return error;
 }
@@ -140,17 +151,6 @@ static int give_back(struct borrow *b, int signal, bool in_signal_code)
 	error = error ? error : first;
 	first = let_go(b, signal);
 	return over(b, error ? error : first);
-}
-
-/*
- * A SIGSYS for our own call, which the program knows nothing of: by its dispatch of system calls,
- * where the kernel did not tell of it before, or a filter that came a moment ago.
- */
-static bool is_for_our_call(const struct borrow *b, const struct tracee_stop *stop)
-{
-	return stop->kind == TRACEE_SIGNAL && stop->signal == SIGSYS && b->redirected &&
-	       tracee_get_refused_call(b->request.tid) ==
-		       b->request.syscall_ret + REGS_SYSCALL_BYTES;
 }
 
 /* Releases the thread after `stop` turned out not to be what was hoped for. */
@@ -541,7 +541,7 @@ static int redirect(struct borrow *b)
 	struct user_regs_struct resume = restart_form(b);
 	struct frame_input input = { .registers = &resume, .xstate = b->xstate,
 				     .restorer = b->request.restorer };
-	uint64_t everything = ~0ull, mask[6] = { SIG_SETMASK, 0, 0, sizeof(everything), 0, 0 };
+	uint64_t everything, mask[6] = { SIG_SETMASK, 0, 0, sizeof(everything), 0, 0 };
 	int64_t result = 0;
 	int error;
 
@@ -549,6 +549,11 @@ static int redirect(struct borrow *b)
 	error = tracee_get_signal_mask(b->request.tid, &b->signal_mask);
 	if (!error)
 		error = tracee_get_xstate(b->request.tid, b->xstate, &b->xstate_bytes);
+	/*
+	 * But SIGSYS, unless it was blocked: a call of ours that ends in one would have the kernel
+	 * take the program's handler away, as it does where a signal that must come is blocked.
+	 */
+	everything = ~(1ull << (SIGSYS - 1)) | b->signal_mask;
 	input.signal_mask = b->signal_mask;
 	input.xstate_bytes = b->xstate_bytes;
 	if (!error)
@@ -564,8 +569,8 @@ static int redirect(struct borrow *b)
 			give_up(b, error);
 	b->at_entry = b->mode != BORROW_USER;
 	error = borrow_syscall(b, SYS_rt_sigprocmask, mask, &result);
-	if (!error && result != 0)
-		error = give_up(b, (int)result);
+	if (!error && result != 0)	/* > 0: a filter that traps, put back to be made again */
+		error = give_up(b, result > 0 ? -ENOTSUP : (int)result);
 	return error;
 }
 

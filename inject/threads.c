@@ -99,7 +99,7 @@ static int borrow_one_of(const struct target *target, const struct thread_candid
 			 struct borrow_request *request, struct borrow *ret)
 {
 	_cleanup_(procmaps_done) struct procmaps maps = { 0 };
-	int error = procmaps_read(target->maps, &maps), tried = 0;
+	int error = procmaps_read(target->maps, &maps), tried = 0, one;
 
 	if (error)
 		return error;
@@ -113,7 +113,9 @@ static int borrow_one_of(const struct target *target, const struct thread_candid
 		request->tid = candidate[i].tid;
 		request->allow = allowed_for(candidate[i].rank, round);
 		request->deadline_ns = tracee_now_ns() + CATCH_LIMIT_NS;
-		error = borrow_begin(target, request, ret);
+		one = borrow_begin(target, request, ret);
+		/* a thread that may do it in a moment outweighs those that never will */
+		error = one == -ENOTSUP && tried > 1 && error == -EAGAIN ? error : one;
 		if (error == 0 || error == -EBUSY || tracee_now_ns() >= latest_ns)
 			break;
 	}

@@ -45,6 +45,16 @@ thaw() {
 
 for group in $groups; do
 	note "$group"
+	# One that only sleeps is kept elsewhere in the kernel than one that runs.
+	victim idle waiter --kind=none
+	echo "$VICTIM" >"$group/cgroup.procs"
+	freeze
+	attach -p "$VICTIM" -d 1
+	expect "$STATUS" 3 "exit status, asleep"
+	said_one_line 'is frozen by its control group'
+	thaw
+	finished idle
+
 	victim frozen selfcheck --kind=malloc-loop --threads=4
 	pristine_take "$VICTIM"
 	echo "$VICTIM" >"$group/cgroup.procs"
@@ -60,7 +70,7 @@ for group in $groups; do
 	pristine_check "$VICTIM"
 
 	# In mid-session: what can't be taken out stays, harmless, and is taken out when it runs.
-	attach_begin -p "$VICTIM" -d 2 --json
+	attach_begin -p "$VICTIM" --json
 	attach_await "$VICTIM"
 	freeze
 	attach_end
@@ -77,12 +87,13 @@ for group in $groups; do
 	pristine_check "$VICTIM"
 
 	# For a moment only: it is waited for.
-	attach_begin -p "$VICTIM" -d 1 --json
+	attach_begin -p "$VICTIM" --json
 	attach_await "$VICTIM"
 	freeze
+	kill -INT "$ATTACH" || fail "memattach is gone already"
 	sleep 3
 	thaw
-	attach_end
+	attach_wait
 	expect "$STATUS" 0 "exit status"
 	json_expect .session.detached pristine
 	pristine_check "$VICTIM"
