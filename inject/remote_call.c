@@ -5,7 +5,7 @@
  * The thread is brought to a system call entry stop: a blocked one by letting
  * it restart its call, a running one by waiting for its next call, or by
  * pointing it at a `syscall` instruction. There its call is replaced by
- * rt_sigprocmask(block everything), with the stack pointer on a signal frame
+ * rt_sigprocmask(block all but SIGSYS), with the stack pointer on a signal frame
  * below its red zone and the instruction pointer on a `ret`: one PTRACE_SETREGS
  * commits all of it. From then on, whenever we die, the thread finishes the
  * call it is in, returns into __restore_rt, and the frame gives it back its
@@ -535,7 +535,7 @@ int borrow_clone(struct borrow *b, uint64_t flags, int status, pid_t *ret_child,
 	return result > 0 ? 0 : (int)result;
 }
 
-/* Writes the frame and blocks all signals: the point after which the frame insures the thread. */
+/* Writes the frame and blocks signals: the point after which the frame insures the thread. */
 static int redirect(struct borrow *b)
 {
 	struct user_regs_struct resume = restart_form(b);

@@ -71,7 +71,7 @@ bool borrow_has_room(const struct procmaps *maps, pid_t pid, pid_t tid, uint64_t
 		     uint64_t stack_room);
 /*
  * Stops request->tid (or takes it over as it stands: stopped_ns) at a point where it
- * can make calls, with all its signals blocked. 0; -EAGAIN (not now: a signal, another
+ * can make calls, with its signals blocked (but SIGSYS). 0; -EAGAIN (not now: a signal, another
  * state; the thread runs on untouched), -EPERM, -ESRCH, -EBUSY (stopped by job control),
  * -ENOTSUP (never on this thread: its stack, a critical section, an unknown call),
  * -ETIME, -ESTALE (not in the expected state).
