@@ -2,12 +2,15 @@
 /*
  * failing.c - runs memattach with a kernel that refuses one of its keeper's system calls.
  *
- *	failing --counts=FILE -- COMMAND...		writes `NAME COUNT` for each call of the
- *keeper failing --counts=FILE --fail=NAME:K[:ERRNO][+] -- COMMAND...
+ *	failing --counts=FILE -- COMMAND...
+ *	failing --counts=FILE --fail=NAME:K[:ERRNO][+] [--after=PATH:N] -- COMMAND...
  *
- * The K-th (from 1 on) call of that name fails with ERRNO (a number; else one that is usual for
- * it), with `+` all later ones, too; it is not made. FILE has a line `failed NAME` then. The exit
- * status is COMMAND's, 128 + signal if it was killed; 99: of our own.
+ * FILE gets a line `NAME COUNT` for each call of the keeper. The K-th (from 1 on) call of that name
+ * fails with ERRNO (a number; else one that is usual for it), with `+` all later ones, too; it is
+ * not made. FILE has a line `failed NAME` then. With --after, K counts from the N-th openat() of
+ * just PATH on, which itself is made; FILE has a line `PATH COUNT` for all of those, so N can be
+ * 0 to learn how many there are. The exit status is COMMAND's, 128 + signal if it was killed; 99:
+ * of our own.
  *
  * A seccomp filter sends every call of COMMAND and its children here first (seccomp_unotify(2)),
  * which needs no ptrace: the keeper traces and can be traced by nobody else without changes to its
@@ -93,9 +96,13 @@ struct wanted {
 	unsigned int first;
 	int error;
 	bool onwards;
+	const char *path; /* NULL: counted from the beginning on */
+	unsigned int opened;
 };
 
 static unsigned int count[CALLS];
+static unsigned int opened; /* how often wanted's path was */
+static unsigned int since;  /* calls of wanted's number, from then on */
 static pid_t called[THREADS]; /* who has made a call */
 static unsigned int callers;
 static volatile sig_atomic_t ended;
@@ -115,21 +122,31 @@ static int usual_error(long number)
 }
 
 /* NAME:K[:ERRNO][+] */
-static struct wanted parse(char *text)
+static void parse_call(char *text, struct wanted *ret)
 {
 	char *k = strchr(text, ':'), *end;
-	struct wanted wanted;
 
 	if (!k)
 		die("NAME:K is wanted");
 	*k++ = '\0';
-	wanted.number = seccomp_syscall_resolve_name(text);
-	wanted.first = (unsigned int)strtoul(k, &end, 10);
-	wanted.error = *end == ':' ? (int)strtol(end + 1, &end, 10) : usual_error(wanted.number);
-	wanted.onwards = *end == '+';
-	if (wanted.number < 0 || !wanted.first)
+	ret->number = seccomp_syscall_resolve_name(text);
+	ret->first = (unsigned int)strtoul(k, &end, 10);
+	ret->error = *end == ':' ? (int)strtol(end + 1, &end, 10) : usual_error(ret->number);
+	ret->onwards = *end == '+';
+	if (ret->number < 0 || !ret->first)
 		die(text);
-	return wanted;
+}
+
+/* PATH:N */
+static void parse_after(char *text, struct wanted *ret)
+{
+	char *n = strrchr(text, ':');
+
+	if (!n)
+		die("PATH:N is wanted");
+	*n++ = '\0';
+	ret->path = text;
+	ret->opened = (unsigned int)strtoul(n, NULL, 10);
 }
 
 /* In the child: from here on every call waits for the parent. The descriptor. */
@@ -168,12 +185,36 @@ static int take_listener(pid_t child, int number)
 	return fd;
 }
 
-static bool must_fail(long number, const struct wanted *wanted)
+/* Does this openat() name that path? */
+static bool opens(const struct seccomp_notif *call, const char *path)
 {
-	unsigned int nth = ++count[number];
+	char name[256] = "", memory[32];
+	size_t bytes = strlen(path) + 1;
+	ssize_t got;
+	int fd;
 
-	return number == wanted->number &&
-	       (nth == wanted->first || (wanted->onwards && nth > wanted->first));
+	if (call->data.nr != SYS_openat || bytes > sizeof(name))
+		return false;
+	(void)snprintf(memory, sizeof(memory), "/proc/%u/mem", call->pid);
+	fd = open(memory, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		die(memory);
+	got = pread(fd, name, bytes, (off_t)call->data.args[1]);
+	(void)close(fd);
+	return got == (ssize_t)bytes && memcmp(name, path, bytes) == 0;
+}
+
+static bool must_fail(const struct seccomp_notif *call, const struct wanted *wanted)
+{
+	bool counts = !wanted->path || (wanted->opened && opened >= wanted->opened);
+
+	count[call->data.nr]++;
+	if (wanted->path && opens(call, wanted->path))
+		opened++;
+	if (call->data.nr != wanted->number || !counts)
+		return false;
+	since++;
+	return since == wanted->first || (wanted->onwards && since > wanted->first);
 }
 
 static void end(int signal)
@@ -215,7 +256,7 @@ static void answer(int listener, const struct wanted *wanted, bool *failed)
 	if (!keeper && call.data.nr == SYS_setpgid)
 		keeper = (pid_t)call.pid;
 	if ((pid_t)call.pid == keeper && call.data.nr >= 0 && call.data.nr < CALLS &&
-	    must_fail(call.data.nr, wanted)) {
+	    must_fail(&call, wanted)) {
 		reply.flags = 0;
 		reply.error = -wanted->error;
 		*failed = true;
@@ -255,6 +296,8 @@ static void write_counts(const char *path, const struct wanted *wanted, bool fai
 			(void)fprintf(file, "failed %s\n", name);
 		free(name);
 	}
+	if (wanted->path)
+		(void)fprintf(file, "%s %u\n", wanted->path, opened);
 	if (fclose(file))
 		die(path);
 }
@@ -309,9 +352,12 @@ int main(int argc, char **argv)
 		if (strncmp(argv[1], "--counts=", 9) == 0)
 			path = argv[1] + 9;
 		else if (strncmp(argv[1], "--fail=", 7) == 0)
-			wanted = parse(argv[1] + 7);
+			parse_call(argv[1] + 7, &wanted);
+		else if (strncmp(argv[1], "--after=", 8) == 0)
+			parse_after(argv[1] + 8, &wanted);
 	if (argc < 3 || !path) {
-		(void)fprintf(stderr, "failing --counts=FILE [--fail=...] -- COMMAND...\n");
+		(void)fprintf(stderr, "failing --counts=FILE [--fail=...] [--after=...] -- "
+				      "COMMAND...\n");
 		return BROKEN;
 	}
 	return run(argv + 2, path, &wanted);
