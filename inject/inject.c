@@ -298,13 +298,22 @@ static int see_threads_outside(struct inject *in)
 	return error;
 }
 
+/* Calls of hooks that can be left for another stack; where somebody is on one, all, and signals. */
 static int see_no_call_suspended(struct inject *in)
 {
+	struct stack_range range[1 + RING_MAX_ISLANDS + RING_MAX_PATCHES];
 	const struct attachment *a = &in->at;
-	int error = suspended_calls_wait(&a->target, a->shim_base + a->journal.hooks_suspended,
-					 a->shim_base + a->journal.hooks_high, &in->todo,
-					 tracee_now_ns() + QUIESCE_LIMIT_NS, &in->suspended);
+	struct suspended_words words = { .low = a->shim_base + a->journal.hooks_suspended,
+					 .high = a->shim_base + a->journal.hooks_high };
+	int error;
 
+	if (in->todo.elsewhere) {
+		words.low = a->shim_base + a->journal.hooks_low;
+		words.range = range;
+		words.count = quiesce_ranges(in, range);
+	}
+	error = suspended_calls_wait(&a->target, &words, &in->todo,
+				     tracee_now_ns() + QUIESCE_LIMIT_NS, &in->suspended);
 	in->quiesce.blocker = 0;
 	if (error == -ETIME)
 		(void)snprintf(in->problem, sizeof(in->problem),
@@ -320,10 +329,10 @@ static int see_no_call_suspended(struct inject *in)
 /* Threads twice where calls may be suspended: one that went on meanwhile may be about to leave. */
 static int undo_quiesce(struct inject *in)
 {
-	const struct ring_journal *j = &in->at.journal;
 	int error = see_threads_outside(in);
 
-	if (error || !j->hooks_suspended || !in->at.shim_base || in->suspended.complete)
+	if (error || !(in->at.journal.hooks_suspended || in->todo.elsewhere) ||
+	    !in->at.shim_base || in->suspended.complete)
 		return error;
 	(void)abandon_release();
 	error = see_no_call_suspended(in);

@@ -142,6 +142,21 @@ static bool is_relocated(const struct pristine *p, const struct pristine_map *ma
 }
 
 /*
+ * Had a file been mapped so that the program may write to what it executes? Then it changes
+ * protections and bytes there itself (Lisp, SBCL: its collector moves code, and has pages it wants
+ * to know of protected). memattach makes nothing of a file's writable.
+ */
+static bool is_own_writer(const struct pristine *before, const struct pristine_map *map)
+{
+	const uint32_t both = PROCMAP_W | PROCMAP_X;
+
+	for (size_t i = 0; map->inode && i < before->map_count; i++)
+		if ((before->map[i].prot & both) == both && same_file(&before->map[i], map))
+			return true;
+	return false;
+}
+
+/*
  * Of a private mapping of a file in both: is every page what it was? Mappings and pages are looked
  * at one after the other: a library that is closed and loaded again in between has those of before,
  * and pages that are not relocated yet.
@@ -154,13 +169,15 @@ static void compare_content(struct comparison *c, const struct pristine_map *bef
 	if (!before->watched || !after->watched)
 		return;
 	if (before->private_pages != after->private_pages)
-		find(c, c->quiet || !is_relocated(c->after, after),
+		find(c, c->quiet || (!is_relocated(c->after, after) &&
+				     !is_own_writer(c->before, before)),
 		     "%llu pages of %s of %s at %llx are private copies, %llu before",
 		     (unsigned long long)after->private_pages, what, name_of(after),
 		     (unsigned long long)after->start, (unsigned long long)before->private_pages);
 	else if (before->content != after->content)
-		differ(c, "bytes of %s of %s at %llx changed", what, name_of(after),
-		       (unsigned long long)after->start);
+		find(c, c->quiet || !is_own_writer(c->before, before),
+		     "bytes of %s of %s at %llx changed", what, name_of(after),
+		     (unsigned long long)after->start);
 }
 
 /* A heap or main stack that only grew at its free end. */
@@ -232,7 +249,8 @@ static void compare_lost(struct comparison *c, const struct pristine_map *before
 		find(c, false, "%s grew by %lld bytes", name_of(now),
 		     (long long)(now->end - now->start) - (long long)(before->end - before->start));
 	else
-		find(c, (before->inode != 0 && !is_loaders(c, before, now)) || c->quiet,
+		find(c, c->quiet || (before->inode != 0 && !is_loaders(c, before, now) &&
+				     !is_own_writer(c->before, before)),
 		     "%s at %llx-%llx %s is now %llx-%llx %s",
 		     name_of(before), (unsigned long long)before->start,
 		     (unsigned long long)before->end, prot_text(before->prot, was),

@@ -12,7 +12,9 @@
  * (quiesce_clear). Other words into the shim tell nothing: stack_scan.c. A thread whose
  * stack pointer is not surely on its own stack is not clean: what a coroutine left
  * behind can't be seen from there. What a signal handler interrupted can
- * (stack_scan.c). A reference count instead would not be a proof: it misses the
+ * (stack_scan.c). Some threads never come back to their own stack: fibers, Lisp (SBCL). Who is not
+ * seen there for a second is looked at where it is, and all memory is searched afterwards
+ * (todo->elsewhere, suspended.c). A reference count instead would not be a proof: it misses the
  * instructions before it is taken and after it is dropped, and handlers that
  * longjmp away.
  */
@@ -35,6 +37,7 @@
 /* glibc's struct pthread: its size at the least, and what of a stack is beyond its begin. */
 enum { CONTROL_BLOCK_WORDS = 280, BEYOND_CONTROL_BLOCK = 8192 };
 #define PAUSE_NS 2000000l
+#define ELSEWHERE_NS 1000000000ull	/* the analyst has unwound it by then, if it can */
 #define STOP_LIMIT_NS 300000000ull
 
 struct scan {
@@ -171,19 +174,36 @@ static int look_without_stop(const struct scan *s, pid_t tid)
 	return clean;
 }
 
+/* A stack that is not its own ends somewhere above sp in that mapping. 0: it is no mapping. */
+static uint64_t other_stack_end(const struct scan *s, uint64_t sp)
+{
+	const struct procmap *map = procmaps_find(&s->maps, sp);
+
+	if (!map || !(map->prot & PROCMAP_W))
+		return 0;
+	return map->end - sp <= SCAN_BYTES ? map->end : sp + SCAN_BYTES;
+}
+
 static int look_at_stopped(const struct scan *s, pid_t tid)
 {
 	struct user_regs_struct r;
 	uint64_t end;
+	bool own;
 	int error = tracee_get_registers(tid, &r);
 
 	if (error)
 		return error;
 	end = own_stack_end(s, tid, r.rsp, r.fs_base);
+	own = end;
+	if (!own && tracee_now_ns() - s->todo->listed_ns > ELSEWHERE_NS)
+		end = other_stack_end(s, r.rsp);
 	if (!end || stack_scan_hits(&s->stack, r.rip) ||
 	    !stack_scan_clean(&s->stack, r.rsp, end))
 		return 0;
-	note_dead(s, tid, r.rsp, r.fs_base);
+	if (own)
+		note_dead(s, tid, r.rsp, r.fs_base);
+	else
+		s->todo->elsewhere = true;
 	return 1;
 }
 
@@ -335,6 +355,7 @@ static int list_threads(const struct target *target, struct quiesce_todo *todo)
 	}
 	todo->count = (size_t)count;
 	todo->listed = true;
+	todo->listed_ns = tracee_now_ns();
 	return 0;
 }
 

@@ -20,6 +20,12 @@ struct quiesce_todo {
 	pid_t *tid;
 	size_t count;
 	bool listed;
+	uint64_t listed_ns;	/* tracee_now_ns() */
+	/*
+	 * One was seen outside on a stack that is not its own, as it never came back to that one:
+	 * a coroutine's, or what a runtime gave it. What may lie on its other stacks was not seen.
+	 */
+	bool elsewhere;
 	/*
 	 * Of those that were seen outside: what lay below on their own stacks then. No frame is
 	 * there, and none with a return address into a range can come.
@@ -34,7 +40,8 @@ void quiesce_todo_done(struct quiesce_todo *todo);
 /*
  * Looks at every thread of todo, again and again, until each has once been seen
  * with no pc, return address or stack word in any range. Nothing may lead into
- * the ranges any more when this is first called. 0, -ETIME (todo keeps what is
+ * the ranges any more when this is first called. With todo->elsewhere that proves
+ * something only together with a search of all memory (suspended.h). 0, -ETIME (todo keeps what is
  * left: call again), -ESRCH, -errno.
  */
 int quiesce_wait(const struct target *target, const struct stack_range *range, size_t count,

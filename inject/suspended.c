@@ -14,6 +14,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "inject/arch/x86_64/frame.h"
 #include "inject/load.h"
 #include "inject/remote_mem.h"
 #include "inject/tracee.h"
@@ -26,7 +27,8 @@ enum { CHUNK_WORDS = 1 << 15, RANGES = 256 };
 
 struct look {
 	const struct target *target;
-	uint64_t low, high, deadline_ns;
+	const struct suspended_words *words;
+	uint64_t deadline_ns;
 	const struct quiesce_todo *todo;
 	struct suspended_search *search;
 };
@@ -47,7 +49,36 @@ static bool may_hold_a_stack(const struct procmap *map)
 	return !(map->prot & PROCMAP_SHARED) || strcmp(map->path, "/dev/zero") == 0;
 }
 
-static bool is_one(const struct look *l, uint64_t word) { return word >= l->low && word < l->high; }
+/* The words of a signal frame after the one that says where the thread goes on. */
+enum { FRAME_WORDS = FRAME_SELECTORS_AFTER_IP / sizeof(uint64_t) };
+
+static bool is_call(const struct look *l, uint64_t word)
+{
+	return word >= l->words->low && word < l->words->high;
+}
+
+/* ip and selectors stand in a signal frame, in its order. */
+static bool is_frame(const struct look *l, uint64_t ip, uint64_t selectors)
+{
+	if (!frame_is_selectors(selectors))
+		return false;
+	for (size_t i = 0; i < l->words->count; i++)
+		if (ip >= l->words->range[i].low && ip < l->words->range[i].high)
+			return true;
+	return false;
+}
+
+/* Does such a word, or such a frame, stand at address? 1, 0, -errno: it can't be read. */
+static int is_one_at(const struct look *l, uint64_t address)
+{
+	uint64_t word[1 + FRAME_WORDS];
+	size_t got = remote_read_some(l->target, address, word, sizeof(word));
+
+	if (got < sizeof(*word))
+		return -EIO;
+	return is_call(l, word[0]) ||
+	       (got == sizeof(word) && is_frame(l, word[0], word[FRAME_WORDS]));
+}
 
 /* Below where a thread was outside, on its own stack: nobody returns by what is there. */
 static bool is_dead(const struct look *l, uint64_t address)
@@ -62,16 +93,13 @@ static bool is_dead(const struct look *l, uint64_t address)
 static int wait_at(const struct look *l, uint64_t address)
 {
 	const struct timespec pause = { 0, PAUSE_NS };
-	uint64_t word;
 
 	l->search->at = address;
 	for (;;) {
-		if (remote_read(l->target, address, &word, sizeof(word)) != 0) {
-			if (is_gone(l, address))
-				return 0;
-		} else if (!is_one(l, word)) {
+		int one = is_one_at(l, address);
+
+		if (one == 0 || (one < 0 && is_gone(l, address)))
 			return 0;
-		}
 		if (tracee_now_ns() > l->deadline_ns)
 			return -ETIME;
 		(void)nanosleep(&pause, NULL);
@@ -82,9 +110,16 @@ static int look_at_words(const struct look *l, uint64_t at, const uint64_t *word
 {
 	int error = 0;
 
-	for (size_t i = 0; !error && i < count; i++)
-		if (is_one(l, word[i]) && !is_dead(l, at + i * sizeof(*word)))
-			error = wait_at(l, at + i * sizeof(*word));
+	for (size_t i = 0; !error && i < count; i++) {
+		uint64_t address = at + i * sizeof(*word);
+
+		if (frame_is_selectors(word[i]) && l->words->count)
+			address -= FRAME_SELECTORS_AFTER_IP;
+		else if (!is_call(l, word[i]))
+			continue;
+		if (!is_dead(l, address) && is_one_at(l, address) == 1)
+			error = wait_at(l, address);
+	}
 	return error;
 }
 
@@ -134,11 +169,11 @@ static int look_at_map(const struct look *l, const struct pagemap *pagemap, uint
 	return error;
 }
 
-int suspended_calls_wait(const struct target *target, uint64_t low, uint64_t high,
+int suspended_calls_wait(const struct target *target, const struct suspended_words *words,
 			 const struct quiesce_todo *todo, uint64_t deadline_ns,
 			 struct suspended_search *search)
 {
-	const struct look look = { target, low, high, deadline_ns, todo, search };
+	const struct look look = { target, words, deadline_ns, todo, search };
 	_cleanup_(procmaps_done) struct procmaps maps = { 0 };
 	struct pagemap pagemap;
 	int error = procmaps_read(target->maps, &maps);

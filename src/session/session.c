@@ -14,7 +14,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 
 #include "inject/hook_cost.h"
@@ -37,204 +36,11 @@
 #include "src/session/state.h"
 #include "src/session/trapped.h"
 
-enum { LOAD_TRIES = 40, PROOF_PAUSE_MS = 20 };
-
-#define MAX_EXE_BYTES (1ll << 29)
 #define EXTRA_SECONDS 0.01	/* at least, from one snapshot between intervals to the next */
 #define GIVE_BACK_FIRST_SECONDS 1
 #define GIVE_BACK_SECONDS 50	/* less than an interval of a minute */
 
-/* ---- OPENED -> PLANNED ---- */
-
-/* The executable's whole file, for symbols that are not loaded. Kept while a plan is made. */
-static int exe_file(void *context, const struct procmap *map, struct planner_file *ret)
-{
-	struct session *s = context;
-	const struct module *m = modules_find(s->view.modules, map->start);
-	struct stat file;
-	ssize_t got = 0;
-
-	if (!m || m->fd < 0 || fstat(m->fd, &file) < 0 || file.st_size > MAX_EXE_BYTES)
-		return -ENOENT;
-	free(s->exe_file);
-	s->exe_file = malloc((size_t)file.st_size + 1);
-	if (!s->exe_file)
-		return -ENOMEM;
-	for (off_t at = 0; at < file.st_size; at += got) {
-		got = pread(m->fd, s->exe_file + at, (size_t)(file.st_size - at), at);
-		if (got <= 0)
-			return got < 0 ? -errno : -EBADMSG;
-	}
-	ret->bytes = s->exe_file;
-	ret->size = (size_t)file.st_size;
-	return 0;
-}
-
-static int plan(struct session *s, bool map_only)
-{
-	s->map_only = map_only;
-
-	struct hook_planner_input input = {
-		.maps = &s->view.maps, .reader = &s->view.reader,
-		.auxv = s->view.hello.auxv, .auxv_bytes = s->view.hello.auxv_bytes,
-		.track = s->options->track, .custom = &s->options->custom,
-		.map_only = map_only,
-		.file = exe_file, .file_context = s,
-	};
-	int error = hook_planner_run(&input, &s->plan);
-
-	free(s->exe_file);	/* it may have hundreds of megabytes */
-	s->exe_file = NULL;
-	s->map_only = map_only;
-	if (error) {
-		(void)snprintf(s->link.reply.text, sizeof(s->link.reply.text), "%s",
-			       link_map_error(error));
-		return session_fail(s, SESSION_REFUSED, "can't read the target's list of modules",
-				    error);
-	}
-	return 0;
-}
-
-static int refuse(struct session *s, const struct session_refusal *refusal)
-{
-	log_error("%s; %s", refusal->reason, refusal->remedy);
-	s->exit = SESSION_REFUSED;
-	return -ENOTSUP;
-}
-
-static int make_plan(struct session *s)
-{
-	int error = plan(s, s->options->loader == LOADER_MAP || s->options->task == SESSION_RUN);
-	struct session_refusal refusal;
-
-	if (error)
-		return error;
-	if (session_refusal_of(&s->plan, s->options, &refusal))
-		return refuse(s, &refusal);
-	s->state = STATE_PLANNED;
-	return 0;
-}
-
-/* ---- PLANNED -> LOADED ---- */
-
-static bool plan_hooks(const struct hook_plan *plan, enum ring_shape shape)
-{
-	for (uint32_t i = 0; i < plan->entry_count; i++)
-		if (plan->entry[i].shape == shape)
-			return true;
-	return false;
-}
-
-/*
- * A log of calls has callers alone; of samples names are used if that is asked for. Rules hold
- * only as long as every change of code is seen before it happens: by these hooks.
- */
-static bool recognises(const struct session *s)
-{
-	struct link_map_auxv auxv = { 0 };
-
-	const struct session_options *o = s->options;
-	bool usual = o->mode == SNAPSHOT_EXACT || o->counts == COUNTS_SITES;
-	bool sampled = o->mode == SNAPSHOT_SAMPLED || o->mode == SNAPSHOT_ADAPTIVE;
-
-	if (o->trace || o->stacks == STACKS_COPY ||
-	    (!usual && !(sampled && o->stacks == STACKS_RECOGNISE)))
-		return false;
-	link_map_parse_auxv(s->view.hello.auxv, s->view.hello.auxv_bytes, &auxv);
-	return plan_hooks(&s->plan, RING_SHAPE_MMAP) && plan_hooks(&s->plan, RING_SHAPE_MUNMAP) &&
-	       plan_hooks(&s->plan, RING_SHAPE_MREMAP) &&
-	       (auxv.base == 0 || plan_hooks(&s->plan, RING_SHAPE_DL_STATE));
-}
-
-static int try_load(struct session *s, enum attachment_loader loader)
-{
-	static struct proto_load load;
-	int error;
-
-	load = (struct proto_load){
-		.loader = loader, .recognise = recognises(s), .counts = s->options->counts,
-		.sampled = s->options->mode != SNAPSHOT_EXACT && !s->options->counts,
-		.ring_total_bytes = s->options->ring_bytes, .seed = s->options->seed,
-		.plan = s->plan,
-	};
-	error = keeper_link_call(&s->link, PROTO_LOAD, NULL, &load, sizeof(load));
-	give_back_buffer(&load, sizeof(load));
-	s->shim_base = s->link.reply.value[0];
-	s->loader = loader;
-	if (error && error != -EPIPE && s->link.reply.value[1])
-		s->state = STATE_LOADED;	/* half of it is in and must come out */
-	if (error)
-		return error;
-	s->ring_fd = keeper_link_take_fd(&s->link, 0);
-	return 0;
-}
-
-/* What the target may not do at this moment, and what can be done about it: the ring is a file. */
-static bool is_limit(int error)
-{
-	if (error == -EFBIG)
-		log_error("the limit on the size of files (ulimit -f) is below the ring's size; "
-			  "raise it, or use a smaller --ring-size");
-	else if (error == -EMFILE)
-		log_error("the target, or memattach, has reached its limit on open files "
-			  "(ulimit -n); raise it with prlimit --nofile, or try again later");
-	else if (error == -ENFILE)
-		log_error("the machine's limit on open files (fs.file-max) is reached");
-	else
-		return false;
-	return true;
-}
-
-/* By dlopen as long as a proof is had, then by map if that is allowed. */
-static int load(struct session *s)
-{
-	char why[128] = "";
-	int error = -EAGAIN, proof = 0;
-
-	if (s->options->loader == LOADER_DLOPEN && !s->view.hello.sees_proc) {
-		log_error("the target sees no /proc, where its dlopen would find the hooks; use "
-			  "--loader=auto or --loader=map");
-		s->exit = SESSION_REFUSED;
-		return -ENOTSUP;
-	}
-	for (int i = 0; i < LOAD_TRIES && session_may_try_again(error); i++) {
-		bool by_map = s->options->loader == LOADER_MAP || s->options->task == SESSION_RUN ||
-			      (s->options->loader == LOADER_AUTO &&
-			       (i >= LOAD_TRIES / 4 || !s->view.hello.sees_proc));
-
-		proof = by_map ? 0 : session_prove_thread(s, i >= SESSION_KEEP_AFTER, why);
-		if (proof < 0)
-			return session_fail(s, SESSION_FAILED, "looking for a thread", proof);
-		if (!proof && !by_map && s->options->loader == LOADER_DLOPEN) {
-			/* the one that may do it could be just about to wait */
-			if (keeper_link_poll(&s->link, i < SESSION_KEEP_AFTER ? 1 : PROOF_PAUSE_MS))
-				return -EPIPE;
-			continue;
-		}
-		error = try_load(s, proof ? LOADER_DLOPEN : LOADER_MAP);
-		if (error == -ENOTSUP && proof)		/* of that thread's stack */
-			error = -EAGAIN;
-		if (error == -EEXIST && s->state == STATE_PLANNED &&
-		    target_view_refresh(&s->view) >= 0 && plan(s, s->map_only))
-			return -EIO;
-		if (s->state == STATE_LOADED || s->link.target_gone || s->link.stop_wanted)
-			break;
-	}
-	if (error && !proof && s->options->loader == LOADER_DLOPEN) {
-		log_error("no thread may call dlopen: %s; use --loader=auto or --loader=map", why);
-		s->exit = SESSION_REFUSED;
-		return -ENOTSUP;
-	}
-	if (error && s->state != STATE_LOADED && is_limit(error)) {
-		s->exit = SESSION_REFUSED;
-		return error;
-	}
-	if (error)
-		return session_fail(s, s->state == STATE_LOADED ? SESSION_FAILED : SESSION_REFUSED,
-				    "can't enter the target", error);
-	s->state = STATE_LOADED;
-	return 0;
-}
+/* ---- LOADED -> WATCHING ---- */
 
 /* A function that throws can't be spanned when no unwinder of the target knows our tables. */
 static int replan_for_map(struct session *s)
@@ -244,13 +50,11 @@ static int replan_for_map(struct session *s)
 
 	if (s->loader != LOADER_MAP || s->options->loader == LOADER_MAP)
 		return 0;
-	error = plan(s, true);
+	error = session_plan(s, true);
 	if (!error && session_refusal_custom(&s->plan, &s->options->custom, &refusal))
-		return refuse(s, &refusal);
+		return session_refuse(s, &refusal);
 	return error;
 }
-
-/* ---- LOADED -> WATCHING ---- */
 
 static int hook(struct session *s)
 {
@@ -260,7 +64,7 @@ static int hook(struct session *s)
 		.pair_cost = hook_cost_pair(&s->hook_cost, &s->plan),
 		.block = s->options->block, .leaks = s->options->leaks,
 		.free_stacks = s->options->free_stacks,
-		.recognise = recognises(s), .verify_stacks = s->options->verify_stacks,
+		.recognise = session_recognises(s), .verify_stacks = s->options->verify_stacks,
 		.max_memory = s->options->max_memory,
 		.unhurried = s->options->screen && s->options->screen_can_wait,
 		.observe = s->trace ? trace_log_observe : NULL, .observer = s->trace,
@@ -475,7 +279,7 @@ static void look_at_memory(struct session *s)
 
 static void attach_and_watch(struct session *s)
 {
-	int error = load(s);
+	int error = session_load(s);
 
 	if (error)
 		goto out;
@@ -536,7 +340,7 @@ static int look_only(struct session *s)
 	    session_refusal_no_heap(&s->plan, &refusal)) {
 		s->report.leaks = NULL;		/* "0 lost" would be no answer */
 		session_picture_release(s);
-		return refuse(s, &refusal);
+		return session_refuse(s, &refusal);
 	}
 	session_note_stops(s, true);
 	s->report.detached = s->link.target_gone ? SNAPSHOT_TARGET_ENDED : SNAPSHOT_PRISTINE;
@@ -564,7 +368,7 @@ static int await_libraries(struct session *s)
 
 static int watch_session(struct session *s)
 {
-	int error = make_plan(s);
+	int error = session_make_plan(s);
 
 	if (error)
 		return error;
@@ -600,7 +404,7 @@ static int check_session(struct session *s)
 	char why[128];
 	int proof;
 
-	if (await_libraries(s) || make_plan(s))
+	if (await_libraries(s) || session_make_plan(s))
 		return 0;
 	hook_plan_print(&s->plan, stdout);
 	proof = session_prove_thread(s, false, why);
@@ -613,7 +417,7 @@ static int check_session(struct session *s)
 /* The keeper has rebuilt what lies in the target from its journal. */
 static int cleanup_session(struct session *s)
 {
-	int error = plan(s, false);
+	int error = session_plan(s, false);
 	static struct proto_load load;
 
 	if (error)

@@ -52,6 +52,22 @@ struct session {
  * session ends. error, or -EIO for none.
  */
 int session_fail(struct session *s, int status, const char *what, int error);
+/* Says why, and what can be done about it; -ENOTSUP. */
+struct session_refusal;
+int session_refuse(struct session *s, const struct session_refusal *refusal);
+/*
+ * What is to be hooked, by s->view; map_only: by the map loader alone. session_make_plan refuses
+ * what can't be and is PLANNED then. 0, or -errno, which has been told.
+ */
+int session_plan(struct session *s, bool map_only) _must_check_;
+int session_make_plan(struct session *s) _must_check_;
+/* Are stacks to be known by rules, without copies? The plan decides, too. */
+bool session_recognises(const struct session *s);
+/*
+ * Brings the shim in, as the plan says: LOADED. -errno, which has been told; LOADED even so if a
+ * part of it is in and must come out.
+ */
+int session_load(struct session *s) _must_check_;
 /*
  * Is there a thread that may call dlopen or dlclose? 1: its sample is held; 0: none, why says why;
  * -errno. keep: one that is never still for long is proven while it stands.

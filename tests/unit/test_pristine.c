@@ -65,6 +65,7 @@ static void map_memfd(const char *name, bool keep_open)
 }
 
 static void *loading;	/* data of a library, so to say */
+static unsigned char *written;	/* code that the program writes */
 
 static void *map_exe(size_t bytes, int protection)
 {
@@ -156,6 +157,18 @@ static void obey(char command)
 		break;
 	case 't':
 		pthread_create(&thread, NULL, idle, NULL);
+		break;
+	case 'w':
+		written = map_exe(2 * PAGE, PROT_READ | PROT_WRITE | PROT_EXEC);
+		written[0]++;
+		break;
+	case 'W':
+		mprotect(written, PAGE, PROT_READ | PROT_EXEC);
+		break;
+	case 'x':
+		mprotect(written, PAGE, PROT_READ | PROT_WRITE | PROT_EXEC);
+		written[0]++;
+		mprotect(written, PAGE, PROT_READ | PROT_EXEC);
 		break;
 	case 'u':
 		munmap(page_of(constant + PAGE), PAGE);
@@ -329,6 +342,33 @@ static void note_relocation(void **state)
 	expect_different(*state, true, "rw-p is now");
 	tell(*state, "R");
 	expect_equal(*state);
+}
+
+/* Code that the program may write to: what changes there it has changed itself. */
+static void note_own_code(void **state)
+{
+	struct child *child = *state;
+
+	tell(child, "w");
+	pristine_free(child->before);
+	assert_int_equal(pristine_take(&child->ref, &child->before), 0);
+	tell(child, "W");
+	expect_note(child, false, "rwxp is now");
+	expect_different(child, true, "rwxp is now");
+	pristine_free(child->before);
+	assert_int_equal(pristine_take(&child->ref, &child->before), 0);
+	tell(child, "x");
+	expect_note(child, false, "bytes of code of");
+	expect_different(child, true, "bytes of code of");
+}
+
+/* One that comes only while we are there tells nothing of what was there before. */
+static void see_code_that_became_writable(void **state)
+{
+	tell(*state, "w");
+	poke(*state, 0x5a);
+	expect_different(*state, false, "pages of code of");
+	poke(*state, 0x5a);
 }
 
 static void see_hole_in_file_mapping(void **state)
@@ -569,6 +609,8 @@ int main(void)
 		CASE(see_bytes_of_private_code),
 		CASE(see_protection),
 		CASE(note_relocation),
+		CASE(note_own_code),
+		CASE(see_code_that_became_writable),
 		CASE(note_loading),
 		CASE(note_loading_again),
 		CASE(see_hole_in_file_mapping),

@@ -28,10 +28,13 @@
 #define SOON 50000000ull
 #define LONG 20000000000ull
 
+#define SELECTORS 0x002b000000000033ull
 enum { BYTES = 1 << 20, PLACE = 600 << 10 };	/* beyond what is read at once */
+enum { AT_ONCE = 256 << 10, AFTER_IP = 16 };
 
 static struct target child;
 static struct quiesce_todo todo;
+static struct suspended_words words;
 static uint64_t memory, large, ours, other, shared;
 static bool guarded;	/* the second page of memory */
 
@@ -71,6 +74,7 @@ static int begin(void **state)
 	if (pid == 0)
 		for (;;)
 			(void)pause();
+	words = (struct suspended_words){ .low = LOW, .high = HIGH };
 	return pidref_open(pid, &ref) || target_open(&ref, &child);
 }
 
@@ -91,7 +95,7 @@ static void put(uint64_t at, uint64_t word)
 
 static int wait_for(uint64_t limit_ns, struct suspended_search *search)
 {
-	return suspended_calls_wait(&child, LOW, HIGH, &todo, tracee_now_ns() + limit_ns, search);
+	return suspended_calls_wait(&child, &words, &todo, tracee_now_ns() + limit_ns, search);
 }
 
 static void nothing_is_there(void **state)
@@ -191,6 +195,39 @@ static void dead_stacks_do_not_count(void **state)
 		put(at, 0);
 }
 
+/* What a handler interrupted in our code goes on there by the kernel's frame, wherever it lies. */
+static void a_signal_frame_is_found(void **state)
+{
+	static const struct stack_range range[2] = { { .low = 1, .high = 2 },
+						     { .low = HIGH, .high = HIGH + 0x1000 } };
+	static const uint64_t place[] = { PLACE, AT_ONCE - 8, AT_ONCE - 16 };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(place) / sizeof(place[0]); i++) {
+		struct suspended_search search = { 0, false };
+		uint64_t at = memory + place[i];
+
+		put(at, HIGH + 0x10);
+		put(at + AFTER_IP, SELECTORS);
+		words.count = 0;	/* not asked for */
+		assert_int_equal(wait_for(SOON, &search), 0);
+		words.range = range;
+		words.count = 2;
+		search = (struct suspended_search){ 0, false };
+		assert_int_equal(wait_for(SOON, &search), -ETIME);
+		assert_int_equal(search.at, at);
+		put(at + AFTER_IP, SELECTORS + 8);	/* the word alone is none */
+		assert_int_equal(wait_for(SOON, &search), 0);
+		put(at + AFTER_IP, SELECTORS);
+		put(at, HIGH + 0x1000);			/* it goes on elsewhere */
+		search = (struct suspended_search){ 0, false };
+		assert_int_equal(wait_for(SOON, &search), 0);
+		put(at + AFTER_IP, 0);
+		put(at, 0);
+	}
+	words.count = 0;
+}
+
 /* Coroutines run on memory that is private, or shared with children; ours is not theirs. */
 static void other_memory_is_passed_over(void **state)
 {
@@ -272,6 +309,7 @@ int main(void)
 		cmocka_unit_test(a_word_that_goes_is_waited_for),
 		cmocka_unit_test(it_goes_on_where_it_was),
 		cmocka_unit_test(dead_stacks_do_not_count),
+		cmocka_unit_test(a_signal_frame_is_found),
 		cmocka_unit_test(other_memory_is_passed_over),
 		cmocka_unit_test(untouched_memory_stays_so),
 		cmocka_unit_test(guard_pages_are_passed_over),
