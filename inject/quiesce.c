@@ -27,6 +27,7 @@
 
 #include "inject/abandon.h"
 #include "inject/eintr.h"
+#include "inject/own_stack.h"
 #include "inject/priority.h"
 #include "inject/proc_status.h"
 #include "inject/remote_mem.h"
@@ -34,8 +35,6 @@
 #include "inject/tracee.h"
 
 #define SCAN_BYTES (8ull * 1024 * 1024)
-/* glibc's struct pthread: its size at the least, and what of a stack is beyond its begin. */
-enum { CONTROL_BLOCK_WORDS = 280, BEYOND_CONTROL_BLOCK = 8192 };
 #define PAUSE_NS 2000000l
 #define ELSEWHERE_NS 1000000000ull	/* the analyst has unwound it by then, if it can */
 #define STOP_LIMIT_NS 300000000ull
@@ -49,21 +48,14 @@ struct scan {
 };
 
 /*
- * Where tid's own stack ends, if sp lies on it: the thread control block above it
- * names its thread. 0: sp may be on another stack (a handler's alternate one, a
+ * Is sp on tid's own stack? Else it may be on another one (a handler's alternate one, a
  * coroutine's), from which nothing follows about the thread's own.
  */
-static uint64_t own_stack_end(const struct scan *s, pid_t tid, uint64_t sp, uint64_t thread_pointer)
+static bool is_on_own(const struct scan *s, pid_t tid, uint64_t sp, uint64_t thread_pointer,
+		      struct own_stack *ret)
 {
-	const struct procmap *map = procmaps_find(&s->maps, sp);
-
-	uint64_t end = 0;
-
-	if (map && tid == s->target->ref.pid && strcmp(map->path, "[stack]") == 0)
-		end = map->end;
-	else if (map && sp < thread_pointer && thread_pointer < map->end)
-		end = thread_pointer;
-	return end - sp <= SCAN_BYTES ? end : 0;
+	return own_stack_find(s->target, &s->maps, tid, sp, thread_pointer, ret) &&
+	       ret->high - sp <= SCAN_BYTES;
 }
 
 /*
@@ -93,63 +85,19 @@ static uint64_t find_thread_pointer(const struct scan *s, pid_t tid, uint64_t sp
 	return 0;
 }
 
-/*
- * Of a stack that ends in map and may begin with its guard, in the mapping right below it, which
- * nobody may touch. 0: what is no such place, as a small number before a pointer (a thread's id).
- */
-static uint64_t first_of_stack(const struct scan *s, const struct procmap *map, uint64_t begin)
-{
-	const struct procmap *guard = procmaps_find(&s->maps, begin);
-
-	if (begin >= map->start)
-		return begin;
-	if (!guard || guard->end != map->start ||
-	    (guard->prot & (PROCMAP_R | PROCMAP_W | PROCMAP_X)))
-		return 0;
-	return map->start;
-}
-
-/*
- * Where the stack begins that tid runs on at sp, its own: the mapping may hold others below it. The
- * thread control block lies at its end, and holds the place and size of the whole (glibc). 0: not
- * known.
- */
-static uint64_t own_stack_begin(const struct scan *s, pid_t tid, uint64_t sp,
-				uint64_t thread_pointer)
-{
-	const struct procmap *map = procmaps_find(&s->maps, sp);
-	uint64_t word[CONTROL_BLOCK_WORDS];
-
-	if (map && tid == s->target->ref.pid && strcmp(map->path, "[stack]") == 0)
-		return map->start;
-	if (!map || remote_read(s->target, thread_pointer, word, sizeof(word)) != 0)
-		return 0;
-	for (size_t i = 0; i + 1 < CONTROL_BLOCK_WORDS; i++) {
-		uint64_t beyond = word[i] + word[i + 1] - thread_pointer, low;
-
-		low = word[i] <= sp && beyond > 0 && beyond <= BEYOND_CONTROL_BLOCK ?
-			      first_of_stack(s, map, word[i]) :
-			      0;
-		if (low)
-			return low;
-	}
-	return 0;
-}
-
 /* A thread is outside, at sp of its own stack: once each, so there is room. */
-static void note_dead(const struct scan *s, pid_t tid, uint64_t sp, uint64_t thread_pointer)
+static void note_dead(const struct scan *s, const struct own_stack *own, uint64_t sp)
 {
-	uint64_t low = own_stack_begin(s, tid, sp, thread_pointer);
-
-	if (low)
-		s->todo->dead[s->todo->dead_count++] = (struct quiesce_dead){ low, sp };
+	if (own->low)
+		s->todo->dead[s->todo->dead_count++] = (struct quiesce_dead){ own->low, sp };
 }
 
 /* 1 clean, 0 not clean, -EAGAIN running or it moved meanwhile, -ESRCH. */
 static int look_without_stop(const struct scan *s, pid_t tid)
 {
 	struct proc_thread_syscall call;
-	uint64_t before, after, end, thread_pointer;
+	struct own_stack own;
+	uint64_t before, after, thread_pointer;
 	bool clean;
 	int error = proc_read_run_count(s->target->ref.pid, tid, &before);
 
@@ -160,17 +108,17 @@ static int look_without_stop(const struct scan *s, pid_t tid)
 	if (call.running)
 		return -EAGAIN;
 	thread_pointer = find_thread_pointer(s, tid, call.sp);
-	end = own_stack_end(s, tid, call.sp, thread_pointer);
-	if (!end)
+	if (!is_on_own(s, tid, call.sp, thread_pointer, &own))
 		return -EAGAIN;	/* its registers will tell */
-	clean = !stack_scan_hits(&s->stack, call.pc) && stack_scan_clean(&s->stack, call.sp, end);
+	clean = !stack_scan_hits(&s->stack, call.pc) &&
+		stack_scan_clean(&s->stack, call.sp, own.high);
 	error = proc_read_run_count(s->target->ref.pid, tid, &after);
 	if (error)
 		return error;
 	if (before != after)
 		return -EAGAIN;
 	if (clean)
-		note_dead(s, tid, call.sp, thread_pointer);
+		note_dead(s, &own, call.sp);
 	return clean;
 }
 
@@ -187,21 +135,23 @@ static uint64_t other_stack_end(const struct scan *s, uint64_t sp)
 static int look_at_stopped(const struct scan *s, pid_t tid)
 {
 	struct user_regs_struct r;
-	uint64_t end;
-	bool own;
+	struct own_stack own;
+	uint64_t end = 0;
+	bool is_own;
 	int error = tracee_get_registers(tid, &r);
 
 	if (error)
 		return error;
-	end = own_stack_end(s, tid, r.rsp, r.fs_base);
-	own = end;
-	if (!own && tracee_now_ns() - s->todo->listed_ns > ELSEWHERE_NS)
+	is_own = is_on_own(s, tid, r.rsp, r.fs_base, &own);
+	if (is_own)
+		end = own.high;
+	else if (tracee_now_ns() - s->todo->listed_ns > ELSEWHERE_NS)
 		end = other_stack_end(s, r.rsp);
 	if (!end || stack_scan_hits(&s->stack, r.rip) ||
 	    !stack_scan_clean(&s->stack, r.rsp, end))
 		return 0;
-	if (own)
-		note_dead(s, tid, r.rsp, r.fs_base);
+	if (is_own)
+		note_dead(s, &own, r.rsp);
 	else
 		s->todo->elsewhere = true;
 	return 1;

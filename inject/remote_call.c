@@ -29,6 +29,7 @@
 #include "inject/arch/x86_64/regs.h"
 #include "inject/eintr.h"
 #include "inject/launch.h"
+#include "inject/own_stack.h"
 #include "inject/priority.h"
 #include "inject/remote_mem.h"
 #include "inject/rseq.h"
@@ -221,12 +222,6 @@ static bool follows_syscall(const struct borrow *b, uint64_t rip)
 	       code[0] == 0x0f && code[1] == 0x05;
 }
 
-/* The one stack that grows, when the thread itself touches it (not when we write). */
-static bool is_main_stack(const struct procmap *map, pid_t pid, pid_t tid)
-{
-	return tid == pid && strcmp(map->path, "[stack]") == 0;
-}
-
 bool borrow_has_room(const struct procmaps *maps, pid_t pid, pid_t tid, uint64_t sp,
 		     uint64_t stack_room)
 {
@@ -235,7 +230,7 @@ bool borrow_has_room(const struct procmaps *maps, pid_t pid, pid_t tid, uint64_t
 	if (!map || (map->prot & (PROCMAP_R | PROCMAP_W)) != (PROCMAP_R | PROCMAP_W) ||
 	    (map->prot & PROCMAP_SHARED))
 		return false;
-	if (is_main_stack(map, pid, tid))
+	if (own_stack_is_main(map, pid, tid))
 		stack_room = 0;
 	return sp - map->start >= stack_room + FRAME_ROOM;
 }
@@ -248,11 +243,12 @@ static bool stack_is_safe(const struct borrow *b, const struct procmaps *maps,
 			  const struct user_regs_struct *r)
 {
 	pid_t pid = b->target->ref.pid, tid = b->request.tid;
-	const struct procmap *map = procmaps_find(maps, r->rsp);
+	struct own_stack own;
 
-	return map && borrow_has_room(maps, pid, tid, r->rsp, b->request.stack_room) &&
-	       (is_main_stack(map, pid, tid) ||
-		(r->fs_base < map->end && r->rsp < r->fs_base));
+	if (!own_stack_find(b->target, maps, tid, r->rsp, r->fs_base, &own) ||
+	    !borrow_has_room(maps, pid, tid, r->rsp, b->request.stack_room))
+		return false;
+	return tid == pid || r->rsp - own.low >= b->request.stack_room + FRAME_ROOM;
 }
 
 static bool same_as_expected(const struct borrow *b, const struct user_regs_struct *r)

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 # `make fuzz`: every fuzzer under AddressSanitizer and UBSan, for FUZZ_SECONDS each (60). What
 # they learn (corpora), what they find and how many runs they have made stay in the build folder,
-# so that all of it adds up over runs; delete fuzz-corpus there to begin anew.
+# so that all of it adds up over runs; delete fuzz-corpus there to begin anew. They begin with the
+# inputs that keep.sh has put into the sources.
 #
 #	fuzz/run.sh [NAME...]	only those: procmaps, heap_glibc, ...
 # Exit status 0 nothing was found; 1 something was; 77 there is no libFuzzer (clang's); 99.
@@ -16,6 +17,7 @@ build=$BUILDDIR/fuzz-build
 corpora=$BUILDDIR/fuzz-corpus
 results=$BUILDDIR/fuzz-results.tsv
 failed=0
+. "$SRCDIR/tests/fuzz/corpus.sh"
 
 die() {
 	echo "fuzz: $*" >&2
@@ -47,10 +49,11 @@ export ASAN_OPTIONS UBSAN_OPTIONS
 for name; do
 	[ -x "tests/fuzz/fuzz_$name" ] || die "no fuzzer $name"
 	mkdir -p "$corpora/$name"
+	corpus_unpack "$name" "$build/seeds" || die "no inputs of $name"
 	result=good
 	timeout $((FUZZ_SECONDS + 120)) "tests/fuzz/fuzz_$name" -max_total_time="$FUZZ_SECONDS" \
 		-timeout=20 -print_final_stats=1 -artifact_prefix="$corpora/found-$name-" \
-		"$corpora/$name" \
+		"$corpora/$name" "$build/seeds/$name" \
 		>log 2>&1 </dev/null || result=found
 	runs=$(sed -n 's/^stat::number_of_executed_units: *//p' log)
 	printf '%s\t%s\t%s\t%s\t%s\n' "$(date -u +%Y-%m-%dT%H:%M:%SZ)" "$name" "${runs:-0}" \
