@@ -26,7 +26,9 @@
 #include "src/session/under_way.h"
 
 enum { MAX_PICTURES = 30, MAX_LATE = 3 };
-#define BETWEEN_PICTURES_NS 10000000l	/* for an allocator to finish what it was at */
+/* For an allocator to finish what it was at: longer and longer, as its thread may wait for a CPU. */
+#define BETWEEN_PICTURES_NS 10000000l
+#define LONGEST_BETWEEN_NS 100000000l
 #define DRAIN_EVERY_NS	1000000ull
 #define MAX_SEARCHED	(256ull << 30)	/* by two processors: some minutes */
 
@@ -360,6 +362,14 @@ int session_leaks_walk(struct session_leaks *l, const struct watch *watch)
 	return error ? error : walk(l, NULL);
 }
 
+static void wait_for_another(int taken)
+{
+	long pause = taken * BETWEEN_PICTURES_NS;
+	struct timespec t = { 0, pause < LONGEST_BETWEEN_NS ? pause : LONGEST_BETWEEN_NS };
+
+	(void)nanosleep(&t, NULL);
+}
+
 /* torn: another moment is a better one. */
 static int take_once(struct session_leaks *l, struct watch *watch)
 {
@@ -385,7 +395,7 @@ int session_leaks_take(struct session_leaks *l, struct watch *watch)
 		error = session_leaks_thaw(l);
 		if (watch)
 			(void)watch_drain(watch);
-		(void)nanosleep(&(struct timespec){ 0, BETWEEN_PICTURES_NS }, NULL);
+		wait_for_another(i);
 		if (error) {	/* a picture that ended looks torn, too */
 			l->ended = l->view->link->reply.value[0];
 			l->torn = false;

@@ -48,7 +48,8 @@ static void short_pause(void)
  */
 static int unhook(struct session *s)
 {
-	struct safe_thread_input proof = { &s->view, s->unwinder, &s->plan, false, false };
+	struct safe_thread_input proof = { &s->view, s->unwinder, &s->plan, false, false,
+					   &s->threads };
 	uint64_t value[PROTO_ASKED] = { 0 };
 	char why[PROTO_TEXT_BYTES] = "";
 	double end = session_now() + LEAVE_SECONDS;
@@ -80,7 +81,7 @@ static int unload_once(struct session *s, bool keep)
 {
 	uint64_t value[PROTO_ASKED] = { 0, 0, 0, 0 };
 	char why[128];
-	int proof = 0;
+	int proof = 0, error;
 
 	if (s->loader == LOADER_DLOPEN) {
 		(void)target_view_refresh(&s->view);
@@ -93,7 +94,10 @@ static int unload_once(struct session *s, bool keep)
 		if (!proof)
 			return -EAGAIN;
 	}
-	return keeper_link_call(&s->link, PROTO_UNLOAD, value, NULL, 0);
+	error = keeper_link_call(&s->link, PROTO_UNLOAD, value, NULL, 0);
+	if (error == -ENOTSUP && proof)
+		safe_thread_is_unfit(&s->threads);
+	return error;
 }
 
 void session_list_children(const struct children_left *left)

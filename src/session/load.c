@@ -5,6 +5,7 @@
 
 #include "src/base/give_back.h"
 #include "src/base/log.h"
+#include "src/session/safe_thread.h"
 #include "src/session/session.h"
 #include "src/session/state.h"
 
@@ -89,8 +90,10 @@ int session_load(struct session *s)
 			continue;
 		}
 		error = try_load(s, proof ? LOADER_DLOPEN : LOADER_MAP);
-		if (error == -ENOTSUP && proof)		/* of that thread's stack */
+		if (error == -ENOTSUP && proof) {	/* of that thread's stack */
+			safe_thread_is_unfit(&s->threads);
 			error = -EAGAIN;
+		}
 		if (error == -EEXIST && s->state == STATE_PLANNED &&
 		    target_view_refresh(&s->view) >= 0 && session_plan(s, s->map_only))
 			return -EIO;

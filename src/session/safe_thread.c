@@ -246,6 +246,21 @@ static bool has_room(const struct search *s, const struct thread_candidate *t)
 				       t->sp, THREADS_CALL_STACK);
 }
 
+void safe_thread_is_unfit(struct safe_threads *threads)
+{
+	if (threads->unfit_count == ARRAY_SIZE(threads->unfit))
+		threads->unfit_count = 0;
+	threads->unfit[threads->unfit_count++] = threads->found;
+}
+
+static bool is_unfit(const struct safe_threads *threads, pid_t tid)
+{
+	for (unsigned int i = 0; i < threads->unfit_count; i++)
+		if (threads->unfit[i] == tid)
+			return true;
+	return false;
+}
+
 /* Those that are blocked, or those that run. 0: one was found. */
 static int try_threads(struct search *s, bool running)
 {
@@ -257,11 +272,13 @@ static int try_threads(struct search *s, bool running)
 
 		if (running ? t->rank != THREAD_RUNNING : !blocked(t))
 			continue;
-		if (!running && !has_room(s, t)) {	/* of a running one: who borrows it looks */
+		/* of a running one: who borrows it looks */
+		if (is_unfit(s->in->threads, t->tid) || (!running && !has_room(s, t))) {
 			error = not_safe(s, "its stack is too small");
 			continue;
 		}
 		tried++;
+		s->in->threads->found = t->tid;
 		error = check_sample(s, t->tid);
 		if (error != -ENOENT)
 			break;
@@ -297,6 +314,8 @@ int safe_thread_find(const struct safe_thread_input *input, char ret_why[128])
 	error = try_threads(&s, false);
 	if (error == -ENOENT && input->keep && input->running)
 		error = try_threads(&s, true);
+	if (error == -ENOENT)	/* they may be on their own stacks again */
+		input->threads->unfit_count = 0;
 	return error;
 }
 

@@ -7,12 +7,23 @@
 #include "src/session/target_view.h"
 #include "src/unwind/unwind.h"
 
+/*
+ * What was found last, and those of before that turned out to have a stack too small, or not their
+ * own, when they were to be borrowed: where a blocked thread's own stack begins is not seen from
+ * outside. They are passed over as long as there is another.
+ */
+struct safe_threads {
+	pid_t found;
+	pid_t unfit[16];
+	unsigned int unfit_count;
+};
 struct safe_thread_input {
 	struct target_view *view;
 	struct unwinder *unwinder;
 	const struct hook_plan *plan;	/* the allocators' entries */
 	bool keep;			/* what is found stands until the keeper's next request */
 	bool running;			/* with keep: one that runs will do, see below */
+	struct safe_threads *threads;	/* of this session; only to find one */
 };
 /*
  * Looks for a thread blocked in a system call whose whole stack was unwound and
@@ -24,6 +35,9 @@ struct safe_thread_input {
  * 0; -ENOENT no such thread (ret_why says what was in the way); -errno.
  */
 int safe_thread_find(const struct safe_thread_input *input, char ret_why[128]) _must_check_;
+
+/* The one that was found last could not be borrowed (-ENOTSUP). */
+void safe_thread_is_unfit(struct safe_threads *threads);
 
 /*
  * Unwinds tid and looks whether any frame lies in the shim. 0: none does, it is

@@ -7,6 +7,7 @@
 #include "src/session/check.h"
 #include "src/session/leaks.h"
 #include "src/session/report.h"
+#include "src/session/safe_thread.h"
 #include "src/session/share.h"
 #include "src/trace/log.h"
 #include "src/session/watch.h"
@@ -40,6 +41,7 @@ struct session {
 	bool trace_ended;	/* its output did */
 	bool picture_left;	/* dead, and still a child of the target's */
 	enum attachment_loader loader;
+	struct safe_threads threads;	/* for dlopen and dlclose */
 	int ring_fd;
 	struct hook_cost hook_cost;
 	uint64_t shim_base;

@@ -27,6 +27,9 @@ for stack in below heap mapping shared; do
 	victim suspends suspends --stack=$stack
 	pristine_take "$VICTIM"
 
+	# A thread whose stack is too small for dlopen is passed over, whatever lies below it.
+	attach -p "$VICTIM" -d 0.1 --loader=dlopen
+	expect "$STATUS" 0 "exit status"
 	note "$stack: it goes on while memattach waits for it"
 	watch_begin $EXACT
 	kill -INT "$ATTACH"
