@@ -26,7 +26,7 @@
 #include "src/session/under_way.h"
 
 enum { MAX_PICTURES = 30, MAX_LATE = 3 };
-/* For an allocator to finish what it was at: longer and longer, as its thread may wait for a CPU. */
+/* For an allocator to finish what it was at: longer each time, as it may wait for a processor. */
 #define BETWEEN_PICTURES_NS 10000000l
 #define LONGEST_BETWEEN_NS 100000000l
 #define DRAIN_EVERY_NS	1000000ull
