@@ -202,7 +202,9 @@ static int on_unhook(struct keeper *k, const struct proto_message *request, stru
 	int error;
 
 	children_remember(&k->children, &k->in);
-	quiesce_clear(&k->in.todo, (pid_t)request->value[0]);
+	if (request->value[0])
+		quiesce_clear_unwound(&k->in.at.target, &k->in.todo, (pid_t)request->value[0],
+				      request->value[1], request->value[2]);
 	error = inject_leave(&k->in, INJECT_ARM);
 	reply->message.value[0] = (uint64_t)k->in.quiesce.blocker;
 	return error;

@@ -14,7 +14,7 @@
 
 /* glibc's struct pthread: its size at the least, and what of a stack is beyond its begin. */
 enum { CONTROL_BLOCK_WORDS = 280, BEYOND_CONTROL_BLOCK = 8192 };
-enum { SMALLEST_STACK = 16384 };	/* PTHREAD_STACK_MIN of glibc */
+enum { SMALLEST_STACK = 16384, SMALLEST_GIVEN = 2048 };	/* PTHREAD_STACK_MIN of glibc, musl */
 
 bool own_stack_is_main(const struct procmap *map, pid_t pid, pid_t tid)
 {
@@ -39,6 +39,18 @@ static uint64_t first_of_stack(const struct procmaps *maps, const struct procmap
 }
 
 /*
+ * musl's map_base, map_size, stack, stack_size, of a thread whose stack the program gave: it has
+ * no map, map_size is that of all of it, and stack ends right below what libc keeps on top.
+ */
+static bool is_given_by_program(const uint64_t word[4], uint64_t thread_pointer)
+{
+	return word[0] == 0 && word[1] - word[3] <= BEYOND_CONTROL_BLOCK &&
+	       word[2] < thread_pointer &&
+	       thread_pointer - word[2] <= BEYOND_CONTROL_BLOCK && word[3] >= SMALLEST_GIVEN &&
+	       word[3] < word[2];
+}
+
+/*
  * The begin of the stack at whose end the control block at thread_pointer lies, for a thread at sp:
  * two words of it, begin and size, add up to that end. 0: it says nothing; above sp: sp lies on
  * another stack, below it.
@@ -47,10 +59,9 @@ static uint64_t find_begin(const struct target *target, const struct procmaps *m
 			   const struct procmap *map, uint64_t sp, uint64_t thread_pointer)
 {
 	uint64_t word[CONTROL_BLOCK_WORDS], above = 0;
+	size_t count = remote_read_some(target, thread_pointer, word, sizeof(word)) / 8;
 
-	if (remote_read(target, thread_pointer, word, sizeof(word)) != 0)
-		return 0;
-	for (size_t i = 0; i + 1 < CONTROL_BLOCK_WORDS; i++) {
+	for (size_t i = 0; i + 1 < count; i++) {
 		uint64_t beyond = word[i] + word[i + 1] - thread_pointer, low;
 
 		if (word[i] >= thread_pointer || beyond == 0 || beyond > BEYOND_CONTROL_BLOCK)
@@ -61,6 +72,9 @@ static uint64_t find_begin(const struct target *target, const struct procmaps *m
 		if (low && word[i + 1] >= SMALLEST_STACK)
 			above = low;
 	}
+	for (size_t i = 0; !above && i + 3 < count; i++)
+		if (is_given_by_program(&word[i], thread_pointer))
+			above = first_of_stack(maps, map, word[i + 2] - word[i + 3]);
 	return above;
 }
 
@@ -72,12 +86,12 @@ bool own_stack_find(const struct target *target, const struct procmaps *maps, pi
 	if (!map)
 		return false;
 	if (own_stack_is_main(map, target->ref.pid, tid)) {
-		*ret = (struct own_stack){ map->start, map->end };
+		*ret = (struct own_stack){ map->start, map->end, true };
 		return true;
 	}
 	if (sp >= thread_pointer || thread_pointer >= map->end)
 		return false;
+	*ret = (struct own_stack){ .high = thread_pointer };
 	ret->low = find_begin(target, maps, map, sp, thread_pointer);
-	ret->high = thread_pointer;
 	return sp >= ret->low && (ret->low || tid != target->ref.pid);
 }

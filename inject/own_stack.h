@@ -9,6 +9,7 @@
 struct own_stack {
 	uint64_t low;	/* 0: not known; else nothing of it lies below */
 	uint64_t high;	/* nothing that the thread can return to lies above */
+	bool grows;	/* it is [stack] */
 };
 
 /* The stack that grows, when the thread itself touches it (not when we write). */

@@ -142,17 +142,28 @@ static bool is_relocated(const struct pristine *p, const struct pristine_map *ma
 }
 
 /*
- * Had a file been mapped so that the program may write to what it executes? Then it changes
- * protections and bytes there itself (Lisp, SBCL: its collector moves code, and has pages it wants
- * to know of protected). memattach makes nothing of a file's writable.
+ * Was some of a file mapped there, without a gap in between, so that the program may write to what
+ * it executes? Then it changes protections and bytes there itself (Lisp, SBCL: its collector moves
+ * code, and has pages it wants to know of protected). memattach makes nothing of a file's writable.
  */
 static bool is_own_writer(const struct pristine *before, const struct pristine_map *map)
 {
 	const uint32_t both = PROCMAP_W | PROCMAP_X;
+	size_t next;
 
-	for (size_t i = 0; map->inode && i < before->map_count; i++)
-		if ((before->map[i].prot & both) == both && same_file(&before->map[i], map))
+	for (size_t i = 0; map->inode && i < before->map_count; i = next) {
+		bool writes = false;
+
+		/* one after the other, of one file */
+		for (next = i; next < before->map_count &&
+			       same_file(&before->map[next], &before->map[i]) &&
+			       (next == i || before->map[next].start == before->map[next - 1].end);
+		     next++)
+			writes = writes || (before->map[next].prot & both) == both;
+		if (writes && same_file(&before->map[i], map) && before->map[i].start < map->end &&
+		    before->map[next - 1].end > map->start)
 			return true;
+	}
 	return false;
 }
 

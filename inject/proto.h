@@ -28,8 +28,9 @@ enum proto_type {
 	PROTO_LOAD,         /* struct proto_load; reply: value[0] shim base,
 			       value[1] 1 = something is in the target; fds: ring */
 	PROTO_HOOK,         /* value[0]: link map of the shim (dlopen) */
-	PROTO_UNHOOK,       /* value[0]: a thread that was proven outside, 0; reply: all are
-			       out of the shim, or -ETIME: value[0] is one that may not be */
+	PROTO_UNHOOK,       /* value[0]: a thread that was proven outside, 0; value[1], [2]: where
+			       it was, its sp and fs_base; reply: all are out of the shim, or
+			       -ETIME: value[0] is one that may not be */
 	PROTO_UNLOAD,    /* value[0]: 1 = on the thread of the last sample, value[1]: dl handle */
 	PROTO_RUN_TO,    /* a program being started: run to address value[0] */
 	PROTO_RELEASE,   /* and let it run */

@@ -9,7 +9,7 @@
  * count before and after; a running one is stopped alone, for microseconds.
  * A word that a hook left (it wipes its own, but may be left by longjmp) looks like a
  * return address; a thread that is parked with one is unwound by the analyst instead
- * (quiesce_clear). Other words into the shim tell nothing: stack_scan.c. A thread whose
+ * (quiesce_clear_unwound). Other words into the shim tell nothing: stack_scan.c. A thread whose
  * stack pointer is not surely on its own stack is not clean: what a coroutine left
  * behind can't be seen from there. What a signal handler interrupted can
  * (stack_scan.c). Some threads never come back to their own stack: fibers, Lisp (SBCL). Who is not
@@ -36,6 +36,7 @@
 
 #define SCAN_BYTES (8ull * 1024 * 1024)
 #define PAUSE_NS 2000000l
+enum { ELSEWHERE_PASSES = 20 };
 #define ELSEWHERE_NS 1000000000ull	/* the analyst has unwound it by then, if it can */
 #define STOP_LIMIT_NS 300000000ull
 
@@ -145,7 +146,8 @@ static int look_at_stopped(const struct scan *s, pid_t tid)
 	is_own = is_on_own(s, tid, r.rsp, r.fs_base, &own);
 	if (is_own)
 		end = own.high;
-	else if (tracee_now_ns() - s->todo->listed_ns > ELSEWHERE_NS)
+	else if (s->todo->passes > ELSEWHERE_PASSES &&
+		 tracee_now_ns() - s->todo->listed_ns > ELSEWHERE_NS)
 		end = other_stack_end(s, r.rsp);
 	if (!end || stack_scan_hits(&s->stack, r.rip) ||
 	    !stack_scan_clean(&s->stack, r.rsp, end))
@@ -155,6 +157,15 @@ static int look_at_stopped(const struct scan *s, pid_t tid)
 	else
 		s->todo->elsewhere = true;
 	return 1;
+}
+
+static void clear(struct quiesce_todo *todo, pid_t tid)
+{
+	for (size_t i = 0; i < todo->count; i++)
+		if (todo->tid[i] == tid) {
+			todo->tid[i] = todo->tid[--todo->count];
+			return;
+		}
 }
 
 /* Threads that run: asked to stop all together, each let go as soon as it was looked at. */
@@ -173,7 +184,7 @@ static void ask_to_stop(struct scan *s, struct batch *batch, struct quiesce_todo
 		/* seized before and still running; or gone; or another's tracee: next time */
 		if (!abandon_take(tid) && tracee_seize(tid) != 0) {
 			if (proc_runs_no_code(s->target->ref.pid, tid))
-				quiesce_clear(todo, tid);
+				clear(todo, tid);
 			continue;
 		}
 		if (tracee_interrupt(tid) == 0)
@@ -199,7 +210,7 @@ static int look_if_stopped(struct scan *s, pid_t tid, struct quiesce_todo *todo)
 	if (held > s->result->stop_us_max)
 		s->result->stop_us_max = held;
 	if (got == 1)
-		quiesce_clear(todo, tid);
+		clear(todo, tid);
 	return got < 0 && got != -ESRCH ? got : 1;
 }
 
@@ -266,6 +277,7 @@ static int pass(struct scan *s, struct quiesce_todo *todo)
 
 	if (!running)
 		return -ENOMEM;
+	todo->passes++;
 	procmaps_done(&s->maps);
 	error = procmaps_read(s->target->maps, &s->maps);
 	if (!error)
@@ -282,13 +294,17 @@ void quiesce_todo_done(struct quiesce_todo *todo)
 	*todo = (struct quiesce_todo){ .tid = NULL };
 }
 
-void quiesce_clear(struct quiesce_todo *todo, pid_t tid)
+void quiesce_clear_unwound(const struct target *target, struct quiesce_todo *todo, pid_t tid,
+			   uint64_t sp, uint64_t thread_pointer)
 {
-	for (size_t i = 0; i < todo->count; i++)
-		if (todo->tid[i] == tid) {
-			todo->tid[i] = todo->tid[--todo->count];
-			return;
-		}
+	struct scan scan = { .target = target };
+	struct own_stack own;
+
+	if (procmaps_read(target->maps, &scan.maps) != 0 ||
+	    !is_on_own(&scan, tid, sp, thread_pointer, &own))
+		todo->elsewhere = true;
+	procmaps_done(&scan.maps);
+	clear(todo, tid);
 }
 
 static int list_threads(const struct target *target, struct quiesce_todo *todo)

@@ -21,6 +21,7 @@ struct quiesce_todo {
 	size_t count;
 	bool listed;
 	uint64_t listed_ns;	/* tracee_now_ns() */
+	unsigned int passes;	/* looks at all of them since then */
 	/*
 	 * One was seen outside on a stack that is not its own, as it never came back to that one:
 	 * a coroutine's, or what a runtime gave it. What may lie on its other stacks was not seen.
@@ -47,7 +48,11 @@ void quiesce_todo_done(struct quiesce_todo *todo);
 int quiesce_wait(const struct target *target, const struct stack_range *range, size_t count,
 		 uint64_t deadline_ns, struct quiesce_todo *todo, struct quiesce_result *ret)
 	_must_check_;
-/* tid was proven outside in another way: its stack was unwound. */
-void quiesce_clear(struct quiesce_todo *todo, pid_t tid);
+/*
+ * tid was proven outside in another way: the stack at sp was unwound. Where that is not surely its
+ * own, as thread_pointer tells, this says nothing of its other stacks: todo->elsewhere.
+ */
+void quiesce_clear_unwound(const struct target *target, struct quiesce_todo *todo, pid_t tid,
+			   uint64_t sp, uint64_t thread_pointer);
 
 #endif

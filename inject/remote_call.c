@@ -248,7 +248,7 @@ static bool stack_is_safe(const struct borrow *b, const struct procmaps *maps,
 	if (!own_stack_find(b->target, maps, tid, r->rsp, r->fs_base, &own) ||
 	    !borrow_has_room(maps, pid, tid, r->rsp, b->request.stack_room))
 		return false;
-	return tid == pid || r->rsp - own.low >= b->request.stack_room + FRAME_ROOM;
+	return own.grows || r->rsp - own.low >= b->request.stack_room + FRAME_ROOM;
 }
 
 static bool same_as_expected(const struct borrow *b, const struct user_regs_struct *r)

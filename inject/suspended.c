@@ -117,8 +117,13 @@ static int look_at_words(const struct look *l, uint64_t at, const uint64_t *word
 			address -= FRAME_SELECTORS_AFTER_IP;
 		else if (!is_call(l, word[i]))
 			continue;
-		if (!is_dead(l, address) && is_one_at(l, address) == 1)
-			error = wait_at(l, address);
+		if (is_dead(l, address) || is_one_at(l, address) != 1)
+			continue;
+		error = wait_at(l, address);
+		if (!error && l->words->count) {	/* a frame's thread may call out now */
+			l->search->at = 0;
+			error = -ETIME;
+		}
 	}
 	return error;
 }

@@ -26,8 +26,9 @@ struct suspended_search {
  * todo has what lay below them on their own stacks then, where exceptions leave such words. Who
  * goes on while this looks may be on its way out of a hook when it is complete, with no such word:
  * threads have to be seen outside once more.
- * 0: there is none; -ETIME: there is one at search->at, and it did not go before deadline_ns; call
- * again to go on from there; -ENOTSUP the kernel does not tell what memory there is; -errno.
+ * 0: there is none; -ETIME: there is one at search->at, and it did not go before deadline_ns, or
+ * (with frames) there was one, and who was interrupted may be in a call by now, where it was looked
+ * already: call again to go on; -ENOTSUP the kernel does not tell what memory there is; -errno.
  */
 int suspended_calls_wait(const struct target *target, const struct suspended_words *words,
 			 const struct quiesce_todo *todo, uint64_t deadline_ns,

@@ -51,6 +51,7 @@ static int unhook(struct session *s)
 	struct safe_thread_input proof = { &s->view, s->unwinder, &s->plan, false, false,
 					   &s->threads };
 	uint64_t value[PROTO_ASKED] = { 0 };
+	struct safe_thread_place place = { 0, 0 };
 	char why[PROTO_TEXT_BYTES] = "";
 	double end = session_now() + LEAVE_SECONDS;
 	int error, failures = 0;
@@ -64,8 +65,10 @@ static int unhook(struct session *s)
 		memcpy(why, s->link.reply.text, sizeof(why));
 		value[0] = s->link.reply.value[0];
 		if (error == -ETIME && value[0] &&
-		    safe_thread_is_outside_shim(&proof, (pid_t)value[0]) != 0)
+		    safe_thread_is_outside_shim(&proof, (pid_t)value[0], &place) != 0)
 			value[0] = 0;
+		value[1] = place.sp;
+		value[2] = place.thread_pointer;
 		if (error && error != -ETIME)
 			short_pause();
 	} while (error && may_pass(error, &failures) && !s->link.target_gone &&

@@ -27,6 +27,7 @@ enum { MAX_SAMPLES = 8, SCAN_BYTES = 64 * 1024 };
 
 struct search {
 	const struct safe_thread_input *in;
+	struct safe_thread_place place;	/* of the sample that was looked at last */
 	uint64_t loader_low, loader_high;	/* ld.so's code, 0: none */
 	const char *(*objection)(const struct search *s, const struct frame *frame);
 	struct thread_candidate thread[256];
@@ -203,6 +204,7 @@ static int check_sample(struct search *s, pid_t tid)
 	input.stack = copy;
 	input.stack_address = sample.registers.rsp;
 	input.stack_bytes = sample.stack_bytes;
+	s->place = (struct safe_thread_place){ sample.registers.rsp, sample.registers.fs_base };
 	error = check_frames(s, &input, &sample.registers);
 	(void)munmap(copy, sample.stack_bytes);
 	return error;
@@ -319,7 +321,8 @@ int safe_thread_find(const struct safe_thread_input *input, char ret_why[128])
 	return error;
 }
 
-int safe_thread_is_outside_shim(const struct safe_thread_input *input, pid_t tid)
+int safe_thread_is_outside_shim(const struct safe_thread_input *input, pid_t tid,
+				struct safe_thread_place *ret)
 {
 	static struct search s;
 	char why[128] = "";
@@ -330,6 +333,7 @@ int safe_thread_is_outside_shim(const struct safe_thread_input *input, pid_t tid
 	s.why = why;
 	s.objection = shim_objection;
 	error = check_sample(&s, tid);
+	*ret = s.place;
 	if (error)
 		log_debug("thread %d may be in the shim: %s", tid, why);
 	return error == -ENOENT && strcmp(why, inside_shim) == 0 ? -EBUSY : error;

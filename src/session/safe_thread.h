@@ -41,8 +41,13 @@ void safe_thread_is_unfit(struct safe_threads *threads);
 
 /*
  * Unwinds tid and looks whether any frame lies in the shim. 0: none does, it is
- * outside. -EBUSY it is inside, -ENOENT its stack can't be explained; -errno.
+ * outside, on the stack that place says: its stack pointer and thread pointer then.
+ * -EBUSY it is inside, -ENOENT its stack can't be explained; -errno.
  */
-int safe_thread_is_outside_shim(const struct safe_thread_input *input, pid_t tid) _must_check_;
+struct safe_thread_place {
+	uint64_t sp, thread_pointer;
+};
+int safe_thread_is_outside_shim(const struct safe_thread_input *input, pid_t tid,
+				struct safe_thread_place *ret) _must_check_;
 
 #endif

@@ -28,18 +28,22 @@ done
 # The entries are as they were: from here on memattach waits for the call, and for nothing else.
 unhooked() { ! "$TOOLS/ringwatch" "$VICTIM" armed 0; }
 
-for way in "$EXACT" "--sample=1 --loader=map"; do
-	note "a call that was left in the middle, $way"
-	victim elsewhere elsewhere
+# left_in_the_middle OPTIONS: to the moment at which memattach waits for the call.
+left_in_the_middle() {
 	pristine_take "$VICTIM"
-	# shellcheck disable=SC2086 # words
-	attach_begin -p "$VICTIM" --json $way
+	attach_begin -p "$VICTIM" --json "$@"
 	attach_await "$VICTIM"
 	tell elsewhere s
 	answer elsewhere suspended
 	kill -INT "$ATTACH"
 	await 20 unhooked || fail "still hooked"
-	sleep 3
+}
+
+for fibers in yes no; do
+	note "a call that was left in the middle, other fibers: $fibers"
+	victim elsewhere elsewhere --fibers=$fibers
+	left_in_the_middle $EXACT
+	sleep 5
 	kill -0 "$ATTACH" 2>/dev/null || fail "left while a call was under way"
 	tell elsewhere g
 	answer elsewhere resumed
@@ -47,7 +51,18 @@ for way in "$EXACT" "--sample=1 --loader=map"; do
 	expect "$STATUS" 0 "exit status"
 	json_expect .session.detached pristine
 	pristine_check "$VICTIM"
-	tell elsewhere c
-	answer elsewhere checked
 	ended elsewhere
 done
+
+note "it goes on after memattach has given up"
+victim elsewhere elsewhere --fibers=no
+left_in_the_middle --sample=1 --loader=map
+attach_wait
+expect "$STATUS" 5 "exit status"
+json_expect .session.detached dormant
+tell elsewhere g
+answer elsewhere resumed
+attach cleanup -p "$VICTIM"
+expect "$STATUS" 0 "exit status of cleanup"
+pristine_check "$VICTIM"
+ended elsewhere

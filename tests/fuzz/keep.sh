@@ -24,13 +24,15 @@ die() {
 # keep NAME: its smallest corpus.
 keep() {
 	mkdir -p "$work/new/$1" "$BUILDDIR/fuzz-corpus/$1"
-	corpus_unpack "$1" "$work/seeds"
+	corpus_unpack "$1" "$work/seeds" || die "no inputs of $1 in the sources: damaged"
 	"$programs/fuzz_$1" -merge=1 "$work/new/$1" "$work/seeds/$1" \
 		"$BUILDDIR/fuzz-corpus/$1" >"$work/log" 2>&1 </dev/null ||
 		die "$1: $(tail -n 3 "$work/log")"
 	mkdir -p "$SRCDIR/tests/fuzz/corpus"
 	tar -C "$work/new" --sort=name --mtime=@0 --owner=0 --group=0 --numeric-owner \
-		-cJf "$SRCDIR/tests/fuzz/corpus/$1.tar.xz" "$1" || die "can't write its corpus"
+		-cJf "$SRCDIR/tests/fuzz/corpus/$1.new" "$1" &&
+		mv "$SRCDIR/tests/fuzz/corpus/$1.new" "$SRCDIR/tests/fuzz/corpus/$1.tar.xz" ||
+		die "can't write the inputs of $1"
 	echo "$1: $(find "$work/new/$1" -type f | wc -l) inputs"
 }
 

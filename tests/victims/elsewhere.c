@@ -3,6 +3,8 @@
  * elsewhere.c - threads that leave their own stack and never come back to it, as fibers do, and
  * Lisp (SBCL).
  *
+ *	elsewhere [--fibers=no]
+ *
  * One is always busy with malloc, one sleeps now and then, one writes to code that it has mapped
  * from a file. All check what they have. The first thread stays on its own stack and obeys:
  * 's' lets a further one begin a realloc(), whose copying meets a page that can't be read; the
@@ -10,6 +12,7 @@
  * it go back, and the realloc() return: "resumed ok". 'c' tells that all is well: "checked ok".
  */
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -124,9 +127,11 @@ static atomic_bool is_away, may_return, is_wanted, is_done;
 
 static void stay_away(void)
 {
+	struct pollfd nothing = { .fd = -1 };
+
 	is_away = true;
-	while (!may_return)
-		short_rest();
+	while (!may_return)	/* parked for long: it can be unwound */
+		(void)poll(&nothing, 1, 2000);
 	(void)setcontext(&in_handler);
 }
 
@@ -202,16 +207,18 @@ static void start(void *(*function)(void *), void *argument)
 		victim_fail("no thread");
 }
 
-int main(void)
+int main(int argc, char *argv[])
 {
 	static void (*const fiber[FIBERS])(void) = { be_busy, be_sleepy, write_code };
+	int fibers = strcmp(victim_option(argv, "fibers", "yes"), "no") == 0 ? 0 : FIBERS;
 	char command;
 
+	(void)argc;
 	victim_setup();
-	for (int i = 0; i < FIBERS; i++)
+	for (int i = 0; i < fibers; i++)
 		start(leave, (void *)(uintptr_t)fiber[i]);
 	start(reallocate, NULL);
-	for (int i = 0; i < FIBERS; i++)
+	for (int i = 0; i < fibers; i++)
 		while (!rounds[i])
 			short_rest();
 	victim_ready();
