@@ -112,12 +112,14 @@ static int look_at_words(const struct look *l, uint64_t at, const uint64_t *word
 
 	for (size_t i = 0; !error && i < count; i++) {
 		uint64_t address = at + i * sizeof(*word);
+		int one;
 
 		if (frame_is_selectors(word[i]) && l->words->count)
 			address -= FRAME_SELECTORS_AFTER_IP;
 		else if (!is_call(l, word[i]))
 			continue;
-		if (is_dead(l, address) || is_one_at(l, address) != 1)
+		one = is_dead(l, address) ? 0 : is_one_at(l, address);
+		if (one == 0 || (one < 0 && is_gone(l, address)))
 			continue;
 		error = wait_at(l, address);
 		if (!error && l->words->count) {	/* a frame's thread may call out now */

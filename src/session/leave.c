@@ -64,7 +64,8 @@ static int unhook(struct session *s)
 		error = keeper_link_call(&s->link, PROTO_UNHOOK, value, NULL, 0);
 		memcpy(why, s->link.reply.text, sizeof(why));
 		value[0] = s->link.reply.value[0];
-		if (error == -ETIME && value[0] &&
+		/* only who is proven outside is said to be */
+		if (error != -ETIME || !value[0] ||
 		    safe_thread_is_outside_shim(&proof, (pid_t)value[0], &place) != 0)
 			value[0] = 0;
 		value[1] = place.sp;
