@@ -5,7 +5,9 @@
  * One is enough, since such words only become fewer: what was looked at has none, and gets none.
  * A hook wipes its word as it leaves (FRAME_LEAVE in shim_hooks.S), so one that is found is a call
  * that is under way, and is waited for at its place; or what longjmp or an exception has left on a
- * stack that is not surely a thread's own, or a copy.
+ * stack that is not surely a thread's own, or a copy. Who was interrupted by a signal may call out
+ * when it goes on, which makes a word: where frames are searched for, too, the pass begins anew
+ * after each find.
  * Memory that nothing was ever written to is passed over: reading it would fill it with pages.
  */
 #include "inject/suspended.h"
