@@ -5,12 +5,15 @@
 # so that all of it adds up over runs; delete fuzz-corpus there to begin anew. They begin with the
 # inputs that keep.sh has put into the sources.
 #
+# FUZZ_LANES (1) are run at a time. NAME.dict is a fuzzer's dictionary.
+#
 #	fuzz/run.sh [NAME...]	only those: procmaps, heap_glibc, ...
 # Exit status 0 nothing was found; 1 something was; 77 there is no libFuzzer (clang's); 99.
 set -u
 : "${SRCDIR:=$(cd "$(dirname "$0")/../.." && pwd)}"
 : "${BUILDDIR:=$SRCDIR}"
 : "${FUZZ_SECONDS:=60}"
+: "${FUZZ_LANES:=1}"
 LC_ALL=C
 export LC_ALL
 build=$BUILDDIR/fuzz-build
@@ -50,19 +53,9 @@ for name; do
 	[ -x "tests/fuzz/fuzz_$name" ] || die "no fuzzer $name"
 	mkdir -p "$corpora/$name"
 	corpus_unpack "$name" "$build/seeds" || die "no inputs of $name"
-	result=good
-	timeout $((FUZZ_SECONDS + 120)) "tests/fuzz/fuzz_$name" -max_total_time="$FUZZ_SECONDS" \
-		-timeout=20 -print_final_stats=1 -artifact_prefix="$corpora/found-$name-" \
-		"$corpora/$name" "$build/seeds/$name" \
-		>log 2>&1 </dev/null || result=found
-	runs=$(sed -n 's/^stat::number_of_executed_units: *//p' log)
-	printf '%s\t%s\t%s\t%s\t%s\n' "$(date -u +%Y-%m-%dT%H:%M:%SZ)" "$name" "${runs:-0}" \
-		"$FUZZ_SECONDS" "$result" >>"$results"
-	echo "$name: ${runs:-0} runs, $result"
-	[ "$result" = good ] && continue
-	failed=1
-	grep -vE '^#[0-9]' log
 done
+printf '%s\n' "$@" | SRCDIR=$source BUILDDIR=$BUILDDIR FUZZ_SECONDS=$FUZZ_SECONDS \
+	xargs -n 1 -P "$FUZZ_LANES" sh "$source/tests/fuzz/one.sh" || failed=1
 echo "all runs so far:"
 awk -F '\t' '{ runs[$2] += $3; seconds[$2] += $4; found[$2] += $5 == "found" }
 	END { for (n in runs) printf "%-20s %12d runs %8d s, %d with a finding\n", n, runs[n],
