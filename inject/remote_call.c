@@ -28,15 +28,14 @@
 #include "inject/abandon.h"
 #include "inject/arch/x86_64/regs.h"
 #include "inject/eintr.h"
+#include "inject/frame_place.h"
 #include "inject/launch.h"
-#include "inject/own_stack.h"
 #include "inject/priority.h"
 #include "inject/remote_mem.h"
 #include "inject/rseq.h"
 #include "inject/steps.h"
 #include "inject/stood.h"
 
-#define FRAME_ROOM	(FRAME_MAX_BYTES + 4096ull)
 #define CLONE_LIMIT_NS	10000000000ull	/* the kernel copies page tables: 15 us a megabyte */
 #define STOP_LIMIT_NS	2000000000ull	/* until it stops it runs freely: it may wait for a CPU */
 
@@ -220,35 +219,6 @@ static bool follows_syscall(const struct borrow *b, uint64_t rip)
 
 	return remote_read(b->target, rip - sizeof(code), code, sizeof(code)) == 0 &&
 	       code[0] == 0x0f && code[1] == 0x05;
-}
-
-bool borrow_has_room(const struct procmaps *maps, pid_t pid, pid_t tid, uint64_t sp,
-		     uint64_t stack_room)
-{
-	const struct procmap *map = procmaps_find(maps, sp);
-
-	if (!map || (map->prot & (PROCMAP_R | PROCMAP_W)) != (PROCMAP_R | PROCMAP_W) ||
-	    (map->prot & PROCMAP_SHARED))
-		return false;
-	if (own_stack_is_main(map, pid, tid))
-		stack_room = 0;
-	return sp - map->start >= stack_room + FRAME_ROOM;
-}
-
-/*
- * Room for the frame and the calls: only on a stack that is surely this thread's own. A
- * goroutine's, a coroutine's or an alternate stack shows no end, so those are never used.
- */
-static bool stack_is_safe(const struct borrow *b, const struct procmaps *maps,
-			  const struct user_regs_struct *r)
-{
-	pid_t pid = b->target->ref.pid, tid = b->request.tid;
-	struct own_stack own;
-
-	if (!own_stack_find(b->target, maps, tid, r->rsp, r->fs_base, &own) ||
-	    !borrow_has_room(maps, pid, tid, r->rsp, b->request.stack_room))
-		return false;
-	return own.grows || r->rsp - own.low >= b->request.stack_room + FRAME_ROOM;
 }
 
 static bool same_as_expected(const struct borrow *b, const struct user_regs_struct *r)
@@ -462,9 +432,9 @@ static int put_child_frame(struct borrow *b, int status, uint64_t *ret_stack)
 {
 	static struct frame_image frame;
 	struct user_regs_struct end = b->entry;
-	struct frame_input input = { .registers = &end, .xstate = b->xstate,
-				     .xstate_bytes = b->xstate_bytes, .signal_mask = ~0ull,
-				     .restorer = b->request.restorer };
+	struct frame_input input = { .registers = &end, .below = b->frame.address,
+				     .xstate = b->xstate, .xstate_bytes = b->xstate_bytes,
+				     .signal_mask = ~0ull, .restorer = b->request.restorer };
 	int error;
 
 	end.rsp = b->frame.address;
@@ -532,10 +502,10 @@ int borrow_clone(struct borrow *b, uint64_t flags, int status, pid_t *ret_child,
 }
 
 /* Writes the frame and blocks signals: the point after which the frame insures the thread. */
-static int redirect(struct borrow *b)
+static int redirect(struct borrow *b, uint64_t below)
 {
 	struct user_regs_struct resume = restart_form(b);
-	struct frame_input input = { .registers = &resume, .xstate = b->xstate,
+	struct frame_input input = { .registers = &resume, .below = below, .xstate = b->xstate,
 				     .restorer = b->request.restorer };
 	uint64_t everything, mask[6] = { SIG_SETMASK, 0, 0, sizeof(everything), 0, 0 };
 	int64_t result = 0;
@@ -575,6 +545,7 @@ int borrow_begin(const struct target *target, const struct borrow_request *reque
 {
 	_cleanup_(procmaps_done) struct procmaps maps = { 0 };
 	int error = procmaps_read(target->maps, &maps);
+	uint64_t below;
 
 	if (error && request->stopped_ns)
 		(void)eintr_detach(request->tid, 0);
@@ -591,11 +562,12 @@ int borrow_begin(const struct target *target, const struct borrow_request *reque
 	error = reach_entry(ret);
 	if (error)
 		return over(ret, error);
-	if (!stack_is_safe(ret, &maps, &ret->entry) || calls_are_dispatched(ret))
+	below = frame_place_find(target, &maps, request->tid, &ret->entry, request->stack_room);
+	if (!below || calls_are_dispatched(ret))
 		return ret->mode == BORROW_USER ?
 			back_out(ret, &(struct tracee_stop){ TRACEE_EVENT_STOP, 0 }, -ENOTSUP) :
 			give_up(ret, -ENOTSUP);
-	error = redirect(ret);
+	error = redirect(ret, below);
 	return error ? over(ret, error) : 0;
 }
 

@@ -64,12 +64,6 @@ struct borrow {
 };
 
 /*
- * True when the stack on which sp lies has room for the frame and stack_room bytes more; which
- * of a blocked thread is known without stopping it. pid: the process of tid.
- */
-bool borrow_has_room(const struct procmaps *maps, pid_t pid, pid_t tid, uint64_t sp,
-		     uint64_t stack_room);
-/*
  * Stops request->tid (or takes it over as it stands: stopped_ns) at a point where it
  * can make calls, with its signals blocked (but SIGSYS). 0; -EAGAIN (not now: a signal, another
  * state; the thread runs on untouched), -EPERM, -ESRCH, -EBUSY (stopped by job control),

@@ -15,6 +15,7 @@
 #include <time.h>
 
 #include "inject/abandon.h"
+#include "inject/frame_place.h"
 #include "inject/proc_status.h"
 
 enum { MAX_TRIED = 1024, PAUSE_NS = 2000000, ROUNDS = 3 };
@@ -90,7 +91,7 @@ static bool may_do(const struct target *target, const struct procmaps *maps,
 		   const struct borrow_request *request, const struct thread_candidate *c)
 {
 	return c->rank == THREAD_RUNNING ||
-	       borrow_has_room(maps, target->ref.pid, c->tid, c->sp, request->stack_room);
+	       frame_place_may_be(target, maps, c->tid, c->sp, request->stack_room);
 }
 
 /* The candidates of one round, best first, as long as there is time. 0 or -errno of the last. */

@@ -19,6 +19,7 @@
 #include "inject/arch/x86_64/call_shape.h"
 #include "inject/arch/x86_64/frame.h"
 #include "inject/eintr.h"
+#include "inject/frame_place.h"
 #include "inject/threads.h"
 #include "src/base/log.h"
 #include "src/symbolize/frame_names.h"
@@ -244,8 +245,8 @@ static bool has_room(const struct search *s, const struct thread_candidate *t)
 {
 	const struct procmap *map = procmaps_find(&s->in->view->maps, t->sp);
 
-	return !map || borrow_has_room(&s->in->view->maps, (pid_t)s->in->view->hello.pid, t->tid,
-				       t->sp, THREADS_CALL_STACK);
+	return !map || frame_place_has_room(&s->in->view->maps, (pid_t)s->in->view->hello.pid,
+					    t->tid, t->sp, THREADS_CALL_STACK);
 }
 
 void safe_thread_is_unfit(struct safe_threads *threads)

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 # Fibers on small stacks that are nearly full, each right above another one, in one mapping with the
 # control block of the thread that runs it: none is taken for that thread's own stack, and what lies
-# below stays what it is. Where all threads run on such, the target is refused, and not touched.
+# below stays what it is. A process of one thread is entered by the unused end of its first stack;
+# one of several, all of which run on fibers, is refused, and not touched.
 . "$(dirname "$0")/lib.sh"
 needs jq
 
@@ -27,14 +28,16 @@ refused() {
 }
 
 watched() {
-	attached own "$@"
+	attached "$@"
 	expect "$STATUS" 0 "exit status"
 	json_expect .session.detached pristine
 }
 
-refused none --sample=4096
+refused fiber --sample=4096
 refused fiber --exact --loader=map
 refused fiber --leaks --sample=4096
-watched --sample=4096
-watched --exact --loader=map
-watched --leaks --sample=4096
+for thread in own none; do
+	watched $thread --sample=4096
+	watched $thread --exact --loader=map
+	watched $thread --leaks --sample=4096
+done

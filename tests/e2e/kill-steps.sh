@@ -5,15 +5,15 @@
 # After each: the victim is unharmed, hooks are inert within a second, cleanup makes it pristine.
 # FIRST_STEP and STEP_STRIDE deal the steps to several runs: without them every fifth, from one of
 # the first five on, so that five runs see all on the average (make soak: each); LOADER chooses
-# the loader.
+# the loader; STACK=fiber has the victim, of a single thread then, work on a fiber.
 : "${TEST_LIMIT:=400}"
 . "$(dirname "$0")/lib.sh"
 
 : "${FIRST_STEP:=$((1 + $$ % 5))}" "${STEP_STRIDE:=5}"
-: "${LOADER:=auto}" "${KIND:=mix}" "${THREADS:=12}"
+: "${LOADER:=auto}" "${KIND:=mix}" "${THREADS:=12}" "${STACK:=own}"
 [ -x "$MEMATTACH_STEPS" ] || skip "no build with a step counter"
 
-victim check selfcheck --kind="$KIND" --threads="$THREADS"
+victim check selfcheck --kind="$KIND" --threads="$THREADS" --stack="$STACK"
 pristine_take "$VICTIM"
 step=$FIRST_STEP
 killed=0

@@ -7,13 +7,18 @@ name=$1
 corpora=$BUILDDIR/fuzz-corpus
 log=$name.log
 result=good
+# An input may take so long by the clock: others may have the machine, as storms of processes do.
+UNIT_LIMIT=120
+begin=$(date +%s)
 set -- "$corpora/$name" "seeds/$name"
 [ ! -f "$SRCDIR/tests/fuzz/$name.dict" ] || set -- "$@" "-dict=$SRCDIR/tests/fuzz/$name.dict"
-timeout --foreground $((FUZZ_SECONDS + 120)) "tests/fuzz/fuzz_$name" \
-	-max_total_time="$FUZZ_SECONDS" -timeout=20 -print_final_stats=1 \
+timeout --foreground $((FUZZ_SECONDS + 2 * UNIT_LIMIT)) "tests/fuzz/fuzz_$name" \
+	-max_total_time="$FUZZ_SECONDS" -timeout=$UNIT_LIMIT -print_final_stats=1 \
 	-artifact_prefix="$corpora/found-$name-" "$@" >"$log" 2>&1 </dev/null || result=found
+seconds=$(($(date +%s) - begin))
+[ "$seconds" -lt "$FUZZ_SECONDS" ] || seconds=$FUZZ_SECONDS
 runs=$(sed -n 's/^stat::number_of_executed_units: *//p' "$log")
 printf '%s\t%s\t%s\t%s\t%s\n' "$(date -u +%Y-%m-%dT%H:%M:%SZ)" "$name" "${runs:-0}" \
-	"$FUZZ_SECONDS" "$result" >>"$BUILDDIR/fuzz-results.tsv"
+	"$seconds" "$result" >>"$BUILDDIR/fuzz-results.tsv"
 echo "$name: ${runs:-0} runs, $result"
 [ "$result" = good ] || { grep -vE '^#[0-9]' "$log"; exit 1; }

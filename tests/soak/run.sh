@@ -5,7 +5,7 @@
 # each result as it comes; status 1 if any failed.
 #
 #	soak/run.sh [NAME...]	only those: attaches (ROUNDS times 49), builds, coverage, cycles,
-#				hour, kill, kill-alone, leaks, libcs, races, refused
+#				hour, kill, kill-alone (ROUNDS, 50), leaks, libcs, races, refused
 set -u
 : "${SRCDIR:=$(cd "$(dirname "$0")/../.." && pwd)}"
 export SRCDIR
@@ -102,7 +102,7 @@ soak_kill() {
 	TEST_LIMIT=3600 KIND=mix THREADS=12 FIRST_STEP=1 STEP_STRIDE=1
 	export TEST_LIMIT LOADER KIND THREADS FIRST_STEP STEP_STRIDE
 	round=1
-	while [ "$round" -le 50 ]; do
+	while [ "$round" -le "${ROUNDS:-50}" ]; do
 		for LOADER in map dlopen; do
 			one "kill round, $LOADER, mix" kill-steps.sh
 		done
@@ -115,9 +115,12 @@ soak_kill_alone() {
 	TEST_LIMIT=3600 LOADER=auto THREADS=1 FIRST_STEP=1 STEP_STRIDE=1
 	export TEST_LIMIT LOADER KIND THREADS FIRST_STEP STEP_STRIDE
 	round=1
-	while [ "$round" -le 50 ]; do
+	while [ "$round" -le "${ROUNDS:-50}" ]; do
 		for KIND in malloc-loop regs epoll futex signals siglongjmp; do
+			STEP_STRIDE=1
 			one "kill round, one thread: $KIND" kill-steps.sh
+			STEP_STRIDE=20
+			one "kill round, one thread on a fiber: $KIND" kill-steps-fiber.sh
 		done
 		round=$((round + 1))
 	done

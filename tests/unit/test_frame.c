@@ -24,16 +24,23 @@ struct software {
 };
 
 /* As ptrace gives it on a machine with AMX, with or without tiles in use. */
-static void build(uint64_t features, uint64_t in_use, struct frame_image *image)
+static void build_below(uint64_t below, uint64_t features, uint64_t in_use,
+			struct frame_image *image)
 {
 	static uint8_t xstate[ALL_BYTES];
 	struct user_regs_struct registers = { .rsp = 0x7ffff0001238, .cs = 0x33, .ss = 0x2b };
-	struct frame_input input = { &registers, xstate, sizeof(xstate), 0, 0x401000 };
+	struct frame_input input = { &registers, below, xstate, sizeof(xstate), 0,
+				     0x401000 };
 
 	memset(xstate, 0x5a, sizeof(xstate));
 	memcpy(xstate + SOFTWARE, &features, sizeof(features));
 	memcpy(xstate + HEADER, &in_use, sizeof(in_use));
 	assert_int_equal(frame_build(&input, image), 0);
+}
+
+static void build(uint64_t features, uint64_t in_use, struct frame_image *image)
+{
+	build_below(0x7ffff0001238, features, in_use, image);
 }
 
 static struct software software_of(const struct frame_image *image, const uint8_t **ret_state)
@@ -116,12 +123,41 @@ static void selectors_are_known(void **state)
 	assert_false(frame_is_selectors(0x33));
 }
 
+/* Where it was written, in what was read from there; below it another one, then none. */
+static void a_frame_is_found(void **state)
+{
+	static struct frame_image first, second;
+	static uint8_t bytes[65536];
+	const uint64_t below = 0x7ffff0001238, low = below - sizeof(bytes);
+	uint8_t *magic;
+	uint64_t at;
+
+	(void)state;
+	build(7, 7, &first);
+	assert_int_equal(frame_find(bytes, low, below), 0);
+	memcpy(bytes + (first.address - low), first.data, first.bytes);
+	assert_int_equal(frame_find(bytes, low, below), first.address);
+	assert_int_equal(frame_find(bytes, low, below - 64), 0);
+	assert_int_equal(frame_find(bytes, low, first.address), 0);
+	build_below(first.address, 7, 7, &second);
+	memcpy(bytes + (second.address - low), second.data, second.bytes);
+	assert_int_equal(frame_find(bytes, low, first.address), second.address);
+	assert_int_equal(frame_find(bytes + (first.address - low), first.address, below),
+			 first.address);
+	at = first.address + 8;	/* not all of it */
+	assert_int_equal(frame_find(bytes + (at - low), at, below), 0);
+	magic = bytes + (first.address - low) + 8;
+	(*magic)++;	/* uc_flags */
+	assert_int_equal(frame_find(bytes, low, below), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(tiles_in_use_stay),
 		cmocka_unit_test(idle_tiles_go),
 		cmocka_unit_test(selectors_are_known),
+		cmocka_unit_test(a_frame_is_found),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

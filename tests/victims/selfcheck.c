@@ -2,10 +2,11 @@
 /*
  * selfcheck.c - supervisor of the self-checking victim, and its threads' loop.
  *
- *	selfcheck --kind=KIND[,KIND...]|mix|waits|kept --threads=N [--wait=MS]
+ *	selfcheck --kind=KIND[,KIND...]|mix|waits|kept --threads=N [--wait=MS] [--stack=fiber]
  *
  * The printed pid is the victim's, a child of this process. Thread i does the
- * kind i modulo their number; thread 0 is the victim's only one with --threads=1.
+ * kind i modulo their number; thread 0 is the victim's only one with --threads=1, and works on
+ * a fiber with --stack=fiber.
  * The supervisor kicks blocked readers and futexes, and sends real-time signals to
  * the threads that want them. Commands: 'c' waits until every thread has gone round
  * twice more and prints "check ok {JSON}" or "check failed ..."; 'q' stops the
@@ -40,6 +41,7 @@ struct victim {
 	const struct selfcheck_kind *kind[SELFCHECK_THREADS];	/* of each thread */
 	_Atomic pid_t tid[SELFCHECK_THREADS];
 	int threads;
+	int on_fiber;		/* the first of them */
 	pid_t pid;
 };
 
@@ -56,6 +58,7 @@ static void *thread_main(void *argument)
 		kind->round(self);
 		selfcheck_thread_verify(self);
 		atomic_fetch_add(&self->page->rounds[self->index], 1);
+		selfcheck_fiber_rest(self);
 	}
 	atomic_store(&victim->tid[self->index], 0);	/* no more signals, please */
 	return NULL;
@@ -74,7 +77,10 @@ static void victim_main(void)
 		if (i > 0 && pthread_create(&ids[i], NULL, thread_main, &threads[i]) != 0)
 			victim_fail("pthread_create");
 	}
-	thread_main(&threads[0]);
+	if (victim->on_fiber)
+		selfcheck_fiber_run(&threads[0], thread_main);
+	else
+		thread_main(&threads[0]);
 	for (int i = 1; i < victim->threads; i++)
 		pthread_join(ids[i], NULL);
 	_exit(0);
@@ -281,6 +287,7 @@ static void prepare(char *const argv[])
 	victim->threads = (int)victim_number(argv, "threads", 1);
 	if (victim->threads < 1 || victim->threads > SELFCHECK_THREADS)
 		victim_fail("--threads=1..128");
+	victim->on_fiber = strcmp(victim_option(argv, "stack", "own"), "fiber") == 0;
 	if (deal_kinds(victim_option(argv, "kind", "mix")))
 		selfcheck_waits_prepare((int)victim_number(argv, "wait", 50));
 	if (pipe2(ends, O_CLOEXEC) < 0 || fcntl(ends[1], F_SETFL, O_NONBLOCK) < 0)

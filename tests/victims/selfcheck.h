@@ -6,7 +6,7 @@
  * victim's threads do nothing but their kind of work: no thread of it waits on
  * a command pipe, where memattach would find an easy one to borrow. They share one
  * page. The kinds are in selfcheck_kinds.c, system calls that wait in selfcheck_waits.c, the
- * register test in selfcheck_regs.S.
+ * register test in selfcheck_regs.S, fibers in selfcheck_fiber.c.
  */
 #ifndef MEMATTACH_TESTS_SELFCHECK_H
 #define MEMATTACH_TESTS_SELFCHECK_H
@@ -72,6 +72,10 @@ extern const struct selfcheck_kind selfcheck_kinds[], selfcheck_waits[];
 void selfcheck_waits_prepare(int wait_ms);
 void selfcheck_waits_kick(void);
 void selfcheck_waits_end(void);
+
+/* function(thread) on a fiber, which it may rest from after each round. Of one thread only. */
+void selfcheck_fiber_run(struct selfcheck_thread *thread, void *(*function)(void *));
+void selfcheck_fiber_rest(const struct selfcheck_thread *self);
 
 /* Notes the first failure and aborts the victim. */
 void selfcheck_failed(struct selfcheck_thread *self, const char *what, long value)

@@ -120,6 +120,52 @@ static struct frame_context context_of(const struct user_regs_struct *r, uint64_
 	};
 }
 
+static uint64_t scratch_below(uint64_t below)
+{
+	return (below - FRAME_RED_ZONE - FRAME_SCRATCH_BYTES) & ~15ull;
+}
+
+static uint64_t fpstate_below(uint64_t scratch, uint64_t bytes)
+{
+	return (scratch - bytes - 4) & ~(uint64_t)(XSTATE_ALIGN - 1);
+}
+
+static uint64_t address_below(uint64_t fpstate)
+{
+	return ((fpstate - sizeof(struct frame_layout)) & ~15ull) - 8;
+}
+
+/* Is it what is built for an extended state that begins at fpstate? */
+static bool is_built(const uint8_t *data, uint64_t fpstate, uint64_t scratch)
+{
+	const uint8_t *state = data + (fpstate - address_below(fpstate));
+	struct frame_layout layout;
+	uint32_t magic, bytes;
+
+	memcpy(&layout, data, sizeof(layout));
+	memcpy(&magic, state + XSTATE_SOFTWARE, sizeof(magic));
+	memcpy(&bytes, state + XSTATE_SOFTWARE + 16, sizeof(bytes));
+	return layout.ucontext.flags == UC_FLAGS &&
+	       layout.ucontext.stack_flags == INVALID_STACK_FLAGS && magic == XSTATE_MAGIC1 &&
+	       layout.ucontext.context.fpstate == fpstate &&
+	       fpstate_below(scratch, bytes) == fpstate;
+}
+
+uint64_t frame_find(const uint8_t *data, uint64_t low, uint64_t below)
+{
+	uint64_t scratch = scratch_below(below), fpstate, address;
+
+	for (size_t bytes = XSTATE_MIN; bytes < FRAME_MAX_BYTES; bytes += XSTATE_ALIGN) {
+		fpstate = fpstate_below(scratch, bytes);
+		address = address_below(fpstate);
+		if (address < low || address > below)
+			return 0;
+		if (is_built(data + (address - low), fpstate, scratch))
+			return address;
+	}
+	return 0;
+}
+
 int frame_build(const struct frame_input *input, struct frame_image *ret)
 {
 	const struct user_regs_struct *r = input->registers;
@@ -131,9 +177,9 @@ int frame_build(const struct frame_input *input, struct frame_image *ret)
 		return -EINVAL;
 	features = usable_features(input);
 	bytes = usable_bytes(input, features);
-	ret->scratch = (r->rsp - FRAME_RED_ZONE - FRAME_SCRATCH_BYTES) & ~15ull;
-	fpstate = (ret->scratch - bytes - 4) & ~(uint64_t)(XSTATE_ALIGN - 1);
-	address = ((fpstate - sizeof(*layout)) & ~15ull) - 8;
+	ret->scratch = scratch_below(input->below);
+	fpstate = fpstate_below(ret->scratch, bytes);
+	address = address_below(fpstate);
 	ret->address = address;
 	ret->bytes = (size_t)(fpstate - address) + bytes + 4;
 	if (ret->bytes > sizeof(ret->data))

@@ -22,6 +22,7 @@
 
 struct frame_input {
 	const struct user_regs_struct *registers;	/* what the thread gets back */
+	uint64_t below;		/* where it may lie, below a red zone: registers->rsp, or elsewhere */
 	const void *xstate;				/* as NT_X86_XSTATE gives it */
 	size_t xstate_bytes;
 	uint64_t signal_mask;
@@ -35,10 +36,16 @@ struct frame_image {
 };
 
 /*
- * Builds the frame for the stack whose pointer is registers->rsp. At address,
+ * Builds the frame for where a stack pointer of `below` may go down. At address,
  * rsp % 16 == 8, as at the entry of a function. 0, -E2BIG (extended state too large), -EINVAL.
  */
 int frame_build(const struct frame_input *input, struct frame_image *ret) _must_check_;
+
+/*
+ * One that was built for `below` and written, in data, which was read from the addresses from low
+ * on: its address, or 0. pre: below - low is how many bytes data has.
+ */
+uint64_t frame_find(const uint8_t *data, uint64_t low, uint64_t below);
 
 /*
  * Finding the kernel's own signal frames on a stack: the word that holds cs, gs, fs and ss of

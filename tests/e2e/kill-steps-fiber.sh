@@ -1,0 +1,10 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# kill-steps.sh with a process whose only thread works on a fiber: the frame that insures it lies on
+# its first stack, in what that has never used. There are some thousand steps, as it is waited for to
+# come back before all memory is searched: a few of them here (make soak: each twentieth).
+: "${STEP_STRIDE:=97}" "${KIND:=siglongjmp}"
+: "${FIRST_STEP:=$((1 + $$ % STEP_STRIDE))}"
+STACK=fiber THREADS=1
+export KIND THREADS STACK FIRST_STEP STEP_STRIDE
+exec "${SHELL:-/bin/sh}" "$(dirname "$0")/kill-steps.sh"
