@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # kill-steps.sh with a process whose only thread works on a fiber: the frame that insures it lies on
-# its first stack, in what that has never used. There are some thousand steps, as it is waited for to
-# come back before all memory is searched: a few of them here (make soak: each twentieth).
+# its first stack, in what that has never used. There are some thousand steps, as it is waited for
+# before all memory is searched: a few of them here (make soak: each twentieth).
 : "${STEP_STRIDE:=97}" "${KIND:=siglongjmp}"
 : "${FIRST_STEP:=$((1 + $$ % STEP_STRIDE))}"
 STACK=fiber THREADS=1
