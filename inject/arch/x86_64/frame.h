@@ -22,7 +22,7 @@
 
 struct frame_input {
 	const struct user_regs_struct *registers;	/* what the thread gets back */
-	uint64_t below;		/* where it may lie, below a red zone: registers->rsp, or elsewhere */
+	uint64_t below;		/* where it may lie, below a red zone: registers->rsp, or other */
 	const void *xstate;				/* as NT_X86_XSTATE gives it */
 	size_t xstate_bytes;
 	uint64_t signal_mask;
