@@ -45,6 +45,8 @@ struct attachment {
 	uint64_t ring_base, shim_base;	/* in the target, 0: not mapped */
 	uint64_t dl_handle;		/* dlopen loader */
 	bool pending;			/* a dlopen may still be at work */
+	pid_t inside;		/* the thread that had not come back from dlopen or dlclose, 0 */
+	uint64_t inside_mask;	/* what it blocks until then, as /proc shows it */
 	struct ring_journal journal; /* ours; the one in the ring is a copy for a later cleanup */
 	struct ring_island island[RING_MAX_ISLANDS];	/* island_count of them are mapped */
 	uint32_t island_count;

@@ -353,6 +353,7 @@ static int copy_attachment(const struct children *c, struct inject *in)
 	a->ring_fd = dup_fd(c->from.ring_fd);
 	keep_confirmed(c, &maps, a);
 	a->pending = false;
+	a->inside = 0;
 	(void)adopt_descriptors(a);
 	for (uint32_t i = 0; i < a->journal.patch_count; i++)
 		a->journal.patch[i].state = RING_PATCH_INTENDED;

@@ -16,7 +16,6 @@
  */
 #include "inject/freeze.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/kcmp.h>
@@ -37,6 +36,7 @@
 #include "inject/sharers.h"
 #include "inject/threads.h"
 #include "inject/tracee.h"
+#include "inject/userfault.h"
 #include "src/base/pagemap.h"
 
 #define STOP_BUDGET_NS 20000000ull	/* doubles every 3 tries, up to 160 ms */
@@ -151,26 +151,6 @@ static int hold_child(struct freeze *f)
 	return open_picture(f, f->child);
 }
 
-static bool has_userfaultfd(const struct target *target)
-{
-	char path[64], link[64];
-	struct dirent *entry;
-	bool found = false;
-	DIR *dir;
-
-	(void)snprintf(path, sizeof(path), "/proc/%d/fd", target->ref.pid);
-	dir = opendir(path);
-	while (dir && !found && (entry = readdir(dir))) {
-		ssize_t got = readlinkat(dirfd(dir), entry->d_name, link, sizeof(link) - 1);
-
-		link[got < 0 ? 0 : got] = '\0';
-		found = strcmp(link, "anon_inode:[userfaultfd]") == 0;
-	}
-	if (dir)
-		(void)closedir(dir);
-	return found;
-}
-
 /*
  * By one and the same process? A vfork child is gone in a moment, and who waits for it can't be
  * stopped anyway; where one follows the other there may be one at each look.
@@ -219,7 +199,7 @@ int freeze_check(const struct target *target, char *reason, size_t room)
 	char path[64];
 	int error;
 
-	if (has_userfaultfd(target))
+	if (userfault_may_be_served(target))
 		return refuse(reason, room, "it has a userfaultfd, which would see a copy of it");
 	if (has_namespace_for_children(target))
 		return refuse(reason, room, "its next child founds a pid namespace, which a copy "

@@ -10,6 +10,8 @@
 #ifndef MEMATTACH_HOOK_PLAN_H
 #define MEMATTACH_HOOK_PLAN_H
 
+#include <string.h>
+
 #include "inject/counts_abi.h"
 
 #define HOOK_MAX_FAMILIES	16
@@ -118,6 +120,12 @@ struct hook_plan {
 	uint32_t harmless_count;
 	struct ring_range helper[RING_MAX_ENTRIES];
 };
+
+/* An allocator, but none of those that we know: a program's own, a wrapper's. */
+static inline bool hook_plan_is_unknown(const struct hook_family *family)
+{
+	return family->kind == HOOK_FAMILY_MALLOC && strcmp(family->name, "other") == 0;
+}
 
 /* Are functions of the program's own among the entries (--alloc-fn and the like)? */
 static inline bool hook_plan_has_custom(const struct hook_plan *plan)

@@ -264,6 +264,33 @@ static int find_shim(struct attachment *a)
 	return error;
 }
 
+/*
+ * A function on the borrowed thread. Who has not come back in time is remembered: until it has gone
+ * through its frame, it is not as it was, whatever is mapped.
+ */
+static int call_function(struct attachment *a, struct borrow *b, uint64_t function,
+			 const uint64_t arguments[3])
+{
+	uint64_t own = b->signal_mask, blocked = borrow_mask(b);
+	int error = borrow_function(b, function, arguments, tracee_now_ns() + CALL_LIMIT_NS);
+
+	if (error == -ETIME && (own & blocked) != blocked) {	/* else it does not show */
+		a->inside = b->request.tid;
+		a->inside_mask = blocked;
+	}
+	return error;
+}
+
+static bool is_still_inside(struct attachment *a)
+{
+	struct proc_thread_status status;
+
+	if (a->inside && (proc_read_thread_status(a->target.ref.pid, a->inside, &status) ||
+			  status.sig_blocked != a->inside_mask))
+		a->inside = 0;
+	return a->inside != 0;
+}
+
 static int place_by_dlopen(struct attachment *a, struct borrow *b)
 {
 	uint64_t arguments[3] = { 0, a->plan.dlopen_mode, 0 };
@@ -277,8 +304,7 @@ static int place_by_dlopen(struct attachment *a, struct borrow *b)
 	(void)snprintf(path, sizeof(path), "/proc/thread-self/fd/../fd/%d", a->remote_fd[1]);
 	error = borrow_put(b, path, strlen(path) + 1, &arguments[0]);
 	if (!error)
-		error = borrow_function(b, a->plan.dlopen, arguments,
-					tracee_now_ns() + CALL_LIMIT_NS);
+		error = call_function(a, b, a->plan.dlopen, arguments);
 	a->pending = error == -ETIME;
 	if (error && !a->pending)	/* it may have returned all the same */
 		a->pending = find_shim(a) != 0;
@@ -423,7 +449,7 @@ static int drop_text_copies(const struct attachment *a, struct borrow *b)
 	return error;
 }
 
-static int close_handle(const struct attachment *a, struct borrow *b)
+static int close_handle(struct attachment *a, struct borrow *b)
 {
 	uint64_t arguments[3] = { a->dl_handle, 0, 0 };
 	int stuck;
@@ -435,7 +461,7 @@ static int close_handle(const struct attachment *a, struct borrow *b)
 		return stuck < 0 ? stuck : -EDEADLK;
 	if (sharers_exist(&a->target))
 		return -EAGAIN;
-	return borrow_function(b, a->plan.dlclose, arguments, tracee_now_ns() + CALL_LIMIT_NS);
+	return call_function(a, b, a->plan.dlclose, arguments);
 }
 
 static int remove_shim(struct attachment *a, struct borrow *b)
@@ -519,6 +545,8 @@ int unload_shim(struct attachment *a, const struct load_options *options)
 	static struct borrow b;
 	int error, end;
 
+	if (is_still_inside(a))
+		return -EBUSY;
 	if (load_is_out(a)) {
 		forget(a);
 		return 0;

@@ -11,6 +11,7 @@
 #include "inject/pristine_data.h"
 
 #include <stdarg.h>
+#include <signal.h>
 #include <string.h>
 
 #include "src/base/array.h"
@@ -372,11 +373,20 @@ static const struct pristine_thread *find_thread(const struct pristine *p, pid_t
 	return NULL;
 }
 
+/* What a thread blocks that makes calls for us (remote_call.c): it has not come back from them. */
+static bool is_borrowed(const struct pristine_thread *before, const struct pristine_thread *after)
+{
+	const uint64_t never = 1ull << (SIGKILL - 1) | 1ull << (SIGSTOP - 1);
+	uint64_t borrowed = (before->blocked | ~(1ull << (SIGSYS - 1))) & ~never;
+
+	return after->blocked == borrowed && before->blocked != borrowed;
+}
+
 static void compare_masks(struct comparison *c, const struct pristine_thread *before,
 			  const struct pristine_thread *after)
 {
 	if (before->blocked != after->blocked)
-		find(c, c->quiet, "thread %d blocks signals %llx, %llx before", (int)after->tid,
+		find(c, c->quiet || is_borrowed(before, after), "thread %d blocks signals %llx, %llx before", (int)after->tid,
 		     (unsigned long long)after->blocked, (unsigned long long)before->blocked);
 	if (before->ignored != after->ignored || before->caught != after->caught)
 		find(c, c->quiet, "thread %d ignores %llx and catches %llx, %llx and %llx before",

@@ -501,6 +501,20 @@ int borrow_clone(struct borrow *b, uint64_t flags, int status, pid_t *ret_child,
 	return result > 0 ? 0 : (int)result;
 }
 
+/*
+ * All but SIGSYS, unless it was blocked: a call of ours that ends in one would have the kernel
+ * take the program's handler away, as it does where a signal that must come is blocked.
+ */
+static uint64_t blocked_by(const struct borrow *b)
+{
+	return ~(1ull << (SIGSYS - 1)) | b->signal_mask;
+}
+
+uint64_t borrow_mask(const struct borrow *b)
+{
+	return blocked_by(b) & ~(1ull << (SIGKILL - 1) | 1ull << (SIGSTOP - 1));
+}
+
 /* Writes the frame and blocks signals: the point after which the frame insures the thread. */
 static int redirect(struct borrow *b, uint64_t below)
 {
@@ -515,11 +529,7 @@ static int redirect(struct borrow *b, uint64_t below)
 	error = tracee_get_signal_mask(b->request.tid, &b->signal_mask);
 	if (!error)
 		error = tracee_get_xstate(b->request.tid, b->xstate, &b->xstate_bytes);
-	/*
-	 * But SIGSYS, unless it was blocked: a call of ours that ends in one would have the kernel
-	 * take the program's handler away, as it does where a signal that must come is blocked.
-	 */
-	everything = ~(1ull << (SIGSYS - 1)) | b->signal_mask;
+	everything = blocked_by(b);
 	input.signal_mask = b->signal_mask;
 	input.xstate_bytes = b->xstate_bytes;
 	if (!error)

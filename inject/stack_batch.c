@@ -10,10 +10,12 @@
 
 #include "src/base/give_back.h"
 
+static bool reads_wait;
 static uint64_t words[STACK_BATCH_THREADS * STACK_BATCH_WORDS];
 
-void stack_batch_prepare(void)
+void stack_batch_prepare(bool may_wait)
 {
+	reads_wait = may_wait;
 	memset(words, 0xff, sizeof(words));
 }
 
@@ -36,7 +38,7 @@ void stack_batch_read(pid_t tid, struct stack_top *top, size_t count)
 		from[i] = (struct iovec){ (void *)(uintptr_t)top[i].sp, bytes };
 		to.iov_len += bytes;
 	}
-	r = process_vm_readv(tid, &to, 1, from, count, 0);
+	r = reads_wait ? 0 : process_vm_readv(tid, &to, 1, from, count, 0);
 	got = r < 0 ? 0 : (size_t)r / sizeof(words[0]);
 	for (size_t i = 0; i < count; i++) {
 		size_t all = from[i].iov_len / sizeof(words[0]);

@@ -3,6 +3,7 @@
 #ifndef MEMATTACH_STACK_BATCH_H
 #define MEMATTACH_STACK_BATCH_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -15,8 +16,11 @@ struct stack_top {
 	size_t count;		/* words; may be 0 */
 };
 
-/* Touches the buffer, half a MiB, so that the first batch need not while threads stand still. */
-void stack_batch_prepare(void);
+/*
+ * Touches the buffer, half a MiB, so that the first batch need not while threads stand still.
+ * may_wait: a read may wait for one of them (userfault.h); then all batches have count 0.
+ */
+void stack_batch_prepare(bool may_wait);
 /* Gives its memory back: there may be hundreds of keepers. */
 void stack_batch_done(void);
 /*

@@ -17,8 +17,10 @@
 #include "inject/arch/x86_64/frame.h"
 #include "inject/remote_mem.h"
 #include "inject/ring_abi.h"
+#include "src/base/pagemap.h"
 
 enum { MAX_STACKS = 16, SCAN_WORDS = 512 };
+#define PAGE 4096ull
 #define SCAN_BYTES (16ull * 1024 * 1024)
 
 /* Stacks still to be scanned and those that were; the first count are known. */
@@ -111,19 +113,45 @@ static bool words_clean(const struct stack_scan *s, struct stacks *stacks, uint6
 	return true;
 }
 
-/* Every aligned word of one stack. What can't be read is not clean. */
+/*
+ * Where what has never been in memory ends, which begins at address at the latest; address, if that
+ * has been. Such pages are read as zeros, unless the program brings them itself (userfaultfd).
+ */
+static uint64_t end_of_hole(const struct stack_scan *s, uint64_t address, uint64_t end)
+{
+	uint64_t at = address & ~(PAGE - 1), low = at;
+	struct pagemap_range range;
+	struct pagemap pagemap;
+	int count;
+
+	pagemap_init(&pagemap, s->target->pagemap);
+	if (pagemap.way == PAGEMAP_UNKNOWN)
+		return address;
+	count = pagemap_next(&pagemap, &at, (end + PAGE - 1) & ~(PAGE - 1), &range, 1);
+	if (count > 0)
+		at = range.low > low ? range.low : address;
+	return count < 0 ? address : at < end ? at : end;
+}
+
+/* Every aligned word of one stack. What can't be read, but was in memory, is not clean. */
 static bool part_clean(const struct stack_scan *s, struct stacks *stacks, struct stack_range part)
 {
-	uint64_t at = part.low, word[SCAN_WORDS];
+	uint64_t at = part.low, next, word[SCAN_WORDS];
 
 	while (at < part.high) {
 		size_t want = part.high - at < sizeof(word) ? (size_t)(part.high - at) :
 							      sizeof(word);
 		size_t got = remote_read_some(s->target, at, word, want);
 
-		if (got < want || !words_clean(s, stacks, at, word, got / sizeof(word[0])))
+		if (!words_clean(s, stacks, at, word, got / sizeof(word[0])))
 			return false;
 		at += got;
+		if (got == want)
+			continue;
+		next = end_of_hole(s, at, part.high);
+		if (next == at)
+			return false;
+		at = next;
 	}
 	return true;
 }

@@ -24,6 +24,7 @@
 #include "inject/stack_batch.h"
 #include "inject/stood.h"
 #include "inject/tracee.h"
+#include "inject/userfault.h"
 #include "src/base/log.h"
 
 #define STOP_LIMIT_NS 2000000000ull
@@ -207,7 +208,7 @@ static bool take_batch(const struct stop_all *s, const struct stack_scan *scan, 
 void stop_all_look(const struct target *target, struct sharers_seen *ret)
 {
 	sharers_look(target, ret);
-	stack_batch_prepare();
+	stack_batch_prepare(userfault_may_be_served(target));
 }
 
 void stop_all_look_done(void)

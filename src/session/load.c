@@ -51,6 +51,15 @@ static bool is_limit(int error)
 	return true;
 }
 
+/* What dlopen would wait for can't be told of it: where it waits with its lock held. */
+static bool has_unknown_allocator(const struct hook_plan *plan)
+{
+	for (uint32_t i = 0; i < plan->family_count; i++)
+		if (hook_plan_is_unknown(&plan->family[i]))
+			return true;
+	return false;
+}
+
 /* Is it by map from now on? With --loader=auto after a quarter of the tries, or of the time. */
 static bool is_by_map(const struct session *s, int tries, double seconds)
 {
@@ -58,7 +67,7 @@ static bool is_by_map(const struct session *s, int tries, double seconds)
 		return true;
 	return s->options->loader == LOADER_AUTO &&
 	       (tries >= LOAD_TRIES / 4 || seconds >= LOAD_SECONDS / 4.0 ||
-		!s->view.hello.sees_proc);
+		!s->view.hello.sees_proc || has_unknown_allocator(&s->plan));
 }
 
 /* By dlopen as long as a proof is had, then by map if that is allowed. */

@@ -4,7 +4,8 @@
  * thread that holds either, or on one whose stack can't be explained frame by
  * frame, it could wait for itself for ever. So: every frame is looked at, and
  * the other threads are searched for return addresses into the loader, which
- * might hold its lock; where a word looks like one, that thread is unwound, too.
+ * might hold its lock, and into what writes with an allocator's lock held; where a word looks like
+ * one, that thread is unwound, too.
  *
  * A blocked thread inside an allocator has the frame of one of its entries: they wait for locks
  * in functions that are called. A running one may be anywhere, also where an entry has jumped
@@ -24,12 +25,14 @@
 #include "src/base/log.h"
 #include "src/symbolize/frame_names.h"
 
-enum { MAX_SAMPLES = 8, SCAN_BYTES = 64 * 1024 };
+enum { MAX_SAMPLES = 8, SCAN_BYTES = 64 * 1024, MAX_WRITERS = 4 };
 
 struct search {
 	const struct safe_thread_input *in;
 	struct safe_thread_place place;	/* of the sample that was looked at last */
 	uint64_t loader_low, loader_high;	/* ld.so's code, 0: none */
+	struct frame_names_range writer[MAX_WRITERS];	/* in the target */
+	size_t writer_count;
 	const char *(*objection)(const struct search *s, const struct frame *frame);
 	struct thread_candidate thread[256];
 	size_t count;
@@ -57,17 +60,48 @@ static void find_loader(struct search *s)
 	}
 }
 
-static bool is_return_into_loader(const struct search *s, uint64_t word)
+/* The module of the first allocator's function that is found is libc's, or has no such names. */
+static void find_writers(struct search *s)
+{
+	const struct modules *modules = s->in->view->modules;
+	const struct module *last = NULL;
+
+	for (uint32_t i = 0; i < s->in->plan->entry_count; i++) {
+		const struct module *module = modules_find(modules, s->in->plan->entry[i].address);
+		size_t room = MAX_WRITERS - s->writer_count, count;
+
+		if (!module || module == last)
+			continue;
+		last = module;
+		count = frame_names_locked_writers(module, s->writer + s->writer_count, room);
+		for (size_t j = 0; j < count; j++) {
+			s->writer[s->writer_count + j].low += module->bias;
+			s->writer[s->writer_count + j].high += module->bias;
+		}
+		s->writer_count += count;
+	}
+}
+
+/* In the dynamic loader, or in what writes with a lock held. */
+static bool may_hold_locks(const struct search *s, uint64_t address)
+{
+	for (size_t i = 0; i < s->writer_count; i++)
+		if (address >= s->writer[i].low && address < s->writer[i].high)
+			return true;
+	return address >= s->loader_low && address < s->loader_high;
+}
+
+static bool is_return_into_locked(const struct search *s, uint64_t word)
 {
 	uint8_t before[CALL_SHAPE_BYTES];
 
-	return word >= s->loader_low && word < s->loader_high &&
+	return may_hold_locks(s, word) &&
 	       elf_reader_fd(&s->in->view->mem, word - sizeof(before), before, sizeof(before)) ==
 		       0 &&
 	       call_shape_ends_with_call(before);
 }
 
-static bool thread_may_be_in_loader(const struct search *s, const struct thread_candidate *t)
+static bool thread_may_hold_locks(const struct search *s, const struct thread_candidate *t)
 {
 	uint64_t word[512], at = t->sp & ~7ull, end = at + SCAN_BYTES;
 
@@ -77,7 +111,7 @@ static bool thread_may_be_in_loader(const struct search *s, const struct thread_
 		if (got <= 0)
 			return false;
 		for (size_t i = 0; i < (size_t)got / sizeof(word[0]); i++)
-			if (is_return_into_loader(s, word[i]))
+			if (is_return_into_locked(s, word[i]))
 				return true;
 		if ((size_t)got < sizeof(word))
 			return false;
@@ -90,6 +124,24 @@ static bool in_allocator(const struct search *s, uint64_t address)
 	for (uint32_t i = 0; i < s->in->plan->entry_count; i++)
 		if (address >= s->in->plan->entry[i].low && address < s->in->plan->entry[i].high)
 			return true;
+	return false;
+}
+
+/* Is frame in a module that has an entry of an allocator? unknown: of one that we do not know. */
+static bool in_allocators_module(const struct search *s, const struct frame *frame, bool unknown)
+{
+	const struct modules *modules = s->in->view->modules;
+	const struct hook_plan *plan = s->in->plan;
+
+	for (uint32_t i = 0; i < plan->entry_count; i++) {
+		const struct module *module;
+
+		if (unknown && !hook_plan_is_unknown(&plan->family[plan->entry[i].family]))
+			continue;
+		module = modules_find(modules, plan->entry[i].address);
+		if (module && module->id == frame->module)
+			return true;
+	}
 	return false;
 }
 
@@ -107,21 +159,9 @@ static const char *frame_objection(const struct search *s, const struct frame *f
 		return "a frame is in the dynamic loader";
 	if (in_allocator(s, address))
 		return "a frame is in an allocator";
+	if (in_allocators_module(s, frame, true))	/* it may wait with its lock held anywhere */
+		return "a frame is in the module of an allocator that memattach does not know";
 	return frame_names_forbidden(module, frame->offset);
-}
-
-/* Is frame in a module that has an entry of an allocator? */
-static bool in_allocators_module(const struct search *s, const struct frame *frame)
-{
-	const struct modules *modules = s->in->view->modules;
-
-	for (uint32_t i = 0; i < s->in->plan->entry_count; i++) {
-		const struct module *module = modules_find(modules, s->in->plan->entry[i].address);
-
-		if (module && module->id == frame->module)
-			return true;
-	}
-	return false;
 }
 
 /* NULL or why a thread that was stopped as it ran may not do it. */
@@ -133,10 +173,10 @@ static const char *running_objection(const struct search *s, const struct frame 
 	/* Where the thread has begun, libc called the program: in the main thread behind _start. */
 	if (count > 1)
 		count--;
-	while (count > 1 && in_allocators_module(s, &frame[count - 1]))
+	while (count > 1 && in_allocators_module(s, &frame[count - 1], false))
 		count--;
 	for (uint32_t i = 0; i < count; i++)
-		if (in_allocators_module(s, &frame[i]))
+		if (in_allocators_module(s, &frame[i], false))
 			return "it runs in an allocator's library";
 	return NULL;
 }
@@ -211,24 +251,24 @@ static int check_sample(struct search *s, pid_t tid)
 	return error;
 }
 
-static const char *loader_objection(const struct search *s, const struct frame *frame)
+static const char *lock_objection(const struct search *s, const struct frame *frame)
 {
 	const struct module *module = modules_get(s->in->view->modules, frame->module);
 	uint64_t address = frame->offset + (module ? module->bias : 0);
 
 	if (!module)
 		return "a frame belongs to no module";
-	return address >= s->loader_low && address < s->loader_high ?
-		"a thread is in the dynamic loader" : NULL;
+	return may_hold_locks(s, address) ?
+		"a thread is in the dynamic loader, or writes about the heap" : NULL;
 }
 
-/* 0: t is not in the loader. The stack says so at once, or its frames do. */
-static int check_outside_loader(struct search *s, const struct thread_candidate *t)
+/* 0: t holds no such lock. The stack says so at once, or its frames do. */
+static int check_outside_locks(struct search *s, const struct thread_candidate *t)
 {
 	int error = 0;
 
-	if (thread_may_be_in_loader(s, t)) {
-		s->objection = loader_objection;
+	if (thread_may_hold_locks(s, t)) {
+		s->objection = lock_objection;
 		error = check_sample(s, t->tid);
 		s->objection = frame_objection;
 	}
@@ -306,10 +346,11 @@ int safe_thread_find(const struct safe_thread_input *input, char ret_why[128])
 		s.count = ARRAY_SIZE(s.thread);
 	memcpy(s.thread, link->payload, s.count * sizeof(s.thread[0]));
 	find_loader(&s);
+	find_writers(&s);
 	if (!s.loader_low)
 		return not_safe(&s, "there is no dynamic loader");
 	for (size_t i = 0; i < s.count; i++) {
-		int other = blocked(&s.thread[i]) ? check_outside_loader(&s, &s.thread[i]) : 0;
+		int other = blocked(&s.thread[i]) ? check_outside_locks(&s, &s.thread[i]) : 0;
 
 		if (other)
 			return other;

@@ -31,6 +31,8 @@ static const struct {
 	{ "abort", "the process is aborting" },
 	{ "__cxa_finalize", "a destructor is running" },
 	{ "malloc_info", "a frame is in an allocator" },
+	{ "malloc_stats", "a frame is in an allocator" },
+	{ "mallinfo", "a frame is in an allocator" },
 	{ "mallinfo2", "a frame is in an allocator" },
 	{ "malloc_trim", "a frame is in an allocator" },
 	{ "system", "a frame is in system" },
@@ -67,15 +69,40 @@ static int match(void *context, const struct elf_symbol *symbol)
 	return 0;
 }
 
-const char *frame_names_forbidden(const struct module *module, uint64_t offset)
+static bool open_image(const struct module *module, struct elf_reader *reader,
+		       struct elf_image *ret)
 {
-	struct elf_reader reader = { read_file, (void *)(uintptr_t)module };
-	struct lookup lookup = { .offset = offset, .why = NULL };
-	struct elf_image image;
 	uint64_t first = module->segment_count ? module->segment[0].address : 0;
 
-	if (module->kind != MODULE_FILE || elf_image_open(&reader, first, &image) != 0)
-		return NULL;
-	(void)elf_image_each(&image, match, &lookup);
+	*reader = (struct elf_reader){ read_file, (void *)(uintptr_t)module };
+	return module->kind == MODULE_FILE && elf_image_open(reader, first, ret) == 0;
+}
+
+const char *frame_names_forbidden(const struct module *module, uint64_t offset)
+{
+	struct lookup lookup = { .offset = offset, .why = NULL };
+	struct elf_reader reader;
+	struct elf_image image;
+
+	if (open_image(module, &reader, &image))
+		(void)elf_image_each(&image, match, &lookup);
 	return lookup.why;
+}
+
+size_t frame_names_locked_writers(const struct module *module, struct frame_names_range *ret,
+				  size_t room)
+{
+	static const char *const names[] = { "malloc_stats", "malloc_info" };
+	struct elf_symbol symbol;
+	struct elf_reader reader;
+	struct elf_image image;
+	size_t count = 0;
+
+	if (!open_image(module, &reader, &image))
+		return 0;
+	for (size_t i = 0; i < ARRAY_SIZE(names) && count < room; i++)
+		if (elf_image_lookup(&image, names[i], &symbol) == 0)
+			ret[count++] = (struct frame_names_range){ symbol.address,
+								   symbol.address + symbol.size };
+	return count;
 }

@@ -11,4 +11,15 @@
  */
 const char *frame_names_forbidden(const struct module *module, uint64_t offset);
 
+/*
+ * Functions of glibc's that write, and so may wait for long, with an allocator's lock held: whoever
+ * calls dlopen meanwhile, on any thread, waits for them. ret: virtual addresses of at most room.
+ * Returns how many.
+ */
+struct frame_names_range {
+	uint64_t low, high;
+};
+size_t frame_names_locked_writers(const struct module *module, struct frame_names_range *ret,
+				  size_t room);
+
 #endif

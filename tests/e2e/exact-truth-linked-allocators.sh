@@ -16,9 +16,9 @@ linked() {
 		-lstdc++ -lm -pthread -ldl >"$WORK/link" 2>&1 || fail "$1: $(cat "$WORK/link")"
 }
 
-# truth_of NAME ALLOCATOR: by both loaders.
+# truth_of NAME ALLOCATOR LOADERS: an allocator that is not known is watched by map.
 truth_of() {
-	for loader in dlopen map; do
+	for loader in $3; do
 		note "$1, $loader"
 		usual=$VICTIMS
 		VICTIMS=$WORK
@@ -27,6 +27,7 @@ truth_of() {
 		exact_session truth "$1" --loader=$loader
 		json '.target.allocators[] | select(.module | endswith("/'"$1"'")) | .name' |
 			grep -qx "$2" || fail "$2 is not found in it: $(json .target.allocators)"
+		[ "$2 $loader" != "other auto" ] || json_expect .session.loader map
 		ended truth
 	done
 }
@@ -38,12 +39,12 @@ for each in jemalloc:libjemalloc.a tcmalloc:libtcmalloc_minimal.a; do
 	[ -e "$archive" ] || { note "${each#*:} is not installed"; continue; }
 	seen=$((seen + 1))
 	linked "$name" "$archive"
-	truth_of "$name" "$name"
+	truth_of "$name" "$name" "dlopen map"
 	linked stripped "$archive"
 	# its names are looked for there
 	cp "$WORK/stripped" "$WORK/stripped.debug"
 	strip "$WORK/stripped"
-	truth_of stripped other
+	truth_of stripped other auto
 	[ "$name" = jemalloc ] || continue
 	for function in $names; do
 		echo "$function je_$function"
@@ -52,7 +53,7 @@ for each in jemalloc:libjemalloc.a tcmalloc:libtcmalloc_minimal.a; do
 	flags=$(for function in $names; do echo "-D$function=je_$function"; done)
 	# shellcheck disable=SC2086
 	linked prefixed "$WORK/prefixed.a" $flags
-	truth_of prefixed jemalloc
+	truth_of prefixed jemalloc "dlopen map"
 	json '.target.allocators[].name' | grep -qx glibc || fail "glibc's is not found beside it"
 done
 [ "$seen" -gt 0 ] || skip "no allocator that can be linked is installed"

@@ -171,7 +171,7 @@ static void stacks_are_read_together(void **state)
 
 	(void)state;
 	memset(stack, 0x5a, sizeof(stack));
-	stack_batch_prepare();
+	stack_batch_prepare(false);
 	for (size_t i = 0; i < STACK_BATCH_THREADS; i++) {
 		size_t from = i * 29;	/* short ones and longer ones than are read */
 
@@ -208,6 +208,10 @@ static void unreadable_stacks_are_left(void **state)
 	stack_batch_read(0x7ffffffe, top, 3);	/* nobody */
 	assert_int_equal(top[0].count, 0);
 	stack_batch_read(getpid(), top, 0);
+	stack_batch_prepare(true);	/* reading could wait */
+	stack_batch_read(getpid(), top, 3);
+	assert_int_equal(top[0].count, 0);
+	stack_batch_prepare(false);
 }
 
 /* Known words are looked at, and the rest is read; what lies on neither is not. */
