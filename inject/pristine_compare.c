@@ -386,7 +386,8 @@ static void compare_masks(struct comparison *c, const struct pristine_thread *be
 			  const struct pristine_thread *after)
 {
 	if (before->blocked != after->blocked)
-		find(c, c->quiet || is_borrowed(before, after), "thread %d blocks signals %llx, %llx before", (int)after->tid,
+		find(c, c->quiet || is_borrowed(before, after),
+		     "thread %d blocks signals %llx, %llx before", (int)after->tid,
 		     (unsigned long long)after->blocked, (unsigned long long)before->blocked);
 	if (before->ignored != after->ignored || before->caught != after->caught)
 		find(c, c->quiet, "thread %d ignores %llx and catches %llx, %llx and %llx before",

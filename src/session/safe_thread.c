@@ -160,7 +160,7 @@ static const char *frame_objection(const struct search *s, const struct frame *f
 	if (in_allocator(s, address))
 		return "a frame is in an allocator";
 	if (in_allocators_module(s, frame, true))	/* it may wait with its lock held anywhere */
-		return "a frame is in the module of an allocator that memattach does not know";
+		return "a frame is in the module of an allocator that is not known";
 	return frame_names_forbidden(module, frame->offset);
 }
 

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # A program that brings the pages of one of its stacks itself (userfaultfd): nobody waits for such a
-# page while its threads stand still. (Copies of that stack, which its own thread makes, bring some.)
+# page while its threads stand still. (Copies of that stack, made by its own thread, bring some.)
 . "$(dirname "$0")/lib.sh"
 
 # The kernel may have none, or not for us.

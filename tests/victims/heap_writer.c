@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * heap_writer.c - a thread that is held up in malloc_stats(), which writes with an arena's lock held.
+ * heap_writer.c - a thread is held up in malloc_stats(), which writes with an arena's lock held.
  *
  * It writes to a pipe that is full and is read by the first thread only, which does not allocate
  * and obeys: 'c' reads until malloc_stats() has come back, and once more is in there: "checked ok".
