@@ -159,7 +159,7 @@ static const char *frame_objection(const struct search *s, const struct frame *f
 		return "a frame is in the dynamic loader";
 	if (in_allocator(s, address))
 		return "a frame is in an allocator";
-	if (in_allocators_module(s, frame, true))	/* it may wait with its lock held anywhere */
+	if (in_allocators_module(s, frame, true))	/* its lock may be held anywhere */
 		return "a frame is in the module of an allocator that is not known";
 	return frame_names_forbidden(module, frame->offset);
 }
