@@ -23,6 +23,7 @@
 #include "inject/ring_publish.h"
 #include "inject/steps.h"
 #include "inject/stop.h"
+#include "inject/text_pages.h"
 
 enum {
 	JMP_REL32 = 0xe9,
@@ -257,18 +258,12 @@ int hooks_write_islands(struct attachment *a)
 /* The aligned word at address, before anything is changed. 0 or -errno. */
 static int read_patch(const struct attachment *a, uint64_t address, struct ring_patch *ret)
 {
-	int error, file;
+	int error;
 
 	*ret = (struct ring_patch){ .address = address };
-	error = remote_read(&a->target, address, &ret->original, sizeof(ret->original));
-	if (error)
-		return error;
-	file = remote_page_is_file(&a->target, address);
-	if (file < 0)
-		return file;
-	ret->page_is_file = (uint32_t)file;
+	error = text_page_note(&a->target, address, ret);
 	ret->patched = ret->original;
-	return 0;
+	return error;
 }
 
 /* Replaces bytes inside the aligned word(s) that hold address; journal before text. */

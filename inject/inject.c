@@ -26,6 +26,7 @@
 #include "inject/sharers.h"
 #include "inject/shim_image.h"
 #include "inject/steps.h"
+#include "inject/text_pages.h"
 #include "inject/tracee.h"
 #include "src/base/spare_pages.h"
 
@@ -113,14 +114,17 @@ static int check_nothing_left(struct inject *in)
 }
 
 /* What the machine refuses once, out of memory or descriptors, it may allow a moment later. */
-static int take_again(const struct pidref *ref, struct pristine **ret)
+static int take_again(const struct inject *in, struct pristine **ret)
 {
+	const struct pidref *ref = &in->at.target.ref;
+	uint64_t own[RING_MAX_PATCHES];
+	unsigned int count = text_pages_own(&in->at.journal, own, RING_MAX_PATCHES);
 	const struct timespec pause = { 0, RECORD_PAUSE_NS };
-	int error = pristine_take(ref, ret);
+	int error = pristine_take_without(ref, own, count, ret);
 
 	for (int i = 1; error && error != -ESRCH && i < RECORD_TRIES; i++) {
 		(void)nanosleep(&pause, NULL);
-		error = pristine_take(ref, ret);
+		error = pristine_take_without(ref, own, count, ret);
 	}
 	return error;
 }
@@ -134,7 +138,7 @@ static int undo_record(struct inject *in)
 	if (!in->before)
 		return check_nothing_left(in);
 	(void)launch_release(&in->at.target);	/* nothing of ours is left to take out */
-	error = take_again(&in->at.target.ref, &after);
+	error = take_again(in, &after);
 	if (!error)
 		error = pristine_compare(in->before, after, false, &diff);
 	in->pristine = error == 0;

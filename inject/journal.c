@@ -15,23 +15,26 @@
 #include "src/base/capability.h"
 
 /* A page that we have patched before is no longer the file's, but was. */
-static uint32_t page_was_file(const struct ring_journal *j, const struct ring_patch *patch)
+static const struct ring_patch *first_of_page(const struct ring_journal *j,
+					      const struct ring_patch *patch)
 {
 	for (uint32_t i = 0; i < j->patch_count; i++)
 		if ((j->patch[i].address ^ patch->address) < 4096)
-			return j->patch[i].page_is_file;
-	return patch->page_is_file;
+			return &j->patch[i];
+	return patch;
 }
 
 int journal_intend(struct ring_journal *j, struct ring_journal *mirror,
 		   const struct ring_patch *patch)
 {
+	const struct ring_patch *first = first_of_page(j, patch);
 	uint32_t i = j->patch_count;
 
 	if (i >= RING_MAX_PATCHES)
 		return -ENOSPC;
 	j->patch[i] = *patch;
-	j->patch[i].page_is_file = page_was_file(j, patch);
+	j->patch[i].page_is_file = first->page_is_file;
+	j->patch[i].page_hash = first->page_hash;
 	j->patch[i].state = RING_PATCH_INTENDED;
 	j->patch_count = i + 1;
 	mirror->patch[i] = j->patch[i];
@@ -76,7 +79,7 @@ static bool text_is_gone(const struct target *target, const struct ring_patch *p
 static void forget(struct ring_patch *p)
 {
 	p->state = RING_PATCH_REVERTED;
-	p->page_is_file = 0;
+	p->page_is_file = RING_PAGE_COPY;
 }
 
 static int revert_one(const struct target *target, struct ring_patch *p)
@@ -170,7 +173,7 @@ unsigned int journal_pages(const struct ring_journal *j, uint64_t *page, unsigne
 
 		while (k < count && page[k] != p)
 			k++;
-		if (k == count && count < room && j->patch[i].page_is_file)
+		if (k == count && count < room && j->patch[i].page_is_file == RING_PAGE_FILE)
 			page[count++] = p;
 	}
 	return count;

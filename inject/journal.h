@@ -33,8 +33,8 @@ int journal_revert(const struct target *target, struct ring_journal *journal, ui
  */
 int journal_check(const struct target *target, const struct ring_journal *journal) _must_check_;
 /*
- * The text pages that were patched and are the file's own again once their
- * private copy is dropped, each once; the number.
+ * The text pages that were patched and are the file's own again once their private copy is dropped
+ * (text_pages.h), room of them at the most, each once; the number.
  */
 unsigned int journal_pages(const struct ring_journal *journal, uint64_t *page, unsigned int room);
 

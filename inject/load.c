@@ -29,6 +29,7 @@
 #include "inject/sharers.h"
 #include "inject/shim_image.h"
 #include "inject/steps.h"
+#include "inject/text_pages.h"
 #include "inject/threads.h"
 #include "inject/tsc_allowed.h"
 #include "src/base/give_back.h"
@@ -434,15 +435,19 @@ static int drop_page(const struct attachment *a, struct borrow *b, uint64_t page
 	return advise(b, page, PAGE, MADV_DONTNEED_LOCKED);	/* after mlockall() */
 }
 
-/* After the revert the text pages equal the file again: drop our private copies. */
-static int drop_text_copies(const struct attachment *a, struct borrow *b)
+/*
+ * After the revert the text pages equal the file again: drop our private copies. Those that the
+ * program has written to as well stay.
+ */
+static int drop_text_copies(struct attachment *a, struct borrow *b)
 {
 	uint64_t page[RING_MAX_PATCHES];
 	unsigned int count = journal_pages(&a->journal, page, RING_MAX_PATCHES);
 	int error = 0;
 
 	for (unsigned int i = 0; i < count; i++) {
-		int one = drop_page(a, b, page[i]);
+		int one = text_page_confirm(&a->target, &a->journal, page[i]) ?
+			drop_page(a, b, page[i]) : 0;
 
 		error = error ? error : one;
 	}
@@ -515,23 +520,18 @@ static bool maps_file(const struct procmaps *maps, uint64_t address, uint64_t in
 }
 
 /* What was never mapped, or somebody else has taken out, must not be unmapped by its address. */
-static int forget_foreign(struct attachment *a)
+static void forget_foreign(struct attachment *a, const struct procmaps *maps)
 {
-	_cleanup_(procmaps_done) struct procmaps maps = { 0 };
 	uint32_t kept = 0;
-	int error = procmaps_read(a->target.maps, &maps);
 
-	if (error)
-		return error;
-	if (a->ring_base && !maps_file(&maps, a->ring_base, a->inode[REMOTE_RING]))
+	if (a->ring_base && !maps_file(maps, a->ring_base, a->inode[REMOTE_RING]))
 		a->ring_base = 0;
-	if (a->shim_base && !maps_file(&maps, a->shim_base, a->inode[REMOTE_SHIM]))
+	if (a->shim_base && !maps_file(maps, a->shim_base, a->inode[REMOTE_SHIM]))
 		a->shim_base = 0;
 	for (uint32_t i = 0; i < a->island_count; i++)
-		if (maps_file(&maps, a->island[i].address, a->inode[REMOTE_SHIM]))
+		if (maps_file(maps, a->island[i].address, a->inode[REMOTE_SHIM]))
 			a->island[kept++] = a->island[i];
 	a->island_count = kept;
-	return 0;
 }
 
 bool load_is_out(const struct attachment *a)
@@ -542,6 +542,7 @@ bool load_is_out(const struct attachment *a)
 
 int unload_shim(struct attachment *a, const struct load_options *options)
 {
+	_cleanup_(procmaps_done) struct procmaps maps = { 0 };
 	static struct borrow b;
 	int error, end;
 
@@ -557,13 +558,16 @@ int unload_shim(struct attachment *a, const struct load_options *options)
 			return error ? error : -EBUSY;
 		a->pending = false;
 	}
-	error = forget_foreign(a);
-	if (!error && load_is_out(a)) {
+	error = procmaps_read(a->target.maps, &maps);
+	if (error)
+		return error;
+	forget_foreign(a, &maps);
+	if (load_is_out(a)) {
 		forget(a);
 		return 0;
 	}
-	if (!error)
-		error = borrow_for(a, options, &b);
+	text_pages_judge(&a->target, &maps, &a->journal);
+	error = borrow_for(a, options, &b);
 	if (error)
 		return error;
 	error = take_out(a, &b);

@@ -38,6 +38,8 @@
 struct source {
 	pid_t pid, tid;
 	int mem, pagemap; /* pagemap: -1 where the kernel has none */
+	const uint64_t *left_out; /* left_out_count pages */
+	size_t left_out_count;
 };
 
 static void source_close(struct source *source)
@@ -111,6 +113,14 @@ static void read_pagemap(const struct source *source, uint64_t address, uint64_t
 		entries[i] = PAGEMAP_PRESENT;
 }
 
+static bool is_left_out(const struct source *source, uint64_t address)
+{
+	for (size_t i = 0; i < source->left_out_count; i++)
+		if (source->left_out[i] == address)
+			return true;
+	return false;
+}
+
 static void watch_pages(const struct source *source, struct pristine_map *map)
 {
 	uint64_t entries[ENTRIES];
@@ -122,7 +132,7 @@ static void watch_pages(const struct source *source, struct pristine_map *map)
 
 		read_pagemap(source, at, entries, count);
 		for (size_t i = 0; i < count; i++) {
-			if (!is_private(entries[i]))
+			if (!is_private(entries[i]) || is_left_out(source, at + i * PAGE_BYTES))
 				continue;
 			map->private_pages++;
 			map->content = hash_page(source, at + i * PAGE_BYTES, map->content);
@@ -276,9 +286,11 @@ static int take_threads(struct pristine *p, pid_t pid)
 	return 0;
 }
 
-static int take_all(struct pristine *p, pid_t pid)
+static int take_all(struct pristine *p, pid_t pid, const uint64_t *left_out, size_t count)
 {
-	_cleanup_(source_close) struct source source = { .mem = -1, .pagemap = -1 };
+	_cleanup_(source_close) struct source source = { .mem = -1, .pagemap = -1,
+							 .left_out = left_out,
+							 .left_out_count = count };
 	int r = source_open(pid, &source);
 
 	if (r == 0)
@@ -292,8 +304,14 @@ static int take_all(struct pristine *p, pid_t pid)
 
 int pristine_take(const struct pidref *target, struct pristine **ret)
 {
+	return pristine_take_without(target, NULL, 0, ret);
+}
+
+int pristine_take_without(const struct pidref *target, const uint64_t *page, size_t count,
+			  struct pristine **ret)
+{
 	struct pristine *p = calloc(1, sizeof(*p));
-	int r = p ? take_all(p, target->pid) : -ENOMEM;
+	int r = p ? take_all(p, target->pid, page, count) : -ENOMEM;
 
 	/* Everything went by number: it counts if the number is still the target's. */
 	if (r == 0 && !pidref_alive(target))

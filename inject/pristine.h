@@ -27,6 +27,12 @@ struct pristine;
 
 /* 0 and *ret (the caller's to free), -ESRCH target gone, -EACCES, -ENOMEM, -errno. */
 int pristine_take(const struct pidref *target, struct pristine **ret) _must_check_;
+/*
+ * Likewise, but the count pages at the addresses in page count as the file's own whatever they are:
+ * those that were when the snapshot before was taken, and that the target wrote to since.
+ */
+int pristine_take_without(const struct pidref *target, const uint64_t *page, size_t count,
+			  struct pristine **ret) _must_check_;
 /* Accepts NULL. */
 void pristine_free(struct pristine *pristine);
 

@@ -33,7 +33,7 @@
 #include <stdint.h>
 
 #define RING_MAGIC		0x31474e4952414d4dull	/* "MMARING1" */
-#define RING_VERSION		12u
+#define RING_VERSION		13u
 #define RING_LINE		64u
 #define RING_CONTROL_BYTES	(128u * 1024u)
 #define RING_SIZE_LIMIT		(1ull << 56)	/* of ring_record.size */
@@ -313,8 +313,11 @@ struct ring_patch {
 	uint64_t address;	/* 8-aligned */
 	uint64_t original, patched;
 	uint32_t state;		/* enum ring_patch_state */
-	uint32_t page_is_file;	/* 1: the page was the file's own before we wrote to it */
+	uint32_t page_is_file;	/* enum ring_page */
+	uint64_t page_hash;	/* of what was in the page before (inject/text_pages.c) */
 };
+/* A page before we wrote to it: a private copy, its file's own; or the program has written, too. */
+enum ring_page { RING_PAGE_COPY = 0, RING_PAGE_FILE = 1, RING_PAGE_OWN = 2 };
 enum ring_patch_state { RING_PATCH_NONE = 0, RING_PATCH_INTENDED = 1, RING_PATCH_REVERTED = 2 };
 
 /* What lies in the target on our behalf, for a later cleanup. */

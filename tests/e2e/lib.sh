@@ -290,7 +290,8 @@ pristine_take() {
 	"$TOOLS/pristine" take "$1" >"$WORK/pristine.$1" || fail "pristine take $1"
 }
 
-# pristine_check PID [--quiet]: --quiet for a target that changed nothing of its own meanwhile.
+# pristine_check PID [--quiet|--own=ADDRESS]: --quiet for a target that changed nothing of its own
+# meanwhile, --own for one that wrote to its code in the page at ADDRESS.
 pristine_check() {
 	"$TOOLS/pristine" compare "$1" "$WORK/pristine.$1" ${2:+"$2"} \
 		>"$WORK/pristine.out" 2>&1 || fail "not pristine: $(cat "$WORK/pristine.out")"

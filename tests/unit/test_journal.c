@@ -15,6 +15,7 @@
 
 #include "inject/journal.h"
 #include "inject/remote_mem.h"
+#include "inject/text_pages.h"
 
 #define PAGE 4096
 
@@ -81,6 +82,9 @@ static int apply(void **state)
 	patch = (struct ring_patch){ .address = (uintptr_t)text + 64, .page_is_file = 1,
 				     .original = 0x1111111111111111,
 				     .patched = 0x1111111122334455 };
+	assert_int_equal(text_page_note(&self, patch.address, &patch), 0);
+	patch.page_is_file = RING_PAGE_FILE;	/* pagemap may not be had */
+	assert_int_equal(patch.original, 0x1111111111111111);
 	assert_int_equal(journal_intend(&journal, &mirror, &patch), 0);
 	assert_int_equal(remote_write_word(&self, patch.address, patch.patched), 0);
 	return 0;
@@ -161,6 +165,62 @@ static void place_of_data_is_left(void **state)
 	assert_int_equal(word_now(), 3);
 }
 
+/* Pages that may be dropped, pages that are the program's. */
+static void expect_pages(unsigned int files, unsigned int own)
+{
+	_cleanup_(procmaps_done) struct procmaps maps = { 0 };
+	uint64_t page = 0;
+
+	assert_int_equal(procmaps_read(self.maps, &maps), 0);
+	text_pages_judge(&self, &maps, &journal);
+	assert_int_equal(journal_pages(&journal, &page, 1), files);
+	assert_true(!files || page == (uintptr_t)text);
+	assert_int_equal(text_pages_own(&journal, &page, 1), own);
+	assert_true(!own || page == (uintptr_t)text);
+}
+
+static void reverted_page_is_the_files(void **state)
+{
+	(void)state;
+	expect_pages(0, 0);	/* our word is there */
+	assert_int_equal(journal_revert(&self, &journal, 0, 1), 0);
+	expect_pages(1, 0);
+	assert_true(text_page_confirm(&self, &journal, (uintptr_t)text));
+}
+
+/* Before the pages are judged, and after that; until it is taken back. */
+static void page_with_anothers_bytes_stays(void **state)
+{
+	(void)state;
+	assert_int_equal(journal_revert(&self, &journal, 0, 1), 0);
+	assert_int_equal(remote_write_word(&self, (uintptr_t)text + 1024, 7), 0);
+	expect_pages(0, 1);
+	assert_false(text_page_confirm(&self, &journal, (uintptr_t)text));
+	assert_int_equal(remote_write_word(&self, (uintptr_t)text + 1024, 0x1111111111111111), 0);
+	expect_pages(1, 0);
+	assert_int_equal(remote_write_word(&self, (uintptr_t)text + PAGE - 8, 7), 0);
+	assert_false(text_page_confirm(&self, &journal, (uintptr_t)text));
+	assert_int_equal(journal_pages(&journal, &(uint64_t){ 0 }, 1), 0);
+	assert_int_equal(text_pages_own(&journal, &(uint64_t){ 0 }, 1), 1);
+}
+
+/* What can't be read is equal to nothing. */
+static void cut_file_is_not_equal(void **state)
+{
+	(void)state;
+	assert_int_equal(journal_revert(&self, &journal, 0, 1), 0);
+	assert_int_equal(truncate(names[name_count - 1], 0), 0);
+	expect_pages(0, 1);
+}
+
+static void page_that_may_be_written_stays(void **state)
+{
+	(void)state;
+	assert_int_equal(journal_revert(&self, &journal, 0, 1), 0);
+	assert_int_equal(mprotect(text, PAGE, PROT_READ | PROT_WRITE | PROT_EXEC), 0);
+	expect_pages(0, 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -170,6 +230,10 @@ int main(void)
 		cmocka_unit_test_setup(unread_is_not_forgotten, apply),
 		cmocka_unit_test_setup(place_of_another_file_is_left, apply),
 		cmocka_unit_test_setup(place_of_data_is_left, apply),
+		cmocka_unit_test_setup(reverted_page_is_the_files, apply),
+		cmocka_unit_test_setup(page_with_anothers_bytes_stays, apply),
+		cmocka_unit_test_setup(cut_file_is_not_equal, apply),
+		cmocka_unit_test_setup(page_that_may_be_written_stays, apply),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -23,7 +23,7 @@
 #define CONTROL_LAPSED		384
 #define CONTROL_PRESSED		444
 #define CONTROL_CALLERS		480
-#define CONTROL_LANES		104320
+#define CONTROL_LANES		107392
 
 /* marks_abi.h: of an address, MARK_SHIFT bits are dropped and 16 taken */
 #define CONTROL_MARKS		131072
