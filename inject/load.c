@@ -446,9 +446,10 @@ static int drop_text_copies(struct attachment *a, struct borrow *b)
 	int error = 0;
 
 	for (unsigned int i = 0; i < count; i++) {
-		int one = text_page_confirm(&a->target, &a->journal, page[i]) ?
-			drop_page(a, b, page[i]) : 0;
+		int one = text_page_confirm(&a->target, &a->journal, page[i]);
 
+		if (one > 0)
+			one = drop_page(a, b, page[i]);
 		error = error ? error : one;
 	}
 	return error;
@@ -566,8 +567,9 @@ int unload_shim(struct attachment *a, const struct load_options *options)
 		forget(a);
 		return 0;
 	}
-	text_pages_judge(&a->target, &maps, &a->journal);
-	error = borrow_for(a, options, &b);
+	error = text_pages_judge(&a->target, &maps, &a->journal);
+	if (!error)
+		error = borrow_for(a, options, &b);
 	if (error)
 		return error;
 	error = take_out(a, &b);

@@ -119,14 +119,16 @@ static bool words_clean(const struct stack_scan *s, struct stacks *stacks, uint6
  */
 static uint64_t end_of_hole(const struct stack_scan *s, uint64_t address, uint64_t end)
 {
+	const struct procmap *map = procmaps_find(s->maps, address);
 	uint64_t at = address & ~(PAGE - 1), low = at;
 	struct pagemap_range range;
 	struct pagemap pagemap;
 	int count;
 
-	pagemap_init(&pagemap, s->target->pagemap);
+	pagemap_init(&pagemap, map ? s->target->pagemap : -1);
 	if (pagemap.way == PAGEMAP_UNKNOWN)
 		return address;
+	end = end < map->end ? end : map->end;
 	count = pagemap_next(&pagemap, &at, (end + PAGE - 1) & ~(PAGE - 1), &range, 1);
 	if (count > 0)
 		at = range.low > low ? range.low : address;

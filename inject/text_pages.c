@@ -70,30 +70,43 @@ static void source_find(const struct target *target, struct source *source, uint
 }
 
 /* What is beyond the end of the file reads as zeroes, as far as its last page goes. */
-static bool read_file(const struct source *source, uint64_t page, uint64_t *words)
+static int read_file(const struct source *source, uint64_t page, uint64_t *words)
 {
 	const struct procmap *map = source->map;
+	ssize_t got;
 
 	memset(words, 0, PAGE);
-	return pread(source->fd, words, PAGE, (off_t)(page - map->start + map->offset)) > 0;
+	got = pread(source->fd, words, PAGE, (off_t)(page - map->start + map->offset));
+	return got < 0 ? -errno : got > 0;
 }
 
-/* hash: what was noted of the page; set anew where the file has been read. */
-static bool is_file(const struct target *target, struct source *source, uint64_t page,
-		    uint64_t *hash)
+/* Was the file not opened for want of something that may be had a moment later? */
+static bool is_want(int error)
+{
+	return error == -EMFILE || error == -ENFILE || error == -ENOMEM || error == -EINTR ||
+	       error == -EIO;
+}
+
+/* 1, 0, -errno. hash: what was noted of the page; set anew where the file has been read. */
+static int is_file(const struct target *target, struct source *source, uint64_t page,
+		   uint64_t *hash)
 {
 	uint64_t live[WORDS], file[WORDS];
+	int error, got;
 
 	source_find(target, source, page);
-	if (!source->map || !source->map->inode || (source->map->prot & PROCMAP_W) ||
-	    remote_read(target, page, live, sizeof(live)))
-		return false;
+	if (!source->map || !source->map->inode || (source->map->prot & PROCMAP_W))
+		return 0;
+	error = remote_read(target, page, live, sizeof(live));
+	if (error)
+		return error;
 	if (source->fd < 0)
-		return hash_of(live) == *hash;
-	if (!read_file(source, page, file) || memcmp(live, file, sizeof(live)) != 0)
-		return false;
+		return is_want(source->fd) ? source->fd : hash_of(live) == *hash;
+	got = read_file(source, page, file);
+	if (got <= 0 || memcmp(live, file, sizeof(live)) != 0)
+		return got < 0 ? got : 0;
 	*hash = hash_of(live);
-	return true;
+	return 1;
 }
 
 /* Sets what is known of page in all its patches; those of a library that was closed have none. */
@@ -115,33 +128,40 @@ static const struct ring_patch *first_of(const struct ring_journal *j, uint64_t 
 	return NULL;
 }
 
-void text_pages_judge(const struct target *target, const struct procmaps *maps,
-		      struct ring_journal *j)
+int text_pages_judge(const struct target *target, const struct procmaps *maps,
+		     struct ring_journal *j)
 {
 	_cleanup_(source_done) struct source source = { .maps = maps, .fd = -1 };
 
 	for (uint32_t i = 0; i < j->patch_count; i++) {
 		uint64_t page = page_of(&j->patch[i]), hash = j->patch[i].page_hash;
-		bool same;
+		int same;
 
 		if (first_of(j, page) != &j->patch[i])
 			continue;
 		same = is_file(target, &source, page, &hash);
+		if (same < 0)
+			return same;
 		set_page(j, page, same ? RING_PAGE_FILE : RING_PAGE_OWN, hash);
 	}
+	return 0;
 }
 
-bool text_page_confirm(const struct target *target, struct ring_journal *j, uint64_t page)
+int text_page_confirm(const struct target *target, struct ring_journal *j, uint64_t page)
 {
 	const struct ring_patch *first = first_of(j, page);
 	uint64_t live[WORDS];
+	int error;
 
 	if (!first || first->page_is_file != RING_PAGE_FILE)
-		return false;
-	if (remote_read(target, page, live, sizeof(live)) == 0 && hash_of(live) == first->page_hash)
-		return true;
+		return 0;
+	error = remote_read(target, page, live, sizeof(live));
+	if (error)
+		return error;
+	if (hash_of(live) == first->page_hash)
+		return 1;
 	set_page(j, page, RING_PAGE_OWN, first->page_hash);
-	return false;
+	return 0;
 }
 
 static bool is_reverted(const struct ring_journal *j, uint64_t page)

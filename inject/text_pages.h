@@ -21,17 +21,18 @@ int text_page_note(const struct target *target, uint64_t address, struct ring_pa
 /*
  * After the revert: looks at each patched page that was its file's own, in the target (maps: its
  * mappings) and in the file, and sets its patches' page_is_file: FILE, all bytes are equal, and
- * page_hash is theirs; OWN, some differ, the file or the page can't be read, or the program may
+ * page_hash is theirs; OWN, some differ, the file has no such page any more, or the program may
  * write to it just now. A file that an ordinary user can't open any more (deleted) has had the
- * bytes that were noted in page_hash when the page was its own.
+ * bytes that were noted in page_hash when the page was its own. 0; -errno: what could not be read
+ * just now is not judged.
  */
-void text_pages_judge(const struct target *target, const struct procmaps *maps,
-		      struct ring_journal *journal);
+int text_pages_judge(const struct target *target, const struct procmaps *maps,
+		     struct ring_journal *journal) _must_check_;
 /*
- * Right before the copy of page is dropped: true, it holds what it did when it was judged to be
- * FILE. False: it is another's now, or can't be read; page_is_file is set to OWN.
+ * Right before the copy of page is dropped: 1, it holds what it did when it was judged to be FILE.
+ * 0: it is another's now; page_is_file is set to OWN. -errno: it can't be read just now.
  */
-bool text_page_confirm(const struct target *target, struct ring_journal *journal, uint64_t page)
+int text_page_confirm(const struct target *target, struct ring_journal *journal, uint64_t page)
 	_must_check_;
 /*
  * The pages that are OWN and that hold no word of ours any more, room of them at the most, each
