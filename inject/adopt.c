@@ -102,18 +102,18 @@ static void adopt_shim(struct attachment *a, const struct procmaps *maps)
 
 unsigned int adopt_descriptors(struct attachment *a)
 {
+	pid_t tid = proc_live_thread(a->target.ref.pid);
 	unsigned int count = 0;
 	struct dirent *entry;
 	char path[64];
 	DIR *dir;
 
-	(void)snprintf(path, sizeof(path), "/proc/%d/task/%d/fd", a->target.ref.pid,
-		       proc_live_thread(a->target.ref.pid));
+	(void)snprintf(path, sizeof(path), "/proc/%d/task/%d/fd", a->target.ref.pid, tid);
 	dir = opendir(path);
 	while (dir && (entry = readdir(dir)) && count < ARRAY_SIZE(a->remote_fd)) {
 		int fd = (int)strtol(entry->d_name, NULL, 10);
 
-		if (entry->d_name[0] != '.' && remote_memfd_is_ours(a->target.ref.pid, fd) > 0)
+		if (entry->d_name[0] != '.' && remote_memfd_is_ours(a->target.ref.pid, tid, fd) > 0)
 			a->remote_fd[count++] = fd;
 	}
 	if (dir)

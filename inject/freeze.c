@@ -308,6 +308,7 @@ static int freeze_copy(const struct target *target, const struct freeze_gadgets 
 	struct sharers_seen seen;
 	int error, one;
 
+	request.process_files = true;	/* the child has the borrowed thread's */
 	sharers_look(target, &seen);	/* before anybody stands still */
 	error = threads_borrow(target, &request, &b);
 	if (error)

@@ -165,7 +165,8 @@ static int do_load(struct inject *in)
 	if (error == -ENOTSUP)
 		(void)snprintf(in->problem, sizeof(in->problem),
 			       "no thread of it can make calls for memattach: its stack has no "
-			       "room or is not its own, or its system calls go to the program "
+			       "room or is not its own, its descriptors are not the process's "
+			       "(unshare CLONE_FILES), or its system calls go to the program "
 			       "itself (prctl PR_SET_SYSCALL_USER_DISPATCH, as in Wine)");
 	return error;
 }

@@ -56,10 +56,11 @@ static struct borrow_request request_for(const struct attachment *a, uint64_t de
 
 /* The thread that will do the work: the proven one in its proven state, else the best there is. */
 static int borrow_for(const struct attachment *a, const struct load_options *options,
-		      struct borrow *ret)
+		      bool process_files, struct borrow *ret)
 {
 	struct borrow_request request = request_for(a, options->deadline_ns);
 
+	request.process_files = process_files;
 	/* dlopen and dlclose on a thread proven safe only */
 	if (!options->proven && a->loader == LOADER_DLOPEN && (a->shim_base || !a->control))
 		return -EPERM;
@@ -393,7 +394,7 @@ int load_shim(struct attachment *a, const struct load_options *options)
 	if (!error)
 		error = choose_addresses(a);
 	if (!error)
-		error = borrow_for(a, options, &b);
+		error = borrow_for(a, options, true, &b);
 	if (error)
 		return error;
 	error = options->ask_tsc ? tsc_check_allowed(&b) : 0;
@@ -568,8 +569,8 @@ int unload_shim(struct attachment *a, const struct load_options *options)
 		return 0;
 	}
 	error = text_pages_judge(&a->target, &maps, &a->journal);
-	if (!error)
-		error = borrow_for(a, options, &b);
+	if (!error)	/* what has no descriptor to close is any thread's work */
+		error = borrow_for(a, options, a->remote_fd[0] >= 0 || a->remote_fd[1] >= 0, &b);
 	if (error)
 		return error;
 	error = take_out(a, &b);

@@ -22,8 +22,9 @@ struct load_options {
 /*
  * Brings everything in. pre: a->plan has gadgets and islands, a->geometry and
  * a->layout are set. 0; -EAGAIN/-ESTALE: nothing is in, try again (another
- * thread, or the map loader); -ENODEV: see tsc_allowed.h; -EMFILE, -ENOMEM, ... what the target's
- * own call returned, nothing is in; -ESRCH; -ETIME: dlopen did not return, it may still be loading.
+ * thread, or the map loader); -ENOTSUP: no thread (the proven one not) can do it, nothing is in;
+ * -ENODEV: see tsc_allowed.h; -EMFILE, -ENOMEM, ... what the target's own call returned, nothing
+ * is in; -ESRCH; -ETIME: dlopen did not return, it may still be loading.
  */
 int load_shim(struct attachment *a, const struct load_options *options) _must_check_;
 /*

@@ -30,7 +30,9 @@
 #include "inject/eintr.h"
 #include "inject/frame_place.h"
 #include "inject/launch.h"
+#include "inject/own_files.h"
 #include "inject/priority.h"
+#include "inject/proc_status.h"
 #include "inject/remote_mem.h"
 #include "inject/rseq.h"
 #include "inject/steps.h"
@@ -573,7 +575,9 @@ int borrow_begin(const struct target *target, const struct borrow_request *reque
 	if (error)
 		return over(ret, error);
 	below = frame_place_find(target, &maps, request->tid, &ret->entry, request->stack_room);
-	if (!below || calls_are_dispatched(ret))
+	if (!below || calls_are_dispatched(ret) ||
+	    (request->process_files &&
+	     own_files_has(proc_live_thread(target->ref.pid), request->tid)))
 		return ret->mode == BORROW_USER ?
 			back_out(ret, &(struct tracee_stop){ TRACEE_EVENT_STOP, 0 }, -ENOTSUP) :
 			give_up(ret, -ENOTSUP);

@@ -39,6 +39,7 @@ struct borrow_request {
 	uint64_t restorer;		/* address of __restore_rt */
 	uint64_t stack_room;		/* bytes that must be mapped below the stack pointer */
 	uint64_t deadline_ns;		/* for catching the thread */
+	bool process_files;	/* the calls make or close descriptors: the process's only */
 	uint64_t stopped_ns;		/* seized, in an event stop since then; 0: it runs */
 	/* Expected state, for a thread proven safe before; NULL: any. */
 	const struct user_regs_struct *expect;
@@ -67,8 +68,8 @@ struct borrow {
  * Stops request->tid (or takes it over as it stands: stopped_ns) at a point where it
  * can make calls, with its signals blocked (but SIGSYS). 0; -EAGAIN (not now: a signal, another
  * state; the thread runs on untouched), -EPERM, -ESRCH, -EBUSY (stopped by job control),
- * -ENOTSUP (never on this thread: its stack, a critical section, an unknown call),
- * -ETIME, -ESTALE (not in the expected state).
+ * -ENOTSUP (never on this thread: its stack, a critical section, an unknown call; descriptors of
+ * its own, with process_files), -ETIME, -ESTALE (not in the expected state).
  */
 int borrow_begin(const struct target *target, const struct borrow_request *request,
 		 struct borrow *ret) _must_check_;

@@ -17,13 +17,12 @@
 
 #include "inject/proc_status.h"
 
-int remote_memfd_is_ours(pid_t pid, int fd)
+int remote_memfd_is_ours(pid_t pid, pid_t tid, int fd)
 {
 	char path[64], name[64] = "";
 	ssize_t length;
 
-	(void)snprintf(path, sizeof(path), "/proc/%d/task/%d/fd/%d", pid, proc_live_thread(pid),
-		       fd);
+	(void)snprintf(path, sizeof(path), "/proc/%d/task/%d/fd/%d", pid, tid, fd);
 	length = readlink(path, name, sizeof(name) - 1);
 	if (length < 0 && errno != ENOENT)
 		return -errno;
@@ -54,55 +53,80 @@ static int reopen_by_name(const struct attachment *a, pid_t tid, int remote)
 	return fd < 0 ? -errno : fd;
 }
 
+/* Whose descriptors to look at: the borrowed thread's, or (it was given back) the process's. */
+static pid_t whose(const struct borrow *b, pid_t pid)
+{
+	return borrow_held(b) ? b->request.tid : proc_live_thread(pid);
+}
+
+/* Is it the file that tid made? 0; -ENOTSUP: the process has another one under that number. */
+static int check_made(pid_t pid, pid_t tid, int remote, const struct stat *file)
+{
+	int ours = remote_memfd_is_ours(pid, tid, remote);
+	struct stat made;
+	char path[64];
+
+	if (ours < 0)
+		return ours;
+	(void)snprintf(path, sizeof(path), "/proc/%d/task/%d/fd/%d", pid, tid, remote);
+	if (!ours || stat(path, &made) < 0)
+		return -EBADF;
+	return made.st_dev == file->st_dev && made.st_ino == file->st_ino ? 0 : -ENOTSUP;
+}
+
 /*
  * Our own descriptor of the target's new memfd. Between its making and now another
  * thread may have put any other file in its place: so we get what that descriptor
  * may do and no more (pidfd_getfd, not the magic link, which would be opened with
- * our rights), and use it only if it is a fresh memfd.
+ * our rights), and use it only if it is a fresh memfd, and the one that tid has there:
+ * pidfd_getfd looks at the process's descriptors, and tid may have others (own_files.c).
  */
 static int take_memfd(const struct attachment *a, pid_t tid, int remote, uint64_t *ret_inode)
 {
 	int fd = (int)syscall(SYS_pidfd_getfd, a->target.ref.fd, remote, 0);
 	struct stat file;
+	int error = -EBADF;
 
 	if (fd < 0 && (errno == ESRCH || errno == EBADF))
 		fd = reopen_by_name(a, tid, remote);
 	if (fd < 0)
 		return fd == -1 ? -errno : fd;
-	if (fstat(fd, &file) == 0 && S_ISREG(file.st_mode) && file.st_nlink == 0 &&
-	    file.st_size == 0 && fcntl(fd, F_GET_SEALS) == 0) {
+	if (fstat(fd, &file) == 0)
+		error = check_made(a->target.ref.pid, tid, remote, &file);
+	if (!error && S_ISREG(file.st_mode) && file.st_nlink == 0 && file.st_size == 0 &&
+	    fcntl(fd, F_GET_SEALS) == 0) {
 		*ret_inode = file.st_ino;
 		return fd;
 	}
 	cleanup_fd(&fd);
-	return -EBADF;
+	return error ? error : -EBADF;
 }
 
 /* Is it one that nobody has given a size yet? Those of a target that is a memattach have one. */
-static bool is_fresh(pid_t pid, int fd)
+static bool is_fresh(pid_t pid, pid_t tid, int fd)
 {
 	struct stat file;
 	char path[64];
 
-	(void)snprintf(path, sizeof(path), "/proc/%d/task/%d/fd/%d", pid, proc_live_thread(pid),
-		       fd);
-	return remote_memfd_is_ours(pid, fd) > 0 && stat(path, &file) == 0 && file.st_size == 0;
+	(void)snprintf(path, sizeof(path), "/proc/%d/task/%d/fd/%d", pid, tid, fd);
+	return remote_memfd_is_ours(pid, tid, fd) > 0 && stat(path, &file) == 0 &&
+	       file.st_size == 0;
 }
 
 /* The target's descriptor of a memfd whose number was not seen; -1: none. */
-static int find_fresh(pid_t pid)
+static int find_fresh(pid_t pid, pid_t tid)
 {
 	struct dirent *entry;
 	int found = -1;
 	char path[64];
 	DIR *dir;
 
-	(void)snprintf(path, sizeof(path), "/proc/%d/task/%d/fd", pid, proc_live_thread(pid));
+	(void)snprintf(path, sizeof(path), "/proc/%d/task/%d/fd", pid, tid);
 	dir = opendir(path);
 	while (dir && found < 0 && (entry = readdir(dir))) {
 		int fd = (int)strtol(entry->d_name, NULL, 10);
 
-		if (entry->d_name[0] != '.' && is_fresh(pid, fd))
+		if (entry->d_name[0] != '.' && is_fresh(pid, tid, fd))
 			found = fd;
 	}
 	if (dir)
@@ -112,6 +136,7 @@ static int find_fresh(pid_t pid)
 
 int remote_memfd_make(struct attachment *a, struct borrow *b, enum remote_memfd which, int *ret_fd)
 {
+	pid_t pid = a->target.ref.pid;
 	uint64_t arguments[6] = { 0, MFD_CLOEXEC | MFD_ALLOW_SEALING, 0, 0, 0, 0 };
 	const char *name = which == REMOTE_RING ? LOAD_RING_NAME : LOAD_SHIM_NAME;
 	uint64_t remote = 0;
@@ -120,7 +145,7 @@ int remote_memfd_make(struct attachment *a, struct borrow *b, enum remote_memfd 
 	if (!error)
 		error = borrow_call(b, SYS_memfd_create, arguments, &remote);
 	if (error) {	/* it may have been made all the same */
-		a->remote_fd[which] = find_fresh(a->target.ref.pid);
+		a->remote_fd[which] = find_fresh(pid, whose(b, pid));
 		return error;
 	}
 	a->remote_fd[which] = (int)remote;
@@ -130,6 +155,7 @@ int remote_memfd_make(struct attachment *a, struct borrow *b, enum remote_memfd 
 
 int remote_memfd_close(struct attachment *a, struct borrow *b)
 {
+	pid_t pid = a->target.ref.pid;
 	int error = 0;
 
 	for (size_t i = 0; i < ARRAY_SIZE(a->remote_fd); i++) {
@@ -137,7 +163,7 @@ int remote_memfd_close(struct attachment *a, struct borrow *b)
 		int one = 0;
 
 		if (a->remote_fd[i] >= 0)
-			one = remote_memfd_is_ours(a->target.ref.pid, a->remote_fd[i]);
+			one = remote_memfd_is_ours(pid, whose(b, pid), a->remote_fd[i]);
 		if (one > 0)
 			one = borrow_call(b, SYS_close, arguments, NULL);
 		if (!one)

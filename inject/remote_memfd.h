@@ -20,14 +20,19 @@ enum remote_memfd {
 };
 
 /*
- * memfd_create in the target; *ret_fd is our descriptor of the same file, the caller's. 0 or
- * -errno; what was made all the same is noted in the attachment's remote_fd, for the close.
+ * memfd_create in the target; *ret_fd is our descriptor of the same file, the caller's. pre: the
+ * thread was borrowed with process_files. 0; -EBADF, -ENOTSUP: the process has another file under
+ * that number, and nothing was done to it; -errno. What was made all the same is noted in the
+ * attachment's remote_fd, for the close.
  */
 int remote_memfd_make(struct attachment *attachment, struct borrow *borrow,
 		      enum remote_memfd which, int *ret_fd) _must_check_;
-/* Closes both in the target, if the numbers still are theirs. The first error. */
+/*
+ * Closes both in the target, if in the borrowed thread the numbers still are theirs; pre: as above.
+ * The first error.
+ */
 int remote_memfd_close(struct attachment *attachment, struct borrow *borrow);
-/* Is descriptor fd of process pid one of ours? 1, 0, or -errno: that can't be told now. */
-int remote_memfd_is_ours(pid_t pid, int fd);
+/* Is thread tid's descriptor fd one of ours? 1, 0, or -errno: that can't be told now. */
+int remote_memfd_is_ours(pid_t pid, pid_t tid, int fd);
 
 #endif

@@ -16,6 +16,7 @@
 
 #include "inject/abandon.h"
 #include "inject/frame_place.h"
+#include "inject/own_files.h"
 #include "inject/proc_status.h"
 
 enum { MAX_TRIED = 1024, PAUSE_NS = 2000000, ROUNDS = 3 };
@@ -70,9 +71,12 @@ int threads_rank(const struct target *target, struct thread_candidate *candidate
 {
 	_cleanup_free_ pid_t *tids = NULL;
 	int count = proc_list_threads(target->ref.pid, &tids), kept = 0;
+	pid_t lead = proc_live_thread(target->ref.pid);
 
-	for (int i = 0; i < count && (size_t)kept < room; i++)
-		candidates[kept++] = rank_thread(target->ref.pid, tids[i]);
+	for (int i = 0; i < count && (size_t)kept < room; i++) {
+		candidates[kept] = rank_thread(target->ref.pid, tids[i]);
+		candidates[kept++].own_files = own_files_has(lead, tids[i]);
+	}
 	if (kept > 0)
 		qsort(candidates, (size_t)kept, sizeof(*candidates), by_rank);
 	return count < 0 ? count : kept;
@@ -90,6 +94,8 @@ static unsigned int allowed_for(enum thread_rank rank, unsigned int round)
 static bool may_do(const struct target *target, const struct procmaps *maps,
 		   const struct borrow_request *request, const struct thread_candidate *c)
 {
+	if (request->process_files && c->own_files)
+		return false;
 	return c->rank == THREAD_RUNNING ||
 	       frame_place_may_be(target, maps, c->tid, c->sp, request->stack_room);
 }

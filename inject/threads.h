@@ -16,6 +16,7 @@ struct thread_candidate {
 	pid_t tid;
 	enum thread_rank rank;
 	uint64_t sp, pc;	/* of a blocked one */
+	bool own_files;		/* own_files_has() */
 };
 
 /* What dlopen and dlclose may take of the stack of the thread that calls them for us. */
@@ -25,10 +26,11 @@ struct thread_candidate {
 int threads_rank(const struct target *target, struct thread_candidate *candidates, size_t room);
 /*
  * Borrows the best thread that lets itself be borrowed: blocked ones first, then at a system
- * call, then in user mode; a blocked one whose stack has no room is not stopped. Tries three
- * rounds, or for a second, and on until the deadline. request->tid and request->allow are set
- * here. 0 or -errno of the last try (-EBUSY stopped, -ESRCH gone, -EAGAIN none was eligible,
- * -ENOTSUP none has the room).
+ * call, then in user mode; not stopped is a blocked one whose stack has no room, and, for
+ * request->process_files, one with descriptors of its own. Tries three rounds, or for a second,
+ * and on until the deadline. request->tid and request->allow are set here. 0 or -errno of the last
+ * try (-EBUSY stopped, -ESRCH gone, -EAGAIN none was eligible, -ENOTSUP none has the room or the
+ * descriptors).
  */
 int threads_borrow(const struct target *target, struct borrow_request *request,
 		   struct borrow *ret) _must_check_;

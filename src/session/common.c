@@ -58,7 +58,7 @@ int session_prove_thread(struct session *s, bool keep, char why[128])
 	/* On the way in there is another loader for those that never wait. */
 	bool running = s->state == STATE_UNHOOKED;
 	struct safe_thread_input input = { &s->view, s->unwinder, &s->plan, keep, running,
-					   &s->threads };
+					   !running, &s->threads };
 	int error = -ENOENT;
 
 	(void)snprintf(why, 128, "the target has no dlopen");

@@ -49,7 +49,7 @@ static void short_pause(void)
 static int unhook(struct session *s)
 {
 	struct safe_thread_input proof = { &s->view, s->unwinder, &s->plan, false, false,
-					   &s->threads };
+					   false, &s->threads };
 	uint64_t value[PROTO_ASKED] = { 0 };
 	struct safe_thread_place place = { 0, 0 };
 	char why[PROTO_TEXT_BYTES] = "";

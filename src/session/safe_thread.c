@@ -315,6 +315,10 @@ static int try_threads(struct search *s, bool running)
 
 		if (running ? t->rank != THREAD_RUNNING : !blocked(t))
 			continue;
+		if (s->in->files && t->own_files) {
+			error = not_safe(s, "it has descriptors of its own");
+			continue;
+		}
 		/* of a running one: who borrows it looks */
 		if (is_unfit(s->in->threads, t->tid) || (!running && !has_room(s, t))) {
 			error = not_safe(s, "its stack is too small");

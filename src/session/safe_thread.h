@@ -23,6 +23,7 @@ struct safe_thread_input {
 	const struct hook_plan *plan;	/* the allocators' entries */
 	bool keep;			/* what is found stands until the keeper's next request */
 	bool running;			/* with keep: one that runs will do, see below */
+	bool files;			/* it will make descriptors: they must be the process's */
 	struct safe_threads *threads;	/* of this session; only to find one */
 };
 /*

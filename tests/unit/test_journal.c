@@ -172,7 +172,7 @@ static void expect_pages(unsigned int files, unsigned int own)
 	uint64_t page = 0;
 
 	assert_int_equal(procmaps_read(self.maps, &maps), 0);
-	text_pages_judge(&self, &maps, &journal);
+	assert_int_equal(text_pages_judge(&self, &maps, &journal), 0);
 	assert_int_equal(journal_pages(&journal, &page, 1), files);
 	assert_true(!files || page == (uintptr_t)text);
 	assert_int_equal(text_pages_own(&journal, &page, 1), own);
@@ -185,7 +185,7 @@ static void reverted_page_is_the_files(void **state)
 	expect_pages(0, 0);	/* our word is there */
 	assert_int_equal(journal_revert(&self, &journal, 0, 1), 0);
 	expect_pages(1, 0);
-	assert_true(text_page_confirm(&self, &journal, (uintptr_t)text));
+	assert_int_equal(text_page_confirm(&self, &journal, (uintptr_t)text), 1);
 }
 
 /* Before the pages are judged, and after that; until it is taken back. */
@@ -195,11 +195,11 @@ static void page_with_anothers_bytes_stays(void **state)
 	assert_int_equal(journal_revert(&self, &journal, 0, 1), 0);
 	assert_int_equal(remote_write_word(&self, (uintptr_t)text + 1024, 7), 0);
 	expect_pages(0, 1);
-	assert_false(text_page_confirm(&self, &journal, (uintptr_t)text));
+	assert_int_equal(text_page_confirm(&self, &journal, (uintptr_t)text), 0);
 	assert_int_equal(remote_write_word(&self, (uintptr_t)text + 1024, 0x1111111111111111), 0);
 	expect_pages(1, 0);
 	assert_int_equal(remote_write_word(&self, (uintptr_t)text + PAGE - 8, 7), 0);
-	assert_false(text_page_confirm(&self, &journal, (uintptr_t)text));
+	assert_int_equal(text_page_confirm(&self, &journal, (uintptr_t)text), 0);
 	assert_int_equal(journal_pages(&journal, &(uint64_t){ 0 }, 1), 0);
 	assert_int_equal(text_pages_own(&journal, &(uint64_t){ 0 }, 1), 1);
 }
