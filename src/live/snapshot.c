@@ -358,8 +358,9 @@ void snapshot_order_sites(struct snapshot *snapshot)
 {
 	bool counted = snapshot->session.mode == SNAPSHOT_COUNTS;
 
-	qsort(snapshot->site, snapshot->site_count, sizeof(*snapshot->site),
-	      counted ? by_alloc_bytes : by_live_bytes);
+	if (snapshot->site_count)	/* else it may be NULL */
+		qsort(snapshot->site, snapshot->site_count, sizeof(*snapshot->site),
+		      counted ? by_alloc_bytes : by_live_bytes);
 }
 
 size_t snapshot_steps_of(const struct snapshot *snapshot, uint32_t site)

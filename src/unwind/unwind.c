@@ -87,11 +87,22 @@ static void forget_if_changed(struct unwinder *unwinder)
 	unwinder->generation = generation;
 }
 
+/*
+ * What the memo has of one stack holds for another place as all that is compared with the stack
+ * pointer moves with it; one that is not on the stack at all does not.
+ */
+static bool sp_is_on_stack(const struct unwind_input *input)
+{
+	return input->registers.rsp - input->stack_address <= input->stack_bytes;
+}
+
 /* The memo only saves time: what it can't hold is no error. */
 static void remember(struct unwinder *unwinder, const struct unwind_input *input, uint32_t stack)
 {
 	int r;
 
+	if (!sp_is_on_stack(input))
+		return;
 	if (unwinder->trace.unfit) {
 		unwinder->stats.memo_unfit++;
 		return;
@@ -130,7 +141,7 @@ int unwinder_stack(struct unwinder *unwinder, struct stacks *stacks,
 		return -EINVAL;
 	unwinder->stacks = stacks;
 	forget_if_changed(unwinder);
-	stack = unwind_memo_find(unwinder->memo, input);
+	stack = sp_is_on_stack(input) ? unwind_memo_find(unwinder->memo, input) : 0;
 	if (stack != 0) {
 		unwinder->stats.memo_hits++;
 		*ret_stack = stack;
