@@ -98,8 +98,8 @@ static int is_file(const struct target *target, struct source *source, uint64_t 
 	if (!source->map || !source->map->inode || (source->map->prot & PROCMAP_W))
 		return 0;
 	error = remote_read(target, page, live, sizeof(live));
-	if (error)	/* -EFAULT: there is none any more (a file that was cut) */
-		return error == -EFAULT ? 0 : error;
+	if (error)	/* none if the file was cut; else it is only refused just now */
+		return source->fd >= 0 && read_file(source, page, file) == 0 ? 0 : error;
 	if (source->fd < 0)
 		return is_want(source->fd) ? source->fd : hash_of(live) == *hash;
 	got = read_file(source, page, file);
@@ -156,9 +156,9 @@ int text_page_confirm(const struct target *target, struct ring_journal *j, uint6
 	if (!first || first->page_is_file != RING_PAGE_FILE)
 		return 0;
 	error = remote_read(target, page, live, sizeof(live));
-	if (error && error != -EFAULT)
+	if (error)
 		return error;
-	if (!error && hash_of(live) == first->page_hash)
+	if (hash_of(live) == first->page_hash)
 		return 1;
 	set_page(j, page, RING_PAGE_OWN, first->page_hash);
 	return 0;
