@@ -60,7 +60,7 @@ static void find_loader(struct search *s)
 	}
 }
 
-/* The module of the first allocator's function that is found is libc's, or has no such names. */
+/* In the modules of allocators: only glibc's has such functions. */
 static void find_writers(struct search *s)
 {
 	const struct modules *modules = s->in->view->modules;
