@@ -5,12 +5,13 @@
 # After each: the victim is unharmed, hooks are inert within a second, cleanup makes it pristine.
 # FIRST_STEP and STEP_STRIDE deal the steps to several runs: without them every fifth, from one of
 # the first five on, so that five runs see all on the average (make soak: each); LOADER chooses
-# the loader; STACK=fiber has the victim, of a single thread then, work on a fiber.
+# the loader; STACK=fiber has the victim, of a single thread then, work on a fiber; MOST ends it
+# after so many kills.
 : "${TEST_LIMIT:=400}"
 . "$(dirname "$0")/lib.sh"
 
 : "${FIRST_STEP:=$((1 + $$ % 5))}" "${STEP_STRIDE:=5}"
-: "${LOADER:=auto}" "${KIND:=mix}" "${THREADS:=12}" "${STACK:=own}"
+: "${LOADER:=auto}" "${KIND:=mix}" "${THREADS:=12}" "${STACK:=own}" "${MOST:=2000}"
 [ -x "$MEMATTACH_STEPS" ] || skip "no build with a step counter"
 
 victim check selfcheck --kind="$KIND" --threads="$THREADS" --stack="$STACK"
@@ -32,7 +33,8 @@ while :; do
 		fail "step $step: something of ours is still mapped after cleanup"
 	pristine_check "$VICTIM"
 	step=$((step + STEP_STRIDE))
-	[ "$step" -lt 2000 ] || fail "no end of steps"
+	[ "$killed" -lt "$MOST" ] || break
+	[ "$MOST" -lt 2000 ] || [ "$step" -lt 2000 ] || fail "no end of steps"
 done
 [ "$killed" -ge 5 ] || fail "only $killed steps were killed at: is the step counter built in?"
 note "killed at $killed steps, every $STEP_STRIDE from $FIRST_STEP on"

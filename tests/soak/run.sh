@@ -119,8 +119,10 @@ soak_kill_alone() {
 		for KIND in malloc-loop regs epoll futex signals siglongjmp; do
 			STEP_STRIDE=1
 			one "kill round, one thread: $KIND" kill-steps.sh
-			STEP_STRIDE=20
+			STEP_STRIDE=20 MOST=100
+			export MOST
 			one "kill round, one thread on a fiber: $KIND" kill-steps-fiber.sh
+			unset MOST
 		done
 		round=$((round + 1))
 	done
