@@ -251,6 +251,8 @@ static int check_sample(struct search *s, pid_t tid)
 	return error;
 }
 
+static const char in_locked[] = "a thread is in the dynamic loader, or writes about the heap";
+
 static const char *lock_objection(const struct search *s, const struct frame *frame)
 {
 	const struct module *module = modules_get(s->in->view->modules, frame->module);
@@ -258,8 +260,7 @@ static const char *lock_objection(const struct search *s, const struct frame *fr
 
 	if (!module)
 		return "a frame belongs to no module";
-	return may_hold_locks(s, address) ?
-		"a thread is in the dynamic loader, or writes about the heap" : NULL;
+	return may_hold_locks(s, address) ? in_locked : NULL;
 }
 
 /* 0: t holds no such lock. The stack says so at once, or its frames do. */
@@ -287,6 +288,25 @@ static bool has_room(const struct search *s, const struct thread_candidate *t)
 
 	return !map || frame_place_has_room(&s->in->view->maps, (pid_t)s->in->view->hello.pid,
 					    t->tid, t->sp, THREADS_CALL_STACK);
+}
+
+/*
+ * 0: t is not known to hold such a lock. Who was looked at before, and did, may run for a moment
+ * by that: its call begins anew.
+ */
+static int check_lock_holder(struct search *s, const struct thread_candidate *t)
+{
+	pid_t *holder = &s->in->threads->holder;
+	int error;
+
+	if (!blocked(t))
+		return t->tid == *holder ? not_safe(s, in_locked) : 0;
+	error = check_outside_locks(s, t);
+	if (error)
+		*holder = t->tid;
+	else if (t->tid == *holder)
+		*holder = 0;
+	return error;
 }
 
 void safe_thread_is_unfit(struct safe_threads *threads)
@@ -354,7 +374,7 @@ int safe_thread_find(const struct safe_thread_input *input, char ret_why[128])
 	if (!s.loader_low)
 		return not_safe(&s, "there is no dynamic loader");
 	for (size_t i = 0; i < s.count; i++) {
-		int other = blocked(&s.thread[i]) ? check_outside_locks(&s, &s.thread[i]) : 0;
+		int other = check_lock_holder(&s, &s.thread[i]);
 
 		if (other)
 			return other;

@@ -16,6 +16,7 @@ struct safe_threads {
 	pid_t found;
 	pid_t unfit[16];
 	unsigned int unfit_count;
+	pid_t holder;	/* was seen to hold a lock that dlopen needs, 0 */
 };
 struct safe_thread_input {
 	struct target_view *view;
