@@ -283,12 +283,15 @@ static int call_function(struct attachment *a, struct borrow *b, uint64_t functi
 	return error;
 }
 
+/* Where the kernel has no answer it is. */
 static bool is_still_inside(struct attachment *a)
 {
 	struct proc_thread_status status;
+	int error = a->inside ? proc_read_thread_status(a->target.ref.pid, a->inside, &status) :
+				-ESRCH;
 
-	if (a->inside && (proc_read_thread_status(a->target.ref.pid, a->inside, &status) ||
-			  status.sig_blocked != a->inside_mask))
+	if (error == -ESRCH || error == -ENOENT ||
+	    (!error && status.sig_blocked != a->inside_mask))
 		a->inside = 0;
 	return a->inside != 0;
 }

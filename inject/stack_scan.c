@@ -125,7 +125,8 @@ static uint64_t end_of_hole(const struct stack_scan *s, uint64_t address, uint64
 	struct pagemap pagemap;
 	int count;
 
-	pagemap_init(&pagemap, map ? s->target->pagemap : -1);
+	/* of shared memory the process may not have what is there */
+	pagemap_init(&pagemap, map && !(map->prot & PROCMAP_SHARED) ? s->target->pagemap : -1);
 	if (pagemap.way == PAGEMAP_UNKNOWN)
 		return address;
 	end = end < map->end ? end : map->end;

@@ -291,17 +291,33 @@ static bool has_room(const struct search *s, const struct thread_candidate *t)
 }
 
 /*
- * 0: t is not known to hold such a lock. Who was looked at before, and did, may run for a moment
- * by that: its call begins anew.
+ * A thread that runs, and was seen to hold such a lock: being looked at may be why, as its call
+ * began anew. So it is unwound; where it can't be, its words decide, from where it stood.
  */
+static int check_again(struct search *s, const struct thread_candidate *t)
+{
+	struct thread_candidate stood = *t;
+	int error;
+
+	s->place = (struct safe_thread_place){ 0 };
+	s->objection = lock_objection;
+	error = check_sample(s, t->tid);
+	s->objection = frame_objection;
+	stood.sp = s->place.sp;
+	if (error == -ENOENT && stood.sp && !thread_may_hold_locks(s, &stood))
+		return 0;
+	return error;
+}
+
+/* 0: t is not known to hold a lock that dlopen needs. */
 static int check_lock_holder(struct search *s, const struct thread_candidate *t)
 {
 	pid_t *holder = &s->in->threads->holder;
 	int error;
 
-	if (!blocked(t))
-		return t->tid == *holder ? not_safe(s, in_locked) : 0;
-	error = check_outside_locks(s, t);
+	if (!blocked(t) && t->tid != *holder)
+		return 0;
+	error = blocked(t) ? check_outside_locks(s, t) : check_again(s, t);
 	if (error)
 		*holder = t->tid;
 	else if (t->tid == *holder)

@@ -17,6 +17,7 @@
 #include "inject/frame_place.h"
 #include "inject/arch/x86_64/frame.h"
 #include "inject/remote_mem.h"
+#include "inject/sharers.h"
 
 enum { FIBER = 64 << 10, CALL_STACK = 256 << 10, XSTATE = 2440, PAGE = 4096 };
 
@@ -45,10 +46,12 @@ static void begin(struct trial *t, bool shared)
 	t->pid = fork();
 	if (t->pid == 0)
 		(void)live(shared ? t : NULL);
-	if (shared)
-		(void)usleep(100000);	/* until it has made the other */
 	assert_int_equal(pidref_open(t->pid, &ref), 0);
 	assert_int_equal(target_open(&ref, &t->target), 0);
+	for (int i = 0; shared && !sharers_exist(&t->target); i++) {
+		assert_true(i < 20000);	/* it is making the other */
+		(void)usleep(1000);
+	}
 	assert_int_equal(procmaps_read(t->target.maps, &t->maps), 0);
 	for (size_t i = 0; i < t->maps.count; i++)
 		if (strcmp(t->maps.map[i].path, "[stack]") == 0) {
