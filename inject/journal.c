@@ -82,6 +82,20 @@ static void forget(struct ring_patch *p)
 	p->page_is_file = RING_PAGE_COPY;
 }
 
+/*
+ * What is there now. 1: its library was closed, there is nothing to revert; not because a read
+ * failed: that may be want of memory, and the jump would lead into a shim that is no longer there.
+ */
+static int read_live(const struct target *target, const struct ring_patch *p, uint64_t *ret)
+{
+	int error = remote_read(target, p->address, ret, sizeof(*ret));
+
+	if (error ? text_is_gone(target, p, NULL) :
+	    *ret != p->original && *ret != p->patched && text_is_gone(target, p, ret))
+		return 1;
+	return error;
+}
+
 static int revert_one(const struct target *target, struct ring_patch *p)
 {
 	uint64_t live;
@@ -89,13 +103,8 @@ static int revert_one(const struct target *target, struct ring_patch *p)
 
 	if (p->state != RING_PATCH_INTENDED)
 		return 0;
-	error = remote_read(target, p->address, &live, sizeof(live));
-	/*
-	 * Its library was closed: nothing is left to revert. Not because a read failed: that may be
-	 * want of memory, and the jump would lead into a shim that is no longer there.
-	 */
-	if (error ? text_is_gone(target, p, NULL) :
-	    live != p->original && live != p->patched && text_is_gone(target, p, &live)) {
+	error = read_live(target, p, &live);
+	if (error > 0) {
 		forget(p);
 		return 0;
 	}
@@ -132,24 +141,42 @@ static int expected_original(const struct target *target, const struct procmap *
 	return file_word(target, map, j->patch[i].address, ret);
 }
 
-static int check_patch(const struct target *target, const struct procmaps *maps,
-		       const struct ring_journal *j, uint32_t i)
+/* Reverting writes the bytes that our patch changed; others of the word are not ours to judge. */
+static bool differ_where_patched(const struct ring_patch *p, uint64_t expected)
 {
-	const struct ring_patch *p = &j->patch[i];
+	for (unsigned int bit = 0; bit < 64; bit += 8) {
+		uint64_t byte = 0xffull << bit;
+
+		if (((p->original ^ p->patched) & byte) && ((p->original ^ expected) & byte))
+			return true;
+	}
+	return false;
+}
+
+static int check_patch(const struct target *target, const struct procmaps *maps,
+		       struct ring_journal *j, uint32_t i)
+{
+	struct ring_patch *p = &j->patch[i];
 	const struct procmap *map = procmaps_find(maps, p->address);
 	uint64_t word;
 	int error;
 
-	if (p->address % 8 || !map || !map->inode || p->address + 8 > map->end ||
-	    (map->prot & (PROCMAP_X | PROCMAP_W)) != PROCMAP_X)
+	if (p->address % 8)
+		return -EBADMSG;
+	if (read_live(target, p, &word) > 0) {
+		forget(p);
+		return 0;
+	}
+	if (!map || !map->inode || p->address + 8 > map->end ||
+	    (map->prot & (PROCMAP_X | PROCMAP_SHARED)) != PROCMAP_X)
 		return -EBADMSG;
 	error = expected_original(target, map, j, i, &word);
 	if (geteuid() != 0 && !capability_held(CAP_SYS_PTRACE) && error && error != -EIO)
 		return 0; /* an ordinary user can't open it; he can only harm his own process */
-	return error || word != p->original ? -EBADMSG : 0;
+	return error || differ_where_patched(p, word) ? -EBADMSG : 0;
 }
 
-int journal_check(const struct target *target, const struct ring_journal *j)
+int journal_check(const struct target *target, struct ring_journal *j)
 {
 	_cleanup_(procmaps_done) struct procmaps maps = { 0 };
 	int error;

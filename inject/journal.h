@@ -28,10 +28,11 @@ int journal_revert(const struct target *target, struct ring_journal *journal, ui
 		   uint32_t last);
 /*
  * For a journal read from a target after its keeper died: counts in bounds,
- * addresses in private r-x file mappings, originals equal to the mapped file.
+ * addresses in private code of files, what reverting would write equal to the
+ * mapped file. What was in libraries that are closed meanwhile is forgotten.
  * 0 or -EBADMSG.
  */
-int journal_check(const struct target *target, const struct ring_journal *journal) _must_check_;
+int journal_check(const struct target *target, struct ring_journal *journal) _must_check_;
 /*
  * The text pages that were patched and are the file's own again once their private copy is dropped
  * (text_pages.h), room of them at the most, each once; the number.

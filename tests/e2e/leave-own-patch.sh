@@ -63,17 +63,9 @@ for loader in map dlopen; do
 
 	note "$loader, memattach killed"
 	begin "$loader"
-	family=$(attach_processes)
-	for pid in $family; do
-		kill -KILL "$pid" 2>/dev/null
-	done
-	attach_wait
-	for pid in $family; do	# until it is gone it holds the lock
-		await 30 is_gone "$pid" || fail "process $pid does not end"
-	done
+	attach_kill
 	patches
-	timeout 60 "$MEMATTACH" cleanup -p "$VICTIM" >"$WORK/cleanup" 2>"$ERRORS"
-	expect "$?" 0 "exit status of cleanup"
+	clean_up "$VICTIM"
 	kept
 	ended own
 done

@@ -268,6 +268,26 @@ attach_processes() {
 	echo "$attach_family" | tr -s ' ' '\n' | sort -un
 }
 
+# All of it is killed at once, as the out-of-memory killer or a careless administrator would; until
+# the last is gone it holds the lock. attach_kill [PID...]: those that were its processes.
+attach_kill() {
+	attach_killed=${*:-$(attach_processes)}
+	for attach_pid in $attach_killed; do
+		kill -KILL "$attach_pid" 2>/dev/null
+	done
+	attach_wait
+	for attach_pid in $attach_killed; do
+		await 30 is_gone "$attach_pid" || fail "process $attach_pid does not end"
+	done
+}
+
+# What was left in PID after that is taken out: clean_up PID
+clean_up() {
+	timeout 60 "$MEMATTACH" cleanup -p "$1" >"$WORK/cleanup" 2>"$ERRORS"
+	expect "$?" 0 "exit status of cleanup"
+	"$TOOLS/ringwatch" "$1" gone 0 >"$WORK/ringwatch" || fail "something is still mapped"
+}
+
 # Those of them that read what targets say: they are in a filter, and open no files for others.
 attach_analysts() {
 	for attach_pid in $(attach_processes); do

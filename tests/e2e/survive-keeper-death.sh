@@ -1,5 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
+# shellcheck disable=SC2086 # one word each
 # The keeper is killed while hooks are in: they are inert within a second, and cleanup
 # makes the target pristine.
 . "$(dirname "$0")/lib.sh"
@@ -8,34 +9,21 @@ victim check selfcheck --kind=mix --threads=10
 pristine_take "$VICTIM"
 attach_begin -p "$VICTIM" --sample=4096 --json
 attach_await "$VICTIM"
-# All of it at once, as the out-of-memory killer or a careless administrator would.
 family=$(attach_processes)
 for pid in $family; do
 	kill -KILL "$pid" 2>/dev/null
 done
 "$TOOLS/ringwatch" "$VICTIM" inert 1000 || fail "hooks still record a second later"
-attach_wait
+attach_kill $family
 checked check
-for pid in $family; do	# until it is gone it holds the lock
-	await 30 is_gone "$pid" || fail "process $pid does not end"
-done
-timeout 60 "$MEMATTACH" cleanup -p "$VICTIM" >"$WORK/cleanup" 2>"$ERRORS"
-expect "$?" 0 "exit status of cleanup"
-"$TOOLS/ringwatch" "$VICTIM" gone 0 || fail "something of ours is still mapped"
+clean_up "$VICTIM"
 pristine_check "$VICTIM"
 checked check
 
 # A second attach after a kill, without a cleanup in between, adopts what it finds or says so.
 attach_begin -p "$VICTIM" --sample=4096 --json
 attach_await "$VICTIM"
-family=$(attach_processes)
-for pid in $family; do
-	kill -KILL "$pid" 2>/dev/null
-done
-attach_wait
-for pid in $family; do
-	await 30 is_gone "$pid" || fail "process $pid does not end"
-done
+attach_kill
 attach -p "$VICTIM" -d 0.5 --json
 case $STATUS in
 0)	;;

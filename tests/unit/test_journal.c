@@ -24,7 +24,7 @@ static struct target self;
 static char *text;
 static struct ring_journal journal, mirror;
 
-static char names[16][40];
+static char names[32][40];
 static size_t name_count;
 
 /* A file of one page, every byte fill. It keeps its name: an ordinary user needs it. */
@@ -145,6 +145,81 @@ static void unread_is_not_forgotten(void **state)
 	assert_int_equal(journal.patch[0].state, RING_PATCH_REVERTED);
 }
 
+/* Read from the target after its keeper's death. */
+static void adopted_is_checked(void **state)
+{
+	(void)state;
+	assert_int_equal(journal_check(&self, &journal), 0);
+	assert_int_equal(journal.patch[0].state, RING_PATCH_INTENDED);
+	journal.patch[0].original ^= 1;	/* would be written */
+	assert_int_equal(journal_check(&self, &journal), -EBADMSG);
+	journal.patch[0].original ^= 1;
+	journal.patch[0].address += 4;
+	assert_int_equal(journal_check(&self, &journal), -EBADMSG);
+}
+
+/* Beside our bytes, in the same word: before we came. */
+static void adopted_with_anothers_bytes(void **state)
+{
+	uint64_t anothers = 0x99ull << 56;
+
+	(void)state;
+	journal.patch[0].original ^= anothers;
+	journal.patch[0].patched ^= anothers;
+	assert_int_equal(remote_write_word(&self, journal.patch[0].address,
+					   journal.patch[0].patched), 0);
+	assert_int_equal(journal_check(&self, &journal), 0);
+	assert_int_equal(journal_revert(&self, &journal, 0, 1), 0);
+	assert_int_equal(word_now(), 0x1111111111111111 ^ anothers);
+}
+
+static void adopted_of_closed_library(void **state)
+{
+	(void)state;
+	map_text(0x99);
+	assert_int_equal(journal_check(&self, &journal), 0);
+	assert_int_equal(journal.patch[0].state, RING_PATCH_REVERTED);
+	assert_int_equal(journal_pages(&journal, &(uint64_t){ 0 }, 1), 0);
+	journal.patch[0].state = RING_PATCH_INTENDED;
+	assert_int_equal(munmap(text, PAGE), 0);
+	assert_int_equal(journal_check(&self, &journal), 0);
+	assert_int_equal(journal.patch[0].state, RING_PATCH_REVERTED);
+}
+
+/* The program may write to its code; but never we to a file. */
+static void adopted_that_may_be_written(void **state)
+{
+	char *private = text;
+	int fd;
+
+	(void)state;
+	assert_int_equal(mprotect(text, PAGE, PROT_READ | PROT_WRITE | PROT_EXEC), 0);
+	assert_int_equal(journal_check(&self, &journal), 0);
+	assert_int_equal(journal.patch[0].state, RING_PATCH_INTENDED);
+	assert_int_equal(munmap(text, PAGE), 0);
+	fd = file_of(0x11);
+	assert_int_equal(pwrite(fd, &journal.patch[0].patched, 8, 64), 8);
+	text = mmap(private, PAGE, PROT_READ | PROT_EXEC, MAP_SHARED | MAP_FIXED, fd, 0);
+	assert_ptr_equal(text, private);
+	assert_int_equal(journal_check(&self, &journal), -EBADMSG);
+	(void)close(fd);
+}
+
+/* Moved by the program, with our jump in it, to where no file is. */
+static void adopted_without_file(void **state)
+{
+	char page[PAGE];
+
+	(void)state;
+	memcpy(page, text, PAGE);
+	text = mmap(text, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED | MAP_ANONYMOUS,
+		    -1, 0);
+	assert_true(text != MAP_FAILED);
+	memcpy(text, page, PAGE);
+	assert_int_equal(mprotect(text, PAGE, PROT_READ | PROT_EXEC), 0);
+	assert_int_equal(journal_check(&self, &journal), -EBADMSG);
+}
+
 static void place_of_another_file_is_left(void **state)
 {
 	(void)state;
@@ -228,6 +303,11 @@ int main(void)
 		cmocka_unit_test_setup(anothers_is_left, apply),
 		cmocka_unit_test_setup(closed_library_is_forgotten, apply),
 		cmocka_unit_test_setup(unread_is_not_forgotten, apply),
+		cmocka_unit_test_setup(adopted_is_checked, apply),
+		cmocka_unit_test_setup(adopted_with_anothers_bytes, apply),
+		cmocka_unit_test_setup(adopted_of_closed_library, apply),
+		cmocka_unit_test_setup(adopted_that_may_be_written, apply),
+		cmocka_unit_test_setup(adopted_without_file, apply),
 		cmocka_unit_test_setup(place_of_another_file_is_left, apply),
 		cmocka_unit_test_setup(place_of_data_is_left, apply),
 		cmocka_unit_test_setup(reverted_page_is_the_files, apply),

@@ -10,7 +10,7 @@
  * plug-ins' sites are claimed: dlopen itself allocates. "same_address" in the
  * line before the truth says whether the case came about.
  * Commands: 'g' runs and prints the truth, 's' opens and closes without end until the next
- * command, 'q' ends.
+ * command, 'o' opens the first, allocates through it and keeps it open, 'x' closes that, 'q' ends.
  */
 #include "tests/victims/plug.h"
 #include "tests/victims/truth.h"
@@ -98,9 +98,21 @@ static void storm(void)
 	victim_say("storm ok %lu\n", turns);
 }
 
+static void *hold_open(void)
+{
+	plug_allocate_fn *allocate;
+	void *handle = plug_open(0, &allocate);
+	int line;
+
+	free(allocate(64, &line));
+	victim_say("open ok\n");
+	return handle;
+}
+
 int main(int argc, char *argv[])
 {
 	struct truth_claims claims = { .totals = 0, .peaks = 0 };
+	void *held = NULL;
 	char command;
 	TRUTH_FUNCTION();
 
@@ -113,6 +125,10 @@ int main(int argc, char *argv[])
 	while ((command = victim_await()) != 'q') {
 		if (command == 's')
 			storm();
+		if (command == 'o')
+			held = hold_open();
+		if (command == 'x' && dlclose(held) == 0)
+			victim_say("close ok\n");
 		if (command != 'g')
 			continue;
 		TRUTH_CALL(run());
