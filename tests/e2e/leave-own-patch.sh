@@ -65,7 +65,7 @@ for loader in map dlopen; do
 	begin "$loader"
 	attach_kill
 	patches
-	clean_up "$VICTIM"
+	cleaned_up "$VICTIM"
 	kept
 	ended own
 done

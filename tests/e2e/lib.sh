@@ -281,8 +281,8 @@ attach_kill() {
 	done
 }
 
-# What was left in PID after that is taken out: clean_up PID
-clean_up() {
+# What was left in PID after that is taken out: cleaned_up PID
+cleaned_up() {
 	timeout 60 "$MEMATTACH" cleanup -p "$1" >"$WORK/cleanup" 2>"$ERRORS"
 	expect "$?" 0 "exit status of cleanup"
 	"$TOOLS/ringwatch" "$1" gone 0 >"$WORK/ringwatch" || fail "something is still mapped"

@@ -18,7 +18,7 @@ for loader in map dlopen; do
 		tell plug "$what"
 		answer plug close
 		[ "$what" = x ] || answer plug open
-		clean_up "$VICTIM"
+		cleaned_up "$VICTIM"
 		if [ "$what" = xo ]; then
 			tell plug x
 			answer plug close

@@ -16,7 +16,7 @@ done
 "$TOOLS/ringwatch" "$VICTIM" inert 1000 || fail "hooks still record a second later"
 attach_kill $family
 checked check
-clean_up "$VICTIM"
+cleaned_up "$VICTIM"
 pristine_check "$VICTIM"
 checked check
 
