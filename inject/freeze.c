@@ -36,6 +36,7 @@
 #include "inject/sharers.h"
 #include "inject/threads.h"
 #include "inject/tracee.h"
+#include "inject/transfers.h"
 #include "inject/userfault.h"
 #include "src/base/pagemap.h"
 
@@ -310,6 +311,7 @@ static int freeze_copy(const struct target *target, const struct freeze_gadgets 
 
 	request.process_files = true;	/* the child has the borrowed thread's */
 	sharers_look(target, &seen);	/* before anybody stands still */
+	transfers_wait(target);
 	error = threads_borrow(target, &request, &b);
 	if (error)
 		return error;
@@ -487,6 +489,8 @@ static int reap_in_target(const struct target *target, const struct freeze_gadge
 	error = load_gadgets_check(target, gadgets->syscall_ret, gadgets->restorer);
 	if (error)
 		return error;
+	if (budget_ns)
+		transfers_wait(target);
 	error = threads_borrow(target, &request, &b);
 	if (!error)
 		error = wait_quietly(target, &b, budget_ns, remote, f);

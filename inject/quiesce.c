@@ -33,6 +33,7 @@
 #include "inject/remote_mem.h"
 #include "inject/sharers.h"
 #include "inject/tracee.h"
+#include "inject/transfers.h"
 
 #define SCAN_BYTES (8ull * 1024 * 1024)
 #define PAUSE_NS 2000000l
@@ -110,7 +111,9 @@ static int look_without_stop(const struct scan *s, pid_t tid)
 		return -EAGAIN;
 	thread_pointer = find_thread_pointer(s, tid, call.sp);
 	if (!is_on_own(s, tid, call.sp, thread_pointer, &own))
-		return -EAGAIN;	/* its registers will tell */
+		/* its registers will tell, once that costs it nothing, or for long it would */
+		return transfer_is_one(&call) &&
+		       tracee_now_ns() - s->todo->listed_ns < ELSEWHERE_NS ? 0 : -EAGAIN;
 	clean = !stack_scan_hits(&s->stack, call.pc) &&
 		stack_scan_clean(&s->stack, call.sp, own.high);
 	error = proc_read_run_count(s->target->ref.pid, tid, &after);

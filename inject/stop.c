@@ -24,6 +24,7 @@
 #include "inject/stack_batch.h"
 #include "inject/stood.h"
 #include "inject/tracee.h"
+#include "inject/transfers.h"
 #include "inject/userfault.h"
 #include "src/base/log.h"
 
@@ -176,6 +177,8 @@ int stop_all_begin(const struct target *target, uint64_t budget_ns, struct stop_
 	s->target = target;
 	error = procmaps_read(target->maps, &s->maps);
 	priority_raise();
+	if (!target->held)	/* else before that one was stopped */
+		transfers_wait(target);
 	if (!error)
 		error = stop_everything(s, budget_ns);
 	if (error) {

@@ -18,6 +18,7 @@
 #include "inject/frame_place.h"
 #include "inject/own_files.h"
 #include "inject/proc_status.h"
+#include "inject/transfers.h"
 
 enum { MAX_TRIED = 1024, PAUSE_NS = 2000000, ROUNDS = 3 };
 #define CATCH_LIMIT_NS 100000000ull	/* for one thread */
@@ -56,6 +57,7 @@ static struct thread_candidate rank_thread(pid_t pid, pid_t tid)
 	}
 	c.sp = call.sp;
 	c.pc = call.pc;
+	c.transfer = transfer_is_one(&call);
 	c.rank = has_timeout(call.number) ? THREAD_TIMED : THREAD_BLOCKED;
 	return c;
 }
@@ -64,6 +66,8 @@ static int by_rank(const void *a, const void *b)
 {
 	const struct thread_candidate *x = a, *y = b;
 
+	if (x->transfer != y->transfer && x->rank != THREAD_UNUSABLE && y->rank != THREAD_UNUSABLE)
+		return x->transfer - y->transfer;
 	return x->rank != y->rank ? (int)x->rank - (int)y->rank : y->tid - x->tid;
 }
 
@@ -100,7 +104,10 @@ static bool may_do(const struct target *target, const struct procmaps *maps,
 	       frame_place_may_be(target, maps, c->tid, c->sp, request->stack_room);
 }
 
-/* The candidates of one round, best first, as long as there is time. 0 or -errno of the last. */
+/*
+ * The candidates of one round, best first, as long as there is time. 0 or -errno of the last; a
+ * positive number if nothing but what would end a transfer is left.
+ */
 static int borrow_one_of(const struct target *target, const struct thread_candidate *candidate,
 			 int count, unsigned int round, uint64_t latest_ns,
 			 struct borrow_request *request, struct borrow *ret)
@@ -116,6 +123,8 @@ static int borrow_one_of(const struct target *target, const struct thread_candid
 			error = tried ? error : -ENOTSUP;
 			continue;
 		}
+		if (candidate[i].transfer && transfers_have_patience())
+			return 1;
 		tried++;
 		request->tid = candidate[i].tid;
 		request->allow = allowed_for(candidate[i].rank, round);
@@ -133,6 +142,7 @@ int threads_borrow(const struct target *target, struct borrow_request *request, 
 {
 	static struct thread_candidate candidate[MAX_TRIED];
 	uint64_t end = request->deadline_ns, latest = tracee_now_ns() + ROUNDS_LIMIT_NS;
+	unsigned int round = 0;
 	int error = -EAGAIN;
 
 	if (target->held) {
@@ -141,7 +151,7 @@ int threads_borrow(const struct target *target, struct borrow_request *request, 
 		return borrow_begin(target, request, ret);
 	}
 	latest = end > latest ? end : latest;
-	for (unsigned int round = 0; tracee_now_ns() < (round < ROUNDS ? latest : end); round++) {
+	while (tracee_now_ns() < (round < ROUNDS ? latest : end)) {
 		int count = threads_rank(target, candidate, MAX_TRIED);
 
 		if (count <= 0)
@@ -152,7 +162,12 @@ int threads_borrow(const struct target *target, struct borrow_request *request, 
 		(void)abandon_release();
 		if (!pidref_alive(&target->ref))
 			return -ESRCH;
-		(void)nanosleep(&(struct timespec){ 0, PAUSE_NS }, NULL);
+		if (error > 0) {
+			transfers_pause();
+		} else {
+			(void)nanosleep(&(struct timespec){ 0, PAUSE_NS }, NULL);
+			round++;
+		}
 	}
-	return error;
+	return error > 0 ? -EAGAIN : error;
 }

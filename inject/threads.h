@@ -17,6 +17,7 @@ struct thread_candidate {
 	enum thread_rank rank;
 	uint64_t sp, pc;	/* of a blocked one */
 	bool own_files;		/* own_files_has() */
+	bool transfer;		/* transfer_is_one(): to be stopped after all others only */
 };
 
 /* What dlopen and dlclose may take of the stack of the thread that calls them for us. */
@@ -28,7 +29,8 @@ int threads_rank(const struct target *target, struct thread_candidate *candidate
  * Borrows the best thread that lets itself be borrowed: blocked ones first, then at a system
  * call, then in user mode; not stopped is a blocked one whose stack has no room, and, for
  * request->process_files, one with descriptors of its own. Tries three rounds, or for a second,
- * and on until the deadline. request->tid and request->allow are set here. 0 or -errno of the last
+ * and on until the deadline. One in a transfer is
+ * waited for, as long as there is patience (transfers.h). request->tid and request->allow are set here. 0 or -errno of the last
  * try (-EBUSY stopped, -ESRCH gone, -EAGAIN none was eligible, -ENOTSUP none has the room or the
  * descriptors).
  */

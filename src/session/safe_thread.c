@@ -355,6 +355,10 @@ static int try_threads(struct search *s, bool running)
 			error = not_safe(s, "it has descriptors of its own");
 			continue;
 		}
+		if (t->transfer && !s->in->keep) {
+			error = not_safe(s, "it is in the middle of a transfer");
+			continue;
+		}
 		/* of a running one: who borrows it looks */
 		if (is_unfit(s->in->threads, t->tid) || (!running && !has_room(s, t))) {
 			error = not_safe(s, "its stack is too small");

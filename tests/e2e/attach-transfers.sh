@@ -1,0 +1,45 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# A program of which a thread is in the middle of a large write, send or receive half of the time: a
+# stop would end it with a part. Of fifteen attaches hardly one does; without waiting for their end
+# two parts are what an attach costs.
+. "$(dirname "$0")/lib.sh"
+needs jq
+
+# moved NAME: a block more in each thread. Sets SHORTS, how many were not whole so far.
+moved() {
+	checked "$1"
+	SHORTS=$(echo "$ANSWER" | cut -d ' ' -f 3)
+}
+
+for number in 1 2 3; do	# pipe; then a socket, too; then receives, too
+	victim moves transfers --threads="$number"
+	pristine_take "$VICTIM"
+	moved moves
+	expect "$SHORTS" 0 "short before memattach came"
+	for options in "" --loader=map --leaks; do
+		for _ in 1 2 3 4 5; do
+			# shellcheck disable=SC2086 # none, or a word
+			attach -p "$VICTIM" -d 0.1 --json $options
+			case " $options $STATUS" in
+			' --leaks '*1 | *' 0') ;;
+			*) fail "exit status $STATUS, $options" ;;
+			esac
+			json_expect .session.detached pristine
+		done
+	done
+	pristine_check "$VICTIM"
+	moved moves
+	note "$number threads: $SHORTS short, $ANSWER"
+	[ "$SHORTS" -le $((8 * number)) ] || fail "stopped in the middle of $SHORTS transfers"
+	ended moves
+done
+
+# One that is never without such a call is attached to all the same.
+victim never transfers --threads=1 --rest=0
+pristine_take "$VICTIM"
+attach -p "$VICTIM" -d 0.1 --json
+expect "$STATUS" 0 "exit status"
+json_expect .session.detached pristine
+pristine_check "$VICTIM"
+ended never
