@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "inject/abandon.h"
@@ -23,6 +24,13 @@ static bool is_socket(pid_t tid, int descriptor)
 	return readlink(path, name, sizeof(name) - 1) > 0 && strcmp(name, "socket:") == 0;
 }
 
+/* Of those that move between two descriptors either may be what was waited for. */
+static bool is_of_socket(pid_t tid, const struct user_regs_struct *r)
+{
+	return is_socket(tid, (int)r->rdi) ||
+	       (r->orig_rax == SYS_splice && is_socket(tid, (int)r->rdx));
+}
+
 static bool is_ours(pid_t tid, const struct user_regs_struct *registers)
 {
 	long number = (long)registers->orig_rax;
@@ -30,7 +38,7 @@ static bool is_ours(pid_t tid, const struct user_regs_struct *registers)
 	if (number < 0 || (long)registers->rax != -EINTR)
 		return false;
 	return regs_eintr_is_ours(number) ||
-	       (regs_eintr_is_ours_of_socket(number) && is_socket(tid, (int)registers->rdi));
+	       (regs_eintr_is_ours_of_socket(number) && is_of_socket(tid, registers));
 }
 
 int eintr_hide(pid_t tid, struct user_regs_struct *registers)

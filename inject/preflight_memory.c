@@ -11,8 +11,11 @@
  */
 #include "inject/preflight_checks.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <linux/capability.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define MEGABYTE        (1u << 20)
@@ -153,6 +156,59 @@ static const struct cgroup_kind pids_kinds[] = {
 	{ ":pids:", "/sys/fs/cgroup/pids", "pids.max", "pids.current", "", "" },
 };
 
+/* Threads of all of the machine. UINT64_MAX where it can't be told. */
+static uint64_t count_all_threads(void)
+{
+	unsigned long long total;
+	FILE *file = fopen("/proc/loadavg", "re");
+	bool got = file && fscanf(file, "%*s %*s %*s %*u/%llu", &total) == 1;
+
+	if (file)
+		(void)fclose(file);
+	return got ? total : UINT64_MAX;
+}
+
+/* Those of one user: what RLIMIT_NPROC is compared with. */
+static uint64_t count_threads_of(uint32_t uid)
+{
+	struct proc_thread_status status;
+	struct dirent *entry;
+	uint64_t count = 0;
+	DIR *dir = opendir("/proc");
+
+	while (dir && (entry = readdir(dir))) {
+		pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
+
+		if (pid > 0 && proc_read_status(pid, &status) == 0 && status.uid[0] == uid)
+			count += status.threads;
+	}
+	if (dir)
+		(void)closedir(dir);
+	return count;
+}
+
+/* RLIMIT_NPROC does not hold for root and for who may raise it. Asked of all only where it is near. */
+static int check_process_limit(struct preflight *p)
+{
+	const uint64_t exempt = 1ull << CAP_SYS_ADMIN | 1ull << CAP_SYS_RESOURCE;
+	uint64_t limit, room;
+	int r = proc_read_limit(p->pid, "Max processes", &limit);
+
+	if (r < 0 || limit == UINT64_MAX || p->status.uid[0] == 0 ||
+	    (p->status.capabilities & exempt) ||
+	    room_left(limit, count_all_threads()) >= PROCESSES_NEEDED)
+		return r;
+	room = room_left(limit, count_threads_of(p->status.uid[0]));
+	if (room >= PROCESSES_NEEDED)
+		return 0;
+	preflight_reason(p, PREFLIGHT_MEMORY,
+			 "the process limit of its user leaves process %d (%s) %llu more, memattach "
+			 "wants %u to be left",
+			 (int)p->pid, p->status.name, (unsigned long long)room, PROCESSES_NEEDED);
+	return preflight_remedy(p, "raise it: prlimit --nproc=%llu --pid %d, or use --snapshot=stop",
+				(unsigned long long)(limit - room + PROCESSES_NEEDED), (int)p->pid);
+}
+
 static int check_process_count(struct preflight *p)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(pids_kinds); i++) {
@@ -168,7 +224,7 @@ static int check_process_count(struct preflight *p)
 		return preflight_remedy(p, "raise pids.max (systemd: TasksMax=), or use "
 					   "--snapshot=stop");
 	}
-	return 0;
+	return check_process_limit(p);
 }
 
 static int check_control_group(struct preflight *p)
@@ -228,8 +284,8 @@ int preflight_check_memory(struct preflight *p)
 int preflight_check_copy(const struct pidref *target, uint64_t bytes,
 			 struct preflight_report *ret)
 {
-	static preflight_check_fn *const checks[] = { check_control_group, check_free_memory,
-						      check_process_count };
+	static preflight_check_fn *const checks[] = { check_control_group, check_commit_limit,
+						      check_free_memory, check_process_count };
 	struct preflight_options options = { .memory_bytes = bytes };
 	struct preflight p = { .pid = target->pid, .options = &options, .report = ret };
 	int r = proc_read_status(p.pid, &p.status);

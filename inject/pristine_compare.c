@@ -11,9 +11,9 @@
 #include "inject/pristine_data.h"
 
 #include <stdarg.h>
-#include <signal.h>
 #include <string.h>
 
+#include "inject/borrow_masks.h"
 #include "src/base/array.h"
 #include "src/base/procmaps.h"
 
@@ -376,10 +376,9 @@ static const struct pristine_thread *find_thread(const struct pristine *p, pid_t
 /* What a thread blocks that makes calls for us (remote_call.c): it has not come back from them. */
 static bool is_borrowed(const struct pristine_thread *before, const struct pristine_thread *after)
 {
-	const uint64_t never = 1ull << (SIGKILL - 1) | 1ull << (SIGSTOP - 1);
-	uint64_t borrowed = (before->blocked | ~(1ull << (SIGSYS - 1))) & ~never;
-
-	return after->blocked == borrowed && before->blocked != borrowed;
+	return after->blocked != before->blocked &&
+	       (after->blocked == borrow_mask_of_calls(before->blocked) ||
+		after->blocked == borrow_mask_of_functions(before->blocked));
 }
 
 static void compare_masks(struct comparison *c, const struct pristine_thread *before,

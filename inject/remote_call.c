@@ -5,7 +5,7 @@
  * The thread is brought to a system call entry stop: a blocked one by letting
  * it restart its call, a running one by waiting for its next call, or by
  * pointing it at a `syscall` instruction. There its call is replaced by
- * rt_sigprocmask(block all but SIGSYS), with the stack pointer on a signal frame
+ * rt_sigprocmask(block, borrow_masks.h), with the stack pointer on a signal frame
  * below its red zone and the instruction pointer on a `ret`: one PTRACE_SETREGS
  * commits all of it. From then on, whenever we die, the thread finishes the
  * call it is in, returns into __restore_rt, and the frame gives it back its
@@ -27,6 +27,7 @@
 
 #include "inject/abandon.h"
 #include "inject/arch/x86_64/regs.h"
+#include "inject/borrow_masks.h"
 #include "inject/eintr.h"
 #include "inject/frame_place.h"
 #include "inject/launch.h"
@@ -503,18 +504,9 @@ int borrow_clone(struct borrow *b, uint64_t flags, int status, pid_t *ret_child,
 	return result > 0 ? 0 : (int)result;
 }
 
-/*
- * All but SIGSYS, unless it was blocked: a call of ours that ends in one would have the kernel
- * take the program's handler away, as it does where a signal that must come is blocked.
- */
-static uint64_t blocked_by(const struct borrow *b)
-{
-	return ~(1ull << (SIGSYS - 1)) | b->signal_mask;
-}
-
 uint64_t borrow_mask(const struct borrow *b)
 {
-	return blocked_by(b) & ~(1ull << (SIGKILL - 1) | 1ull << (SIGSTOP - 1));
+	return borrow_mask_of_functions(b->signal_mask);
 }
 
 /* Writes the frame and blocks signals: the point after which the frame insures the thread. */
@@ -531,7 +523,7 @@ static int redirect(struct borrow *b, uint64_t below)
 	error = tracee_get_signal_mask(b->request.tid, &b->signal_mask);
 	if (!error)
 		error = tracee_get_xstate(b->request.tid, b->xstate, &b->xstate_bytes);
-	everything = blocked_by(b);
+	everything = borrow_mask_of_calls(b->signal_mask);
 	input.signal_mask = b->signal_mask;
 	input.xstate_bytes = b->xstate_bytes;
 	if (!error)
@@ -623,13 +615,43 @@ static int leave_running(struct borrow *b)
 	return over(b, -ETIME);
 }
 
+static int open_to_faults(struct borrow *b)
+{
+	uint64_t mask = borrow_mask_of_functions(b->signal_mask);
+	uint64_t arguments[6] = { SIG_SETMASK, b->frame.scratch, 0, sizeof(mask), 0, 0 };
+	int64_t result = 0;
+	int error = borrow_held(b) ? remote_write(b->target, arguments[1], &mask, sizeof(mask)) :
+				     -ESRCH;
+
+	if (!error)
+		error = borrow_syscall(b, SYS_rt_sigprocmask, arguments, &result);
+	return error ? error : (int)result;
+}
+
+/* To the next system call stop, or what is no system call stop and no fault for its handler. */
+static int run_function(struct borrow *b, uint64_t deadline_ns, struct tracee_stop *stop)
+{
+	int signal = 0, error;
+
+	do {
+		error = tracee_pass_to_syscall(b->request.tid, signal);
+		if (!error)
+			error = tracee_wait(b->request.tid, deadline_ns, stop);
+		signal = stop->signal;
+	} while (!error && stop->kind == TRACEE_SIGNAL &&
+		 (SIGNAL_BIT(signal) & SIGNALS_OF_FAULTS));
+	return error;
+}
+
 int borrow_function(struct borrow *b, uint64_t function, const uint64_t arguments[3],
 		    uint64_t deadline_ns)
 {
 	struct user_regs_struct r = call_registers(b, 0, no_arguments);
 	struct tracee_stop stop;
-	int error;
+	int error = open_to_faults(b);
 
+	if (error)
+		return error;
 	r.rip = step_function(function, b->request.syscall_ret + REGS_SYSCALL_BYTES);
 	r.rdi = arguments[0];
 	r.rsi = arguments[1];
@@ -639,9 +661,7 @@ int borrow_function(struct borrow *b, uint64_t function, const uint64_t argument
 		return borrow_held(b) ? give_up(b, error) : error;
 	b->redirected = b->xstate_dirty = true;
 	for (;;) {
-		error = tracee_run_to_syscall(b->request.tid);
-		if (!error)
-			error = tracee_wait(b->request.tid, deadline_ns, &stop);
+		error = run_function(b, deadline_ns, &stop);
 		if (error)
 			return error == -ETIME ? leave_running(b) : over(b, error);
 		if (stop.kind == TRACEE_SYSCALL_ENTRY && function_returned(b))

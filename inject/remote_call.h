@@ -101,7 +101,7 @@ int borrow_clone(struct borrow *borrow, uint64_t flags, int status, pid_t *ret_c
  */
 int borrow_function(struct borrow *borrow, uint64_t function, const uint64_t arguments[3],
 		    uint64_t deadline_ns) _must_check_;
-/* The signals that it blocks until it was given back or has restored itself, as /proc shows. */
+/* The signals that it blocks in a function until it has restored itself, as /proc shows. */
 uint64_t borrow_mask(const struct borrow *borrow);
 /* True until the thread was given back, by borrow_end or after an error. */
 static inline bool borrow_held(const struct borrow *borrow) { return borrow->target != NULL; }

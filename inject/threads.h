@@ -29,10 +29,9 @@ int threads_rank(const struct target *target, struct thread_candidate *candidate
  * Borrows the best thread that lets itself be borrowed: blocked ones first, then at a system
  * call, then in user mode; not stopped is a blocked one whose stack has no room, and, for
  * request->process_files, one with descriptors of its own. Tries three rounds, or for a second,
- * and on until the deadline. One in a transfer is
- * waited for, as long as there is patience (transfers.h). request->tid and request->allow are set here. 0 or -errno of the last
- * try (-EBUSY stopped, -ESRCH gone, -EAGAIN none was eligible, -ENOTSUP none has the room or the
- * descriptors).
+ * and on until the deadline. One in a transfer is waited for, as long as there is patience
+ * (transfers.h). request->tid and request->allow are set here. 0 or -errno of the last try (-EBUSY
+ * stopped, -ESRCH gone, -EAGAIN none was eligible, -ENOTSUP none has the room or the descriptors).
  */
 int threads_borrow(const struct target *target, struct borrow_request *request,
 		   struct borrow *ret) _must_check_;

@@ -93,7 +93,12 @@ int tracee_interrupt(pid_t tid)
 
 int tracee_run_to_syscall(pid_t tid)
 {
-	return request(PTRACE_SYSCALL, tid, 0, NULL);
+	return tracee_pass_to_syscall(tid, 0);
+}
+
+int tracee_pass_to_syscall(pid_t tid, int signal)
+{
+	return request(PTRACE_SYSCALL, tid, 0, (void *)(long)signal);
 }
 
 int tracee_continue(pid_t tid, int signal)

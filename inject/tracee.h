@@ -46,6 +46,8 @@ int tracee_wait(pid_t tid, uint64_t deadline_ns, struct tracee_stop *ret) _must_
 int tracee_wait_any(uint64_t deadline_ns) _must_check_;
 /* Lets it run to the next system call stop. */
 int tracee_run_to_syscall(pid_t tid) _must_check_;
+/* The same, delivering signal (0: none). */
+int tracee_pass_to_syscall(pid_t tid, int signal) _must_check_;
 /* Lets it run, delivering signal (0: none). */
 int tracee_continue(pid_t tid, int signal) _must_check_;
 /* Lets it run for one instruction, delivering signal (0: none); it stops with SIGTRAP then. */

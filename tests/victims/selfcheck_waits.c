@@ -30,6 +30,7 @@
 #include <sys/msg.h>
 #include <sys/select.h>
 #include <sys/sem.h>
+#include <sys/sendfile.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/timerfd.h>
@@ -332,6 +333,63 @@ static void round_writev_socket(struct selfcheck_thread *self)
 	ended(self, "writev to a socket", began, result_of(writev(fd, &vector, 1)), -EAGAIN);
 }
 
+static void round_sendfile(struct selfcheck_thread *self)
+{
+	static __thread int file = -1;
+	int fd = timed_socket(self);
+	int64_t began;
+	off_t at = 0;
+
+	if (file < 0) {
+		file = memfd_create("sent", MFD_CLOEXEC);
+		if (file < 0 || ftruncate(file, 4096) < 0)
+			selfcheck_failed(self, "memfd", file);
+	}
+	began = now_ms();
+	ended(self, "sendfile", began, result_of(sendfile(fd, file, &at, 4096)), -EAGAIN);
+}
+
+static void round_splice(struct selfcheck_thread *self)
+{
+	static __thread int full[2] = { -1, -1 };
+	static const char page[4096];
+	int fd = timed_socket(self);
+	int64_t began;
+
+	if (full[0] < 0 && (pipe2(full, O_CLOEXEC) < 0 || write(full[1], page, 4096) != 4096))
+		selfcheck_failed(self, "pipe", full[0]);
+	began = now_ms();
+	ended(self, "splice", began, result_of(splice(full[0], NULL, fd, NULL, 4096, 0)), -EAGAIN);
+}
+
+/* Nobody accepts, and there is no room for one more. */
+static void round_connect(struct selfcheck_thread *self)
+{
+	static __thread struct sockaddr_un name = { .sun_family = AF_UNIX };
+	static __thread socklen_t bytes = sizeof(name);
+	static __thread int fd = -1;
+	struct timeval limit = { .tv_sec = waits.wait_ms / 1000,
+				 .tv_usec = waits.wait_ms % 1000 * 1000l };
+	int listener;
+	int64_t began;
+
+	if (fd < 0) {
+		listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+		fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+		if (bind(listener, (struct sockaddr *)&name, sizeof(name.sun_family)) < 0 ||
+		    getsockname(listener, (struct sockaddr *)&name, &bytes) < 0 ||
+		    listen(listener, 0) < 0 ||
+		    connect(fd, (struct sockaddr *)&name, bytes) < 0)
+			selfcheck_failed(self, "listen", listener);
+		fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+		if (setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit)) < 0)
+			selfcheck_failed(self, "SO_SNDTIMEO", fd);
+	}
+	began = now_ms();
+	ended(self, "connect", began, result_of(connect(fd, (struct sockaddr *)&name, bytes)),
+	      -EAGAIN);
+}
+
 static void round_semaphore(struct selfcheck_thread *self)
 {
 	struct sembuf down = { .sem_num = 0, .sem_op = -1 };
@@ -543,6 +601,9 @@ const struct selfcheck_kind selfcheck_waits[] = {
 	{ .name = "wait-read-socket", .round = round_read_socket },
 	{ .name = "wait-write-socket", .round = round_write_socket },
 	{ .name = "wait-writev-socket", .round = round_writev_socket },
+	{ .name = "wait-sendfile", .round = round_sendfile },
+	{ .name = "wait-splice", .round = round_splice },
+	{ .name = "wait-connect", .round = round_connect },
 	{ .name = "wait-semaphore", .round = round_semaphore },
 	{ .name = "wait-sigtimedwait", .round = round_sigtimedwait },
 	{ .name = "wait-aio", .round = round_aio },

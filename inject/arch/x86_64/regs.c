@@ -7,8 +7,9 @@
  * a stop that delivers no signal; they have done nothing by then, so that
  * rewriting the result to -ERESTARTNOHAND is exact: started again when no
  * handler runs, -EINTR when one does. A send that has sent a part returns its
- * count instead (net/core/stream.c). Never in this list: close, connect, and
- * writes to what is not surely a socket, which may have made progress.
+ * count instead (net/core/stream.c), and a connect goes on where it was (without a time-out the kernel
+ * itself starts it again). Never in this list: close, and writes to what is not surely a socket,
+ * which may have made progress.
  */
 #include "inject/arch/x86_64/regs.h"
 
@@ -33,7 +34,7 @@ bool regs_eintr_is_ours(long number)
 		SYS_epoll_wait, SYS_epoll_pwait, 441 /* epoll_pwait2 */,
 		/* sockets with SO_RCVTIMEO, SO_SNDTIMEO */
 		SYS_read, SYS_readv, SYS_preadv2, SYS_recvfrom, SYS_recvmsg, SYS_recvmmsg,
-		SYS_accept, SYS_accept4, SYS_sendto, SYS_sendmsg, SYS_sendmmsg,
+		SYS_accept, SYS_accept4, SYS_connect, SYS_sendto, SYS_sendmsg, SYS_sendmmsg,
 		SYS_rt_sigtimedwait, SYS_semop, SYS_semtimedop,
 		SYS_io_getevents, 333 /* io_pgetevents */, 426 /* io_uring_enter */,
 	};
@@ -46,5 +47,6 @@ bool regs_eintr_is_ours(long number)
 
 bool regs_eintr_is_ours_of_socket(long number)
 {
-	return number == SYS_write || number == SYS_writev || number == SYS_pwritev2;
+	return number == SYS_write || number == SYS_writev || number == SYS_pwritev2 ||
+	       number == SYS_sendfile || number == SYS_splice;
 }
