@@ -85,7 +85,8 @@ static void check(void)
 
 int main(int argc, char *argv[])
 {
-	struct sigaction action = { .sa_sigaction = open_page, .sa_flags = SA_SIGINFO | SA_RESTART };
+	struct sigaction action = { .sa_sigaction = open_page,
+				    .sa_flags = SA_SIGINFO | SA_RESTART };
 	pthread_t thread;
 	char command;
 
