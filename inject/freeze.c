@@ -3,8 +3,9 @@
  * freeze.c - see freeze.h.
  *
  * The child is made with CLONE_FILES: a connection that the target closes is closed,
- * though the child lives; when the target ends or starts another program (freeze_is_stale)
- * the child must go at once, for it holds what is left of that table. It has no exit
+ * though the child lives. Then it gives the table up (picture_files.c); where it can't, and the
+ * target ends or starts another program (freeze_is_stale), the child must go at once, for it
+ * holds what is left of that table. It has no exit
  * signal: the target gets no SIGCHLD, and its wait calls don't see the child; one that
  * waits for all kinds (__WALL) finds "still running", and never the child itself, which is
  * waited for while all threads stand still. It dies with us (EXITKILL), and should it be
@@ -30,8 +31,10 @@
 
 #include "inject/abandon.h"
 #include "inject/load.h"
+#include "inject/picture_files.h"
 #include "inject/preflight.h"
 #include "inject/proc_status.h"
+#include "inject/remote_mem.h"
 #include "inject/ring_setup.h"
 #include "inject/sharers.h"
 #include "inject/threads.h"
@@ -45,7 +48,7 @@
 #define BETWEEN_TRIES_NS 30000000ull	/* at least; a long stop is followed by a longer run */
 #define WARM_LIMIT_NS 200000000ull	/* 10 us a megabyte */
 enum { SHARED_TRIES = 10, SHARED_LOOKS = 40, WARM_WORDS = 4096, WARM_RANGES = 512, MAX_LEFT = 64 };
-enum { QUIET_REAP_TRIES = 4, MAX_STOP_DOUBLINGS = 3, REAP_FAILURES = 5 };
+enum { QUIET_REAP_TRIES = 4, MAX_STOP_DOUBLINGS = 3, REAP_FAILURES = 5, CALL_FAULTS = 4 };
 
 /* One pass over the threads: there are pauses between ours. */
 static struct borrow_request request_for(const struct freeze_gadgets *gadgets)
@@ -138,7 +141,7 @@ static int open_picture(struct freeze *f, pid_t pid)
 }
 
 /* Makes it last as long as we live and no longer, and opens it. */
-static int hold_child(struct freeze *f)
+static int hold_child(const struct freeze_gadgets *gadgets, struct freeze *f)
 {
 	struct tracee_stop stop;
 	int error = tracee_wait(f->child, tracee_now_ns() + CHILD_LIMIT_NS, &stop);
@@ -148,6 +151,7 @@ static int hold_child(struct freeze *f)
 		error = tracee_die_with_us(f->child);
 	if (error)
 		return error;
+	f->own_files = picture_files_drop(f->child, gadgets->syscall_ret);
 	f->complete = f->data_kib && f->data_kib == data_kib(f->child);
 	return open_picture(f, f->child);
 }
@@ -321,7 +325,7 @@ static int freeze_copy(const struct target *target, const struct freeze_gadgets 
 		error = error ? error : one;
 	}
 	if (f->child) {
-		one = hold_child(f);
+		one = hold_child(gadgets, f);
 		error = error ? error : one;
 	}
 	(void)abandon_release();
@@ -379,7 +383,15 @@ int freeze_begin(const struct target *target, const struct freeze_gadgets *gadge
 				    freeze_copies(target, gadgets, deadline_ns, ret);
 }
 
-bool freeze_is_stale(const struct target *target, const struct freeze *f)
+static bool has_no_memory(pid_t pid)
+{
+	struct proc_thread_status status;
+
+	return proc_read_status(pid, &status) != 0 || !status.has_memory;
+}
+
+bool freeze_is_stale(const struct target *target, const struct freeze_gadgets *gadgets,
+		     const struct freeze *f)
 {
 	pid_t tid;
 
@@ -388,6 +400,8 @@ bool freeze_is_stale(const struct target *target, const struct freeze *f)
 	tid = proc_live_thread(target->ref.pid);
 	if (tid <= 0 || f->stop)
 		return tid <= 0;
+	if (f->own_files)	/* another program is in its place; or the picture was killed */
+		return remote_is_gone(target, gadgets->syscall_ret) || has_no_memory(f->child);
 	/* > 0: another table; where the kernel won't tell, the end of the target still shows */
 	return syscall(SYS_kcmp, tid, f->child, KCMP_FILES, 0, 0) > 0;
 }
@@ -569,7 +583,8 @@ static int read_stat(pid_t pid, char *ret_state, unsigned long long field[STAT_F
 
 /*
  * What tells a picture's remains from a child of the target's own. One that was killed has touched
- * no page, so it has run no code; its end may have taken a tick of the kernel's time.
+ * no pages but those of one system call (its text, the area of rseq, which the kernel writes to),
+ * so it has run no code; its end may have taken a tick of the kernel's time.
  */
 static bool is_left_picture(pid_t pid)
 {
@@ -579,7 +594,7 @@ static bool is_left_picture(pid_t pid)
 	if (read_stat(pid, &state, field) != 0 || state != 'Z' || field[STAT_EXIT_SIGNAL] != 0 ||
 	    field[STAT_USER] != 0)
 		return false;
-	return (field[STAT_FAULTS] == 0 && field[STAT_EXIT_CODE] == SIGKILL) ||
+	return (field[STAT_FAULTS] <= CALL_FAULTS && field[STAT_EXIT_CODE] == SIGKILL) ||
 	       (field[STAT_KERNEL] == 0 && field[STAT_EXIT_CODE] == FREEZE_CHILD_STATUS << 8);
 }
 

@@ -31,6 +31,7 @@ struct freeze_gadgets {
 struct freeze {
 	enum freeze_way way;
 	pid_t child, remote;	/* as we and as the target see it; 0: none */
+	bool own_files;		/* it shares no descriptors with the target any more */
 	bool dead;		/* killed and waited for by us: only the target's wait is left */
 	struct stop_all *stop;	/* FREEZE_STOP */
 	uint64_t data_kib;	/* private writable memory at the moment of the copy; 0: unknown */
@@ -59,10 +60,11 @@ int freeze_check(const struct target *target, char *reason, size_t room);
 int freeze_begin(const struct target *target, const struct freeze_gadgets *gadgets,
 		 enum freeze_way way, uint64_t deadline_ns, struct freeze *ret) _must_check_;
 /*
- * True when the target has ended, or started another program, or has a table of descriptors
- * of its own now: the picture holds what it closed, and must be ended.
+ * True when the target has ended, or started another program, or has left the table of descriptors
+ * that it shares with the picture: this holds what it closed then, and must be ended.
  */
-bool freeze_is_stale(const struct target *target, const struct freeze *freeze);
+bool freeze_is_stale(const struct target *target, const struct freeze_gadgets *gadgets,
+		     const struct freeze *freeze);
 /*
  * The half of freeze_end that waits for nobody: the child is dead and holds nothing, what
  * is stopped runs. Any number of times, before freeze_end.

@@ -260,7 +260,8 @@ static bool has_picture(const struct keeper *k)
 
 static void note_end(struct keeper *k)
 {
-	if (has_picture(k) && (k->gone || freeze_is_stale(&k->in.at.target, &k->freeze)))
+	if (has_picture(k) &&
+	    (k->gone || freeze_is_stale(&k->in.at.target, &k->gadgets, &k->freeze)))
 		k->picture_ended = "the process, or the copy of it, ended while it was read";
 }
 

@@ -187,7 +187,7 @@ static uint64_t count_threads_of(uint32_t uid)
 	return count;
 }
 
-/* RLIMIT_NPROC does not hold for root and for who may raise it. Asked of all only where it is near. */
+/* RLIMIT_NPROC holds neither for root nor for who may raise it. Counted only where it is near. */
 static int check_process_limit(struct preflight *p)
 {
 	const uint64_t exempt = 1ull << CAP_SYS_ADMIN | 1ull << CAP_SYS_RESOURCE;
@@ -202,11 +202,12 @@ static int check_process_limit(struct preflight *p)
 	if (room >= PROCESSES_NEEDED)
 		return 0;
 	preflight_reason(p, PREFLIGHT_MEMORY,
-			 "the process limit of its user leaves process %d (%s) %llu more, memattach "
-			 "wants %u to be left",
+			 "the process limit of its user leaves process %d (%s) %llu more, "
+			 "memattach wants %u to be left",
 			 (int)p->pid, p->status.name, (unsigned long long)room, PROCESSES_NEEDED);
-	return preflight_remedy(p, "raise it: prlimit --nproc=%llu --pid %d, or use --snapshot=stop",
-				(unsigned long long)(limit - room + PROCESSES_NEEDED), (int)p->pid);
+	limit += PROCESSES_NEEDED - room;
+	return preflight_remedy(p, "raise it: prlimit --nproc=%llu --pid %d, or use "
+				   "--snapshot=stop", (unsigned long long)limit, (int)p->pid);
 }
 
 static int check_process_count(struct preflight *p)

@@ -16,9 +16,9 @@ struct stop_all;
 
 /*
  * Waits for the end of transfers (transfers.h) where target holds no thread, seizes every thread
- * (nothing stops yet), then stops them all. Gives up, with everything running again, after budget_ns
- * of stopped time, where there are more than a thousand threads as much of it again for each
- * thousand. 0, -ETIME, -EBUSY (stopped by job control), -ESRCH, -EPERM, -ENOMEM.
+ * (nothing stops yet), then stops them all. Gives up, with everything running again, after
+ * budget_ns of stopped time, where there are more than a thousand threads as much of it again for
+ * each thousand. 0, -ETIME, -EBUSY (stopped by job control), -ESRCH, -EPERM, -ENOMEM.
  */
 int stop_all_begin(const struct target *target, uint64_t budget_ns, struct stop_all **ret)
 	_must_check_;

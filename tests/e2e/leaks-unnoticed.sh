@@ -86,6 +86,20 @@ no_findings
 timeout 30 "$MEMATTACH" cleanup -p "$VICTIM" 2>"$ERRORS" || fail "cleanup"
 no_child_stays "$VICTIM" "$peer"
 
+# The new program keeps a lock of a record: it is held still when the picture has ended.
+victim held waiter --kind=held --ballast=160
+peer=$(children_of "$VICTIM")
+picture_hold "$VICTIM"
+tell held E
+await 60 grep -q '^sleep$' "/proc/$VICTIM/comm" || fail "no new program"
+picture_release
+[ "$STATUS" -ge 4 ] || fail "exit status $STATUS for a target that was replaced"
+! await 1 grep -q '^peer gone' "$WORK/held.out" || fail "its lock was lost"
+timeout 30 "$MEMATTACH" cleanup -p "$VICTIM" 2>"$ERRORS" || fail "cleanup"
+no_child_stays "$VICTIM" "$peer"
+kill "$VICTIM"
+await 20 grep -q '^peer gone' "$WORK/held.out" || fail "the lock outlives its program"
+
 # A picture that somebody else kills is the end of the report, not of the target.
 victim held waiter --kind=none --ballast=160
 pristine_take "$VICTIM"

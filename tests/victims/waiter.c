@@ -22,7 +22,8 @@
  *		there may never be a second one
  * held		'k' closes a connection and two locked files: "peer gone MS" comes from another
  *		process as soon as it has seen the end of all three; 'x' ends without closing,
- *		'e' starts /bin/sleep instead, which lets the locks go (close on exec)
+ *		'e' starts /bin/sleep instead, which lets the locks go (close on exec), 'E' so
+ *		that it keeps one
  * Commands of all: 'c' waits until each worker has gone round and says "check ok|failed";
  * 'q' ends and prints "verdict ok|failed {...}". SIGCHLD may come only for own children.
  */
@@ -446,7 +447,9 @@ static void on_held(char command)
 		victim_fail("peer");
 	if (command == 'x')
 		_exit(0);
-	if (command == 'e') {
+	if (command == 'E' && fcntl(held.locked, F_SETFD, 0) < 0)
+		victim_fail("F_SETFD");
+	if (command == 'e' || command == 'E') {
 		execl("/bin/sleep", "sleep", "60", (char *)NULL);
 		victim_fail("exec");
 	}

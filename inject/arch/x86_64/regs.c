@@ -7,9 +7,9 @@
  * a stop that delivers no signal; they have done nothing by then, so that
  * rewriting the result to -ERESTARTNOHAND is exact: started again when no
  * handler runs, -EINTR when one does. A send that has sent a part returns its
- * count instead (net/core/stream.c), and a connect goes on where it was (without a time-out the kernel
- * itself starts it again). Never in this list: close, and writes to what is not surely a socket,
- * which may have made progress.
+ * count instead (net/core/stream.c), and a connect goes on where it was (without a
+ * time-out the kernel itself starts it again). Never in this list: close, and writes to
+ * what is not surely a socket, which may have made progress.
  */
 #include "inject/arch/x86_64/regs.h"
 
