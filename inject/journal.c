@@ -12,6 +12,7 @@
 #include "inject/mapped_file.h"
 #include "inject/remote_mem.h"
 #include "inject/steps.h"
+#include "inject/trap_on_top.h"
 #include "src/base/capability.h"
 
 /* A page that we have patched before is no longer the file's, but was. */
@@ -110,7 +111,8 @@ static int revert_one(const struct target *target, struct ring_patch *p)
 	}
 	if (!error && live != p->original)
 		error = live == p->patched ?
-			remote_write_word(target, p->address, p->original) : -EEXIST;
+			remote_write_word(target, p->address, p->original) :
+			trap_revert(target, p, live);
 	if (!error)
 		p->state = RING_PATCH_REVERTED;
 	return error;

@@ -28,6 +28,7 @@
 #include "inject/remote_mem.h"
 #include "inject/ring_setup.h"
 #include "inject/tracee.h"
+#include "inject/trap_on_top.h"
 #include "src/base/give_back.h"
 #include "src/base/log.h"
 #include "src/base/spare_pages.h"
@@ -429,6 +430,16 @@ static void pace_clock(struct keeper *k)
 	k->silence.total = 0;
 }
 
+/* What a uprobe was put on is its own: else removing that would leave half of our jump. */
+static void yield_to_traps(struct keeper *k)
+{
+	unsigned int count = traps_yield(&k->in.at.target, &k->in.at.journal);
+
+	if (count)
+		log_warning("process %d: a uprobe was put on %u of the hooked functions: "
+			    "their calls are not seen any more", k->in.at.target.ref.pid, count);
+}
+
 static int tick(struct keeper *k)
 {
 	uint64_t expirations;
@@ -443,6 +454,8 @@ static int tick(struct keeper *k)
 	k->abandoned = abandon_release() > 0;
 	k->gone = k->gone || !pidref_alive(&k->in.at.target.ref) || address_space_gone(k);
 	keeper_tend_picture(k);
+	if (ticked && !k->gone)
+		yield_to_traps(k);
 	pace_clock(k);
 	if (k->gone && !k->gone_noted) {
 		k->gone_noted = true;

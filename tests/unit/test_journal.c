@@ -115,6 +115,23 @@ static void anothers_is_left(void **state)
 	assert_int_equal(journal.patch[0].state, RING_PATCH_INTENDED);
 }
 
+/* A uprobe's breakpoint stays, what is behind it is the file's again; so it stays when it was. */
+static void trap_on_ours_is_left_alone(void **state)
+{
+	char byte = (char)0xcc;
+
+	(void)state;
+	for (int turn = 0; turn < 2; turn++) {
+		assert_int_equal(remote_write(&self, (uintptr_t)text + 64, &byte, 1), 0);
+		assert_int_equal(journal_revert(&self, &journal, 0, 1), 0);
+		assert_int_equal(word_now(), 0x11111111111111cc);
+		assert_int_equal(journal.patch[0].state, RING_PATCH_REVERTED);
+		journal.patch[0].state = RING_PATCH_INTENDED;
+	}
+	journal.patch[0].original ^= 1ull << 60;	/* neither with a breakpoint on it */
+	assert_int_equal(journal_revert(&self, &journal, 0, 1), -EEXIST);
+}
+
 static void closed_library_is_forgotten(void **state)
 {
 	(void)state;
@@ -301,6 +318,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(ours_is_reverted, apply),
 		cmocka_unit_test_setup(anothers_is_left, apply),
+		cmocka_unit_test_setup(trap_on_ours_is_left_alone, apply),
 		cmocka_unit_test_setup(closed_library_is_forgotten, apply),
 		cmocka_unit_test_setup(unread_is_not_forgotten, apply),
 		cmocka_unit_test_setup(adopted_is_checked, apply),
