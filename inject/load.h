@@ -29,7 +29,8 @@ struct load_options {
 int load_shim(struct attachment *a, const struct load_options *options) _must_check_;
 /*
  * Takes out whatever is in (also half of it). pre: quiescent. options->proven is
- * needed when the shim came in by dlopen. 0 or -errno; what is gone is marked so.
+ * needed when the shim came in by dlopen. 0 or -errno; what is gone is marked so. -ETXTBSY: some
+ * executable memory leads into an island still, so all is left.
  */
 int unload_shim(struct attachment *a, const struct load_options *options) _must_check_;
 
