@@ -237,7 +237,7 @@ static int each_page(struct orphan *o, int (*visit)(struct orphan *o, const stru
 	return error;
 }
 
-/* Does map's file go on behind it? Where a page's protection is changed there are three mappings. */
+/* Does map's file go on behind it? Where one page's protection was changed it is cut in three. */
 static bool goes_on(const struct procmap *map, const struct procmap *next)
 {
 	return next->start == map->end && next->inode == map->inode &&

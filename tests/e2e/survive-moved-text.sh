@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# A program makes its libc's code writable, or moves it to memory of no file, while it is watched: it
-# is left, cleaned up after memattach was killed, and so are its children, or it is said why not.
+# A program makes its libc's code writable, or moves it to memory of no file, while it is watched:
+# it is left, cleaned up after memattach was killed, and so are its children, or it is said why not.
 # Nobody dies of it.
 . "$(dirname "$0")/lib.sh"
 needs jq
@@ -25,7 +25,7 @@ changes() {
 	own "$CHILD"
 }
 
-# Works PID: it allocates on, and nothing of ours is in it (left: what is, does nothing).
+# works PID [left]: it lives, and nothing of ours is in it; left: what is does nothing.
 works() {
 	! is_gone "$1" || fail "$1 has died: $(cat "$WORK/moves.err")"
 	[ "${2:-}" = left ] || "$TOOLS/ringwatch" "$1" gone 0 >"$WORK/ringwatch" ||
@@ -34,7 +34,7 @@ works() {
 
 # Some rounds of work after it all.
 ends() {
-	sleep 0.2	# nothing to wait for: who dies of a jump to nowhere does within a millisecond
+	sleep 0.2	# it works every other millisecond: a jump to nowhere ends it by then
 	! is_gone "$VICTIM" && ! is_gone "$CHILD" || fail "$VICTIM or its child $CHILD has died"
 	kill -TERM "$CHILD"
 	await 30 grep -q "^child ok $CHILD\$" "$WORK/moves.out" ||

@@ -85,7 +85,8 @@ static void move_to(const void *copy)
 	long result;
 
 	__asm__ volatile("syscall" : "=a"(result)
-			 : "0"(SYS_mremap), "D"(copy), "S"(bytes), "d"(bytes), "r"(flags), "r"(place)
+			 : "0"(SYS_mremap), "D"(copy), "S"(bytes), "d"(bytes), "r"(flags),
+			   "r"(place)
 			 : "rcx", "r11", "memory");
 	if ((uintptr_t)result != low)
 		victim_fail("mremap");
