@@ -238,6 +238,7 @@ static int undo_arm(struct inject *in)
 	if (!error) {
 		deadline_stop(in->at.clock);
 		in->at.clock = NULL;
+		load_look_ahead(&in->at);
 	}
 	return error;
 }

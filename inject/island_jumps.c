@@ -15,6 +15,7 @@
 
 #include "inject/load.h"
 #include "inject/remote_mem.h"
+#include "src/base/hashmap.h"
 
 #define PAGE 4096ull
 #define SHIM_PATH "/memfd:" LOAD_SHIM_NAME
@@ -157,14 +158,36 @@ static int look_at_map(struct search *s, const struct procmap *map)
 	return error;
 }
 
+/* Executable, not an island, and in reach of one. */
+static bool may_lead(const struct islands *islands, const struct procmap *map)
+{
+	return (map->prot & PROCMAP_X) && strcmp(map->path, SHIM_PATH) != 0 &&
+	       island_in_reach(islands, map);
+}
+
+uint64_t islands_surroundings(const struct islands *islands, const struct procmaps *maps)
+{
+	uint64_t name = 1;
+
+	for (size_t i = 0; i < maps->count; i++) {
+		const struct procmap *map = &maps->map[i];
+
+		if (!may_lead(islands, map))
+			continue;
+		name = hashmap_hash(name ^ map->start) + map->end;
+		name = hashmap_hash(name ^ map->inode) + map->offset;
+		name = hashmap_hash(name ^ map->prot);
+	}
+	return name ? name : 1;
+}
+
 static int find(struct search *s, size_t *ret)
 {
 	_cleanup_(procmaps_done) struct procmaps maps = { 0 };
 	int error = s->islands->count ? procmaps_read(s->target->maps, &maps) : 0;
 
 	for (size_t i = 0; !error && i < maps.count; i++)
-		if ((maps.map[i].prot & PROCMAP_X) && strcmp(maps.map[i].path, SHIM_PATH) != 0 &&
-		    island_in_reach(s->islands, &maps.map[i]))
+		if (may_lead(s->islands, &maps.map[i]))
 			error = look_at_map(s, &maps.map[i]);
 	*ret = s->count;
 	return error;

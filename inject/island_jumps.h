@@ -31,6 +31,11 @@ bool island_in_reach(const struct islands *islands, const struct procmap *map);
 uint64_t island_jump_to(const uint8_t *bytes, uint64_t at);
 uint64_t island_hop_to(const uint8_t *bytes, uint64_t at);
 /*
+ * Names what can lead there: as long as it is the same no code has come, gone or moved since. Never
+ * 0.
+ */
+uint64_t islands_surroundings(const struct islands *islands, const struct procmaps *maps);
+/*
  * The addresses of all jumps into islands, room of them at the most, in whatever the target may
  * execute, mapped from a file or not; pages that are still their file's are passed over. *ret is
  * their number. 0; -errno: not all of it could be read.

@@ -551,16 +551,33 @@ bool load_is_out(const struct attachment *a)
  * Every word of the journal is reverted by now. But the program may have moved its text meanwhile,
  * or have put one back that it had copied: while a jump is left, so are the islands.
  */
-static int see_nothing_leads_in(const struct attachment *a)
+static int see_nothing_leads_in(struct attachment *a, const struct procmaps *maps)
 {
 	const struct islands islands = { a->island, a->island_count };
-	uint64_t jump;
+	uint64_t jump, surroundings = islands_surroundings(&islands, maps);
 	size_t jumps;
-	int error = island_jumps_find(&a->target, &islands, &jump, 1, &jumps);
+	int error;
 
-	if (!error && jumps)
+	if (a->nothing_leads_in == surroundings)
+		return 0;
+	error = island_jumps_find(&a->target, &islands, &jump, 1, &jumps);
+	if (error)
+		return error;
+	if (jumps) {
 		log_debug("a jump into an island is left at %llx", (unsigned long long)jump);
-	return error ? error : jumps ? -ETXTBSY : 0;
+		return -ETXTBSY;
+	}
+	a->nothing_leads_in = surroundings;
+	return 0;
+}
+
+void load_look_ahead(struct attachment *a)
+{
+	_cleanup_(procmaps_done) struct procmaps maps = { 0 };
+
+	a->nothing_leads_in = 0;
+	if (procmaps_read(a->target.maps, &maps) == 0)
+		(void)see_nothing_leads_in(a, &maps);
 }
 
 int unload_shim(struct attachment *a, const struct load_options *options)
@@ -591,7 +608,7 @@ int unload_shim(struct attachment *a, const struct load_options *options)
 	}
 	error = text_pages_judge(&a->target, &maps, &a->journal);
 	if (!error)
-		error = see_nothing_leads_in(a);
+		error = see_nothing_leads_in(a, &maps);
 	if (!error)	/* what has no descriptor to close is any thread's work */
 		error = borrow_for(a, options, a->remote_fd[0] >= 0 || a->remote_fd[1] >= 0, &b);
 	if (error)
