@@ -135,3 +135,22 @@ grep -q "can call dlclose: .*unwound" "$ERRORS" || fail "it does not say why"
 works "$VICTIM" left
 works "$CHILD" left
 ends
+
+for loader in map dlopen; do
+	note "a jump of the program's own into a hook, $loader: it stays as long as that is there"
+	begin "$loader"
+	tell moves j
+	answer moves jump
+	attach_end
+	expect "$STATUS" 5 "exit status"
+	grep -q "jumps to the hooks.*without harm" "$ERRORS" || fail "it does not say why"
+	works "$VICTIM" left
+	cleans "$VICTIM" 5
+	sleep 0.2	# as above
+	works "$VICTIM" left
+	tell moves J
+	answer moves free
+	cleans "$VICTIM" 0
+	works "$VICTIM"
+	ended moves
+done

@@ -4,10 +4,11 @@
  *
  * 'w' makes all of that code writable, 'p' the page malloc() begins in; 'a' moves a copy that no
  * file has to its place, as "text on huge pages" does; 'u' makes what may be written read-only
- * again. 's' has a system call filter end the process if it makes a file in memory, as attaching
+ * again. 'j' does what others that patch do: it moves the jump that malloc() begins with to a place
+ * of its own, and allocates by that as well; 'J' gives it up. 's' has a system call filter end the process if it makes a file in memory, as attaching
  * does; 'm' makes mappings until the kernel refuses, 'M' takes them away. 'f' forks a child that
- * works until SIGTERM. It works whenever it waits for a command. Answers: "code ok", "filter ok",
- * "full ok", "fork ok PID"; a child's last word is "child ok PID".
+ * works until SIGTERM. It works whenever it waits for a command. Answers: "code ok", "jump ok",
+ * "filter ok", "full ok", "free ok", "fork ok PID"; a child's last word is "child ok PID".
  */
 #include "tests/victims/victim.h"
 
@@ -30,6 +31,7 @@ enum { PAGE = 4096, WORK_MS = 2, CHILD_SECONDS = 600, MANY = 1 << 20 };
 
 static uintptr_t low, high;	/* of libc's code */
 static char *many;		/* every second page of them is a mapping of its own */
+static void *(*jump)(size_t);	/* a jump to where malloc() led */
 static volatile sig_atomic_t ending;
 
 static void on_end(int signal)
@@ -50,6 +52,8 @@ static void work(void)
 	}
 	for (size_t i = 0; i < 24; i++)
 		free(block[i]);
+	if (jump)
+		free(victim_seen(jump(victim_size(100))));
 }
 
 /* The mappings of that code, however many there are by now. */
@@ -104,6 +108,35 @@ static void make_anonymous(void)
 		victim_fail("mprotect");
 	move_to(copy);
 	victim_say("code ok\n");
+}
+
+static void make_jump(void)
+{
+	const unsigned char *from = (const unsigned char *)(uintptr_t)malloc;
+	unsigned char *to = mmap(NULL, PAGE, PROT_READ | PROT_WRITE | PROT_EXEC,
+				 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	int32_t distance;
+
+	if (to == MAP_FAILED)
+		victim_fail("mmap");
+	if (from[0] == 0xeb)
+		from += 2 + (signed char)from[1];
+	if (from[0] != 0xe9)
+		victim_fail("malloc() begins with no jump");
+	memcpy(&distance, from + 1, sizeof(distance));
+	distance += (int32_t)(from - to);
+	to[0] = 0xe9;
+	memcpy(to + 1, &distance, sizeof(distance));
+	jump = (void *(*)(size_t))(uintptr_t)to;
+	victim_say("jump ok\n");
+}
+
+static void give_up_jump(void)
+{
+	if (munmap((void *)(uintptr_t)jump, PAGE))
+		victim_fail("munmap");
+	jump = NULL;
+	victim_say("free ok\n");
 }
 
 static void filter_calls(void)
@@ -173,6 +206,8 @@ static void obey(char command)
 			PROT_READ | PROT_WRITE | PROT_EXEC);
 		break;
 	case 'a': make_anonymous(); break;
+	case 'j': make_jump(); break;
+	case 'J': give_up_jump(); break;
 	case 's': filter_calls(); break;
 	case 'm': fill_mappings(); break;
 	case 'M': free_mappings(); break;
