@@ -4,11 +4,12 @@
  *
  * 'w' makes all of that code writable, 'p' the page malloc() begins in; 'a' moves a copy that no
  * file has to its place, as "text on huge pages" does; 'u' makes what may be written read-only
- * again. 'j' does what others that patch do: it moves the jump that malloc() begins with to a place
- * of its own, and allocates by that as well; 'J' gives it up. 's' has a system call filter end the process if it makes a file in memory, as attaching
- * does; 'm' makes mappings until the kernel refuses, 'M' takes them away. 'f' forks a child that
- * works until SIGTERM. It works whenever it waits for a command. Answers: "code ok", "jump ok",
- * "filter ok", "full ok", "free ok", "fork ok PID"; a child's last word is "child ok PID".
+ * again. 'j' does what others that patch do: it takes the jump that malloc() begins with to a
+ * place of its own, and allocates by that as well; 'J' gives it up. 's' has a system call filter
+ * end the process if it makes a file in memory, as attaching does; 'm' makes mappings until the
+ * kernel refuses, 'M' takes them away. 'f' forks a child that works until SIGTERM. It works
+ * whenever it waits for a command. Answers: "code ok", "jump ok", "filter ok", "full ok",
+ * "free ok", "fork ok PID"; a child's last word is "child ok PID".
  */
 #include "tests/victims/victim.h"
 
