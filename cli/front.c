@@ -51,7 +51,7 @@ int front_open_target(pid_t pid, const struct session_options *options, struct t
 {
 	bool cleanup = options->task == SESSION_CLEANUP;
 	struct preflight_options preflight = {
-		.memory_bytes = options->ring_bytes + SHIM_ROOM,
+		.memory_bytes = cleanup ? 0 : options->ring_bytes + SHIM_ROOM,
 		.descriptors = cleanup || session_is_picture_only(options) ? 0 : DESCRIPTORS,
 		.expect_attached = cleanup,
 	};

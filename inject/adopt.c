@@ -14,6 +14,7 @@
 #include <sys/mman.h>
 
 #include "inject/inject.h"
+#include "inject/island_jumps.h"
 #include "inject/journal.h"
 #include "inject/orphan.h"
 #include "inject/proc_status.h"
@@ -83,8 +84,7 @@ static void adopt_islands(struct attachment *a, const struct procmaps *maps)
 	for (uint32_t i = 0; i < j->island_count; i++) {
 		const struct procmap *map = procmaps_find(maps, j->island[i].address);
 
-		if (map && named(map, SHIM_PATH) && map->start == j->island[i].address &&
-		    map->end - map->start == j->island[i].bytes)
+		if (map && island_confirmed(map, &j->island[i]))
 			a->island[a->island_count++] = j->island[i];
 	}
 }
@@ -130,7 +130,12 @@ static int explain(struct inject *in, const struct procmap *ring, int error)
 	if (error == -EALREADY)
 		what = "its memattach still runs; end that one";
 	else if (ring)
-		what = "its journal makes no sense";
+		what = "its journal makes no sense; restart it to be rid of the hooks, which do "
+		       "nothing";
+	else if (error == -ETXTBSY)
+		what = "its code was moved to memory of no file while memattach was in the process "
+		       "that forked it; end that memattach, where it still runs, else restart "
+		       "this one to be rid of the hooks, which do nothing";
 	else if (error == -EBADMSG)
 		what = "it was forked from a process that another version of memattach was in; "
 		       "use that version, or restart it";
@@ -166,7 +171,10 @@ int inject_adopt(struct inject *in, const struct hook_plan *plan)
 		return explain(in, ring, error);
 	adopt_shim(a, &maps);
 	adopt_islands(a, &maps);
-	/* without a patch no thread can ever have been led into the shim */
-	in->done = a->journal.patch_count ? INJECT_STEPS : INJECT_LOAD + 1;
+	/*
+	 * Without a patch no thread can ever have been led into the shim, says a journal. Where
+	 * there is none, all jumps may have been taken back before.
+	 */
+	in->done = a->journal.patch_count || !ring ? INJECT_STEPS : INJECT_LOAD + 1;
 	return 0;
 }

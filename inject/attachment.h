@@ -50,6 +50,7 @@ struct attachment {
 	struct ring_journal journal; /* ours; the one in the ring is a copy for a later cleanup */
 	struct ring_island island[RING_MAX_ISLANDS];	/* island_count of them are mapped */
 	uint32_t island_count;
+	uint64_t nothing_leads_in;	/* islands_surroundings() of when that was seen, 0 */
 	struct hook_plan plan;
 	uint64_t stop_us_max;		/* longest that one thread was held, this way in or out */
 	uint32_t threads_stopped;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* filter_helper.c - both ends of the conversation; it is some flags and three numbers. */
+/* filter_helper.c - both ends of the conversation; it is some flags and four numbers. */
 #include "inject/filter_helper.h"
 
 #include <errno.h>
@@ -11,7 +11,7 @@
 #include "inject/proto.h"
 
 #define QUESTION		0x746c6966u	/* the type of both packets: none of the keeper's */
-#define QUESTION_VERSION	1u		/* of what value[] holds */
+#define QUESTION_VERSION	2u		/* of what value[] holds */
 #define ASK_SECONDS		20		/* for all of it; systemd has to start the helper */
 
 enum { VALUE_VERSION, VALUE_FLAGS, VALUE_REFUSED, VALUE_HELD_US, VALUE_COUNT };
@@ -23,6 +23,8 @@ enum {
 	FLAG_GETTID = 1u << 4,
 	FLAG_COPY = 1u << 5,
 	FLAG_PRCTL = 1u << 6,
+	FLAG_LEAVE = 1u << 7,
+	FLAG_CLOSE = 1u << 8,
 };
 
 /* One conversation a process at a time: the room is not on the stack. */
@@ -59,7 +61,10 @@ static struct seccomp_verdict unpack(const struct proto_message *answer)
 		.may_gettid = flags & FLAG_GETTID,
 		.may_copy = flags & FLAG_COPY,
 		.may_prctl = flags & FLAG_PRCTL,
-		.refused = (long)answer->value[VALUE_REFUSED],
+		.may_leave = flags & FLAG_LEAVE,
+		.may_close = flags & FLAG_CLOSE,
+		.refused = (int32_t)answer->value[VALUE_REFUSED],
+		.refused_leaving = (int32_t)(answer->value[VALUE_REFUSED] >> 32),
 		.held_us = answer->value[VALUE_HELD_US],
 		.count = (int)answer->value[VALUE_COUNT],
 	};
@@ -148,8 +153,11 @@ static void pack(const struct seccomp_verdict *verdict, struct proto_message *an
 				     (verdict->may_wait ? FLAG_WAIT : 0) |
 				     (verdict->may_gettid ? FLAG_GETTID : 0) |
 				     (verdict->may_copy ? FLAG_COPY : 0) |
-				     (verdict->may_prctl ? FLAG_PRCTL : 0);
-	answer->value[VALUE_REFUSED] = (uint64_t)verdict->refused;
+				     (verdict->may_prctl ? FLAG_PRCTL : 0) |
+				     (verdict->may_leave ? FLAG_LEAVE : 0) |
+				     (verdict->may_close ? FLAG_CLOSE : 0);
+	answer->value[VALUE_REFUSED] = (uint32_t)verdict->refused |
+				       (uint64_t)verdict->refused_leaving << 32;
 	answer->value[VALUE_HELD_US] = verdict->held_us;
 	answer->value[VALUE_COUNT] = (uint64_t)verdict->count;
 }

@@ -177,6 +177,10 @@ static int undo_load(struct inject *in)
 
 	if (error == -EDEADLK)
 		(void)snprintf(in->problem, sizeof(in->problem), LOADER_LOCKS_STUCK);
+	if (error == -ETXTBSY)
+		(void)snprintf(in->problem, sizeof(in->problem),
+			       "a copy that the program made of its code has jumps to the hooks, "
+			       "which do nothing, but can't be taken out without harm");
 	return error;
 }
 
@@ -234,6 +238,7 @@ static int undo_arm(struct inject *in)
 	if (!error) {
 		deadline_stop(in->at.clock);
 		in->at.clock = NULL;
+		load_look_ahead(&in->at);
 	}
 	return error;
 }

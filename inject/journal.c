@@ -7,8 +7,10 @@
 #include "inject/journal.h"
 
 #include <errno.h>
+#include <string.h>
 #include <unistd.h>
 
+#include "inject/island_jumps.h"
 #include "inject/mapped_file.h"
 #include "inject/remote_mem.h"
 #include "inject/steps.h"
@@ -144,15 +146,104 @@ static int expected_original(const struct target *target, const struct procmap *
 }
 
 /* Reverting writes the bytes that our patch changed; others of the word are not ours to judge. */
-static bool differ_where_patched(const struct ring_patch *p, uint64_t expected)
+static bool differ_where_patched(const struct ring_patch *p, uint64_t word, uint64_t expected)
 {
 	for (unsigned int bit = 0; bit < 64; bit += 8) {
 		uint64_t byte = 0xffull << bit;
 
-		if (((p->original ^ p->patched) & byte) && ((p->original ^ expected) & byte))
+		if (((p->original ^ p->patched) & byte) && ((word ^ expected) & byte))
 			return true;
 	}
 	return false;
+}
+
+/* With the words as we left them: those of a jump are reverted one after the other. */
+static void add_patches(uint8_t *bytes, size_t count, uint64_t address,
+			const struct ring_journal *j)
+{
+	for (uint32_t i = 0; i < j->patch_count; i++)
+		for (unsigned int k = 0; k < 8; k++)
+			if (j->patch[i].address + k - address < count)
+				memcpy(bytes + (j->patch[i].address + k - address),
+				       (const uint8_t *)&j->patch[i].patched + k, 1);
+}
+
+/* count bytes at address, those of the journal's as patched. */
+static int view(const struct target *target, const struct ring_journal *j, uint64_t address,
+		uint8_t *bytes, size_t count)
+{
+	int error = remote_read(target, address, bytes, count);
+
+	if (!error)
+		add_patches(bytes, count, address, j);
+	return error;
+}
+
+/* How many bytes a jump of ours has that begins at address; 0: none does. */
+static unsigned int jump_bytes(const struct target *target, const struct islands *islands,
+			       const struct ring_journal *j, uint64_t address)
+{
+	uint8_t bytes[ISLAND_JUMP_BYTES];
+	uint64_t gap;
+
+	if (!view(target, j, address, bytes, ISLAND_JUMP_BYTES) && bytes[0] == ISLAND_JUMP)
+		return island_starts_at(islands, island_jump_to(bytes, address)) ?
+			       ISLAND_JUMP_BYTES : 0;
+	if (view(target, j, address, bytes, ISLAND_HOP_BYTES) || bytes[0] != ISLAND_HOP)
+		return 0;
+	gap = island_hop_to(bytes, address);
+	return !view(target, j, gap, bytes, ISLAND_JUMP_BYTES) && bytes[0] == ISLAND_JUMP &&
+	       island_starts_at(islands, island_jump_to(bytes, gap)) ? ISLAND_HOP_BYTES : 0;
+}
+
+/* Those of the journal's islands that the kernel confirms. */
+static struct islands confirmed_islands(const struct procmaps *maps, const struct ring_journal *j,
+					struct ring_island *island)
+{
+	struct islands islands = { island, 0 };
+
+	for (uint32_t i = 0; i < j->island_count; i++) {
+		const struct procmap *map = procmaps_find(maps, j->island[i].address);
+
+		if (map && island_confirmed(map, &j->island[i]))
+			island[islands.count++] = j->island[i];
+	}
+	return islands;
+}
+
+/* Are all the bytes that p changed those of jumps that lead into an island? Nobody else's do. */
+static bool is_our_jump(const struct target *target, const struct procmaps *maps,
+			const struct ring_journal *j, const struct ring_patch *p)
+{
+	struct ring_island island[RING_MAX_ISLANDS];
+	const struct islands islands = confirmed_islands(maps, j, island);
+	uint64_t left = 0;
+
+	for (unsigned int bit = 0; bit < 64; bit += 8)
+		if (((p->original ^ p->patched) >> bit) & 0xff)
+			left |= 0xffull << bit;
+	for (uint64_t at = p->address - ISLAND_JUMP_BYTES + 1; at < p->address + 8; at++) {
+		unsigned int bytes = jump_bytes(target, &islands, j, at);
+
+		for (unsigned int k = 0; k < bytes; k++)
+			if (at + k - p->address < 8)
+				left &= ~(0xffull << ((at + k - p->address) * 8));
+	}
+	return left == 0;
+}
+
+/*
+ * Text that the program has moved to where no file says what was there before us. Only a jump of
+ * ours that is there now is taken back; what is reverted already is not written again.
+ */
+static int check_moved(const struct target *target, const struct procmaps *maps,
+		       const struct ring_journal *j, struct ring_patch *p, uint64_t live)
+{
+	if (live == p->original) {
+		p->state = RING_PATCH_REVERTED;
+		return 0;
+	}
+	return live == p->patched && is_our_jump(target, maps, j, p) ? 0 : -EBADMSG;
 }
 
 static int check_patch(const struct target *target, const struct procmaps *maps,
@@ -160,22 +251,29 @@ static int check_patch(const struct target *target, const struct procmaps *maps,
 {
 	struct ring_patch *p = &j->patch[i];
 	const struct procmap *map = procmaps_find(maps, p->address);
-	uint64_t word;
-	int error;
+	uint64_t word, live = 0;
+	int error, unread;
 
 	if (p->address % 8)
 		return -EBADMSG;
-	if (read_live(target, p, &word) > 0) {
+	unread = read_live(target, p, &live);
+	if (unread > 0) {
 		forget(p);
 		return 0;
 	}
-	if (!map || !map->inode || p->address + 8 > map->end ||
+	if (!map || p->address + 8 > map->end ||
 	    (map->prot & (PROCMAP_X | PROCMAP_SHARED)) != PROCMAP_X)
 		return -EBADMSG;
+	if (!map->inode)
+		return unread ? -EBADMSG : check_moved(target, maps, j, p, live);
 	error = expected_original(target, map, j, i, &word);
 	if (geteuid() != 0 && !capability_held(CAP_SYS_PTRACE) && error && error != -EIO)
 		return 0; /* an ordinary user can't open it; he can only harm his own process */
-	return error || differ_where_patched(p, word) ? -EBADMSG : 0;
+	if (error || !differ_where_patched(p, p->original, word))
+		return error ? -EBADMSG : 0;
+	/* its file may be a copy that was made while we were in it */
+	return unread || differ_where_patched(p, p->patched, word) ? -EBADMSG :
+	       check_moved(target, maps, j, p, live);
 }
 
 int journal_check(const struct target *target, struct ring_journal *j)

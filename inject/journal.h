@@ -28,8 +28,9 @@ int journal_revert(const struct target *target, struct ring_journal *journal, ui
 		   uint32_t last);
 /*
  * For a journal read from a target after its keeper died: counts in bounds,
- * addresses in private code of files, what reverting would write equal to the
- * mapped file. What was in libraries that are closed meanwhile is forgotten.
+ * addresses in private code, what reverting would write equal to the mapped file;
+ * where there is none any more, instead of a jump into an island that the kernel
+ * confirms. What was in libraries that are closed meanwhile is forgotten.
  * 0 or -EBADMSG.
  */
 int journal_check(const struct target *target, struct ring_journal *journal) _must_check_;

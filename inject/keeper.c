@@ -21,7 +21,6 @@
 #include "inject/abandon.h"
 #include "inject/counts_setup.h"
 #include "inject/deadline.h"
-#include "inject/filter_helper.h"
 #include "inject/launch.h"
 #include "inject/loader_locks.h"
 #include "inject/proc_status.h"
@@ -45,44 +44,6 @@ static void use_sample(struct keeper *k, bool wanted)
 {
 	k->in.load.proven = wanted && k->sample.stack ? &k->sample : NULL;
 	k->in.load.deadline_ns = tracee_now_ns() + LOAD_LIMIT_NS;
-}
-
-/* A call that the target's own filter refuses could kill it. */
-static int check_filter(struct keeper *k, uint32_t loader)
-{
-	if (k->seccomp.allowed && (!k->seccomp.filtered || loader == LOADER_MAP))
-		return 0;
-	if (k->seccomp.refused < 0)
-		(void)snprintf(k->in.problem, sizeof(k->in.problem),
-			       "its system call filter (seccomp) can't be read (memattach-filters: "
-			       "%s); run memattach as root and outside of any filter, or start "
-			       "memattach-filters.socket", k->filter_error ?
-			       strerror(-k->filter_error) : "nor can that");
-	else
-		(void)snprintf(
-			k->in.problem, sizeof(k->in.problem),
-			"its system call filter (seccomp) refuses call %ld, which memattach needs",
-			k->seccomp.refused);
-	return -EACCES;
-}
-
-/* A filter that may not be read here may be readable for the helper, if there is one. */
-static void look_at_filters(struct keeper *k)
-{
-	k->seccomp = seccomp_check(k->in.at.target.ref.pid);
-	k->filter_error = 0;
-	if (k->seccomp.refused < 0)
-		k->filter_error = filter_helper_ask(FILTER_HELPER_PATH, &k->in.at.target.ref,
-						    &k->seccomp);
-	attachment_note_stop(&k->in.at, k->seccomp.held_us, k->seccomp.filtered);
-}
-
-/* On the way out: it may have got a filter since, or this is a cleanup. */
-static int check_filter_again(struct keeper *k)
-{
-	if (!seccomp_check_holds(&k->seccomp, k->in.at.target.ref.pid))
-		look_at_filters(k);
-	return check_filter(k, k->in.at.loader);
 }
 
 static bool plan_is_bounded(const struct hook_plan *plan)
@@ -119,7 +80,7 @@ static int on_load(struct keeper *k, const struct proto_message *request, struct
 {
 	const struct proto_load *load = (const void *)k->payload;
 	struct attachment *a = &k->in.at;
-	int error = check_filter(k, load->loader);
+	int error = keeper_check_filter(k, load->loader);
 
 	if (error)
 		return error;
@@ -213,7 +174,7 @@ static int on_unhook(struct keeper *k, const struct proto_message *request, stru
 
 static int on_unload(struct keeper *k, const struct proto_message *request, struct reply *reply)
 {
-	int error = load_is_out(&k->in.at) ? 0 : check_filter_again(k);
+	int error = load_is_out(&k->in.at) ? 0 : keeper_check_filter_again(k);
 
 	(void)reply;
 	children_remember(&k->children, &k->in);
@@ -522,7 +483,7 @@ static int leave_child_alone(struct keeper *child)
 
 	if (error)
 		return error;
-	error = check_filter_again(child);
+	error = keeper_check_filter_again(child);
 	if (!error)
 		error = inject_leave(in, INJECT_ARM);
 	if (!error && in->at.loader == LOADER_MAP) {
@@ -655,7 +616,7 @@ static void leave_alone(struct keeper *k, const struct keeper_options *options)
 		cleanup_fd(&socket);
 		return;
 	}
-	if (!error && check_filter_again(k) == 0) {
+	if (!error && keeper_check_filter_again(k) == 0) {
 		use_sample(k, false);
 		(void)inject_leave(&k->in, INJECT_RECORD);
 	}
@@ -681,7 +642,7 @@ int keeper_run(struct target *target, const struct keeper_options *options,
 	k->status = -1;
 	k->signals = open_signals();
 	k->timer = open_clock();
-	look_at_filters(k);
+	keeper_look_at_filters(k);
 	error = k->signals < 0 || k->timer < 0 ? -EMFILE : loop(k);
 	access_watch_done(&k->access);
 	ret->analyst_died = !k->finished;

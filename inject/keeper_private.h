@@ -57,6 +57,12 @@ struct reply {
  */
 int keeper_outcome(struct keeper *k, enum proto_type type, int status);
 
+/* The filters, as they are now, into keeper->seccomp. */
+void keeper_look_at_filters(struct keeper *k);
+/* Do they let the calls pass that bring in what loader is to, that take it out? 0, -EACCES. */
+int keeper_check_filter(struct keeper *k, uint32_t loader);
+int keeper_check_filter_again(struct keeper *k);
+
 /* Hands fd over with the reply. */
 void keeper_reply_fd(struct reply *reply, int fd);
 /* A thread that was kept for its proof, and is not used for it now, runs again. */

@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "inject/deadline.h"
+#include "inject/island_jumps.h"
 #include "inject/journal.h"
 #include "inject/loader_locks.h"
 #include "inject/proc_status.h"
@@ -33,6 +34,7 @@
 #include "inject/threads.h"
 #include "inject/tsc_allowed.h"
 #include "src/base/give_back.h"
+#include "src/base/log.h"
 
 #ifndef MADV_WIPEONFORK
 #define MADV_WIPEONFORK 18
@@ -545,6 +547,39 @@ bool load_is_out(const struct attachment *a)
 	       a->remote_fd[1] < 0;
 }
 
+/*
+ * Every word of the journal is reverted by now. But the program may have moved its text meanwhile,
+ * or have put one back that it had copied: while a jump is left, so are the islands.
+ */
+static int see_nothing_leads_in(struct attachment *a, const struct procmaps *maps)
+{
+	const struct islands islands = { a->island, a->island_count };
+	uint64_t jump, surroundings = islands_surroundings(&islands, maps);
+	size_t jumps;
+	int error;
+
+	if (a->nothing_leads_in == surroundings)
+		return 0;
+	error = island_jumps_find(&a->target, &islands, &jump, 1, &jumps);
+	if (error)
+		return error;
+	if (jumps) {
+		log_debug("a jump into an island is left at %llx", (unsigned long long)jump);
+		return -ETXTBSY;
+	}
+	a->nothing_leads_in = surroundings;
+	return 0;
+}
+
+void load_look_ahead(struct attachment *a)
+{
+	_cleanup_(procmaps_done) struct procmaps maps = { 0 };
+
+	a->nothing_leads_in = 0;
+	if (procmaps_read(a->target.maps, &maps) == 0)
+		(void)see_nothing_leads_in(a, &maps);
+}
+
 int unload_shim(struct attachment *a, const struct load_options *options)
 {
 	_cleanup_(procmaps_done) struct procmaps maps = { 0 };
@@ -572,6 +607,8 @@ int unload_shim(struct attachment *a, const struct load_options *options)
 		return 0;
 	}
 	error = text_pages_judge(&a->target, &maps, &a->journal);
+	if (!error)
+		error = see_nothing_leads_in(a, &maps);
 	if (!error)	/* what has no descriptor to close is any thread's work */
 		error = borrow_for(a, options, a->remote_fd[0] >= 0 || a->remote_fd[1] >= 0, &b);
 	if (error)

@@ -29,9 +29,15 @@ struct load_options {
 int load_shim(struct attachment *a, const struct load_options *options) _must_check_;
 /*
  * Takes out whatever is in (also half of it). pre: quiescent. options->proven is
- * needed when the shim came in by dlopen. 0 or -errno; what is gone is marked so.
+ * needed when the shim came in by dlopen. 0 or -errno; what is gone is marked so. -ETXTBSY: some
+ * executable memory leads into an island still, so all is left.
  */
 int unload_shim(struct attachment *a, const struct load_options *options) _must_check_;
+/*
+ * Looks for what leads into an island already. pre: all is reverted. The dlopen loader's proof of a
+ * thread holds for a moment only: what can be done before it is asked for is.
+ */
+void load_look_ahead(struct attachment *a);
 
 /* 0: `syscall; ret` and a restorer of signal frames lie there; else as remote_expect. */
 int load_gadgets_check(const struct target *target, uint64_t syscall_ret, uint64_t restorer)

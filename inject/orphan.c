@@ -9,13 +9,16 @@
  * Bytes that differ for any other reason (somebody else's patches) stay as they
  * are, also in the same word. The islands are what the kernel names as our
  * memfd, mapped shared and executable. Nothing is guessed: a file that can't
- * be opened, or a shim that is not this program's, is an error.
+ * be opened, or a shim that is not this program's, is an error. So is a jump
+ * into an island for which there is no file to compare with: the program may
+ * have moved its text to anonymous memory, as "text on huge pages" does.
  */
 #include "inject/orphan.h"
 
 #include <errno.h>
 #include <string.h>
 
+#include "inject/island_jumps.h"
 #include "inject/load.h"
 #include "inject/mapped_file.h"
 #include "inject/remote_mem.h"
@@ -27,7 +30,7 @@
 #define PAGEMAP_THERE (3ull << 62)	/* present or swapped */
 #define PAGEMAP_FILE (1ull << 61)
 
-enum { JMP_REL32 = 0xe9, JMP_REL8 = 0xeb, LONG_BYTES = 5, SHORT_BYTES = 2,
+enum { LONG_BYTES = ISLAND_JUMP_BYTES, SHORT_BYTES = ISLAND_HOP_BYTES,
        MAX_JUMPS = 2 * RING_MAX_ENTRIES, MAX_PAGES = 64 };
 
 /* One of our jumps, and what the file has in its place. */
@@ -41,8 +44,9 @@ struct jump {
 struct orphan {
 	const struct attachment *a;
 	const struct procmap *map;	/* being searched, and its file */
+	const struct procmap *next;	/* that file goes on there, under other protections */
 	int fd;
-	size_t count, first;		/* jumps; the first one of this mapping */
+	size_t count;
 	struct jump jump[MAX_JUMPS];
 	uint32_t page_count;		/* private, and yet the same as the file: reverted before */
 	uint64_t page[MAX_PAGES];
@@ -60,17 +64,12 @@ static bool is_shim(const struct procmap *map)
 	return strcmp(map->path, SHIM_PATH) == 0;
 }
 
-static bool is_island(const struct procmap *map)
-{
-	return is_shim(map) && (map->prot & PROCMAP_SHARED) && (map->prot & PROCMAP_X);
-}
-
 static int list_islands(struct ring_journal *j, const struct procmaps *maps)
 {
 	for (size_t i = 0; i < maps->count; i++) {
 		const struct procmap *map = &maps->map[i];
 
-		if (!is_island(map))
+		if (!island_is_ours(map))
 			continue;
 		if (j->island_count >= RING_MAX_ISLANDS)
 			return -ENOSPC;
@@ -84,7 +83,7 @@ static int list_islands(struct ring_journal *j, const struct procmaps *maps)
 static uint32_t loader_of(const struct procmaps *maps)
 {
 	for (size_t i = 0; i < maps->count; i++)
-		if (is_shim(&maps->map[i]) && !is_island(&maps->map[i]) && maps->map[i].offset)
+		if (is_shim(&maps->map[i]) && !island_is_ours(&maps->map[i]) && maps->map[i].offset)
 			return LOADER_DLOPEN;
 	return LOADER_MAP;
 }
@@ -103,24 +102,15 @@ static bool is_our_version(const struct attachment *a, const struct procmaps *ma
 	return live != NULL;	/* it is not there, and need not be unmapped */
 }
 
-static bool is_slot_code(const struct orphan *o, uint64_t address)
+static struct islands islands_of(const struct orphan *o)
 {
-	const struct ring_journal *j = &o->a->journal;
-
-	for (uint32_t i = 0; i < j->island_count; i++) {
-		uint64_t at = address - j->island[i].address;
-
-		if (at < j->island[i].bytes)
-			return at % sizeof(struct ring_island_entry) ==
-			       offsetof(struct ring_island_entry, code);
-	}
-	return false;
+	return (struct islands){ o->a->journal.island, o->a->journal.island_count };
 }
 
-/* The jump of this mapping at address, or NULL. */
+/* The jump at address, or NULL. */
 static struct jump *find_jump(struct orphan *o, uint64_t address)
 {
-	for (size_t i = o->first; i < o->count; i++)
+	for (size_t i = 0; i < o->count; i++)
 		if (o->jump[i].address == address && o->jump[i].bytes == LONG_BYTES)
 			return &o->jump[i];
 	return NULL;
@@ -146,14 +136,13 @@ static bool differs(const struct page *p, size_t at, unsigned int bytes)
 
 static int find_long_jumps(struct orphan *o, const struct page *p)
 {
-	int32_t distance;
+	const struct islands islands = islands_of(o);
 	int error = 0;
 
 	for (size_t at = 0; !error && at < PAGE; at++) {
-		if (p->live[at] != JMP_REL32 || !differs(p, at, LONG_BYTES))
+		if (p->live[at] != ISLAND_JUMP || !differs(p, at, LONG_BYTES))
 			continue;
-		memcpy(&distance, p->live + at + 1, sizeof(distance));
-		if (is_slot_code(o, p->address + at + LONG_BYTES + (uint64_t)(int64_t)distance))
+		if (island_starts_at(&islands, island_jump_to(p->live + at, p->address + at)))
 			error = add_jump(o, p, at, LONG_BYTES);
 	}
 	return error;
@@ -166,10 +155,9 @@ static int find_short_jumps(struct orphan *o, const struct page *p)
 	for (size_t at = 0; !error && at < PAGE; at++) {
 		struct jump *gap;
 
-		if (p->live[at] != JMP_REL8 || !differs(p, at, SHORT_BYTES))
+		if (p->live[at] != ISLAND_HOP || !differs(p, at, SHORT_BYTES))
 			continue;
-		gap = find_jump(o, p->address + at + SHORT_BYTES +
-					   (uint64_t)(int64_t)(int8_t)p->live[at + 1]);
+		gap = find_jump(o, island_hop_to(p->live + at, p->address + at));
 		if (!gap)
 			continue;
 		gap->gap = true;
@@ -190,12 +178,12 @@ static int judge_page(struct orphan *o, const struct page *p)
 	bool same, ours = false;
 
 	memcpy(clean, p->live, sizeof(clean));
-	for (size_t i = o->first; i < o->count; i++)
+	for (size_t i = 0; i < o->count; i++)
 		for (unsigned int k = 0; k < o->jump[i].bytes; k++)
 			if (o->jump[i].address + k - p->address < PAGE)
 				clean[o->jump[i].address + k - p->address] = o->jump[i].file[k];
 	same = memcmp(clean, p->file, sizeof(clean)) == 0;
-	for (size_t i = o->first; i < o->count; i++)
+	for (size_t i = 0; i < o->count; i++)
 		if (touches(&o->jump[i], p)) {
 			o->jump[i].page_is_file &= same;
 			ours = true;
@@ -211,7 +199,8 @@ static int judge_page(struct orphan *o, const struct page *p)
  */
 static int read_page(const struct orphan *o, uint64_t address, struct page *p)
 {
-	size_t bytes = address + sizeof(p->live) <= o->map->end ? sizeof(p->live) : (size_t)PAGE;
+	uint64_t end = o->next ? o->next->end : o->map->end;
+	size_t bytes = address + sizeof(p->live) <= end ? sizeof(p->live) : (size_t)PAGE;
 	ssize_t got;
 
 	memset(p, 0, sizeof(*p));
@@ -248,35 +237,117 @@ static int each_page(struct orphan *o, int (*visit)(struct orphan *o, const stru
 	return error;
 }
 
-static int search(struct orphan *o, const struct procmap *map)
+/* Does map's file go on behind it? Where one page's protection was changed it is cut in three. */
+static bool goes_on(const struct procmap *map, const struct procmap *next)
 {
+	return next->start == map->end && next->inode == map->inode &&
+	       next->dev_major == map->dev_major && next->dev_minor == map->dev_minor &&
+	       next->offset == map->offset + (map->end - map->start) &&
+	       !(next->prot & PROCMAP_SHARED);
+}
+
+/*
+ * Can its bytes be compared with nothing? Then see_all_are_known() looks what they are. Of code
+ * that nobody may write to it is an error that there is a file and it is not to be had.
+ */
+static bool is_without_file(const struct procmap *map, int error)
+{
+	if (error == -EINVAL)
+		return true;
+	return (map->prot & PROCMAP_W) && error != -ENOMEM && error != -EMFILE && error != -ENFILE;
+}
+
+static int search(struct orphan *o, const struct procmaps *maps, size_t i,
+		  int (*visit)(struct orphan *o, const struct page *p))
+{
+	const struct procmap *map = &maps->map[i];
 	_cleanup_fd_ int fd = mapped_file_open(&o->a->target, map->start, map->end);
-	int error;
 
 	if (fd < 0)
-		return fd == -EINVAL ? 0 : fd;
+		return is_without_file(map, fd) ? 0 : fd;
 	o->map = map;
+	o->next = i + 1 < maps->count && goes_on(map, map + 1) ? map + 1 : NULL;
 	o->fd = fd;
-	o->first = o->count;
-	error = each_page(o, find_long_jumps);
-	if (!error)
-		error = each_page(o, find_short_jumps);
-	if (!error)
-		error = each_page(o, judge_page);
+	return each_page(o, visit);
+}
+
+/* Text of a module within reach of an island, the program may write to it or not. */
+static bool may_be_patched(const struct islands *islands, const struct procmap *map)
+{
+	return map->inode && !is_shim(map) &&
+	       (map->prot & (PROCMAP_X | PROCMAP_SHARED)) == PROCMAP_X &&
+	       island_in_reach(islands, map);
+}
+
+static int search_all(struct orphan *o, const struct procmaps *maps)
+{
+	static int (*const visits[])(struct orphan *o, const struct page *p) = {
+		find_long_jumps, find_short_jumps, judge_page
+	};
+	const struct islands islands = islands_of(o);
+	int error = 0;
+
+	for (size_t v = 0; v < ARRAY_SIZE(visits); v++)
+		for (size_t i = 0; !error && i < maps->count; i++)
+			if (may_be_patched(&islands, &maps->map[i]))
+				error = search(o, maps, i, visits[v]);
 	return error;
 }
 
-/* Text of a module within reach of an island; others can't have our jumps. */
-static bool may_be_patched(const struct ring_journal *j, const struct procmap *map)
+static bool is_known(const struct orphan *o, uint64_t address)
 {
-	if (!map->inode || is_shim(map) ||
-	    (map->prot & (PROCMAP_X | PROCMAP_W | PROCMAP_SHARED)) != PROCMAP_X)
-		return false;
-	for (uint32_t i = 0; i < j->island_count; i++)
-		if (j->island[i].address - map->start + (1ull << 31) < (1ull << 32) ||
-		    j->island[i].address - map->end + (1ull << 31) < (1ull << 32))
+	for (size_t i = 0; i < o->count; i++)
+		if (o->jump[i].address == address)
 			return true;
 	return false;
+}
+
+/*
+ * Is what its file has in its place what it was made of? No entry begins with zeroes: the file of
+ * huge pages has them, whatever the program has copied there.
+ */
+static bool is_of_file(const struct jump *jump)
+{
+	static const uint8_t zeroes[LONG_BYTES];
+
+	return jump->gap || memcmp(jump->file, zeroes, jump->bytes) != 0;
+}
+
+/* Were the bytes at address compared with a file's? */
+static bool is_compared(const struct orphan *o, const struct procmaps *maps, uint64_t address)
+{
+	const struct islands islands = islands_of(o);
+	const struct procmap *map = procmaps_find(maps, address);
+	_cleanup_fd_ int fd = map && may_be_patched(&islands, map) ?
+			      mapped_file_open(&o->a->target, map->start, map->end) : -1;
+
+	return fd >= 0;
+}
+
+/*
+ * -ETXTBSY where something leads to an island, or to a gap from where it goes on to one, and no
+ * file says what was there before. Two bytes that a file has as well may be anything's.
+ */
+static int see_all_are_known(const struct orphan *o, const struct procmaps *maps)
+{
+	const struct islands islands = islands_of(o);
+	uint64_t jump[MAX_JUMPS], hop[MAX_JUMPS];
+	size_t jumps, hops;
+	int error = island_jumps_find(&o->a->target, &islands, jump, MAX_JUMPS, &jumps);
+
+	for (size_t i = 0; !error && i < jumps; i++)
+		if (i == MAX_JUMPS || !is_known(o, jump[i]))
+			error = -ETXTBSY;
+	if (!error)
+		error = island_hops_find(&o->a->target, &islands, jump, jumps, hop, MAX_JUMPS,
+					 &hops);
+	for (size_t i = 0; !error && i < hops; i++)
+		if (i == MAX_JUMPS || (!is_known(o, hop[i]) && !is_compared(o, maps, hop[i])))
+			error = -ETXTBSY;
+	for (size_t i = 0; !error && i < o->count; i++)
+		if (!is_of_file(&o->jump[i]))
+			error = -ETXTBSY;
+	return error;
 }
 
 /* The word at address as it was before any jump of ours stood in it, or is after the last. */
@@ -372,8 +443,9 @@ int orphan_rebuild(struct attachment *a, const struct procmaps *maps)
 	j->hooks_high = a->layout.hooks_high;
 	j->hooks_suspended = (uint32_t)a->layout.hooks_custom;	/* for all that is known */
 	error = list_islands(j, maps);
-	for (size_t i = 0; !error && i < maps->count; i++)
-		if (may_be_patched(j, &maps->map[i]))
-			error = search(&orphan, &maps->map[i]);
+	if (!error)
+		error = search_all(&orphan, maps);
+	if (!error)
+		error = see_all_are_known(&orphan, maps);
 	return error ? error : write_journal(&orphan, j);
 }

@@ -9,8 +9,8 @@
  * For a process that has our shim but no ring, and so no journal: one that the
  * target forked, whose keeper is gone. Fills a->journal with the islands, the
  * loader, and every word of the text that differs from its file by a jump of ours.
- * 0; -EBADMSG the shim is another version's; -ENOSPC more jumps than we make;
- * -errno (a file can't be opened).
+ * 0; -EBADMSG the shim is another version's; -ENOSPC more jumps than we make; -ETXTBSY one
+ * of them lies where there is no file to compare with; -errno (a file can't be opened).
  */
 int orphan_rebuild(struct attachment *a, const struct procmaps *maps) _must_check_;
 

@@ -7,11 +7,11 @@
  * masks and tracers. It changes nothing and stops nothing.
  *
  * Of a busy target only that is a difference which it can't have done itself, or
- * which would be ours to undo: protection or extent of a file mapping, bytes or
- * private copies of code and read-only data (but for how many pages of a library's data the
- * loader has relocated), a tracer, anything named memattach.
- * The rest it may have changed on its own and is a note. Of a quiet target all
- * of it is a difference.
+ * which would be ours to undo: what of a file is mapped where, bytes or private copies
+ * of code and read-only data (but for how many pages of a library's data the loader has
+ * relocated), a tracer, anything named memattach. The rest it may have changed on its
+ * own and is a note: the protection of a mapping, too, as memattach changes none. Of a
+ * quiet target all of it is a difference.
  */
 #ifndef MEMATTACH_PRISTINE_H
 #define MEMATTACH_PRISTINE_H

@@ -249,6 +249,26 @@ static bool is_loaders(const struct comparison *c, const struct pristine_map *be
 	       is_loading(after, before, c->after);
 }
 
+/*
+ * Is the same of the same file there still, in one mapping or several, and private or shared as it
+ * was? Then it is protections alone that are others: memattach changes none.
+ */
+static bool is_reprotected(const struct pristine *after, const struct pristine_map *map)
+{
+	uint64_t at = map->start;
+	size_t i = lower_bound(after, at);
+
+	for (; at < map->end; at = after->map[i++].end) {
+		const struct pristine_map *part = i < after->map_count ? &after->map[i] : NULL;
+
+		if (!part || part->start > at || !same_file(part, map) ||
+		    part->offset - map->offset != part->start - map->start ||
+		    ((part->prot ^ map->prot) & PROCMAP_SHARED))
+			return false;
+	}
+	return map->inode != 0;
+}
+
 static void compare_lost(struct comparison *c, const struct pristine_map *before)
 {
 	const struct pristine_map *now = find_overlap(c->after, before);
@@ -262,7 +282,8 @@ static void compare_lost(struct comparison *c, const struct pristine_map *before
 		     (long long)(now->end - now->start) - (long long)(before->end - before->start));
 	else
 		find(c, c->quiet || (before->inode != 0 && !is_loaders(c, before, now) &&
-				     !is_own_writer(c->before, before)),
+				     !is_own_writer(c->before, before) &&
+				     !is_reprotected(c->after, before)),
 		     "%s at %llx-%llx %s is now %llx-%llx %s",
 		     name_of(before), (unsigned long long)before->start,
 		     (unsigned long long)before->end, prot_text(before->prot, was),

@@ -203,48 +203,67 @@ static int fetch_from(pid_t tid, struct filter_set *set)
 	return result;
 }
 
-/* The calls of attach and detach (load.c, remote_call.c), as far as filters look at arguments. */
-static const struct {
+struct call {
 	short number;
 	uint64_t arguments[6];
-} needed[] = {
-	{ SYS_rt_sigprocmask, { 2, 0, 0, 8, 0, 0 } },
-	{ SYS_rt_sigreturn, { 0 } },
-	{ SYS_restart_syscall, { 0 } },
+};
+
+/* The calls of attach (load.c, remote_call.c), as far as filters look at arguments. */
+static const struct call needed[] = {
 	{ SYS_memfd_create, { 0, MFD_CLOEXEC | MFD_ALLOW_SEALING, 0, 0, 0, 0 } },
 	{ SYS_mmap, { 0, 0, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_FIXED_NOREPLACE, 0, 0 } },
 	{ SYS_mmap, { 0, 0, PROT_READ | PROT_EXEC, MAP_SHARED | MAP_FIXED_NOREPLACE, 0, 0 } },
 	{ SYS_mmap, { 0, 0, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED_NOREPLACE, 0, 0 } },
 	{ SYS_mmap, { 0, 0, PROT_READ | PROT_WRITE,
 		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, (uint64_t)-1, 0 } },
-	{ SYS_munmap, { 0 } },
-	{ SYS_madvise, { 0, 0, MADV_DONTNEED, 0, 0, 0 } },
 	{ SYS_madvise, { 0, 0, MADV_DONTFORK, 0, 0, 0 } },
 	{ SYS_madvise, { 0, 0, MADV_WIPEONFORK, 0, 0, 0 } },
 	{ SYS_close, { 0 } },
 };
 
+/* Of detach, which has to do with less: a process may restrict itself further meanwhile. */
+static const struct call needed_to_leave[] = {
+	{ SYS_rt_sigprocmask, { 2, 0, 0, 8, 0, 0 } },
+	{ SYS_rt_sigreturn, { 0 } },
+	{ SYS_restart_syscall, { 0 } },
+	{ SYS_munmap, { 0 } },
+	{ SYS_madvise, { 0, 0, MADV_DONTNEED, 0, 0, 0 } },
+};
+
 /* Of freeze.c: the copy, its end should it ever run, and waiting for it. */
-static const struct {
-	short number;
-	uint64_t arguments[6];
-} needed_to_copy[] = {
+static const struct call needed_to_copy[] = {
 	{ SYS_clone, { FREEZE_CLONE_FLAGS, 0, 0, 0, 0, 0 } },
 	{ SYS_exit_group, { 0 } },
 	{ SYS_wait4, { 0, 0, __WCLONE | WNOHANG, 0, 0, 0 } },
 };
 
+/* May all of those calls be made? If not *ret_refused is the first that may not. */
+static bool let_pass(const struct filter_set *set, const struct call *call, size_t count,
+		     long *ret_refused)
+{
+	for (size_t i = 0; i < count; i++)
+		if (!lets_pass(set, call[i].number, call[i].arguments)) {
+			*ret_refused = call[i].number;
+			return false;
+		}
+	return true;
+}
+
 static void judge(const struct filter_set *set, struct seccomp_verdict *verdict)
 {
 	static const uint64_t none[6], get_tsc[6] = { PR_GET_TSC };
+	long refused;
 
-	for (size_t i = 0; verdict->allowed && i < ARRAY_SIZE(needed); i++) {
-		verdict->allowed = lets_pass(set, needed[i].number, needed[i].arguments);
-		verdict->refused = needed[i].number;
-	}
-	for (size_t i = 0; verdict->may_copy && i < ARRAY_SIZE(needed_to_copy); i++)
-		verdict->may_copy = lets_pass(set, needed_to_copy[i].number,
-					      needed_to_copy[i].arguments);
+	if (verdict->may_leave)
+		verdict->may_leave = let_pass(set, needed_to_leave, ARRAY_SIZE(needed_to_leave),
+					      &verdict->refused_leaving);
+	if (verdict->allowed && !verdict->may_leave)
+		verdict->refused = verdict->refused_leaving;
+	verdict->allowed = verdict->allowed && verdict->may_leave &&
+			   let_pass(set, needed, ARRAY_SIZE(needed), &verdict->refused);
+	verdict->may_close = verdict->may_close && lets_pass(set, SYS_close, none);
+	verdict->may_copy = verdict->may_copy && let_pass(set, needed_to_copy,
+							  ARRAY_SIZE(needed_to_copy), &refused);
 	verdict->may_readv = verdict->may_readv && lets_pass(set, SYS_process_vm_readv, none);
 	verdict->may_wait = verdict->may_wait && lets_pass(set, SYS_futex, none);
 	verdict->may_gettid = verdict->may_gettid && lets_pass(set, SYS_gettid, none);
@@ -272,8 +291,8 @@ static void check_thread(pid_t pid, pid_t tid, struct seccomp_verdict *verdict)
 	} else if (error != -ESRCH && !proc_runs_no_code(pid, tid)) {
 		verdict->allowed = verdict->may_readv = verdict->may_wait = false;
 		verdict->may_gettid = verdict->may_prctl = false;
-		verdict->may_copy = false;
-		verdict->refused = -1;
+		verdict->may_copy = verdict->may_leave = verdict->may_close = false;
+		verdict->refused = verdict->refused_leaving = -1;
 	}
 }
 
@@ -300,13 +319,14 @@ static int count_filters(pid_t pid)
 struct seccomp_verdict seccomp_check(pid_t pid)
 {
 	struct seccomp_verdict verdict = { .allowed = true, .may_copy = true,
+					   .may_leave = true, .may_close = true,
 					   .may_readv = true, .may_wait = true,
 					   .may_gettid = true, .may_prctl = true,
 					   .count = count_filters(pid) };
 	_cleanup_free_ pid_t *tids = NULL;
 	int threads = proc_list_threads(pid, &tids);
 
-	for (int i = 0; i < threads && verdict.allowed; i++)
+	for (int i = 0; i < threads && (verdict.allowed || verdict.may_leave); i++)
 		check_thread(pid, tids[i], &verdict);
 	if (count_filters(pid) != verdict.count)
 		verdict.count = -1;
@@ -315,5 +335,5 @@ struct seccomp_verdict seccomp_check(pid_t pid)
 
 bool seccomp_check_holds(const struct seccomp_verdict *verdict, pid_t pid)
 {
-	return verdict->allowed && verdict->count >= 0 && count_filters(pid) == verdict->count;
+	return verdict->may_leave && verdict->count >= 0 && count_filters(pid) == verdict->count;
 }

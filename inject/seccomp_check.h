@@ -10,12 +10,15 @@
 struct seccomp_verdict {
 	bool filtered;		/* the target has a filter */
 	bool allowed;		/* every call that attach and detach make is allowed */
+	bool may_leave;		/* every call is that takes out what memattach's own loader made */
+	bool may_close;		/* and the one for descriptors that are still open */
 	bool may_readv, may_wait;	/* process_vm_readv and futex from the shim */
 	bool may_gettid;		/* and gettid */
 	bool may_prctl;			/* prctl(PR_GET_TSC) */
 	bool may_copy;			/* the calls of freeze.c */
 	uint64_t held_us;	/* how long a thread was stopped for it, at the most */
 	long refused;		/* first call that is not; -1: a filter can't be read */
+	long refused_leaving;	/* likewise, of may_leave */
 	int count;		/* filters that each thread had; -1: not all as many, or unknown */
 };
 

@@ -3,6 +3,7 @@
 #include "src/session/state.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 
@@ -81,6 +82,17 @@ static int unhook(struct session *s)
 	return error;
 }
 
+/* The keeper has said why if it is that none can be stopped. Filters are never taken away. */
+static int no_thread(struct session *s, const char *why)
+{
+	char *text = s->link.reply.text;
+
+	if (!text[0])
+		(void)snprintf(text, sizeof(s->link.reply.text),
+			       "no thread was found that can call dlclose: %s", why);
+	return s->view.hello.filtered ? -EACCES : -EAGAIN;
+}
+
 static int unload_once(struct session *s, bool keep)
 {
 	uint64_t value[PROTO_ASKED] = { 0, 0, 0, 0 };
@@ -96,7 +108,7 @@ static int unload_once(struct session *s, bool keep)
 		if (proof < 0)
 			return proof;
 		if (!proof)
-			return -EAGAIN;
+			return no_thread(s, why);
 	}
 	error = keeper_link_call(&s->link, PROTO_UNLOAD, value, NULL, 0);
 	if (error == -ENOTSUP && proof)

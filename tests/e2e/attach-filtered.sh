@@ -81,7 +81,7 @@ s.listen(4)
 while True:
     c = s.accept()[0]
     question = c.recv(4096)
-    question and c.send(question[:8] + struct.pack("4Q", 1, 63, 0, 0) + question[40:-4] + bytes(4))
+    question and c.send(question[:8] + struct.pack("4Q", 2, 511, 0, 0) + question[40:-4] + bytes(4))
 END
 LISTENER="python3 $WORK/liar.py"
 tried errno 3
@@ -106,12 +106,12 @@ def ask(packet, fds=()):
         answer = ours.recv(4096)
         process.communicate()
         return process.returncode, answer
-def question(fd_count, kind=0x746c6966, version=1):
+def question(fd_count, kind=0x746c6966, version=2):
     return struct.pack("<Ii5Q512sII", kind, 0, version, 0, 0, 0, 0, b"", 0, fd_count)
 def status(answer):
     return struct.unpack_from("<i", answer, 4)[0]
 for packet, fds in ((None, ()), (b"", ()), (b"x", ()), (b"y" * 3000, ()), (question(0, 1), ()),
-                    (question(1), ()), (question(0), (0,)), (question(0, version=2), ())):
+                    (question(1), ()), (question(0), (0,)), (question(0, version=1), ())):
     code, answer = ask(packet, fds)
     if code != 6 or answer:
         sys.exit(f"{packet!r}: exit status {code}, answer {answer!r}")
@@ -119,7 +119,7 @@ child = subprocess.Popen(["sleep", "60"])
 pidfd = os.pidfd_open(child.pid)
 code, answer = ask(question(1), (pidfd,))
 values = struct.unpack_from("<5Q", answer, 8)
-if code or status(answer) or values != (1, 0b1111110, values[2], 0, 0):
+if code or status(answer) or values != (2, 0b111111110, values[2], 0, 0):
     sys.exit(f"no filter: {code} {answer[:48]!r}")
 child.kill()
 child.wait()

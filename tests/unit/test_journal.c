@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "inject/journal.h"
+#include "inject/load.h"
 #include "inject/remote_mem.h"
 #include "inject/text_pages.h"
 
@@ -222,18 +223,100 @@ static void adopted_that_may_be_written(void **state)
 	(void)close(fd);
 }
 
-/* Moved by the program, with our jump in it, to where no file is. */
-static void adopted_without_file(void **state)
+/* Moved by the program, with what we wrote in it, to where no file is. */
+static void move_text(void)
 {
 	char page[PAGE];
 
-	(void)state;
 	memcpy(page, text, PAGE);
 	text = mmap(text, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED | MAP_ANONYMOUS,
 		    -1, 0);
 	assert_true(text != MAP_FAILED);
 	memcpy(text, page, PAGE);
 	assert_int_equal(mprotect(text, PAGE, PROT_READ | PROT_EXEC), 0);
+}
+
+/* Nothing says what was there before that: a word that is no jump of ours stays. */
+static void adopted_without_file(void **state)
+{
+	(void)state;
+	move_text();
+	assert_int_equal(journal_check(&self, &journal), -EBADMSG);
+}
+
+static char *island;
+
+/* A page somewhere near, or where it was; name: what the kernel says it is. */
+static void map_island(const char *name)
+{
+	int fd = memfd_create(name, MFD_CLOEXEC);
+
+	assert_true(fd >= 0);
+	assert_int_equal(ftruncate(fd, PAGE), 0);
+	island = mmap(island, PAGE, PROT_READ | PROT_EXEC, MAP_SHARED | (island ? MAP_FIXED : 0),
+		      fd, 0);
+	assert_true(island != MAP_FAILED);
+	(void)close(fd);
+	journal.island_count = 1;
+	journal.island[0] = (struct ring_island){ (uintptr_t)island, PAGE };
+}
+
+/* The patched word becomes a jump to the first slot of the island, or beyond that. */
+static void patch_with_jump(unsigned int beyond)
+{
+	uint64_t to = (uintptr_t)island + offsetof(struct ring_island_entry, code) + beyond;
+	int32_t distance = (int32_t)(int64_t)(to - journal.patch[0].address - 5);
+	uint8_t *bytes = (uint8_t *)&journal.patch[0].patched;
+
+	bytes[0] = 0xe9;
+	memcpy(bytes + 1, &distance, sizeof(distance));
+	memset(bytes + 5, 0x11, 3);
+	assert_int_equal(remote_write_word(&self, journal.patch[0].address,
+					   journal.patch[0].patched), 0);
+}
+
+static void adopted_jump_without_file(void **state)
+{
+	(void)state;
+	map_island(LOAD_SHIM_NAME);
+	patch_with_jump(0);
+	move_text();
+	assert_int_equal(journal_check(&self, &journal), 0);
+	assert_int_equal(journal_revert(&self, &journal, 0, 1), 0);
+	assert_int_equal(word_now(), 0x1111111111111111);
+	journal.patch[0].state = RING_PATCH_INTENDED;
+	assert_int_equal(journal_check(&self, &journal), 0);	/* nothing is left to write */
+	assert_int_equal(journal.patch[0].state, RING_PATCH_REVERTED);
+}
+
+/* To where no thunk begins, to what is no island, with more bytes to be written than a jump's. */
+static void adopted_forgery_without_file(void **state)
+{
+	(void)state;
+	map_island(LOAD_SHIM_NAME);
+	patch_with_jump(1);
+	move_text();
+	assert_int_equal(journal_check(&self, &journal), -EBADMSG);
+	patch_with_jump(0);
+	assert_int_equal(journal_check(&self, &journal), 0);
+	journal.patch[0].original ^= 1ull << 40;
+	assert_int_equal(journal_check(&self, &journal), -EBADMSG);
+	journal.patch[0].original ^= 1ull << 40;
+	map_island("another");
+	assert_int_equal(journal_check(&self, &journal), -EBADMSG);
+	map_island(LOAD_SHIM_NAME);
+	assert_int_equal(mprotect(text, PAGE, PROT_READ), 0);
+	assert_int_equal(journal_check(&self, &journal), -EBADMSG);
+}
+
+/* Where there is a file that says otherwise, that counts. */
+static void adopted_forgery_with_file(void **state)
+{
+	(void)state;
+	map_island(LOAD_SHIM_NAME);
+	patch_with_jump(0);
+	assert_int_equal(journal_check(&self, &journal), 0);
+	journal.patch[0].original ^= 1;
 	assert_int_equal(journal_check(&self, &journal), -EBADMSG);
 }
 
@@ -326,6 +409,9 @@ int main(void)
 		cmocka_unit_test_setup(adopted_of_closed_library, apply),
 		cmocka_unit_test_setup(adopted_that_may_be_written, apply),
 		cmocka_unit_test_setup(adopted_without_file, apply),
+		cmocka_unit_test_setup(adopted_jump_without_file, apply),
+		cmocka_unit_test_setup(adopted_forgery_without_file, apply),
+		cmocka_unit_test_setup(adopted_forgery_with_file, apply),
 		cmocka_unit_test_setup(place_of_another_file_is_left, apply),
 		cmocka_unit_test_setup(place_of_data_is_left, apply),
 		cmocka_unit_test_setup(reverted_page_is_the_files, apply),

@@ -304,6 +304,90 @@ static void a_moved_file_is_an_error(void **state)
 	assert_int_equal(orphan_rebuild(&a, &maps), -ENOENT);
 }
 
+static void protect(uint64_t page, int prot)
+{
+	assert_int_equal(mprotect((void *)(uintptr_t)page, PAGE, prot), 0);
+}
+
+/* The program may write to its code, or to a page of it: what the file has is known still. */
+static void writable_text_is_searched(void **state)
+{
+	(void)state;
+	jump_to_slot(text + PAGE + 64, 3, 0);
+	protect(text + PAGE, PROT_READ | PROT_WRITE | PROT_EXEC);
+	assert_int_equal(rebuild(), 0);
+	assert_int_equal(journal->patch_count, 1);
+	assert_int_equal(patch(0)->address, text + PAGE + 64);
+	assert_int_equal(patch(0)->original, NOPS);
+}
+
+/* An entry in one mapping, its gap in another, which begins in a third. */
+static void mappings_are_searched_as_one(void **state)
+{
+	(void)state;
+	jump_short(text + PAGE + 16, -16 - 2);
+	jump_to_slot(text + PAGE - 2, 0, 0);
+	protect(text + PAGE, PROT_READ | PROT_WRITE | PROT_EXEC);
+	assert_int_equal(rebuild(), 0);
+	assert_int_equal(journal->gap_patches, 2);
+	assert_int_equal(journal->patch_count, 3);
+	assert_int_equal(patch(1)->original, NOPS);
+	assert_int_equal(patch(2)->address, text + PAGE + 16);
+}
+
+/* The page as it is now, in memory of no file; as "text on huge pages" does it. */
+static void move(uint64_t page)
+{
+	static char copy[PAGE];
+	void *at = (void *)(uintptr_t)page;
+
+	memcpy(copy, at, PAGE);
+	assert_true(mmap(at, PAGE, PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == at);
+	memcpy(at, copy, PAGE);
+	protect(page, PROT_READ | PROT_EXEC);
+}
+
+static void a_jump_of_no_file_is_refused(void **state)
+{
+	(void)state;
+	jump_to_slot(text + PAGE + 64, 3, 0);
+	move(text + PAGE);
+	move(text + 2 * PAGE);
+	assert_int_equal(rebuild(), -ETXTBSY);
+	jump_to_slot(text + PAGE + 64, 3, 1);	/* no start of a slot's code: not ours */
+	assert_int_equal(rebuild(), 0);
+	assert_int_equal(journal->patch_count, 0);
+}
+
+/* Its gap has a file: were that taken back, it would lead to what no function begins with. */
+static void an_entry_of_no_file_is_refused(void **state)
+{
+	(void)state;
+	jump_to_slot(text + PAGE - 16, 3, 0);
+	jump_short(text + PAGE + 16, -32);
+	move(text + PAGE);
+	assert_int_equal(rebuild(), -ETXTBSY);
+	jump_short(text + PAGE + 16, -31);
+	assert_int_equal(rebuild(), 0);
+	assert_int_equal(journal->patch_count, 1);
+}
+
+/* A file that is only huge pages has zeroes where the program has its code. */
+static void a_file_of_zeroes_is_refused(void **state)
+{
+	int fd = memfd_create("pages", MFD_CLOEXEC);
+
+	(void)state;
+	assert_true(fd >= 0);
+	assert_int_equal(ftruncate(fd, PAGE), 0);
+	assert_true(mmap((void *)(uintptr_t)text, PAGE, PROT_READ | PROT_EXEC,
+			 MAP_PRIVATE | MAP_FIXED, fd, 0) != MAP_FAILED);
+	(void)close(fd);
+	jump_to_slot(text + 64, 3, 0);
+	assert_int_equal(rebuild(), -ETXTBSY);
+}
+
 static void another_versions_shim_is_refused(void **state)
 {
 	(void)state;
@@ -330,6 +414,11 @@ int main(void)
 		TEST(unread_memory_is_an_error),
 		TEST(an_unread_file_is_an_error),
 		TEST(a_moved_file_is_an_error),
+		TEST(writable_text_is_searched),
+		TEST(mappings_are_searched_as_one),
+		TEST(a_jump_of_no_file_is_refused),
+		TEST(an_entry_of_no_file_is_refused),
+		TEST(a_file_of_zeroes_is_refused),
 		TEST(another_versions_shim_is_refused),
 	};
 

@@ -1,0 +1,58 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# A program that restricts itself while it is watched, or that runs into a limit: leaving takes less
+# than coming did. A system call filter that refuses calls which leaving does not make is no reason
+# to stay, nor that no further mapping is to be had.
+. "$(dirname "$0")/lib.sh"
+needs jq
+
+begin() {
+	victim moves moves_text
+	pristine_take "$VICTIM"
+	attach_begin -p "$VICTIM" --json --loader="$1"
+	attach_await "$VICTIM"
+}
+
+# changes COMMAND ANSWER
+changes() {
+	tell moves "$1"
+	answer moves "$2"
+}
+
+note "a filter, map"
+begin map
+changes s filter
+attach_end
+expect "$STATUS" 0 "exit status"
+json_expect .session.detached pristine
+pristine_check "$VICTIM"
+ended moves
+
+note "a filter, map, memattach killed"
+begin map
+changes s filter
+attach_kill
+cleaned_up "$VICTIM"
+pristine_check "$VICTIM"
+ended moves
+
+note "a filter, dlopen: which calls dlclose makes nobody knows, which is said"
+begin dlopen
+changes s filter
+attach_end
+expect "$STATUS" 5 "exit status"
+grep -q 'seccomp.*dlclose' "$ERRORS" || fail "it does not say why: $(cat "$ERRORS")"
+timeout 60 "$MEMATTACH" cleanup -p "$VICTIM" >"$WORK/cleanup" 2>"$ERRORS"
+expect "$?" 5 "exit status of cleanup"
+grep -q 'dlclose.*seccomp' "$ERRORS" || fail "it does not say why: $(cat "$ERRORS")"
+ended moves
+
+note "no further mapping, memattach killed"
+[ "$(cat /proc/sys/vm/max_map_count)" -le 300000 ] || skip "too many mappings are allowed here"
+begin map
+changes m full
+attach_kill
+cleaned_up "$VICTIM"
+changes M free
+pristine_check "$VICTIM"
+ended moves
