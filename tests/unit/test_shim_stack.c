@@ -330,6 +330,19 @@ static bool is_published(const struct ring_control *control, const void *address
 	return false;
 }
 
+/* Four pages at p, and one that holds other. */
+static void publish_two(struct fixture *f, const char *p, const char *other)
+{
+	uint64_t page = (uint64_t)other & ~(uint64_t)(PAGE - 1), ticket;
+	struct ring_range range[2] = { { page, page + PAGE },
+				       { (uint64_t)p, (uint64_t)p + 4 * PAGE } };
+	struct ring_stacks stacks = { range, 2, 0 };
+
+	assert_true(range[0].high < range[1].high);
+	assert_int_equal(ring_publish_stacks_begin(f->host.control, &ticket), 0);
+	assert_int_equal(ring_publish_stacks(f->host.control, &stacks, ticket), 0);
+}
+
 static void clear_ranges_before_they_go(void **state)
 {
 	const int anonymous = MAP_PRIVATE | MAP_ANONYMOUS, writable = PROT_READ | PROT_WRITE;
@@ -341,7 +354,7 @@ static void clear_ranges_before_they_go(void **state)
 	begin(&f, 512);
 	for (unsigned int how = 0; how < 4; how++) {
 		p = island_stack(4);
-		assert_int_equal(shim_host_publish_stacks(&f.host), 0);
+		publish_two(&f, p, block);
 		assert_true(is_published(f.host.control, p));
 		generation = f.host.control->stack_generation;
 		if (how == 0)
@@ -365,7 +378,8 @@ static void clear_ranges_before_they_go(void **state)
 
 static void publish_nothing_that_may_be_stale(void **state)
 {
-	struct ring_range range = { 0x1000, 0x2000 };
+	const struct ring_range range = { 0x1000, 0x2000 };
+	struct ring_stacks stacks = { &range, 1, 0 };
 	struct fixture f;
 	uint64_t ticket;
 
@@ -373,16 +387,16 @@ static void publish_nothing_that_may_be_stale(void **state)
 	begin(&f, 512);
 	assert_int_equal(ring_publish_stacks_begin(f.host.control, &ticket), 0);
 	assert_int_equal(f.munmap(island_stack(1), PAGE), 0);
-	assert_int_equal(ring_publish_stacks(f.host.control, &range, 1, ticket), -EAGAIN);
+	assert_int_equal(ring_publish_stacks(f.host.control, &stacks, ticket), -EAGAIN);
 	assert_int_equal(f.host.control->stack_count, 0);
 	f.host.control->unmaps_begun++;		/* one is under way */
 	assert_int_equal(ring_publish_stacks_begin(f.host.control, &ticket), -EAGAIN);
 	f.host.control->unmaps_ended++;
 	assert_int_equal(ring_publish_stacks_begin(f.host.control, &ticket), 0);
-	assert_int_equal(ring_publish_stacks(f.host.control, &range, 1, ticket), 0);
+	assert_int_equal(ring_publish_stacks(f.host.control, &stacks, ticket), 0);
 	assert_int_equal(f.host.control->stack_count, 1);
-	assert_int_equal(ring_publish_stacks(f.host.control, &range, RING_MAX_STACKS + 1, ticket),
-			 -E2BIG);
+	stacks.count = RING_MAX_STACKS + 1;
+	assert_int_equal(ring_publish_stacks(f.host.control, &stacks, ticket), -E2BIG);
 	shim_host_close(&f.host);
 }
 
