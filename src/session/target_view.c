@@ -87,7 +87,8 @@ int target_view_publish_stacks(struct target_view *view, struct ring_control *co
 			       size_t control_bytes, uint64_t main_stack_end)
 {
 	static struct thread_stacks stacks;
-	const struct thread_stacks_input input = { control, control_bytes, &view->maps, view->mem };
+	const struct thread_stacks_input input = { control, control_bytes, &view->maps, view->mem,
+						   view->pagemap };
 	uint64_t ticket;
 	int error = ring_publish_stacks_begin(control, &ticket);
 

@@ -13,9 +13,17 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { BLOCK_WORDS = 280, BEYOND_BLOCK = 8192, SMALLEST_STACK = 16384 };
+enum { PAGE = 4096, BLOCK_WORDS = 280, BEYOND_BLOCK = 8192, SMALLEST_STACK = 16384 };
 /* glibc's header and list, the head of musl's block: no stack is named in there. */
 enum { GLIBC_BODY = 0x2c0 / 8, MUSL_BODY = 0x30 / 8 };
+
+/* Private memory; a file's page may lie beyond the file's end. */
+static bool is_memory(const struct procmap *map)
+{
+	uint32_t prot = map->prot & (PROCMAP_R | PROCMAP_W | PROCMAP_SHARED);
+
+	return prot == (PROCMAP_R | PROCMAP_W) && !map->inode;
+}
 
 /* May all be read and written from where a guard at low ends, up to high? */
 static bool is_mapped(const struct procmaps *maps, uint64_t low, uint64_t high)
@@ -27,14 +35,8 @@ static bool is_mapped(const struct procmaps *maps, uint64_t low, uint64_t high)
 
 	for (; map && map < end && map->start <= at && !(map->prot & access); map++)
 		at = map->end;
-	for (; map && map < end && map->start <= at && at <= high; map++) {
-		uint32_t prot = map->prot & (PROCMAP_R | PROCMAP_W | PROCMAP_SHARED);
-
-		/* A file's page may lie beyond the file's end. */
-		if (prot != (PROCMAP_R | PROCMAP_W) || map->inode)
-			return false;
+	for (; map && map < end && map->start <= at && at <= high && is_memory(map); map++)
 		at = map->end;
-	}
 	return at > high;
 }
 
@@ -60,12 +62,10 @@ static size_t find_word(const struct procmaps *maps, uint64_t block, const uint6
 	return 0;
 }
 
-static void see_thread(const struct thread_stacks_input *input, uint64_t block,
-		       struct thread_stacks *ret)
+static void see_block(const struct thread_stacks_input *input, uint64_t block,
+		      const uint64_t *word, size_t count, struct thread_stacks *ret)
 {
-	uint64_t word[BLOCK_WORDS];
-	ssize_t got = pread(input->mem, word, sizeof(word), (off_t)block);
-	size_t at = got > 0 ? find_word(input->maps, block, word, (size_t)got / 8) : 0;
+	size_t at = find_word(input->maps, block, word, count);
 
 	/* One libc has it at one place. */
 	if (!at || ret->count == RING_MAX_STACKS || (ret->count && ret->word != at * 8))
@@ -81,12 +81,54 @@ static int by_high(const void *a, const void *b)
 	return left->high < right->high ? -1 : left->high > right->high;
 }
 
-void thread_stacks_find(const struct thread_stacks_input *input, struct thread_stacks *ret)
+/* Who has come by: from now on that is known wherever its stack lies. */
+static void see_thread(const struct thread_stacks_input *input, uint64_t block,
+		       struct thread_stacks *ret)
+{
+	uint64_t word[BLOCK_WORDS];
+	ssize_t got = pread(input->mem, word, sizeof(word), (off_t)block);
+
+	if (got > 0)
+		see_block(input, block, word, (size_t)got / 8, ret);
+}
+
+/* Who reads what is not there may wait for ever for somebody to bring it (userfaultfd). */
+static bool is_present(int pagemap, uint64_t page)
+{
+	uint64_t entry;
+
+	return pread(pagemap, &entry, sizeof(entry), (off_t)(page / PAGE * 8)) == sizeof(entry) &&
+	       entry >> 63;
+}
+
+/*
+ * Who has not come by yet. Else each thread's first stacks, which are many where all is sampled for
+ * a moment, would be copied through the kernel. libc's block is in the last page of its mapping,
+ * unless neighbours were joined. known: the first ones of ret, sorted.
+ */
+static void see_mapping(const struct thread_stacks_input *input, const struct procmap *map,
+			uint32_t known, struct thread_stacks *ret)
+{
+	uint64_t word[PAGE / 8], page = map->end - PAGE;
+
+	if (!is_memory(map) || map->end - map->start < SMALLEST_STACK ||
+	    !is_present(input->pagemap, page) ||
+	    pread(input->mem, word, sizeof(word), (off_t)page) != sizeof(word))
+		return;
+	for (size_t i = 0; i < ARRAY_SIZE(word); i++) {
+		struct ring_range key = { .high = page + i * 8 };
+
+		if (word[i] == key.high &&
+		    !bsearch(&key, ret->range, known, sizeof(key), by_high))
+			see_block(input, key.high, &word[i], ARRAY_SIZE(word) - i, ret);
+	}
+}
+
+static void see_table(const struct thread_stacks_input *input, struct thread_stacks *ret)
 {
 	uint64_t at = input->control->threads_offset, slots = input->control->thread_slots;
 	const struct ring_thread *thread;
 
-	ret->count = ret->word = 0;
 	/* The target can write to control at any time. */
 	if (at % RING_LINE || at > input->control_bytes ||
 	    slots > (input->control_bytes - at) / sizeof(*thread))
@@ -98,5 +140,17 @@ void thread_stacks_find(const struct thread_stacks_input *input, struct thread_s
 		if (owner && owner % 8 == 0 && owner <= INT64_MAX)
 			see_thread(input, owner, ret);
 	}
+}
+
+void thread_stacks_find(const struct thread_stacks_input *input, struct thread_stacks *ret)
+{
+	uint32_t known;
+
+	ret->count = ret->word = 0;
+	see_table(input, ret);
+	qsort(ret->range, ret->count, sizeof(*ret->range), by_high);
+	known = ret->count;
+	for (size_t i = 0; i < input->maps->count && input->pagemap >= 0; i++)
+		see_mapping(input, &input->maps->map[i], known, ret);
 	qsort(ret->range, ret->count, sizeof(*ret->range), by_high);
 }

@@ -12,10 +12,10 @@
 #include "src/base/procmaps.h"
 
 struct thread_stacks_input {
-	const struct ring_control *control;	/* its thread table says which threads there are */
+	const struct ring_control *control;	/* its thread table says who has come by */
 	size_t control_bytes;			/* of the whole mapping */
 	const struct procmaps *maps;
-	int mem;				/* of the target */
+	int mem, pagemap;			/* of the target; pagemap: -1 there is none */
 };
 
 struct thread_stacks {
@@ -26,7 +26,8 @@ struct thread_stacks {
 
 /*
  * Those stacks that libc has at hand as one area with the control block at its end (glibc; musl,
- * where the program has not given the stack) and that may be read and written, but for a guard.
+ * where the program has not given the stack) and that may be read and written, but for a guard: of
+ * threads that the shim has met, and of those whose stack ends where its mapping does.
  * The first thread's [stack] is none of them.
  */
 void thread_stacks_find(const struct thread_stacks_input *input, struct thread_stacks *ret);

@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # Fibers whose stacks lie in one mapping with the control block of the thread that runs them, with
-# guards in between: made in mid-session (mprotect), or such as maps don't show (MADV_GUARD_INSTALL).
-# A copy of the stack, or a walk, that went on to that block would end the program.
+# guards in between: made in mid-session (mprotect), or such as maps don't show
+# (MADV_GUARD_INSTALL). A copy of the stack, or a walk, that went on to that block would end the
+# program.
 . "$(dirname "$0")/lib.sh"
 needs jq
 

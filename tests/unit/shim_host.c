@@ -251,7 +251,8 @@ int shim_host_publish_stacks(struct shim_host *host)
 	assert_true(maps_fd >= 0 && mem >= 0 && stacks);
 	assert_int_equal(procmaps_read(maps_fd, &maps), 0);
 	thread_stacks_find(&(struct thread_stacks_input){ host->control,
-							  host->control->total_bytes, &maps, mem },
+							  host->control->total_bytes, &maps, mem,
+							  -1 },
 			   stacks);
 	r = ring_publish_stacks(host->control,
 				&(struct ring_stacks){ stacks->range, stacks->count, stacks->word },

@@ -2,7 +2,7 @@
 /*
  * test_shim_stack.c - the shim copies stacks to their proven end and never
  * beyond: main thread, small threads, alternate and coroutine stacks with
- * nothing mapped next to them, ranges that are unmapped. And unwinders pass
+ * nothing or others' mapped next to them, ranges that are unmapped. And unwinders pass
  * through its frames.
  */
 #include <errno.h>
@@ -278,6 +278,60 @@ static void bound_coroutine_stacks(void **state)
 	shim_host_close(&f.host);
 }
 
+/* A thread's stack in one mapping with a coroutine's, right above it. */
+#define GIVEN_PAGES 64u
+
+static void check_neighbour(void)
+{
+	assert_int_equal(allocate(current), 0);
+	assert_true(caller_only(current));
+}
+
+static void *given_thread(void *context)
+{
+	struct fixture *f = context;
+	uint64_t word = 0, *begin;
+
+	(void)allocate(f);	/* from now on this thread is known */
+	assert_int_equal(shim_host_publish_stacks(&f->host), 0);
+	begin = (uint64_t *)((uint64_t)pthread_self() + f->host.control->stack_word);
+	assert_int_equal(allocate(f), (uint64_t)pthread_self() - f->last.stack.rsp);
+	current = f;
+	assert_int_equal(getcontext(&coroutine), 0);
+	coroutine.uc_stack.ss_sp = island;
+	coroutine.uc_stack.ss_size = ISLAND_PAGES * PAGE;
+	coroutine.uc_link = &back;
+	makecontext(&coroutine, check_neighbour, 0);
+	assert_int_equal(swapcontext(&back, &coroutine), 0);
+	/* Its control block has become one of a stack that begins elsewhere. */
+	word = *begin;
+	assert_int_equal(word, (uint64_t)island + ISLAND_PAGES * PAGE);
+	*begin = word + PAGE;
+	assert_int_equal(allocate(f), 0);
+	*begin = word;
+	assert_true(allocate(f) != 0);
+	return NULL;
+}
+
+static void know_own_stack_from_its_neighbours(void **state)
+{
+	struct fixture f;
+	pthread_attr_t attr;
+	pthread_t thread;
+
+	(void)state;
+	begin(&f, RING_MAX_STACK_BYTES);
+	island = island_stack(ISLAND_PAGES + GIVEN_PAGES);
+	assert_int_equal(pthread_attr_init(&attr), 0);
+	assert_int_equal(pthread_attr_setstack(&attr, island + ISLAND_PAGES * PAGE,
+					       GIVEN_PAGES * PAGE), 0);
+	assert_int_equal(pthread_create(&thread, &attr, given_thread, &f), 0);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	pthread_attr_destroy(&attr);
+	munmap(island - PAGE, (ISLAND_PAGES + GIVEN_PAGES + 2) * PAGE);
+	shim_host_close(&f.host);
+}
+
 static void on_signal(int signal)
 {
 	(void)signal;
@@ -529,6 +583,7 @@ int main(void)
 		cmocka_unit_test(copy_small_thread_stack),
 		cmocka_unit_test(run_on_the_smallest_stack),
 		cmocka_unit_test(bound_coroutine_stacks),
+		cmocka_unit_test(know_own_stack_from_its_neighbours),
 		cmocka_unit_test(bound_alternate_stacks),
 		cmocka_unit_test(survive_a_refused_readv),
 		cmocka_unit_test(clear_ranges_before_they_go),
