@@ -142,9 +142,9 @@ static bool is_thread_stack(struct ring_control *control, uint64_t sp, uint64_t 
 		low = shim_load(&slot->stack_low);
 		check = shim_load(&slot->stack_check);
 		generation = shim_load_acquire(&control->stack_generation);
-		if (sp >= low && check == range_check(low, thread, generation) &&
+		if (check == range_check(low, thread, generation) &&
 		    begins_at(control, thread, low))
-			return true;
+			return sp >= low;
 	}
 	low = range_find(control, thread, &generation);
 	if (low == 0 || !begins_at(control, thread, low))
