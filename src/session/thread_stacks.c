@@ -81,24 +81,30 @@ static int by_high(const void *a, const void *b)
 	return left->high < right->high ? -1 : left->high > right->high;
 }
 
-/* Who has come by: from now on that is known wherever its stack lies. */
-static void see_thread(const struct thread_stacks_input *input, uint64_t block,
-		       struct thread_stacks *ret)
-{
-	uint64_t word[BLOCK_WORDS];
-	ssize_t got = pread(input->mem, word, sizeof(word), (off_t)block);
-
-	if (got > 0)
-		see_block(input, block, word, (size_t)got / 8, ret);
-}
-
 /* Who reads what is not there may wait for ever for somebody to bring it (userfaultfd). */
 static bool is_present(int pagemap, uint64_t page)
 {
 	uint64_t entry;
 
-	return pread(pagemap, &entry, sizeof(entry), (off_t)(page / PAGE * 8)) == sizeof(entry) &&
-	       entry >> 63;
+	return pagemap < 0 ||
+	       (pread(pagemap, &entry, sizeof(entry), (off_t)(page / PAGE * 8)) == sizeof(entry) &&
+		entry >> 63);
+}
+
+/* Who has come by: from now on that is known wherever its stack lies. */
+static void see_thread(const struct thread_stacks_input *input, uint64_t block,
+		       struct thread_stacks *ret)
+{
+	uint64_t word[BLOCK_WORDS], next = (block / PAGE + 1) * PAGE;
+	size_t bytes = is_present(input->pagemap, next) ? sizeof(word) : next - block;
+	ssize_t got = 0;
+
+	if (bytes > sizeof(word))
+		bytes = sizeof(word);
+	if (is_present(input->pagemap, next - PAGE))	/* that thread may have ended long ago */
+		got = pread(input->mem, word, bytes, (off_t)block);
+	if (got > 0)
+		see_block(input, block, word, (size_t)got / 8, ret);
 }
 
 /*
