@@ -33,7 +33,7 @@
 #include <stdint.h>
 
 #define RING_MAGIC		0x31474e4952414d4dull	/* "MMARING1" */
-#define RING_VERSION		13u
+#define RING_VERSION		14u
 #define RING_LINE		64u
 #define RING_CONTROL_BYTES	(128u * 1024u)
 #define RING_SIZE_LIMIT		(1ull << 56)	/* of ring_record.size */
@@ -223,7 +223,7 @@ struct ring_thread {
 	uint64_t interval;	/* that countdown was drawn with; 0: not drawn yet */
 	uint64_t random;	/* state of the generator */
 	uint64_t used;		/* control.deadline when the shim last used it */
-	uint64_t stack_low;	/* of the range that owner's own stack lies in */
+	uint64_t stack_low;	/* where owner's own stack begins */
 	uint64_t stack_check;	/* binds stack_low to owner and stack_generation */
 };
 
@@ -300,9 +300,9 @@ static inline uint64_t ring_block_address(uint64_t block)
 }
 
 /*
- * A range that is one readable mapping as far as anyone knows. low == high: unused.
- * Published by the reader; cleared by the shim (high = low) before the target
- * unmaps any of it.
+ * A thread's own stack: from where its control block says that it begins up to that block, which
+ * lies at its end. low == high: unused. Published by the reader; cleared by the shim (low = high)
+ * before the target unmaps any of it.
  */
 struct ring_range {
 	uint64_t low, high;
@@ -444,11 +444,12 @@ struct ring_control {
 
 	/* The code of the entries by class, sorted and disjoint: ring_publish_callers(). */
 	uint32_t caller_count[RING_CLASS_COUNT];
+	uint32_t stack_word;	/* where in a control block it says so: bytes (reader) */
 	struct ring_range callers[RING_CLASS_COUNT];	/* first one's low, last one's high */
 	struct ring_range caller[RING_CLASS_COUNT][RING_MAX_ENTRIES];
 
 	struct ring_entry entry[RING_MAX_ENTRIES];
-	struct ring_range stack[RING_MAX_STACKS];	/* sorted: ring_publish_stacks() */
+	struct ring_range stack[RING_MAX_STACKS];	/* by high: ring_publish_stacks() */
 	struct ring_journal journal;
 	struct ring_head ring[RING_MAX_RINGS] RING_OWN_LINE;
 	struct ring_lane lane[RING_LANES];

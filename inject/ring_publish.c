@@ -94,13 +94,17 @@ int ring_publish_stacks_begin(const struct ring_control *control, uint64_t *ret_
 }
 
 /* The count goes first and comes last; the generation tells a search in between. */
-int ring_publish_stacks(struct ring_control *control, const struct ring_range *range,
-			uint32_t count, uint64_t ticket)
+int ring_publish_stacks(struct ring_control *control, const struct ring_stacks *stacks,
+			uint64_t ticket)
 {
+	const struct ring_range *range = stacks->range;
+	uint32_t count = stacks->count;
+
 	if (count > RING_MAX_STACKS)
 		return -E2BIG;
 	__atomic_store_n(&control->stack_count, 0, __ATOMIC_SEQ_CST);
 	__atomic_add_fetch(&control->stack_generation, 1, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&control->stack_word, stacks->word, __ATOMIC_RELAXED);
 	for (uint32_t i = 0; i < count; i++) {
 		__atomic_store_n(&control->stack[i].low, range[i].low, __ATOMIC_RELAXED);
 		__atomic_store_n(&control->stack[i].high, range[i].high, __ATOMIC_RELAXED);

@@ -23,18 +23,23 @@ uint32_t ring_ranges_merge(struct ring_range *range, uint32_t count);
 /*
  * Publishing stack ranges, in this order:
  *	if (ring_publish_stacks_begin(control, &ticket) == 0) {
- *		read the maps;
- *		ring_publish_stacks(control, range, count, ticket);
+ *		read the maps, and what the threads' control blocks say;
+ *		ring_publish_stacks(control, &stacks, ticket);
  *	}
  * begin: 0, or -EAGAIN a call that takes mappings away is under way just now.
- * The other: range is sorted by low and disjoint, count <= RING_MAX_STACKS (-E2BIG).
+ * The other: ranges ascend by their ends, count <= RING_MAX_STACKS (-E2BIG).
  * 0; or -EAGAIN if such a call began since the ticket was taken: then no range
  * is published at all (stacks are copied through the kernel until the next try).
  * One publisher at a time.
  */
+struct ring_stacks {
+	const struct ring_range *range;
+	uint32_t count;
+	uint32_t word;		/* offset in a control block of where the stack begins */
+};
 int ring_publish_stacks_begin(const struct ring_control *control, uint64_t *ret_ticket)
 	_must_check_;
-int ring_publish_stacks(struct ring_control *control, const struct ring_range *range,
-			uint32_t count, uint64_t ticket) _must_check_;
+int ring_publish_stacks(struct ring_control *control, const struct ring_stacks *stacks,
+			uint64_t ticket) _must_check_;
 
 #endif

@@ -41,8 +41,8 @@ static struct ring_arguments arguments_of(const struct ring_control *control,
 
 /*
  * What lies above the return address is readable up to the end of its page. Where arguments may
- * reach into the next one, it is there if they do; else a load there may fault. False: nobody
- * knows.
+ * reach into the next one, it is there if they do; else a load there may fault: the kernel copies
+ * what there is. False: nobody may.
  */
 static bool copy_stack(struct ring_control *control, const struct shim_call *call,
 		       uint64_t stack[static SHIM_CUSTOM_STACK_WORDS])
@@ -54,8 +54,8 @@ static bool copy_stack(struct ring_control *control, const struct shim_call *cal
 	if (page < words && shim_stack_proven(control, call) < (words + 1) * 8) {
 		if (!shim_load(&control->may_readv))
 			return false;
-		if (!shim_stack_readable(control, above + page))
-			words = (uint32_t)page;
+		shim_stack_read(control, stack + page, above + page, (words - page) * 8);
+		words = (uint32_t)page;
 	}
 	arch_copy_words(stack, above, words);
 	return true;

@@ -23,10 +23,10 @@
 #define USER_LIMIT (1ull << 56)	/* no range reaches so far: such a call fails */
 
 /*
- * Every range that meets [low, high) becomes empty. All of them are looked at:
- * the publisher may be sorting new ones in. Its partner is the publisher's
- * check of unmaps_begun (full barriers on both sides): one of the two sees the
- * other. The generation voids what threads remember of the ranges.
+ * Every range that meets [low, high) becomes empty, at its end, by which they are
+ * sorted. All of them are looked at: the publisher may be sorting new ones in. Its
+ * partner is the publisher's check of unmaps_begun (full barriers on both sides): one
+ * of the two sees the other. The generation voids what threads remember of the ranges.
  */
 static void ranges_clear(struct ring_control *control, uint64_t low, uint64_t high)
 {
@@ -40,7 +40,7 @@ static void ranges_clear(struct ring_control *control, uint64_t low, uint64_t hi
 
 		if (range_low >= range_high || range_low >= high || range_high <= low)
 			continue;
-		if (shim_exchange_if(&range->high, range_high, range_low))
+		if (shim_exchange_if(&range->low, range_low, range_high))
 			shim_add(&control->stack_generation, 1);
 	}
 }

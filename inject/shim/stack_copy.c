@@ -6,14 +6,21 @@
  * process, so an end counts only when it is proven:
  * - rsp in [stack], at or above the lowest address that /proc/PID/maps showed:
  *   that mapping only grows downwards, all of it is there up to its end;
- * - rsp < fs_base, both in one published mapping: a pthread's stack with its TCB
- *   on top. The end is fs_base. Unmaps clear the ranges first (mapping.c).
+ * - rsp on the thread's own stack, as a pthread's control block (TCB) says where it
+ *   begins, which lies on top of it. The end is fs_base. memattach has looked at
+ *   that block and published the range; and the block says the same still.
+ *   Unmaps clear the ranges first (mapping.c).
  * Otherwise the kernel reads for us (process_vm_readv on itself stops where
  * memory stops), where seccomp allows that; else only the caller is known.
  *
  * rsp below the floor of [stack] is not taken for main stack that has grown
  * since: a coroutine's stack mapped at a fixed address could lie there. The
  * kernel reads until the reader has published a lower floor.
+ *
+ * rsp < fs_base in one mapping proves nothing: the kernel joins neighbours. A pool of
+ * fibers' stacks may lie right below a TCB, and have guards between them that are not
+ * there yet (mprotect, as each is made) or that no maps show (MADV_GUARD_INSTALL). What
+ * a thread stands on between its stack's begin and its TCB is in use up to there.
  *
  * Rejected: pthread_getattr_np (allocates and locks), sigaltstack tricks, a
  * SIGSEGV handler.
@@ -58,12 +65,12 @@ static __attribute__((noinline)) uint64_t probe(const struct ring_control *contr
 	return readable ? first + readable * SHIM_PAGE - sp : 0;
 }
 
-bool shim_stack_readable(const struct ring_control *control, const void *address)
+void shim_stack_read(const struct ring_control *control, void *to, const void *from,
+		     uint64_t bytes)
 {
-	uint8_t byte;
-	struct vector to = { (uint64_t)&byte, 1 }, from = { (uint64_t)address, 1 };
+	const struct vector local = { (uint64_t)to, bytes }, remote = { (uint64_t)from, bytes };
 
-	return read_through_kernel(control, &to, &from, 1) == 1;
+	(void)read_through_kernel(control, &local, &remote, 1);
 }
 
 /* Binds a cached range to its owner and to the state of stack[], so that no mixture passes. */
@@ -72,16 +79,16 @@ static uint64_t range_check(uint64_t low, uint64_t thread, uint64_t generation)
 	return ((low * SHIM_GOLDEN ^ thread) * SHIM_GOLDEN ^ generation) * SHIM_GOLDEN | 1;
 }
 
-/* Index of the last range with low <= address, or count. */
+/* Index of the first range with high >= address, or count. */
 static uint32_t range_search(const struct ring_control *control, uint32_t count, uint64_t address)
 {
 	uint32_t low = 0, high = count;
 
-	while (high - low > 1) {
+	while (low < high) {
 		uint32_t middle = (low + high) / 2;
 
-		if (shim_load(&control->stack[middle].low) <= address)
-			low = middle;
+		if (shim_load(&control->stack[middle].high) < address)
+			low = middle + 1;
 		else
 			high = middle;
 	}
@@ -89,11 +96,11 @@ static uint32_t range_search(const struct ring_control *control, uint32_t count,
 }
 
 /*
- * The low end of the published range that holds both sp and thread; 0: none. Both
- * loads of the generation agree only if nothing was republished in between
+ * Where the published range begins that ends at thread; 0: there is none. Both loads
+ * of the generation agree only if nothing was republished in between
  * (ring_publish_stacks() takes the count away before it changes anything).
  */
-static uint64_t range_find(const struct ring_control *control, uint64_t sp, uint64_t thread,
+static uint64_t range_find(const struct ring_control *control, uint64_t thread,
 			   uint64_t *ret_generation)
 {
 	uint64_t generation = shim_load_acquire(&control->stack_generation);
@@ -103,17 +110,29 @@ static uint64_t range_find(const struct ring_control *control, uint64_t sp, uint
 
 	if (count == 0 || count > RING_MAX_STACKS)
 		return 0;
-	i = range_search(control, count, sp);
+	i = range_search(control, count, thread);
+	if (i == count)
+		return 0;
 	low = shim_load(&control->stack[i].low);
 	high = shim_load(&control->stack[i].high);
 	shim_fence_acquire();
 	if (shim_load(&control->stack_generation) != generation)
 		return 0;
 	*ret_generation = generation;
-	return low <= sp && thread <= high ? low : 0;
+	return high == thread && low < high ? low : 0;
 }
 
-/* sp < thread: do both lie in one mapping? */
+/*
+ * Does thread's control block say that its stack begins at low? A stack that a program has given
+ * may be given again, in another size: no unmap tells. pre: a range ends at thread, so it has such
+ * a block, and we run on it.
+ */
+static bool begins_at(const struct ring_control *control, uint64_t thread, uint64_t low)
+{
+	return shim_load((const uint64_t *)(thread + shim_load(&control->stack_word))) == low;
+}
+
+/* sp < thread: is it on the thread's own stack? */
 static bool is_thread_stack(struct ring_control *control, uint64_t sp, uint64_t thread)
 {
 	struct ring_thread *slot = shim_thread_find(control, thread);
@@ -123,15 +142,18 @@ static bool is_thread_stack(struct ring_control *control, uint64_t sp, uint64_t 
 		low = shim_load(&slot->stack_low);
 		check = shim_load(&slot->stack_check);
 		generation = shim_load_acquire(&control->stack_generation);
-		if (sp >= low && check == range_check(low, thread, generation))
-			return true;
+		if (check == range_check(low, thread, generation) &&
+		    begins_at(control, thread, low))
+			return sp >= low;
 	}
-	low = range_find(control, sp, thread, &generation);
-	if (low != 0 && slot) {
+	low = range_find(control, thread, &generation);
+	if (low == 0 || !begins_at(control, thread, low))
+		return false;
+	if (slot) {
 		shim_store(&slot->stack_low, low);
 		shim_store(&slot->stack_check, range_check(low, thread, generation));
 	}
-	return low != 0;
+	return sp >= low;
 }
 
 /* Bytes from sp to the proven end of its stack; 0: none is proven. */

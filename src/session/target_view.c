@@ -12,8 +12,7 @@
 
 #include "inject/hello.h"
 #include "inject/ring_publish.h"
-
-#define MIN_STACK (8u * 1024u)
+#include "src/session/thread_stacks.h"
 
 static int open_mapped(void *context, const struct procmap *map)
 {
@@ -84,27 +83,20 @@ int target_view_refresh(struct target_view *view)
 	return modules_update(view->modules, &view->maps);
 }
 
-/* A private anonymous mapping that threads may have their stacks in. */
-static bool may_hold_stack(const struct procmap *map)
-{
-	uint32_t prot = map->prot & (PROCMAP_R | PROCMAP_W | PROCMAP_SHARED);
-
-	return prot == (PROCMAP_R | PROCMAP_W) && !map->inode && map->end - map->start >= MIN_STACK;
-}
-
 int target_view_publish_stacks(struct target_view *view, struct ring_control *control,
-			       uint64_t main_stack_end)
+			       size_t control_bytes, uint64_t main_stack_end)
 {
-	static struct ring_range range[RING_MAX_STACKS];
+	static struct thread_stacks stacks;
+	const struct thread_stacks_input input = { control, control_bytes, &view->maps, view->mem,
+						   view->pagemap };
 	uint64_t ticket;
-	uint32_t count = 0;
 	int error = ring_publish_stacks_begin(control, &ticket);
 
 	if (!error)
 		error = target_view_refresh(view);
 	if (error < 0)
 		return error;
-	for (size_t i = 0; i < view->maps.count && count < RING_MAX_STACKS; i++) {
+	for (size_t i = 0; i < view->maps.count; i++) {
 		const struct procmap *map = &view->maps.map[i];
 
 		if (strcmp(map->path, "[stack]") == 0) {
@@ -113,11 +105,11 @@ int target_view_publish_stacks(struct target_view *view, struct ring_control *co
 			control->main_stack_low = map->start;
 			control->main_stack_high =
 				inside ? (main_stack_end + 15) & ~15ull : map->end;
-		} else if (may_hold_stack(map)) {
-			range[count++] = (struct ring_range){ map->start, map->end };
 		}
 	}
-	return ring_publish_stacks(control, range, count, ticket);
+	thread_stacks_find(&input, &stacks);
+	return ring_publish_stacks(
+		control, &(struct ring_stacks){ stacks.range, stacks.count, stacks.word }, ticket);
 }
 
 void target_view_sizes(const struct target_view *view, uint64_t *ret_rss, uint64_t *ret_vsz)

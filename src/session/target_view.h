@@ -26,11 +26,12 @@ void target_view_done(struct target_view *view);
 /* Reads maps again and brings modules up to date. 1 modules changed, 0, -errno. */
 int target_view_refresh(struct target_view *view);
 /*
- * Publishes which ranges are stacks to the shim; end: the main thread's true end
- * (__libc_stack_end), 0 unknown. 0, -EAGAIN the target is just unmapping something.
+ * Publishes to the shim where the stacks lie of threads that it has met. main_stack_end: the true
+ * one (__libc_stack_end), 0 unknown; control_bytes: of all of the mapping that control begins.
+ * 0, -EAGAIN the target is just unmapping something.
  */
 int target_view_publish_stacks(struct target_view *view, struct ring_control *control,
-			       uint64_t main_stack_end);
+			       size_t control_bytes, uint64_t main_stack_end);
 /* Resident and virtual size in bytes now; zeros when it has ended. */
 void target_view_sizes(const struct target_view *view, uint64_t *ret_rss, uint64_t *ret_vsz);
 

@@ -237,7 +237,8 @@ static void publish_stacks(struct watch *w)
 	stack_places_put_off(&w->stack_places);
 	if (w->view->link->busy)
 		return;
-	(void)target_view_publish_stacks(w->view, w->control, w->plan->main_stack_end);
+	(void)target_view_publish_stacks(w->view, w->control, w->mapped_bytes,
+					 w->plan->main_stack_end);
 	stack_places_told(&w->stack_places, w->booked, ticks, begin, now_ns());
 }
 

@@ -3,6 +3,7 @@
 #include "tests/unit/shim_host.h"
 
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -20,6 +21,7 @@
 #include "inject/ring_publish.h"
 #include "inject/rules_abi.h"
 #include "inject/tsc_trust.h"
+#include "src/session/thread_stacks.h"
 
 #ifndef SHIM_PATH
 #define SHIM_PATH "inject/shim/memattach-shim.so"
@@ -236,26 +238,29 @@ void shim_host_disarm(struct shim_host *host)
 
 int shim_host_publish_stacks(struct shim_host *host)
 {
-	struct ring_range *range;
-	unsigned long low, high;
-	uint32_t count = 0;
-	char line[512], access[8];
+	struct thread_stacks *stacks;
+	struct procmaps maps = { 0 };
 	uint64_t ticket;
-	FILE *maps;
-	int r = ring_publish_stacks_begin(host->control, &ticket);
+	int maps_fd, mem, r = ring_publish_stacks_begin(host->control, &ticket);
 
 	if (r < 0)
 		return r;
-	maps = fopen("/proc/self/maps", "re");
-	range = calloc(RING_MAX_STACKS, sizeof(*range));
-	assert_true(maps && range);
-	while (count < RING_MAX_STACKS && fgets(line, sizeof(line), maps))
-		if (sscanf(line, "%lx-%lx %7s", &low, &high, access) == 3 &&
-		    strncmp(access, "rw", 2) == 0)
-			range[count++] = (struct ring_range){ low, high };
-	fclose(maps);
-	r = ring_publish_stacks(host->control, range, count, ticket);
-	free(range);
+	maps_fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+	mem = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
+	stacks = calloc(1, sizeof(*stacks));
+	assert_true(maps_fd >= 0 && mem >= 0 && stacks);
+	assert_int_equal(procmaps_read(maps_fd, &maps), 0);
+	thread_stacks_find(&(struct thread_stacks_input){ host->control,
+							  host->control->total_bytes, &maps, mem,
+							  -1 },
+			   stacks);
+	r = ring_publish_stacks(host->control,
+				&(struct ring_stacks){ stacks->range, stacks->count, stacks->word },
+				ticket);
+	procmaps_done(&maps);
+	free(stacks);
+	close(mem);
+	close(maps_fd);
 	return r;
 }
 

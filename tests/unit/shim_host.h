@@ -72,7 +72,7 @@ struct shim_host_log {
 /* Drains all rings into log, which is emptied first. */
 void shim_host_log(struct shim_host *host, struct shim_host_log *log);
 
-/* Publishes what /proc/self/maps shows as readable and writable. 0 or as ring_publish_stacks(). */
+/* Publishes the stacks of threads that the shim has met. 0 or as ring_publish_stacks(). */
 int shim_host_publish_stacks(struct shim_host *host);
 uint64_t shim_host_clock(void);
 

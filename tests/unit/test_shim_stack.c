@@ -2,7 +2,7 @@
 /*
  * test_shim_stack.c - the shim copies stacks to their proven end and never
  * beyond: main thread, small threads, alternate and coroutine stacks with
- * nothing mapped next to them, ranges that are unmapped. And unwinders pass
+ * nothing or others' mapped next to them, ranges that are unmapped. And unwinders pass
  * through its frames.
  */
 #include <errno.h>
@@ -278,6 +278,60 @@ static void bound_coroutine_stacks(void **state)
 	shim_host_close(&f.host);
 }
 
+/* A thread's stack in one mapping with a coroutine's, right above it. */
+#define GIVEN_PAGES 64u
+
+static void check_neighbour(void)
+{
+	assert_int_equal(allocate(current), 0);
+	assert_true(caller_only(current));
+}
+
+static void *given_thread(void *context)
+{
+	struct fixture *f = context;
+	uint64_t word = 0, *begin;
+
+	(void)allocate(f);	/* from now on this thread is known */
+	assert_int_equal(shim_host_publish_stacks(&f->host), 0);
+	begin = (uint64_t *)((uint64_t)pthread_self() + f->host.control->stack_word);
+	assert_int_equal(allocate(f), (uint64_t)pthread_self() - f->last.stack.rsp);
+	current = f;
+	assert_int_equal(getcontext(&coroutine), 0);
+	coroutine.uc_stack.ss_sp = island;
+	coroutine.uc_stack.ss_size = ISLAND_PAGES * PAGE;
+	coroutine.uc_link = &back;
+	makecontext(&coroutine, check_neighbour, 0);
+	assert_int_equal(swapcontext(&back, &coroutine), 0);
+	/* Its control block has become one of a stack that begins elsewhere. */
+	word = *begin;
+	assert_int_equal(word, (uint64_t)island + ISLAND_PAGES * PAGE);
+	*begin = word + PAGE;
+	assert_int_equal(allocate(f), 0);
+	*begin = word;
+	assert_true(allocate(f) != 0);
+	return NULL;
+}
+
+static void know_own_stack_from_its_neighbours(void **state)
+{
+	struct fixture f;
+	pthread_attr_t attr;
+	pthread_t thread;
+
+	(void)state;
+	begin(&f, RING_MAX_STACK_BYTES);
+	island = island_stack(ISLAND_PAGES + GIVEN_PAGES);
+	assert_int_equal(pthread_attr_init(&attr), 0);
+	assert_int_equal(pthread_attr_setstack(&attr, island + ISLAND_PAGES * PAGE,
+					       GIVEN_PAGES * PAGE), 0);
+	assert_int_equal(pthread_create(&thread, &attr, given_thread, &f), 0);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	pthread_attr_destroy(&attr);
+	munmap(island - PAGE, (ISLAND_PAGES + GIVEN_PAGES + 2) * PAGE);
+	shim_host_close(&f.host);
+}
+
 static void on_signal(int signal)
 {
 	(void)signal;
@@ -330,6 +384,19 @@ static bool is_published(const struct ring_control *control, const void *address
 	return false;
 }
 
+/* Four pages at p, and one that holds other. */
+static void publish_two(struct fixture *f, const char *p, const char *other)
+{
+	uint64_t page = (uint64_t)other & ~(uint64_t)(PAGE - 1), ticket;
+	struct ring_range range[2] = { { page, page + PAGE },
+				       { (uint64_t)p, (uint64_t)p + 4 * PAGE } };
+	struct ring_stacks stacks = { range, 2, 0 };
+
+	assert_true(range[0].high < range[1].high);
+	assert_int_equal(ring_publish_stacks_begin(f->host.control, &ticket), 0);
+	assert_int_equal(ring_publish_stacks(f->host.control, &stacks, ticket), 0);
+}
+
 static void clear_ranges_before_they_go(void **state)
 {
 	const int anonymous = MAP_PRIVATE | MAP_ANONYMOUS, writable = PROT_READ | PROT_WRITE;
@@ -341,7 +408,7 @@ static void clear_ranges_before_they_go(void **state)
 	begin(&f, 512);
 	for (unsigned int how = 0; how < 4; how++) {
 		p = island_stack(4);
-		assert_int_equal(shim_host_publish_stacks(&f.host), 0);
+		publish_two(&f, p, block);
 		assert_true(is_published(f.host.control, p));
 		generation = f.host.control->stack_generation;
 		if (how == 0)
@@ -365,7 +432,8 @@ static void clear_ranges_before_they_go(void **state)
 
 static void publish_nothing_that_may_be_stale(void **state)
 {
-	struct ring_range range = { 0x1000, 0x2000 };
+	const struct ring_range range = { 0x1000, 0x2000 };
+	struct ring_stacks stacks = { &range, 1, 0 };
 	struct fixture f;
 	uint64_t ticket;
 
@@ -373,16 +441,16 @@ static void publish_nothing_that_may_be_stale(void **state)
 	begin(&f, 512);
 	assert_int_equal(ring_publish_stacks_begin(f.host.control, &ticket), 0);
 	assert_int_equal(f.munmap(island_stack(1), PAGE), 0);
-	assert_int_equal(ring_publish_stacks(f.host.control, &range, 1, ticket), -EAGAIN);
+	assert_int_equal(ring_publish_stacks(f.host.control, &stacks, ticket), -EAGAIN);
 	assert_int_equal(f.host.control->stack_count, 0);
 	f.host.control->unmaps_begun++;		/* one is under way */
 	assert_int_equal(ring_publish_stacks_begin(f.host.control, &ticket), -EAGAIN);
 	f.host.control->unmaps_ended++;
 	assert_int_equal(ring_publish_stacks_begin(f.host.control, &ticket), 0);
-	assert_int_equal(ring_publish_stacks(f.host.control, &range, 1, ticket), 0);
+	assert_int_equal(ring_publish_stacks(f.host.control, &stacks, ticket), 0);
 	assert_int_equal(f.host.control->stack_count, 1);
-	assert_int_equal(ring_publish_stacks(f.host.control, &range, RING_MAX_STACKS + 1, ticket),
-			 -E2BIG);
+	stacks.count = RING_MAX_STACKS + 1;
+	assert_int_equal(ring_publish_stacks(f.host.control, &stacks, ticket), -E2BIG);
 	shim_host_close(&f.host);
 }
 
@@ -515,6 +583,7 @@ int main(void)
 		cmocka_unit_test(copy_small_thread_stack),
 		cmocka_unit_test(run_on_the_smallest_stack),
 		cmocka_unit_test(bound_coroutine_stacks),
+		cmocka_unit_test(know_own_stack_from_its_neighbours),
 		cmocka_unit_test(bound_alternate_stacks),
 		cmocka_unit_test(survive_a_refused_readv),
 		cmocka_unit_test(clear_ranges_before_they_go),
