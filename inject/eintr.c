@@ -23,11 +23,23 @@ static bool is_socket(pid_t tid, int descriptor)
 	return readlink(path, name, sizeof(name) - 1) > 0 && strcmp(name, "socket:") == 0;
 }
 
+/* See eintr_avoid_restart(). */
+static bool avoids_restart;
+
+void eintr_avoid_restart(bool avoid)
+{
+	avoids_restart = avoid;
+}
+
 static bool is_ours(pid_t tid, const struct user_regs_struct *registers)
 {
 	long number = (long)registers->orig_rax;
 
-	if (number < 0 || (long)registers->rax != -EINTR)
+	if (number < 0)
+		return false;
+	if ((long)registers->rax == -EINTR_RESTART_RESTARTBLOCK)
+		return avoids_restart;
+	if ((long)registers->rax != -EINTR)
 		return false;
 	return regs_eintr_is_ours(number) ||
 	       (regs_eintr_is_ours_of_socket(number) && is_socket(tid, (int)registers->rdi));

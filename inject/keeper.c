@@ -21,7 +21,6 @@
 #include "inject/abandon.h"
 #include "inject/counts_setup.h"
 #include "inject/deadline.h"
-#include "inject/filter_helper.h"
 #include "inject/launch.h"
 #include "inject/loader_locks.h"
 #include "inject/proc_status.h"
@@ -44,44 +43,6 @@ static void use_sample(struct keeper *k, bool wanted)
 {
 	k->in.load.proven = wanted && k->sample.stack ? &k->sample : NULL;
 	k->in.load.deadline_ns = tracee_now_ns() + LOAD_LIMIT_NS;
-}
-
-/* A call that the target's own filter refuses could kill it. */
-static int check_filter(struct keeper *k, uint32_t loader)
-{
-	if (k->seccomp.allowed && (!k->seccomp.filtered || loader == LOADER_MAP))
-		return 0;
-	if (k->seccomp.refused < 0)
-		(void)snprintf(k->in.problem, sizeof(k->in.problem),
-			       "its system call filter (seccomp) can't be read (memattach-filters: "
-			       "%s); run memattach as root and outside of any filter, or start "
-			       "memattach-filters.socket", k->filter_error ?
-			       strerror(-k->filter_error) : "nor can that");
-	else
-		(void)snprintf(
-			k->in.problem, sizeof(k->in.problem),
-			"its system call filter (seccomp) refuses call %ld, which memattach needs",
-			k->seccomp.refused);
-	return -EACCES;
-}
-
-/* A filter that may not be read here may be readable for the helper, if there is one. */
-static void look_at_filters(struct keeper *k)
-{
-	k->seccomp = seccomp_check(k->in.at.target.ref.pid);
-	k->filter_error = 0;
-	if (k->seccomp.refused < 0)
-		k->filter_error = filter_helper_ask(FILTER_HELPER_PATH, &k->in.at.target.ref,
-						    &k->seccomp);
-	attachment_note_stop(&k->in.at, k->seccomp.held_us, k->seccomp.filtered);
-}
-
-/* On the way out: it may have got a filter since, or this is a cleanup. */
-static int check_filter_again(struct keeper *k)
-{
-	if (!seccomp_check_holds(&k->seccomp, k->in.at.target.ref.pid))
-		look_at_filters(k);
-	return check_filter(k, k->in.at.loader);
 }
 
 static bool plan_is_bounded(const struct hook_plan *plan)
@@ -118,13 +79,14 @@ static int on_load(struct keeper *k, const struct proto_message *request, struct
 {
 	const struct proto_load *load = (const void *)k->payload;
 	struct attachment *a = &k->in.at;
-	int error = check_filter(k, load->loader);
-
-	if (error)
-		return error;
+	int error;
 
 	if (request->payload_bytes != sizeof(*load))
 		return -EPROTO;
+	keeper_look_again(k);	/* some time has gone by since the first look */
+	error = keeper_check_filter(k, load->loader);
+	if (error)
+		return error;
 	spare_copy(&a->plan, &load->plan, sizeof(a->plan));
 	if (!plan_is_bounded(&a->plan) ||
 	    (load->loader != LOADER_MAP && load->loader != LOADER_DLOPEN) ||
@@ -150,6 +112,7 @@ static int on_load(struct keeper *k, const struct proto_message *request, struct
 	if (error)
 		return error;
 	a->control->seed = load->seed;
+	keeper_begin_confined(k);
 	if (load->counts)
 		error = counts_setup_head(a->control, load->counts, &a->plan, a->target.maps);
 	if (error)
@@ -160,12 +123,17 @@ static int on_load(struct keeper *k, const struct proto_message *request, struct
 
 static int on_hook(struct keeper *k, const struct proto_message *request, struct reply *reply)
 {
+	int error;
+
 	(void)reply;
 	k->in.at.dl_handle = request->value[0];
 	k->in.at.journal.dl_handle = request->value[0];
 	if (k->in.at.control)
 		k->in.at.control->journal.dl_handle = request->value[0];
-	return inject_enter(&k->in, INJECT_ENTRIES);
+	error = inject_enter(&k->in, INJECT_ENTRIES);
+	if (!error)
+		keeper_watch_confined(k, true);	/* from here on hooks see it */
+	return error;
 }
 
 static int on_run_to(struct keeper *k, const struct proto_message *request, struct reply *reply)
@@ -212,7 +180,7 @@ static int on_unhook(struct keeper *k, const struct proto_message *request, stru
 
 static int on_unload(struct keeper *k, const struct proto_message *request, struct reply *reply)
 {
-	int error = load_is_out(&k->in.at) ? 0 : check_filter_again(k);
+	int error = load_is_out(&k->in.at) ? 0 : keeper_check_filter_again(k);
 
 	(void)reply;
 	children_remember(&k->children, &k->in);
@@ -303,6 +271,7 @@ static int serve(struct keeper *k)
 		return -EPROTO;
 	begin_ns = tracee_now_ns();
 	k->used = true;
+	keeper_mind_restarts(k);
 	if (request.type != PROTO_LOAD && request.type != PROTO_UNLOAD)
 		keeper_drop_kept(k);
 	reply.message.status = keeper_outcome(k, request.type,
@@ -320,8 +289,7 @@ static int serve(struct keeper *k)
 	return error ? (error == -EPIPE ? 0 : error) : 1;
 }
 
-/* While nothing happens in the target the analyst sleeps longer than people like to wait. */
-static void wake_analyst(struct keeper *k)
+void keeper_wake_analyst(struct keeper *k)
 {
 	struct ring_control *control = k->in.at.control;
 
@@ -336,7 +304,7 @@ static int note(struct keeper *k, enum proto_type type, uint64_t value)
 	struct proto_message message = { .type = type, .value = { value } };
 	int error = proto_send(k->socket, &message, NULL, NULL);
 
-	wake_analyst(k);
+	keeper_wake_analyst(k);
 	return error;
 }
 
@@ -348,7 +316,7 @@ static void read_signals(struct keeper *k)
 		if (info.ssi_signo == SIGUSR1)
 			k->snapshot_wanted = true;
 		else if (info.ssi_signo == SIGUSR2)
-			wake_analyst(k);	/* somebody has asked it something */
+			keeper_wake_analyst(k);	/* somebody has asked it something */
 		else
 			k->stop_wanted = k->picture_unwanted = k->access_unwanted = true;
 }
@@ -438,8 +406,10 @@ static int tick(struct keeper *k)
 	if (analyst_hangs(k, ticked) || (k->deadline_ns && tracee_now_ns() > k->deadline_ns))
 		return -ETIME;
 	deadline_alive(k->in.at.clock);
-	if (ticked)
+	if (ticked) {
 		give_back(k);
+		keeper_watch_confined(k, false);
+	}
 	k->abandoned = abandon_release() > 0;
 	k->gone = k->gone || !pidref_alive(&k->in.at.target.ref) || address_space_gone(k);
 	keeper_tend_picture(k);
@@ -509,7 +479,7 @@ static int leave_child_alone(struct keeper *child)
 
 	if (error)
 		return error;
-	error = check_filter_again(child);
+	error = keeper_check_filter_again(child);
 	if (!error)
 		error = inject_leave(in, INJECT_ARM);
 	if (!error && in->at.loader == LOADER_MAP) {
@@ -627,6 +597,7 @@ static void leave_alone(struct keeper *k, const struct keeper_options *options)
 	if (options->end_analyst)
 		options->end_analyst(options->context);
 	keeper_drop_kept(k);	/* nothing stands still for an analyst that is gone */
+	keeper_mind_restarts(k);
 	freeze_kill(&k->freeze);
 	(void)launch_release(&k->in.at.target);
 	error = k->gone ? 0 : inject_leave(&k->in, INJECT_ARM);
@@ -642,7 +613,7 @@ static void leave_alone(struct keeper *k, const struct keeper_options *options)
 		cleanup_fd(&socket);
 		return;
 	}
-	if (!error && check_filter_again(k) == 0) {
+	if (!error && keeper_check_filter_again(k) == 0) {
 		use_sample(k, false);
 		(void)inject_leave(&k->in, INJECT_RECORD);
 	}
@@ -668,7 +639,7 @@ int keeper_run(struct target *target, const struct keeper_options *options,
 	k->status = -1;
 	k->signals = open_signals();
 	k->timer = open_clock();
-	look_at_filters(k);
+	keeper_look_at_filters(k);
 	error = k->signals < 0 || k->timer < 0 ? -EMFILE : loop(k);
 	access_watch_done(&k->access);
 	ret->analyst_died = !k->finished;

@@ -15,7 +15,7 @@
 bool shim_custom_begin(struct shim_call *call, enum ring_shape shape,
 		       uint64_t stack[static SHIM_CUSTOM_STACK_WORDS]);
 /* Is there memory at address? pre: control.may_readv. (stack_copy.c) */
-bool shim_stack_readable(const struct ring_control *control, const void *address);
+bool shim_stack_readable(struct ring_control *control, const void *address);
 void shim_custom_end(struct shim_call *call, enum ring_shape shape);
 
 #endif
