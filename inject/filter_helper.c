@@ -23,6 +23,8 @@ enum {
 	FLAG_GETTID = 1u << 4,
 	FLAG_COPY = 1u << 5,
 	FLAG_PRCTL = 1u << 6,
+	FLAG_LEAVE = 1u << 7,
+	FLAG_CLOSE = 1u << 8,
 };
 
 /* One conversation a process at a time: the room is not on the stack. */
@@ -59,6 +61,8 @@ static struct seccomp_verdict unpack(const struct proto_message *answer)
 		.may_gettid = flags & FLAG_GETTID,
 		.may_copy = flags & FLAG_COPY,
 		.may_prctl = flags & FLAG_PRCTL,
+		.may_leave = flags & FLAG_LEAVE,
+		.may_close = flags & FLAG_CLOSE,
 		.refused = (long)answer->value[VALUE_REFUSED],
 		.held_us = answer->value[VALUE_HELD_US],
 		.count = (int)answer->value[VALUE_COUNT],
@@ -148,7 +152,9 @@ static void pack(const struct seccomp_verdict *verdict, struct proto_message *an
 				     (verdict->may_wait ? FLAG_WAIT : 0) |
 				     (verdict->may_gettid ? FLAG_GETTID : 0) |
 				     (verdict->may_copy ? FLAG_COPY : 0) |
-				     (verdict->may_prctl ? FLAG_PRCTL : 0);
+				     (verdict->may_prctl ? FLAG_PRCTL : 0) |
+				     (verdict->may_leave ? FLAG_LEAVE : 0) |
+				     (verdict->may_close ? FLAG_CLOSE : 0);
 	answer->value[VALUE_REFUSED] = (uint64_t)verdict->refused;
 	answer->value[VALUE_HELD_US] = verdict->held_us;
 	answer->value[VALUE_COUNT] = (uint64_t)verdict->count;

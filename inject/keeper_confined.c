@@ -25,6 +25,12 @@ int keeper_check_filter(struct keeper *k, uint32_t loader)
 {
 	if (k->seccomp.allowed && (!k->seccomp.filtered || loader == LOADER_MAP))
 		return 0;
+	if (k->seccomp.allowed) {
+		(void)snprintf(k->in.problem, sizeof(k->in.problem),
+			       "its system call filter (seccomp) may refuse what dlopen or "
+			       "dlclose needs");
+		return -EACCES;
+	}
 	if (k->seccomp.refused < 0)
 		(void)snprintf(k->in.problem, sizeof(k->in.problem),
 			       "its system call filter (seccomp) can't be read (memattach-filters: "
@@ -105,6 +111,9 @@ int keeper_check_filter_again(struct keeper *k)
 {
 	if (!seccomp_check_holds(&k->seccomp, k->in.at.target.ref.pid))
 		read_filters(k);
+	if (k->in.at.remote_fd[0] < 0 && k->in.at.remote_fd[1] < 0 &&	/* nothing to close */
+	    (k->in.at.loader == LOADER_DLOPEN ? k->seccomp.may_close : k->seccomp.may_leave))
+		return 0;
 	return keeper_check_filter(k, k->in.at.loader);
 }
 

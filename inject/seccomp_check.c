@@ -234,6 +234,39 @@ static const struct {
 	{ SYS_wait4, { 0, 0, __WCLONE | WNOHANG, 0, 0, 0 } },
 };
 
+/* A part of that: to leave where a filter came meanwhile. Sleeps start again: eintr.h. */
+static const struct {
+	short number;
+	uint64_t arguments[6];
+} needed_to_leave[] = {
+	{ SYS_rt_sigprocmask, { 2, 0, 0, 8, 0, 0 } },
+	{ SYS_rt_sigreturn, { 0 } },
+	{ SYS_munmap, { 0 } },
+	{ SYS_madvise, { 0, 0, MADV_DONTNEED, 0, 0, 0 } },
+};
+
+/* Of glibc's dlclose, beside munmap: its locks, and what free does there. */
+static const struct {
+	short number;
+	uint64_t arguments[6];
+} needed_to_close[] = {
+	{ SYS_futex, { 0 } },
+	{ SYS_brk, { 0 } },
+	{ SYS_mprotect, { 0, 0, PROT_NONE, 0, 0, 0 } },
+	{ SYS_mmap, { 0, 0, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, (uint64_t)-1, 0 } },
+};
+
+static void judge_leaving(const struct filter_set *set, struct seccomp_verdict *verdict)
+{
+	for (size_t i = 0; verdict->may_leave && i < ARRAY_SIZE(needed_to_leave); i++)
+		verdict->may_leave = lets_pass(set, needed_to_leave[i].number,
+					       needed_to_leave[i].arguments);
+	verdict->may_close = verdict->may_close && verdict->may_leave;
+	for (size_t i = 0; verdict->may_close && i < ARRAY_SIZE(needed_to_close); i++)
+		verdict->may_close = lets_pass(set, needed_to_close[i].number,
+					       needed_to_close[i].arguments);
+}
+
 static void judge(const struct filter_set *set, struct seccomp_verdict *verdict)
 {
 	static const uint64_t none[6], get_tsc[6] = { PR_GET_TSC };
@@ -249,6 +282,7 @@ static void judge(const struct filter_set *set, struct seccomp_verdict *verdict)
 	verdict->may_wait = verdict->may_wait && lets_pass(set, SYS_futex, none);
 	verdict->may_gettid = verdict->may_gettid && lets_pass(set, SYS_gettid, none);
 	verdict->may_prctl = verdict->may_prctl && lets_pass(set, SYS_prctl, get_tsc);
+	judge_leaving(set, verdict);
 }
 
 /* Each thread may have a filter of its own. */
@@ -272,7 +306,7 @@ static void check_thread(pid_t pid, pid_t tid, struct seccomp_verdict *verdict)
 	} else if (error != -ESRCH && !proc_runs_no_code(pid, tid)) {
 		verdict->allowed = verdict->may_readv = verdict->may_wait = false;
 		verdict->may_gettid = verdict->may_prctl = false;
-		verdict->may_copy = false;
+		verdict->may_copy = verdict->may_leave = verdict->may_close = false;
 		verdict->refused = -1;
 	}
 }
@@ -302,11 +336,12 @@ struct seccomp_verdict seccomp_check(pid_t pid)
 	struct seccomp_verdict verdict = { .allowed = true, .may_copy = true,
 					   .may_readv = true, .may_wait = true,
 					   .may_gettid = true, .may_prctl = true,
+					   .may_leave = true, .may_close = true,
 					   .count = count_filters(pid) };
 	_cleanup_free_ pid_t *tids = NULL;
 	int threads = proc_list_threads(pid, &tids);
 
-	for (int i = 0; i < threads && verdict.allowed; i++)
+	for (int i = 0; i < threads && (verdict.allowed || verdict.may_leave); i++)
 		check_thread(pid, tids[i], &verdict);
 	if (count_filters(pid) != verdict.count)
 		verdict.count = -1;

@@ -14,6 +14,8 @@ struct seccomp_verdict {
 	bool may_gettid;		/* and gettid */
 	bool may_prctl;			/* prctl(PR_GET_TSC) */
 	bool may_copy;			/* the calls of freeze.c */
+	bool may_leave;			/* those of a detach alone, */
+	bool may_close;			/* with a dlclose */
 	uint64_t held_us;	/* how long a thread was stopped for it, at the most */
 	long refused;		/* first call that is not; -1: a filter can't be read */
 	int count;		/* filters that each thread had; -1: not all as many, or unknown */
