@@ -99,12 +99,17 @@ void keeper_look_at_filters(struct keeper *k)
 	attachment_note_stop(&k->in.at, held_us, held_us != 0);
 }
 
+/* Where the numbers of filters don't tell whether they are the same, what they let pass does. */
 void keeper_look_again(struct keeper *k)
 {
+	struct seccomp_verdict before = k->seccomp;
+
 	if (!k->seccomp.allowed || seccomp_check_holds(&k->seccomp, k->in.at.target.ref.pid))
 		return;
 	read_filters(k);
-	k->confined.changed = true;
+	k->confined.changed |= before.may_readv > k->seccomp.may_readv ||
+			       before.may_wait > k->seccomp.may_wait ||
+			       before.may_gettid > k->seccomp.may_gettid;
 }
 
 int keeper_check_filter_again(struct keeper *k)

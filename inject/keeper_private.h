@@ -16,7 +16,7 @@ struct keeper_confined {
 	uint32_t mode, filters;		/* the most of any thread: Seccomp, Seccomp_filters */
 	bool answers;			/* it handles SIGSYS */
 	bool dispatches;		/* calls of a thread may be dispatched to it */
-	bool changed;			/* its filters did, since the analyst was told of them */
+	bool changed;			/* they let less pass than the analyst was told */
 	unsigned int ticks;
 };
 
