@@ -16,6 +16,7 @@
 #define MI(name, shape) { name, NULL, ALLOCATOR_MIMALLOC, RING_SHAPE_##shape, false }
 #define MI_THROWS(name, shape) { name, NULL, ALLOCATOR_MIMALLOC, RING_SHAPE_##shape, true }
 #define MAP(name, shape) { name, NULL, ALLOCATOR_MAPPING, RING_SHAPE_##shape, false }
+#define CONFINES(name, shape) { name, NULL, ALLOCATOR_CONFINING, RING_SHAPE_##shape, false }
 #define NEW(name, display, shape, throws) \
 	{ name, "operator new" display, ALLOCATOR_OPERATOR, RING_SHAPE_##shape, throws }
 #define DELETE(name, display) \
@@ -191,5 +192,8 @@ const struct allocator_name allocator_names[] = {
 	MAP("mremap", MREMAP),
 	MAP("brk", BRK),
 	MAP("sbrk", SBRK),
+
+	CONFINES("prctl", PRCTL),
+	CONFINES("syscall", SYSCALL),
 	{ 0 }
 };

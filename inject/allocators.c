@@ -286,6 +286,19 @@ static void find_loader(struct search *search)
 		add_symbol(search, &notify, "", &symbol, family);
 }
 
+/* libc's, by which programs sandbox themselves. They find no block: without room, they are not. */
+static void find_confining(struct search *search)
+{
+	struct elf_symbol symbol;
+
+	if (allocators_lookup(search->module, "__libc_start_main", &symbol) != 0 ||
+	    search->found->family_count >= HOOK_MAX_FAMILIES - 1)
+		return;
+	if (defines(search->module, "", "prctl") || defines(search->module, "", "syscall"))
+		add_groups(search, 1u << ALLOCATOR_CONFINING, "",
+			   add_family(search, "confining", HOOK_FAMILY_LOADER));
+}
+
 /* True, if the module has the function. */
 static bool find_custom_symbol(const struct allocator_module *module,
 			       const struct custom_function *function, struct elf_symbol *ret)
@@ -426,6 +439,8 @@ static int search_module(const struct allocators_input *input, struct allocators
 		find_loader(&search);
 	if (r == 0)
 		find_custom(&search, input->custom);
+	if (r == 0)
+		find_confining(&search);
 	if (!search.kept)
 		symtab_done(&search.module->symtab);
 	return r;

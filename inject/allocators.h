@@ -25,6 +25,7 @@ enum allocator_group {
 	ALLOCATOR_MIMALLOC,
 	ALLOCATOR_MAPPING,
 	ALLOCATOR_LOADER,	/* the dynamic loader's notification; found by r_brk */
+	ALLOCATOR_CONFINING,	/* by which a program sandboxes itself: libc's */
 	ALLOCATOR_CUSTOM,	/* a function of the program's own that the user names */
 	ALLOCATOR_GROUPS
 };

@@ -31,11 +31,23 @@ static bool is_of_socket(pid_t tid, const struct user_regs_struct *r)
 	       (r->orig_rax == SYS_splice && is_socket(tid, (int)r->rdx));
 }
 
+/* See eintr_avoid_restart(). */
+static bool avoids_restart;
+
+void eintr_avoid_restart(bool avoid)
+{
+	avoids_restart = avoid;
+}
+
 static bool is_ours(pid_t tid, const struct user_regs_struct *registers)
 {
 	long number = (long)registers->orig_rax;
 
-	if (number < 0 || (long)registers->rax != -EINTR)
+	if (number < 0)
+		return false;
+	if ((long)registers->rax == -EINTR_RESTART_RESTARTBLOCK)
+		return avoids_restart;
+	if ((long)registers->rax != -EINTR)
 		return false;
 	return regs_eintr_is_ours(number) ||
 	       (regs_eintr_is_ours_of_socket(number) && is_of_socket(tid, registers));

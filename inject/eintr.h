@@ -29,6 +29,12 @@ static inline bool eintr_was_waiting(const struct user_regs_struct *registers)
 }
 
 /*
+ * From now on an interrupted sleep or poll starts again in full: how the kernel goes on with the
+ * rest, restart_syscall, is a call that the program's filter may refuse. Whether it does is not
+ * known (it came a moment ago), or it does.
+ */
+void eintr_avoid_restart(bool avoid);
+/*
  * tid stands in an event stop and *registers was read there. When its call
  * returned -EINTR only because of the stop, the result becomes
  * -ERESTARTNOHAND, in the thread and in *registers. 0 or -ESRCH.

@@ -7,6 +7,8 @@ static unsigned int apply_rank(const struct hook_entry *entry)
 {
 	switch (entry->shape) {
 	case RING_SHAPE_DL_STATE:
+	case RING_SHAPE_PRCTL:
+	case RING_SHAPE_SYSCALL:
 		return 0;
 	case RING_SHAPE_FREE:
 	case RING_SHAPE_MUNMAP:

@@ -33,13 +33,13 @@ enum hook_patch_kind {
 enum hook_family_kind {
 	HOOK_FAMILY_MALLOC = 0,
 	HOOK_FAMILY_MMAP,
-	HOOK_FAMILY_LOADER,
+	HOOK_FAMILY_LOADER,	/* takes and gives no memory; "confining", too */
 	HOOK_FAMILY_CUSTOM,	/* functions that the user has named */
 };
 
 /* An allocator (or the system's mapping calls, or the dynamic loader) in one module. */
 struct hook_family {
-	char name[16];			/* "glibc", ... "other", "mmap", "loader", "custom" */
+	char name[16];			/* "glibc", ... "other", "mmap", "loader", "custom", ... */
 	char version[32];		/* "" when unknown */
 	char module[HOOK_PATH_BYTES];	/* path of the module as the link map names it */
 	uint32_t kind;			/* enum hook_family_kind */

@@ -356,6 +356,12 @@ static void add_entry(struct hook_plan *plan, struct candidate *c)
 	plan->entry[plan->entry_count++] = c->entry;
 }
 
+/* Of what can't be hooked: it resizes in place, or does nothing; or no block goes through it. */
+static bool is_harmless(const struct allocator_name *name)
+{
+	return strcmp(name->symbol, "xallocx") == 0 || name->group == ALLOCATOR_CONFINING;
+}
+
 static int plan_symbol(struct planner *planner, size_t index, bool forwards_too)
 {
 	struct candidate c;
@@ -377,9 +383,8 @@ static int plan_symbol(struct planner *planner, size_t index, bool forwards_too)
 		r = decide(planner, &c);
 	if (r == 0 && c.reason) {
 		skip(planner->plan, planner->found, c.symbol, c.reason);
-		/* it resizes in place, or does nothing */
 		planner->plan->harmless_count += planner->plan->left_out == 0 &&
-						 strcmp(c.symbol->name->symbol, "xallocx") == 0;
+						 is_harmless(c.symbol->name);
 	} else if (r == 0) {
 		add_entry(planner->plan, &c);
 	}
@@ -484,7 +489,8 @@ static enum allocator_target branch_target(void *context, uint64_t address, uint
 	name = from->planner->found->symbol[index].name;
 	/* An `operator new` that is not hooked: what it asks malloc for is the program's. */
 	if (name->throws || name->group == ALLOCATOR_MAPPING ||
-	    name->group == ALLOCATOR_LOADER || name->group == ALLOCATOR_CUSTOM)
+	    name->group == ALLOCATOR_LOADER || name->group == ALLOCATOR_CUSTOM ||
+	    name->group == ALLOCATOR_CONFINING)
 		return ALLOCATOR_NOWHERE;
 	return ALLOCATOR_CODE;
 }

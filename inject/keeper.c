@@ -80,13 +80,14 @@ static int on_load(struct keeper *k, const struct proto_message *request, struct
 {
 	const struct proto_load *load = (const void *)k->payload;
 	struct attachment *a = &k->in.at;
-	int error = keeper_check_filter(k, load->loader);
-
-	if (error)
-		return error;
+	int error;
 
 	if (request->payload_bytes != sizeof(*load))
 		return -EPROTO;
+	keeper_look_again(k);	/* some time has gone by since the first look */
+	error = keeper_check_filter(k, load->loader);
+	if (error)
+		return error;
 	spare_copy(&a->plan, &load->plan, sizeof(a->plan));
 	if (!plan_is_bounded(&a->plan) ||
 	    (load->loader != LOADER_MAP && load->loader != LOADER_DLOPEN) ||
@@ -112,6 +113,7 @@ static int on_load(struct keeper *k, const struct proto_message *request, struct
 	if (error)
 		return error;
 	a->control->seed = load->seed;
+	keeper_begin_confined(k);
 	if (load->counts)
 		error = counts_setup_head(a->control, load->counts, &a->plan, a->target.maps);
 	if (error)
@@ -122,12 +124,17 @@ static int on_load(struct keeper *k, const struct proto_message *request, struct
 
 static int on_hook(struct keeper *k, const struct proto_message *request, struct reply *reply)
 {
+	int error;
+
 	(void)reply;
 	k->in.at.dl_handle = request->value[0];
 	k->in.at.journal.dl_handle = request->value[0];
 	if (k->in.at.control)
 		k->in.at.control->journal.dl_handle = request->value[0];
-	return inject_enter(&k->in, INJECT_ENTRIES);
+	error = inject_enter(&k->in, INJECT_ENTRIES);
+	if (!error)
+		keeper_watch_confined(k, true);	/* from here on hooks see it */
+	return error;
 }
 
 static int on_run_to(struct keeper *k, const struct proto_message *request, struct reply *reply)
@@ -265,6 +272,7 @@ static int serve(struct keeper *k)
 		return -EPROTO;
 	begin_ns = tracee_now_ns();
 	k->used = true;
+	keeper_mind_restarts(k);
 	if (request.type != PROTO_LOAD && request.type != PROTO_UNLOAD)
 		keeper_drop_kept(k);
 	reply.message.status = keeper_outcome(k, request.type,
@@ -282,8 +290,7 @@ static int serve(struct keeper *k)
 	return error ? (error == -EPIPE ? 0 : error) : 1;
 }
 
-/* While nothing happens in the target the analyst sleeps longer than people like to wait. */
-static void wake_analyst(struct keeper *k)
+void keeper_wake_analyst(struct keeper *k)
 {
 	struct ring_control *control = k->in.at.control;
 
@@ -298,7 +305,7 @@ static int note(struct keeper *k, enum proto_type type, uint64_t value)
 	struct proto_message message = { .type = type, .value = { value } };
 	int error = proto_send(k->socket, &message, NULL, NULL);
 
-	wake_analyst(k);
+	keeper_wake_analyst(k);
 	return error;
 }
 
@@ -310,7 +317,7 @@ static void read_signals(struct keeper *k)
 		if (info.ssi_signo == SIGUSR1)
 			k->snapshot_wanted = true;
 		else if (info.ssi_signo == SIGUSR2)
-			wake_analyst(k);	/* somebody has asked it something */
+			keeper_wake_analyst(k);	/* somebody has asked it something */
 		else
 			k->stop_wanted = k->picture_unwanted = k->access_unwanted = true;
 }
@@ -410,8 +417,10 @@ static int tick(struct keeper *k)
 	if (analyst_hangs(k, ticked) || (k->deadline_ns && tracee_now_ns() > k->deadline_ns))
 		return -ETIME;
 	deadline_alive(k->in.at.clock);
-	if (ticked)
+	if (ticked) {
 		give_back(k);
+		keeper_watch_confined(k, false);
+	}
 	k->abandoned = abandon_release() > 0;
 	k->gone = k->gone || !pidref_alive(&k->in.at.target.ref) || address_space_gone(k);
 	keeper_tend_picture(k);
@@ -601,6 +610,7 @@ static void leave_alone(struct keeper *k, const struct keeper_options *options)
 	if (options->end_analyst)
 		options->end_analyst(options->context);
 	keeper_drop_kept(k);	/* nothing stands still for an analyst that is gone */
+	keeper_mind_restarts(k);
 	freeze_kill(&k->freeze);
 	(void)launch_release(&k->in.at.target);
 	error = k->gone ? 0 : inject_leave(&k->in, INJECT_ARM);

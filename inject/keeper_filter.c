@@ -26,16 +26,22 @@ static int refuse_call(struct keeper *k, long call)
 	return -EACCES;
 }
 
-/* On the way in. */
+static int refuse_dl(struct keeper *k, const char *function)
+{
+	(void)snprintf(k->in.problem, sizeof(k->in.problem),
+		       "its system call filter (seccomp) may refuse what %s needs", function);
+	return -EACCES;
+}
+
 int keeper_check_filter(struct keeper *k, uint32_t loader)
 {
-	if (k->seccomp.allowed && (!k->seccomp.filtered || loader == LOADER_MAP))
-		return 0;
-	return refuse_call(k, k->seccomp.refused);
+	if (!k->seccomp.allowed)
+		return refuse_call(k, k->seccomp.refused);
+	return k->seccomp.filtered && loader != LOADER_MAP ? refuse_dl(k, "dlopen") : 0;
 }
 
 /* A filter that may not be read here may be readable for the helper, if there is one. */
-void keeper_look_at_filters(struct keeper *k)
+void keeper_read_filters(struct keeper *k)
 {
 	k->seccomp = seccomp_check(k->in.at.target.ref.pid);
 	k->filter_error = 0;
@@ -54,18 +60,14 @@ int keeper_check_filter_again(struct keeper *k)
 	const struct attachment *a = &k->in.at;
 
 	if (!seccomp_check_holds(&k->seccomp, a->target.ref.pid))
-		keeper_look_at_filters(k);
+		keeper_read_filters(k);
 	if (!k->seccomp.filtered)
 		return 0;
 	if (!k->seccomp.may_leave)
 		return refuse_call(k, k->seccomp.refused_leaving);
 	if ((a->remote_fd[0] >= 0 || a->remote_fd[1] >= 0) && !k->seccomp.may_close)
 		return refuse_call(k, SYS_close);
-	if (a->loader == LOADER_MAP || !a->shim_base)
+	if (a->loader == LOADER_MAP || !a->shim_base || k->seccomp.may_dlclose)
 		return 0;
-	(void)snprintf(k->in.problem, sizeof(k->in.problem),
-		       "it has put itself under a system call filter (seccomp) since memattach was "
-		       "loaded by dlopen, and which calls dlclose makes is not known; what is left "
-		       "does nothing, and goes with the process");
-	return -EACCES;
+	return refuse_dl(k, "dlclose (what is left does nothing, and goes with the process)");
 }

@@ -11,6 +11,15 @@
 #include "inject/proto.h"
 #include "inject/seccomp_check.h"
 
+/* What the target had taken from itself when it was looked at (keeper_confined.c). */
+struct keeper_confined {
+	uint32_t mode, filters;		/* the most of any thread: Seccomp, Seccomp_filters */
+	bool answers;			/* it handles SIGSYS */
+	bool dispatches;		/* calls of a thread may be dispatched to it */
+	bool changed;			/* they let less pass than the analyst was told */
+	unsigned int ticks;
+};
+
 struct keeper {
 	struct inject in;
 	int socket, signals, timer;
@@ -30,6 +39,7 @@ struct keeper {
 	bool children_told;		/* the analyst knows what became of them */
 	int status;
 	struct seccomp_verdict seccomp;
+	struct keeper_confined confined;
 	int filter_error;		/* -errno: nor could the helper (filter_helper.h) read it */
 	struct freeze freeze;		/* the picture that the analyst reads; child 0: none */
 	struct freeze_gadgets gadgets;	/* it was made with */
@@ -57,11 +67,30 @@ struct reply {
  */
 int keeper_outcome(struct keeper *k, enum proto_type type, int status);
 
+/* ---- in keeper_filter.c ---- */
+
 /* The filters, as they are now, into keeper->seccomp. */
-void keeper_look_at_filters(struct keeper *k);
-/* Do they let the calls pass that bring in what loader is to, that take it out? 0, -EACCES. */
+void keeper_read_filters(struct keeper *k);
+/* May it be entered by that loader? 0, -EACCES with the problem in words. */
 int keeper_check_filter(struct keeper *k, uint32_t loader);
+/* May it be left? It may have got a filter since, or this is a cleanup. 0, -EACCES as above. */
 int keeper_check_filter_again(struct keeper *k);
+
+/* ---- in keeper_confined.c ---- */
+
+/* At the beginning: what the target's filters let pass, and whether its calls are its own. */
+void keeper_look_at_filters(struct keeper *k);
+/* Once more, if it has other filters by now. */
+void keeper_look_again(struct keeper *k);
+/* Before anything that stops threads: a sleep that is interrupted must go on without harm. */
+void keeper_mind_restarts(const struct keeper *k);
+/* Tells the shim what is known, before it is armed. */
+void keeper_begin_confined(struct keeper *k);
+/* With each tick: what came since ends the shim's system calls. all: every thread, now. */
+void keeper_watch_confined(struct keeper *k, bool all);
+
+/* While nothing happens in the target the analyst sleeps longer than people like to wait. */
+void keeper_wake_analyst(struct keeper *k);
 
 /* Hands fd over with the reply. */
 void keeper_reply_fd(struct reply *reply, int fd);

@@ -36,9 +36,9 @@ int keeper_on_hello(struct keeper *k, const struct proto_message *request, struc
 	int error = hello_fill(&k->in.at.target, &hello);
 
 	(void)request;
-	hello.may_readv = k->seccomp.may_readv;
-	hello.may_wait = k->seccomp.may_wait;
-	hello.may_gettid = k->seccomp.may_gettid;
+	hello.may_readv = k->seccomp.may_readv && !k->confined.dispatches;
+	hello.may_wait = k->seccomp.may_wait && !k->confined.dispatches;
+	hello.may_gettid = k->seccomp.may_gettid && !k->confined.dispatches;
 	hello.filtered = k->seccomp.filtered;
 	reply->payload = &hello;
 	reply->message.payload_bytes = sizeof(hello);
@@ -135,6 +135,7 @@ static int check_freeze(struct keeper *k, enum freeze_way way)
 
 	if (way == FREEZE_STOP)
 		return 0;
+	keeper_look_again(k);
 	if (!k->seccomp.allowed || !k->seccomp.may_copy) {
 		(void)snprintf(problem, room, "its system call filter (seccomp) does not let a "
 			       "copy be made; --snapshot=stop reads it while it stands still");

@@ -69,6 +69,8 @@ enum ring_shape {
 	RING_SHAPE_CUSTOM_ALLOC,	/* a program's own: where ring_entry.arguments says */
 	RING_SHAPE_CUSTOM_REALLOC,
 	RING_SHAPE_CUSTOM_FREE,
+	RING_SHAPE_PRCTL,		/* (option, ...) : the program may confine itself */
+	RING_SHAPE_SYSCALL,		/* (number, ...) : likewise */
 	RING_SHAPE_COUNT
 };
 
@@ -349,6 +351,18 @@ enum ring_mode {
 };
 enum ring_overflow { RING_OVERFLOW_DROP = 0, RING_OVERFLOW_BLOCK = 1 };
 
+/* Bits: how the program has confined itself, since attach or before. */
+enum ring_confined {
+	RING_CONFINED_FILTER = 1u << 0,	/* a filter that nobody has looked at: no calls of ours */
+	RING_CONFINED_DISPATCH = 1u << 1, /* its threads' calls may end in a SIGSYS: likewise */
+	RING_CONFINED_CLOCK = 1u << 2,	/* the counter may not be read: hooks pass through */
+};
+/* The hooks that are there for that alone: they record nothing. */
+static inline bool ring_shape_confines(uint32_t shape)
+{
+	return shape == RING_SHAPE_PRCTL || shape == RING_SHAPE_SYSCALL;
+}
+
 /* Bits: an allocation found no room, until the reader has made some; one ever did. */
 enum ring_pressed { RING_PRESSED = 1u << 0, RING_WAS_PRESSED = 1u << 1 };
 
@@ -426,6 +440,7 @@ struct ring_control {
 	uint64_t path_epoch;	/* part of each path's name: + 1 forgets them all (analyst) */
 	uint64_t copy_unknown;	/* RING_MODE_COUNT: 1: stacks without a name are copied (analyst) */
 	uint64_t clock;		/* enum ring_clock */
+	uint32_t confined;	/* enum ring_confined; never taken back (shim, keeper) */
 
 	/* Set by the shim. */
 	uint64_t lapsed RING_OWN_LINE;	/* last epoch whose deadline passed: ended; 0: none */
@@ -453,6 +468,7 @@ struct ring_control {
 	struct ring_journal journal;
 	struct ring_head ring[RING_MAX_RINGS] RING_OWN_LINE;
 	struct ring_lane lane[RING_LANES];
+	uint32_t calls_under_way RING_OWN_LINE;	/* the shim's own system calls (shim) */
 };
 
 /*

@@ -60,7 +60,8 @@ void ring_publish_callers(struct ring_control *control)
 		struct ring_entry entry = control->entry[i];
 		enum ring_class class = ring_shape_class(entry.shape);
 
-		if (entry.shape == RING_SHAPE_DL_STATE || entry.low >= entry.high)
+		if (entry.shape == RING_SHAPE_DL_STATE || ring_shape_confines(entry.shape) ||
+		    entry.low >= entry.high)
 			continue;
 		range[class][count[class]++] = (struct ring_range){ entry.low, entry.high };
 	}

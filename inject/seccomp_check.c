@@ -230,6 +230,14 @@ static const struct call needed_to_leave[] = {
 	{ SYS_madvise, { 0, 0, MADV_DONTNEED, 0, 0, 0 } },
 };
 
+/* Of glibc's dlclose, beside munmap: its locks, and what free does there. */
+static const struct call needed_to_dlclose[] = {
+	{ SYS_futex, { 0 } },
+	{ SYS_brk, { 0 } },
+	{ SYS_mprotect, { 0, 0, PROT_NONE, 0, 0, 0 } },
+	{ SYS_mmap, { 0, 0, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, (uint64_t)-1, 0 } },
+};
+
 /* Of freeze.c: the copy, its end should it ever run, and waiting for it. */
 static const struct call needed_to_copy[] = {
 	{ SYS_clone, { FREEZE_CLONE_FLAGS, 0, 0, 0, 0, 0 } },
@@ -268,6 +276,9 @@ static void judge(const struct filter_set *set, struct seccomp_verdict *verdict)
 	verdict->may_wait = verdict->may_wait && lets_pass(set, SYS_futex, none);
 	verdict->may_gettid = verdict->may_gettid && lets_pass(set, SYS_gettid, none);
 	verdict->may_prctl = verdict->may_prctl && lets_pass(set, SYS_prctl, get_tsc);
+	verdict->may_dlclose = verdict->may_dlclose &&
+			       let_pass(set, needed_to_dlclose, ARRAY_SIZE(needed_to_dlclose),
+					&refused);
 }
 
 /* Each thread may have a filter of its own. */
@@ -292,6 +303,7 @@ static void check_thread(pid_t pid, pid_t tid, struct seccomp_verdict *verdict)
 		verdict->allowed = verdict->may_readv = verdict->may_wait = false;
 		verdict->may_gettid = verdict->may_prctl = false;
 		verdict->may_copy = verdict->may_leave = verdict->may_close = false;
+		verdict->may_dlclose = false;
 		verdict->refused = verdict->refused_leaving = -1;
 	}
 }
@@ -320,7 +332,7 @@ struct seccomp_verdict seccomp_check(pid_t pid)
 {
 	struct seccomp_verdict verdict = { .allowed = true, .may_copy = true,
 					   .may_leave = true, .may_close = true,
-					   .may_readv = true, .may_wait = true,
+					   .may_dlclose = true, .may_readv = true, .may_wait = true,
 					   .may_gettid = true, .may_prctl = true,
 					   .count = count_filters(pid) };
 	_cleanup_free_ pid_t *tids = NULL;

@@ -27,6 +27,8 @@ static const char *const hook_name[RING_SHAPE_COUNT] = {
 	[RING_SHAPE_BRK] = "shim_hook_brk",
 	[RING_SHAPE_SBRK] = "shim_hook_sbrk",
 	[RING_SHAPE_DL_STATE] = "shim_hook_dl_state",
+	[RING_SHAPE_PRCTL] = "shim_hook_prctl",
+	[RING_SHAPE_SYSCALL] = "shim_hook_syscall",
 };
 
 static const char *const keeping_name[RING_SHAPE_COUNT] = {

@@ -298,6 +298,15 @@ struct dispatch_configuration {
 	uint64_t mode, selector, offset, length;
 };
 
+int tracee_may_dispatch(pid_t tid)
+{
+	struct dispatch_configuration configuration = { .mode = 0 };
+	int got = query(PTRACE_GET_SYSCALL_USER_DISPATCH_CONFIG, tid, sizeof(configuration),
+			&configuration);
+
+	return got < 0 ? got : configuration.mode != 0;
+}
+
 bool tracee_dispatches_calls(pid_t tid, uint64_t *ret_selector)
 {
 	struct dispatch_configuration configuration = { .mode = 0 };

@@ -89,6 +89,8 @@ int tracee_get_rseq(pid_t tid, uint64_t *ret_area) _must_check_;
  * Not as long as the byte at *ret_selector (0: there is none) is SYSCALL_DISPATCH_FILTER_ALLOW.
  */
 bool tracee_dispatches_calls(pid_t tid, uint64_t *ret_selector);
+/* The same for who has to know it: 1, 0, -errno (-EIO: before 6.4). */
+int tracee_may_dispatch(pid_t tid);
 /* At TRACEE_SIGNAL, a SIGSYS: the address after the call that it is for; 0: it can't be told. */
 uint64_t tracee_get_refused_call(pid_t tid);
 /* Number of instructions of seccomp filter number index, -ENOENT past the last; filter may be NULL.

@@ -10,7 +10,7 @@
  * The times lie as near to the original as can be: what we record, or wait for,
  * before and after it is not the allocator's time.
  */
-#include "inject/shim/shim.h"
+#include "inject/shim/confine.h"
 
 #include <asm/unistd.h>
 
@@ -23,13 +23,15 @@ void shim_trace_start(const struct ring_control *control, struct shim_call *call
 }
 
 /* By system call: what libc keeps of it lies where each libc wants it. */
-static uint32_t thread_id(const struct ring_control *control)
+static uint32_t thread_id(struct ring_control *control)
 {
 	const uint64_t argument[6] = { 0 };
+	long id;
 
 	if (!(shim_load(&control->calls) & RING_CALLS_TID))
 		return 0;
-	return (uint32_t)arch_syscall(__NR_gettid, argument);
+	id = shim_syscall(control, __NR_gettid, argument);
+	return id == SHIM_NO_CALL ? 0 : (uint32_t)id;
 }
 
 void shim_trace_record(struct ring_control *control, const struct shim_call *call,

@@ -52,7 +52,7 @@ static bool copy_stack(struct ring_control *control, const struct shim_call *cal
 	uint32_t words = SHIM_CUSTOM_STACK_WORDS;
 
 	if (page < words && shim_stack_proven(control, call) < (words + 1) * 8) {
-		if (!shim_load(&control->may_readv))
+		if (!shim_load(&control->may_readv) || shim_load(&control->confined) != 0)
 			return false;
 		shim_stack_read(control, stack + page, above + page, (words - page) * 8);
 		words = (uint32_t)page;

@@ -15,7 +15,7 @@
 bool shim_custom_begin(struct shim_call *call, enum ring_shape shape,
 		       uint64_t stack[static SHIM_CUSTOM_STACK_WORDS]);
 /* What there is of bytes at from; the rest of to stays. pre: control.may_readv. (stack_copy.c) */
-void shim_stack_read(const struct ring_control *control, void *to, const void *from,
+void shim_stack_read(struct ring_control *control, void *to, const void *from,
 		     uint64_t bytes);
 void shim_custom_end(struct shim_call *call, enum ring_shape shape);
 

@@ -128,6 +128,8 @@ bool shim_map_begin(struct shim_call *call, enum ring_shape shape)
 	if (shim_load(&control->mode) == RING_MODE_OFF ||
 	    shim_is_nested(control, call, RING_CLASS_MAPPING))
 		return call->state != 0 || call->span;
+	if (shape == RING_SHAPE_BRK && shim_load(&control->confined) & RING_CONFINED_DISPATCH)
+		return call->state != 0 || call->span;	/* break_now() would not be allowed */
 	call->state |= SHIM_RECORD;
 	if (shape == RING_SHAPE_BRK)
 		call->carried = break_now();

@@ -148,7 +148,7 @@ static bool find_room(struct ring_control *control, struct place *place,
 }
 
 /* Everything but the commit word. */
-static void fill(const struct ring_control *control, const struct shim_call *call,
+static void fill(struct ring_control *control, const struct shim_call *call,
 		 const struct shim_event *event, struct shim_stack_plan *plan,
 		 const struct place *place)
 {

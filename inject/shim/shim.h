@@ -4,13 +4,14 @@
  *
  * Everything here runs inside somebody else's process, in the middle of its
  * malloc: no libc, no lock, no thread-local storage, no floating point, nothing
- * that can fault, and no system call but those that control.may_* allow.
+ * that can fault, and no system call but those that control.may_* allow, by shim_syscall().
  *
  *	shim_hooks.S	entry, the short path, the frame around the original
  *	heap.c		malloc family: what to record before and after
  *	custom.c	functions of the program's own, as if they were malloc's
  *	mapping.c	mmap family, and the ranges that unmaps take away
  *	module.c	the dynamic loader's notifications
+ *	confine.c	the program sandboxes itself; our own system calls
  *	nested.c	calls that the allocator makes to itself
  *	threads.c	a slot of memory per thread, without thread-local storage
  *	sample.c	Poisson sampling by bytes; exponential.c: its logarithm
@@ -157,7 +158,7 @@ uint64_t shim_stack_proven(struct ring_control *control, const struct shim_call 
 /* At most control.stack_limit, a quarter of a ring, and RING_MAX_STACK_BYTES. */
 struct shim_stack_plan shim_stack_plan(struct ring_control *control, const struct shim_call *call);
 /* Copies as planned to `to`; the plan then says what was really copied. Never faults. */
-void shim_stack_copy(const struct ring_control *control, const struct shim_call *call,
+void shim_stack_copy(struct ring_control *control, const struct shim_call *call,
 		     struct shim_stack_plan *plan, uint8_t *to);
 
 /* One record to be. */

@@ -25,6 +25,7 @@
  * Rejected: pthread_getattr_np (allocates and locks), sigaltstack tricks, a
  * SIGSEGV handler.
  */
+#include "inject/shim/confine.h"
 #include "inject/shim/custom.h"
 
 #include <asm/unistd.h>
@@ -36,11 +37,11 @@ struct vector {		/* struct iovec */
 };
 
 /* Bytes read of [from, from + length), 0 if none. */
-static uint64_t read_through_kernel(const struct ring_control *control, const struct vector *to,
+static uint64_t read_through_kernel(struct ring_control *control, const struct vector *to,
 				    const struct vector *from, uint64_t from_count)
 {
 	uint64_t argument[6] = { control->pid, (uint64_t)to, 1, (uint64_t)from, from_count, 0 };
-	long got = arch_syscall(__NR_process_vm_readv, argument);
+	long got = shim_syscall(control, __NR_process_vm_readv, argument);
 
 	return got > 0 ? (uint64_t)got : 0;
 }
@@ -49,7 +50,7 @@ static uint64_t read_through_kernel(const struct ring_control *control, const st
  * How many bytes from sp on can be read: one byte of each page, in one call. It
  * comes back short at the first page that is not there.
  */
-static __attribute__((noinline)) uint64_t probe(const struct ring_control *control, uint64_t sp,
+static __attribute__((noinline)) uint64_t probe(struct ring_control *control, uint64_t sp,
 						uint32_t limit)
 {
 	uint8_t bytes[PROBE_PAGES];
@@ -65,7 +66,7 @@ static __attribute__((noinline)) uint64_t probe(const struct ring_control *contr
 	return readable ? first + readable * SHIM_PAGE - sp : 0;
 }
 
-void shim_stack_read(const struct ring_control *control, void *to, const void *from,
+void shim_stack_read(struct ring_control *control, void *to, const void *from,
 		     uint64_t bytes)
 {
 	const struct vector local = { (uint64_t)to, bytes }, remote = { (uint64_t)from, bytes };
@@ -193,7 +194,8 @@ struct shim_stack_plan shim_stack_plan(struct ring_control *control, const struc
 
 	if (limit != 0 && sp % 8 == 0)
 		bytes = proven_bytes(control, sp, call->thread);
-	if (bytes == 0 && limit != 0 && sp % 8 == 0 && control->may_readv) {
+	if (bytes == 0 && limit != 0 && sp % 8 == 0 && control->may_readv &&
+	    shim_load(&control->confined) == 0) {
 		plan.through_kernel = true;
 		bytes = probe(control, sp, limit);
 	}
@@ -207,7 +209,7 @@ struct shim_stack_plan shim_stack_plan(struct ring_control *control, const struc
 	return plan;
 }
 
-void shim_stack_copy(const struct ring_control *control, const struct shim_call *call,
+void shim_stack_copy(struct ring_control *control, const struct shim_call *call,
 		     struct shim_stack_plan *plan, uint8_t *to)
 {
 	struct vector local = { (uint64_t)to, plan->bytes };

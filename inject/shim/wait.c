@@ -2,10 +2,10 @@
 /*
  * wait.c - the only places where the shim may give up the processor, and the
  * only ones where it wakes anybody. Raw futex calls, shared ones: the other side
- * is another process. Where seccomp forbids futex (control.may_wait == 0) it
- * spins, and the reader must look by itself.
+ * is another process. Where seccomp forbids futex (control.may_wait == 0), or
+ * the program has confined itself since, it spins, and the reader must look by itself.
  */
-#include "inject/shim/shim.h"
+#include "inject/shim/confine.h"
 
 #include <asm/unistd.h>
 #include <linux/futex.h>
@@ -25,10 +25,9 @@ void shim_wait(struct ring_control *control, uint32_t seen, uint32_t turn)
 	const uint64_t timeout[2] = { 0, SLEEP_NS };	/* struct timespec, relative */
 	uint64_t argument[6] = { (uint64_t)&control->wake, FUTEX_WAIT, seen, (uint64_t)timeout };
 
-	if (turn < SPIN_TURNS || !control->may_wait)
+	if (turn < SPIN_TURNS || !control->may_wait ||
+	    shim_syscall(control, __NR_futex, argument) == SHIM_NO_CALL)
 		spin();
-	else
-		(void)arch_syscall(__NR_futex, argument);
 }
 
 void shim_wake_reader(struct ring_control *control)
@@ -36,10 +35,11 @@ void shim_wake_reader(struct ring_control *control)
 	uint64_t argument[6] = { (uint64_t)&control->reader_asleep, FUTEX_WAKE, 1 };
 	uint32_t asleep = 1;
 
-	if (!control->may_wait || shim_load(&control->reader_asleep) == 0)
+	if (!control->may_wait || shim_load(&control->confined) != 0 ||
+	    shim_load(&control->reader_asleep) == 0)
 		return;
 	/* One waker is enough. */
 	if (__atomic_compare_exchange_n(&control->reader_asleep, &asleep, 0, false,
 					__ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
-		(void)arch_syscall(__NR_futex, argument);
+		(void)shim_syscall(control, __NR_futex, argument);
 }

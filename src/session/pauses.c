@@ -44,7 +44,7 @@ static uint64_t longest(const struct session *s, bool few, int events)
 {
 	bool sampled = s->options->mode != SNAPSHOT_EXACT, screen = s->options->screen;
 	bool unhurried = screen && s->options->screen_can_wait;
-	uint64_t most = unhurried && s->view.hello.may_wait ? UNHURRIED_NS : IDLE_NS;
+	uint64_t most = unhurried && watch_is_woken(&s->watch) ? UNHURRIED_NS : IDLE_NS;
 
 	if (unhurried ? !few : events > 0)
 		most = !sampled ? MAX_NS : few ? FEW_NS : SAMPLED_NS;
@@ -64,7 +64,7 @@ static uint64_t longer(uint64_t pause, uint64_t most)
 /* What comes, comes slowly, or is drawn more seldom if there is too much of it. */
 static bool is_patient(const struct session *s, bool few)
 {
-	return s->view.hello.may_wait &&	/* else rings would fill while we sleep */
+	return watch_is_woken(&s->watch) &&	/* else rings would fill while we sleep */
 	       (s->options->mode != SNAPSHOT_EXACT ||
 		(few && s->options->screen && s->options->screen_can_wait));
 }

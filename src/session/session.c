@@ -172,6 +172,17 @@ static void give_back(struct session *s, double *due)
 	*due = now + GIVE_BACK_SECONDS;
 }
 
+/* Without the time stamp counter no hook works: nothing more is seen, and books would lie. */
+static bool has_ended(const struct session *s)
+{
+	bool blind = watch_confined(&s->watch) & RING_CONFINED_CLOCK;
+
+	if (blind)
+		log_warning("process %d may not read the time stamp counter any more (strict "
+			    "seccomp, PR_SET_TSC): watching ends here", s->view.hello.pid);
+	return blind || s->link.stop_wanted || s->link.target_gone || s->trace_ended;
+}
+
 static int keep_watching(struct session *s)
 {
 	double begin = session_now(), next = begin + s->options->interval, extra = 0;
@@ -183,7 +194,7 @@ static int keep_watching(struct session *s)
 	session_report_begin(&s->report, &s->watch);
 	intruder_begin();
 	begin_sharing(s);
-	while (!error && !s->link.stop_wanted && !s->link.target_gone && !s->trace_ended) {
+	while (!error && !has_ended(s)) {
 		double filled = reader_backlog(s->watch.reader);
 		bool losing = reader_is_pressed(s->watch.reader);
 		int events = watch_drain(&s->watch);

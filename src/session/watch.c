@@ -271,7 +271,7 @@ static void begin_pace(struct watch *w)
 		.percent = w->options.mode == SNAPSHOT_ADAPTIVE ? w->options.percent : 0,
 		.pair_cost = w->options.pair_cost, .custom_cost = w->options.custom_cost,
 		.sampled = sampled,
-		.woken = (w->options.unhurried || sampled) && w->view->hello.may_wait,
+		.woken = (w->options.unhurried || sampled) && watch_is_woken(w),
 	};
 
 	pace_begin(&w->pace, &input);
@@ -527,6 +527,7 @@ int watch_drain(struct watch *w)
 {
 	int events;
 
+	watch_mind_confined(w);
 	if (!w->held)
 		pace_turn(&w->pace);
 	if (w->counts)

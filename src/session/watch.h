@@ -113,6 +113,22 @@ void watch_close(struct watch *watch);
 void watch_begin(struct watch *watch);
 /* From now on none are; what is in the rings can still be drained. */
 void watch_end(struct watch *watch);
+/* enum ring_confined: how the target has confined itself, as far as is known. */
+static inline uint32_t watch_confined(const struct watch *watch)
+{
+	return __atomic_load_n(&watch->control->confined, __ATOMIC_RELAXED);
+}
+/* May its hooks wake who reads? Not for ever, if they may. */
+static inline bool watch_is_woken(const struct watch *watch)
+{
+	return watch->view->hello.may_wait && !watch_confined(watch);
+}
+/* Hooks that make no calls any more are not counted on. */
+static inline void watch_mind_confined(struct watch *watch)
+{
+	if (watch_confined(watch))
+		watch->pace.in.woken = watch->stack_places.by_kernel = false;
+}
 /* Books what has been recorded; the number of events. Every few milliseconds. */
 int watch_drain(struct watch *watch);
 /*

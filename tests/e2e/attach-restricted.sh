@@ -45,6 +45,23 @@ refused_for 'may not read the time stamp counter'
 begin_kind dispatch
 watched_exactly
 
+# In a thread that is never borrowed, as it may not be: there the hooks' own calls would go astray.
+kind=dispatch-thread
+victim "$kind" sandboxes --by=dispatch
+tell "$kind" s
+answer "$kind" sandbox
+pristine_take "$VICTIM"
+for mode in --exact --sample=4k; do
+	for loader in auto map; do
+		attach -p "$VICTIM" -d 0.5 --loader="$loader" "$mode" --json
+		expect "$STATUS" 0 "exit status, $kind, $loader"
+		json_expect .session.detached pristine
+		json_expect '.totals.alloc_count > 20' true
+		checked "$kind"
+	done
+done
+end_kind 'watched'
+
 # Only a libc's calls pass, and who answers all others can't while we hold its signals back.
 if uname -r | awk -F. '{ exit !($1 * 1000 + $2 >= 6004) }'; then
 	begin_kind dispatch-always

@@ -7,7 +7,7 @@
 # C11's freestanding headers, and the numbers of the kernel's ABI (no code, no libc).
 freestanding='float.h iso646.h limits.h stdalign.h stdarg.h stdbool.h stddef.h'
 freestanding="$freestanding stdint.h stdnoreturn.h"
-kernel_abi='asm/unistd.h linux/futex.h linux/mman.h'
+kernel_abi='asm/unistd.h linux/futex.h linux/mman.h linux/prctl.h linux/seccomp.h'
 
 # "file line form name" of each #include in the files named on standard input, of all of them in
 # one process; form is < or a double quote.

@@ -21,6 +21,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include "inject/hook_planner.h"
@@ -291,6 +293,12 @@ static void call_entry(const struct hook_entry *entry)
 		break;
 	case RING_SHAPE_DL_STATE:
 		call(entry, 0, 0, 0, 0);
+		break;
+	case RING_SHAPE_PRCTL:
+		call(entry, PR_GET_DUMPABLE, 0, 0, 0);
+		break;
+	case RING_SHAPE_SYSCALL:
+		call(entry, SYS_getpid, 0, 0, 0);
 		break;
 	default:
 		FAIL("%s: shape %u", entry->name, entry->shape);

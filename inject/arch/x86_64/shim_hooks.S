@@ -197,6 +197,8 @@ shim_hooks_low:
 	HOOK free, SHAPE_FREE, shim_free_begin, shim_free_end, QUICK_FREE, rdi, \
 		IF_MADE, GOES
 	HOOK dl_state, SHAPE_DL_STATE, shim_module_begin, shim_module_end
+	HOOK prctl, SHAPE_PRCTL, shim_confine_begin, shim_confine_end, QUICK_PRCTL
+	HOOK syscall, SHAPE_SYSCALL, shim_confine_begin, shim_confine_end, QUICK_SYSCALL
 
 /*
  * A hook of a function that may have been compiled together with those that call it: an allocator

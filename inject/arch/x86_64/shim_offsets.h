@@ -103,6 +103,15 @@
 #define SHAPE_CUSTOM_ALLOC	15
 #define SHAPE_CUSTOM_REALLOC	16
 #define SHAPE_CUSTOM_FREE	17
+#define SHAPE_PRCTL		18
+#define SHAPE_SYSCALL		19
+
+/* What may confine the program, of all that goes through prctl() and syscall(): confine.c */
+#define NUMBER_PRCTL		157
+#define NUMBER_SECCOMP		317
+#define OPTION_SECCOMP		22
+#define OPTION_TSC		26
+#define OPTION_DISPATCH		59
 
 /* shim_hash(): 2^64 / golden ratio; the top 24 bits of the product, times the 64 bytes of a line */
 #define HASH_FACTOR		0x9e3779b97f4a7c15

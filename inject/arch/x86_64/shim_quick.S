@@ -54,6 +54,26 @@ hash_factor:
 	jo	\slow
 .endm
 
+/* Most calls confine nobody: no register is changed, nor is the stack touched. */
+.macro QUICK_PRCTL
+	cmp	$OPTION_SECCOMP, %edi
+	je	.Lslow\@
+	cmp	$OPTION_TSC, %edi
+	je	.Lslow\@
+	cmp	$OPTION_DISPATCH, %edi
+	je	.Lslow\@
+	jmp	*%r11
+.Lslow\@:
+.endm
+.macro QUICK_SYSCALL
+	cmp	$NUMBER_PRCTL, %edi
+	je	.Lslow\@
+	cmp	$NUMBER_SECCOMP, %edi
+	je	.Lslow\@
+	jmp	*%r11
+.Lslow\@:
+.endm
+
 /*
  * An allocation that is not sampled, without a frame (sample.c has it in C):
  *	slot = threads[hash(thread)];
