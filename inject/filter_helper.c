@@ -26,6 +26,7 @@ enum {
 	FLAG_LEAVE = 1u << 7,
 	FLAG_CLOSE = 1u << 8,
 	FLAG_DLCLOSE = 1u << 9,
+	FLAG_RESTART = 1u << 10,
 };
 
 /* One conversation a process at a time: the room is not on the stack. */
@@ -65,6 +66,7 @@ static struct seccomp_verdict unpack(const struct proto_message *answer)
 		.may_leave = flags & FLAG_LEAVE,
 		.may_close = flags & FLAG_CLOSE,
 		.may_dlclose = flags & FLAG_DLCLOSE,
+		.may_restart = flags & FLAG_RESTART,
 		.refused = (int32_t)answer->value[VALUE_REFUSED],
 		.refused_leaving = (int32_t)(answer->value[VALUE_REFUSED] >> 32),
 		.held_us = answer->value[VALUE_HELD_US],
@@ -158,7 +160,8 @@ static void pack(const struct seccomp_verdict *verdict, struct proto_message *an
 				     (verdict->may_prctl ? FLAG_PRCTL : 0) |
 				     (verdict->may_leave ? FLAG_LEAVE : 0) |
 				     (verdict->may_close ? FLAG_CLOSE : 0) |
-				     (verdict->may_dlclose ? FLAG_DLCLOSE : 0);
+				     (verdict->may_dlclose ? FLAG_DLCLOSE : 0) |
+				     (verdict->may_restart ? FLAG_RESTART : 0);
 	answer->value[VALUE_REFUSED] = (uint32_t)verdict->refused |
 				       (uint64_t)verdict->refused_leaving << 32;
 	answer->value[VALUE_HELD_US] = verdict->held_us;

@@ -76,8 +76,9 @@ void keeper_mind_restarts(const struct keeper *k)
 {
 	const struct ring_control *control = k->in.at.control;
 
-	eintr_avoid_restart(control && __atomic_load_n(&control->confined, __ATOMIC_RELAXED) &&
-			    !seccomp_check_holds(&k->seccomp, k->in.at.target.ref.pid));
+	eintr_avoid_restart(!k->seccomp.may_restart ||
+			    (control && __atomic_load_n(&control->confined, __ATOMIC_RELAXED) &&
+			     !seccomp_check_holds(&k->seccomp, k->in.at.target.ref.pid)));
 }
 
 static void tell_shim(struct keeper *k, uint32_t news)

@@ -219,13 +219,16 @@ static const struct call needed[] = {
 	{ SYS_madvise, { 0, 0, MADV_DONTFORK, 0, 0, 0 } },
 	{ SYS_madvise, { 0, 0, MADV_WIPEONFORK, 0, 0, 0 } },
 	{ SYS_close, { 0 } },
+	{ SYS_restart_syscall, { 0 } },
 };
 
-/* Of detach, which has to do with less: a process may restrict itself further meanwhile. */
+/*
+ * Of detach, which has to do with less: a process may restrict itself further meanwhile. Sleeps
+ * start again in full where restart_syscall is refused (eintr.h).
+ */
 static const struct call needed_to_leave[] = {
 	{ SYS_rt_sigprocmask, { 2, 0, 0, 8, 0, 0 } },
 	{ SYS_rt_sigreturn, { 0 } },
-	{ SYS_restart_syscall, { 0 } },
 	{ SYS_munmap, { 0 } },
 	{ SYS_madvise, { 0, 0, MADV_DONTNEED, 0, 0, 0 } },
 };
@@ -270,6 +273,7 @@ static void judge(const struct filter_set *set, struct seccomp_verdict *verdict)
 	verdict->allowed = verdict->allowed && verdict->may_leave &&
 			   let_pass(set, needed, ARRAY_SIZE(needed), &verdict->refused);
 	verdict->may_close = verdict->may_close && lets_pass(set, SYS_close, none);
+	verdict->may_restart = verdict->may_restart && lets_pass(set, SYS_restart_syscall, none);
 	verdict->may_copy = verdict->may_copy && let_pass(set, needed_to_copy,
 							  ARRAY_SIZE(needed_to_copy), &refused);
 	verdict->may_readv = verdict->may_readv && lets_pass(set, SYS_process_vm_readv, none);
@@ -303,7 +307,7 @@ static void check_thread(pid_t pid, pid_t tid, struct seccomp_verdict *verdict)
 		verdict->allowed = verdict->may_readv = verdict->may_wait = false;
 		verdict->may_gettid = verdict->may_prctl = false;
 		verdict->may_copy = verdict->may_leave = verdict->may_close = false;
-		verdict->may_dlclose = false;
+		verdict->may_dlclose = verdict->may_restart = false;
 		verdict->refused = verdict->refused_leaving = -1;
 	}
 }
@@ -332,7 +336,8 @@ struct seccomp_verdict seccomp_check(pid_t pid)
 {
 	struct seccomp_verdict verdict = { .allowed = true, .may_copy = true,
 					   .may_leave = true, .may_close = true,
-					   .may_dlclose = true, .may_readv = true, .may_wait = true,
+					   .may_dlclose = true, .may_restart = true,
+					   .may_readv = true, .may_wait = true,
 					   .may_gettid = true, .may_prctl = true,
 					   .count = count_filters(pid) };
 	_cleanup_free_ pid_t *tids = NULL;

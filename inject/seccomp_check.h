@@ -12,6 +12,7 @@ struct seccomp_verdict {
 	bool allowed;		/* every call that attach and detach make is allowed */
 	bool may_leave;		/* every call is that takes out what memattach's own loader made */
 	bool may_close;		/* and the one for descriptors that are still open */
+	bool may_restart;	/* restart_syscall, by which a sleep goes on after a stop */
 	bool may_dlclose;	/* what glibc's dlclose calls, beside munmap */
 	bool may_readv, may_wait;	/* process_vm_readv and futex from the shim */
 	bool may_gettid;		/* and gettid */

@@ -119,7 +119,7 @@ child = subprocess.Popen(["sleep", "60"])
 pidfd = os.pidfd_open(child.pid)
 code, answer = ask(question(1), (pidfd,))
 values = struct.unpack_from("<5Q", answer, 8)
-if code or status(answer) or values != (2, 0b1111111110, values[2], 0, 0):
+if code or status(answer) or values != (2, 0b11111111110, values[2], 0, 0):
     sys.exit(f"no filter: {code} {answer[:48]!r}")
 child.kill()
 child.wait()
