@@ -113,10 +113,16 @@ void watch_close(struct watch *watch);
 void watch_begin(struct watch *watch);
 /* From now on none are; what is in the rings can still be drained. */
 void watch_end(struct watch *watch);
-/* enum ring_confined: how the target has confined itself, as far as is known. */
+/*
+ * enum ring_confined: how the target has confined itself, as far as is known. It may have written
+ * there itself: what nobody of us writes is no reason to end.
+ */
 static inline uint32_t watch_confined(const struct watch *watch)
 {
-	return __atomic_load_n(&watch->control->confined, __ATOMIC_RELAXED);
+	const uint32_t known = RING_CONFINED_FILTER | RING_CONFINED_DISPATCH | RING_CONFINED_CLOCK;
+	uint32_t confined = __atomic_load_n(&watch->control->confined, __ATOMIC_RELAXED);
+
+	return confined & ~known ? RING_CONFINED_FILTER : confined;
 }
 /* May its hooks wake who reads? Not for ever, if they may. */
 static inline bool watch_is_woken(const struct watch *watch)

@@ -11,10 +11,14 @@
 
 #define MS 1000000ull
 
+static struct ring_control control;	/* of a target that has not confined itself */
+#define WATCH_OF(session) .watch = { .view = &(session).view, .control = &control }
+
 /* What the pauses grow to, when so many events come between two drains of a ring so full. */
 static uint64_t settled(const struct session_options *options, int events, double filled)
 {
-	struct session session = { .options = options, .view.hello.may_wait = 1 };
+	struct session session = { .options = options, .view.hello.may_wait = 1,
+				   WATCH_OF(session) };
 	uint64_t pause = 0;
 
 	for (int i = 0; i < 200; i++) {
@@ -61,7 +65,7 @@ static void test_names_are_wanted(void **state)
 {
 	const struct session_options daemon = { .mode = SNAPSHOT_SAMPLED, .screen = true,
 						.screen_can_wait = true };
-	static struct session session;
+	static struct session session = { WATCH_OF(session) };
 
 	(void)state;
 	session.options = &daemon;
@@ -83,7 +87,7 @@ static void test_target_can_not_wake_us(void **state)
 {
 	const struct session_options daemon = { .mode = SNAPSHOT_SAMPLED, .screen = true,
 						.screen_can_wait = true };
-	const struct session session = { .options = &daemon };
+	struct session session = { .options = &daemon, WATCH_OF(session) };
 
 	(void)state;
 	assert_int_equal(session_pause(&session, 8000 * MS, 0, 0), 500 * MS);
@@ -94,7 +98,8 @@ static void test_rings_fill(void **state)
 {
 	const struct session_options daemon = { .mode = SNAPSHOT_SAMPLED, .screen = true,
 						.screen_can_wait = true };
-	const struct session session = { .options = &daemon, .view.hello.may_wait = 1 };
+	struct session session = { .options = &daemon, .view.hello.may_wait = 1,
+				   WATCH_OF(session) };
 
 	(void)state;
 	assert_int_equal(session_pause(&session, 8000 * MS, 1000, 0.5), 4000 * MS);
@@ -111,7 +116,8 @@ static void test_rings_fill(void **state)
 static unsigned int awakenings(enum snapshot_mode mode, bool may_wait, double milliseconds)
 {
 	const struct session_options options = { .mode = mode };
-	const struct session session = { .options = &options, .view.hello.may_wait = may_wait };
+	struct session session = { .options = &options, .view.hello.may_wait = may_wait,
+				   WATCH_OF(session) };
 	uint64_t pause = 0, now = 0;
 	unsigned int count = 0;
 
@@ -145,7 +151,7 @@ static void test_who_is_told_does_not_sleep(void **state)
 {
 	const struct session_options daemon = { .mode = SNAPSHOT_SAMPLED, .screen = true,
 						.screen_can_wait = true };
-	static struct session session;
+	static struct session session = { WATCH_OF(session) };
 
 	(void)state;
 	session.options = &daemon;

@@ -127,7 +127,7 @@ int main(int argc, char *argv[])
 			storm();
 		if (command == 'o')
 			held = hold_open();
-		if (command == 'x' && dlclose(held) == 0)
+		if (command == 'x' && held && dlclose(held) == 0)
 			victim_say("close ok\n");
 		if (command != 'g')
 			continue;
