@@ -7,7 +7,8 @@ victim storm truth_dlopen "$VICTIMS"
 tell storm s
 pristine_take "$VICTIM"
 attach -p "$VICTIM" -d 1.5 --sample=4096 --json
-report_good
+# A library's own allocations, some 7 %, are read when it has been closed.
+UNWOUND=80 report_good
 tell storm x
 answer storm storm
 pristine_check "$VICTIM"

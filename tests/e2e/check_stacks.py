@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""check_stacks.py REPORT: from 200 samples on, 90 % of the stacks reach their thread's start."""
+"""check_stacks.py REPORT [PERCENT]: from 200 samples on, 90 % of the stacks, or so many, reach their
+thread's start."""
 import json
 import sys
 
 ENOUGH = 200
-SHARE = 0.90
+PERCENT = 90
 # The fields of every report, whose sums must agree with each other.
 SUMS = ("alloc_count", "live_count", "live_bytes")
 
@@ -25,7 +26,8 @@ def main():
     report = json.load(open(sys.argv[1], encoding="utf-8"))
     stacks = report["session"]["stacks"]
     seen = stacks["unwound"] + stacks["truncated"]
-    if seen >= ENOUGH and stacks["unwound"] < SHARE * seen:
+    percent = int(sys.argv[2]) if len(sys.argv) > 2 else PERCENT
+    if seen >= ENOUGH and stacks["unwound"] * 100 < percent * seen:
         sys.exit(f"{stacks['truncated']} of {seen} stacks are truncated")
     check_sums(report)
     print(f"{seen} stacks, {stacks['truncated']} truncated")

@@ -349,13 +349,14 @@ trace_valid() {
 	schema_valid trace "$WORK/trace.some"
 }
 
-# What every good report of an attach says: report_good [MINIMUM OF ALLOCATIONS]
+# What every good report of an attach says: report_good [MINIMUM OF ALLOCATIONS]. UNWOUND: so many
+# percent of the stacks must be whole (90).
 report_good() {
 	expect "$STATUS" 0 "exit status"
 	json_valid
 	json_expect .session.detached pristine
 	[ "$(json .session.events.alloc)" -ge "${1:-1}" ] || fail "too few events seen"
-	python3 "$E2E/check_stacks.py" "$REPORT" || fail "stacks"
+	python3 "$E2E/check_stacks.py" "$REPORT" ${UNWOUND:-} || fail "stacks"
 }
 
 # truth NAME: has the victim do its work; its books go to $WORK/NAME.truth.
