@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""check_stacks.py REPORT [PERCENT]: from 200 samples on, 90 % of the stacks, or so many, reach their
-thread's start."""
+"""check_stacks.py REPORT [PERCENT]: from 200 samples on, 90 % of the stacks, or so many, reach
+their thread's start."""
 import json
 import sys
 

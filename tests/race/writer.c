@@ -41,7 +41,7 @@ struct shim_stack_plan shim_stack_plan(struct ring_control *control, const struc
 	return (struct shim_stack_plan){ .flags = RING_F_STACK | RING_F_CALLER_ONLY };
 }
 
-void shim_stack_copy(const struct ring_control *control, const struct shim_call *call,
+void shim_stack_copy(struct ring_control *control, const struct shim_call *call,
 		     struct shim_stack_plan *plan, uint8_t *to)
 {
 	(void)control;
