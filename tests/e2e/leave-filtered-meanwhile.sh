@@ -19,29 +19,22 @@ changes() {
 	answer moves "$2"
 }
 
-note "a filter, map"
-begin map
-changes s filter
-attach_end
-expect "$STATUS" 0 "exit status"
-json_expect .session.detached pristine
-pristine_check "$VICTIM"
-ended moves
+for loader in map dlopen; do	# what dlclose calls passes as well
+	note "a filter, $loader"
+	begin "$loader"
+	changes s filter
+	attach_end
+	expect "$STATUS" 0 "exit status"
+	json_expect .session.detached pristine
+	pristine_check "$VICTIM"
+	ended moves
+done
 
 note "a filter, map, memattach killed"
 begin map
 changes s filter
 attach_kill
 cleaned_up "$VICTIM"
-pristine_check "$VICTIM"
-ended moves
-
-note "a filter, dlopen: what dlclose calls passes"
-begin dlopen
-changes s filter
-attach_end
-expect "$STATUS" 0 "exit status"
-json_expect .session.detached pristine
 pristine_check "$VICTIM"
 ended moves
 
