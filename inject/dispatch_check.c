@@ -9,6 +9,7 @@
 #include "inject/eintr.h"
 #include "inject/proc_status.h"
 #include "inject/tracee.h"
+#include "inject/transfers.h"
 
 #define STOP_LIMIT_NS 2000000000ull
 
@@ -58,9 +59,12 @@ bool dispatch_check(pid_t pid, uint64_t *ret_held_us)
 		return false;
 	threads = proc_list_threads(pid, &tids);
 	for (int i = 0; i < threads; i++) {
-		uint64_t begin_ns = tracee_now_ns(), held_us;
-		bool found = may_dispatch(pid, tids[i]);
+		uint64_t begin_ns, held_us;
+		bool found;
 
+		transfers_wait_for(pid, tids[i]);
+		begin_ns = tracee_now_ns();
+		found = may_dispatch(pid, tids[i]);
 		held_us = (tracee_now_ns() - begin_ns) / 1000;
 		if (held_us > *ret_held_us)
 			*ret_held_us = held_us;

@@ -24,6 +24,7 @@
 #include "inject/freeze.h"
 #include "inject/proc_status.h"
 #include "inject/tracee.h"
+#include "inject/transfers.h"
 #include "src/base/give_back.h"
 
 /* A unit of systemd's easily has 30 filters. The kernel's limit is one of instructions: of all of a
@@ -290,12 +291,14 @@ static void check_thread(pid_t pid, pid_t tid, struct seccomp_verdict *verdict)
 {
 	static struct filter_set set;	/* a quarter of a MiB */
 	struct proc_thread_status status;
-	uint64_t begin_ns = tracee_now_ns(), held_us;
+	uint64_t begin_ns, held_us;
 	int error;
 
 	if (proc_read_thread_status(pid, tid, &status) || !status.seccomp)
 		return;
 	verdict->filtered = true;
+	transfers_wait_for(pid, tid);
+	begin_ns = tracee_now_ns();
 	error = fetch_from(tid, &set);
 	held_us = (tracee_now_ns() - begin_ns) / 1000;
 	if (held_us > verdict->held_us)

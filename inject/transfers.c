@@ -73,15 +73,20 @@ void transfers_pause(void)
 	waited_ns += last_ns - began;
 }
 
+static bool is_in_one(pid_t pid, pid_t tid)
+{
+	struct proc_thread_syscall call;
+
+	return proc_read_thread_syscall(pid, tid, &call) == 0 && transfer_is_one(&call);
+}
+
 static bool any_is_under_way(const struct target *target)
 {
 	_cleanup_free_ pid_t *tids = NULL;
 	int count = proc_list_threads(target->ref.pid, &tids);
-	struct proc_thread_syscall call;
 
 	for (int i = 0; i < count; i++)
-		if (proc_read_thread_syscall(target->ref.pid, tids[i], &call) == 0 &&
-		    transfer_is_one(&call))
+		if (is_in_one(target->ref.pid, tids[i]))
 			return true;
 	return false;
 }
@@ -89,5 +94,11 @@ static bool any_is_under_way(const struct target *target)
 void transfers_wait(const struct target *target)
 {
 	while (transfers_have_patience() && any_is_under_way(target))
+		transfers_pause();
+}
+
+void transfers_wait_for(pid_t pid, pid_t tid)
+{
+	while (transfers_have_patience() && is_in_one(pid, tid))
 		transfers_pause();
 }

@@ -24,5 +24,7 @@ void transfers_pause(void);
  * 10 us a thread; there is none when patience is at an end.
  */
 void transfers_wait(const struct target *target);
+/* Before that one thread is. */
+void transfers_wait_for(pid_t pid, pid_t tid);
 
 #endif

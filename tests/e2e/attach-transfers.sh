@@ -35,6 +35,23 @@ for number in 1 2 3; do	# pipe; then a socket, too; then receives, too
 	ended moves
 done
 
+# Nor does it cost one to ask each thread what it may do: whether its calls are dispatched (where
+# SIGSYS is handled), what its filter lets pass.
+for why in sigsys filter; do
+	victim asked transfers --threads=3 --looked-at="$why"
+	pristine_take "$VICTIM"
+	for _ in 1 2 3 4 5 6 7 8 9 10; do
+		attach -p "$VICTIM" -d 0.1 --json --loader=map
+		expect "$STATUS" 0 "exit status, $why"
+		json_expect .session.detached pristine
+	done
+	pristine_check "$VICTIM"
+	moved asked
+	note "$why: $SHORTS short, $ANSWER"
+	[ "$SHORTS" -le 10 ] || fail "stopped in the middle of $SHORTS transfers, $why"
+	ended asked
+done
+
 # One that is never without such a call is attached to all the same.
 victim never transfers --threads=1 --rest=0
 pristine_take "$VICTIM"

@@ -2,8 +2,9 @@
 /*
  * transfers.c - threads whose large writes and receives wait for the other side half of the time.
  *
- *	transfers [--threads=N] [--rest=MILLISECONDS]
+ *	transfers [--threads=N] [--rest=MILLISECONDS] [--looked-at=sigsys|filter]
  *
+ * looked-at: it handles SIGSYS, or has a filter of system calls that lets all pass.
  * Each is one block through a pipe or a socket, for which the other side takes its time; then the
  * thread rests for as long. One that ends before the whole block was moved is short: nothing but a
  * signal, or who stops the thread, makes it that. Commands: 'c' waits until all threads have moved
@@ -12,10 +13,14 @@
 #include "tests/victims/victim.h"
 
 #include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -139,6 +144,25 @@ static void check(void)
 	victim_say("check ok %lu of %lu short\n", shorts, moved);
 }
 
+static void on_signal(int signal)
+{
+	(void)signal;
+}
+
+/* Gives memattach a reason to ask each thread. */
+static void be_looked_at(const char *why)
+{
+	struct sock_filter all = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+	const struct sock_fprog program = { 1, &all };
+
+	if (strcmp(why, "sigsys") == 0)
+		(void)signal(SIGSYS, on_signal);
+	else if (strcmp(why, "filter") == 0 &&
+		 (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
+		  prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program)))
+		victim_fail("no filter");
+}
+
 int main(int argc, char *argv[])
 {
 	char command;
@@ -149,6 +173,7 @@ int main(int argc, char *argv[])
 	rest_ms = victim_number(argv, "rest", 40);
 	if (threads < 1 || threads > MAX_THREADS)
 		victim_fail("--threads");
+	be_looked_at(victim_option(argv, "looked-at", ""));
 	for (long i = 0; i < threads; i++)
 		begin(&mover[i], i % 3);
 	victim_ready();
