@@ -11,9 +11,14 @@
 #include "inject/dispatch_check.h"
 #include "inject/eintr.h"
 #include "inject/proc_status.h"
+#include "inject/tracee.h"
 #include "src/base/log.h"
 
-enum { TICKS_OF_ALL = 5 };	/* all threads are looked at so seldom; the first one each time */
+/*
+ * All threads are looked at so seldom, and where there are thousands of them for no more than a
+ * hundredth of the time; the first one each time.
+ */
+enum { TICKS_OF_ALL = 5, RESTS_OF_ALL = 100 };
 
 /* enum ring_confined: what a thread has that none had; from now on one does. */
 static uint32_t compare(struct keeper_confined *known, const struct proc_thread_status *status)
@@ -98,6 +103,23 @@ void keeper_begin_confined(struct keeper *k)
 			     (k->confined.dispatches ? RING_CONFINED_DISPATCH : 0));
 }
 
+static bool all_are_due(struct keeper *k)
+{
+	return (k->slow || ++k->confined.ticks >= TICKS_OF_ALL) &&
+	       tracee_now_ns() >= k->confined.next_ns;
+}
+
+static uint32_t watch_all(struct keeper *k)
+{
+	uint64_t begin_ns = tracee_now_ns(), end_ns;
+	uint32_t news = compare_all(k);
+
+	end_ns = tracee_now_ns();
+	k->confined.next_ns = end_ns + RESTS_OF_ALL * (end_ns - begin_ns);
+	k->confined.ticks = 0;
+	return news;
+}
+
 void keeper_watch_confined(struct keeper *k, bool all)
 {
 	struct proc_thread_status status;
@@ -105,8 +127,8 @@ void keeper_watch_confined(struct keeper *k, bool all)
 
 	if (!k->in.at.control || k->gone || k->in.done <= INJECT_LOAD)
 		return;
-	if (all || k->slow || ++k->confined.ticks % TICKS_OF_ALL == 0)
-		tell_shim(k, compare_all(k));
+	if (all || all_are_due(k))
+		tell_shim(k, watch_all(k));
 	else if (proc_read_thread_status(pid, proc_live_thread(pid), &status) == 0)
 		tell_shim(k, compare(&k->confined, &status));
 }

@@ -18,6 +18,7 @@ struct keeper_confined {
 	bool dispatches;		/* calls of a thread may be dispatched to it */
 	bool changed;			/* they let less pass than the analyst was told */
 	unsigned int ticks;
+	uint64_t next_ns;		/* not before that are all threads looked at again */
 };
 
 struct keeper {
