@@ -20,7 +20,7 @@
 #include "inject/proc_status.h"
 #include "inject/transfers.h"
 
-enum { MAX_TRIED = 1024, PAUSE_NS = 2000000, ROUNDS = 3 };
+enum { MAX_TRIED = 1024, PAUSE_NS = 2000000, ROUNDS = 3, LOOSE_ROUND = 2 };
 #define CATCH_LIMIT_NS 100000000ull	/* for one thread */
 #define ROUNDS_LIMIT_NS 1000000000ull	/* whatever the caller's deadline: so long is tried */
 
@@ -89,7 +89,7 @@ int threads_rank(const struct target *target, struct thread_candidate *candidate
 /* The strictest way that fits the candidate; the last attempts allow everything. */
 static unsigned int allowed_for(enum thread_rank rank, unsigned int round)
 {
-	if (round > 1 || rank == THREAD_RUNNING)
+	if (round >= LOOSE_ROUND || rank == THREAD_RUNNING)
 		return BORROW_ALLOW_ANY;
 	return BORROW_ALLOW_BLOCKED | BORROW_ALLOW_RESTART_BLOCK;
 }
@@ -162,12 +162,13 @@ int threads_borrow(const struct target *target, struct borrow_request *request, 
 		(void)abandon_release();
 		if (!pidref_alive(&target->ref))
 			return -ESRCH;
-		if (error > 0) {
+		if (error > 0)
 			transfers_pause();
-		} else {
+		else
 			(void)nanosleep(&(struct timespec){ 0, PAUSE_NS }, NULL);
+		/* While a transfer is waited for, nobody is strictly tried again and again. */
+		if (error <= 0 || round < LOOSE_ROUND)
 			round++;
-		}
 	}
 	return error > 0 ? -EAGAIN : error;
 }

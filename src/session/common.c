@@ -12,7 +12,7 @@
 #include "src/base/log.h"
 #include "src/session/safe_thread.h"
 
-enum { PROOF_TRIES = 5 };
+enum { PROOF_TRIES = 5, GONE_MS = 200 };
 
 double session_now(void)
 {
@@ -40,10 +40,23 @@ static const char *reason_of(const struct session *s, int error)
 	return strerror(-error);
 }
 
+/* "No such process" may be one thread; that all are gone is a note that comes behind. */
+static bool has_ended(struct session *s)
+{
+	if (s->link.target_gone)
+		return true;
+	return !s->link.busy && keeper_link_poll(&s->link, GONE_MS) == 0 && s->link.target_gone;
+}
+
 int session_fail(struct session *s, int status, const char *what, int error)
 {
-	const char *reason = reason_of(s, error);
+	bool ended = error == -ESRCH && has_ended(s);
+	const char *reason = !ended ? reason_of(s, error) :
+			     s->link.target_execed ? "it became another program (exec)" :
+						     "it has ended";
 
+	if (ended)
+		status = SESSION_TARGET_ENDED;
 	if (s->options->quiet)
 		log_debug("%s: %s", what, reason);
 	else

@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 enum { PAGE = 4096, BLOCK_WORDS = 280, BEYOND_BLOCK = 8192, SMALLEST_STACK = 16384 };
@@ -130,10 +131,20 @@ static void see_mapping(const struct thread_stacks_input *input, const struct pr
 	}
 }
 
+/* Has anyone written there? Who reads a page of a shared memory that was not there makes it be. */
+static bool is_made(const void *at)
+{
+	unsigned char state = 1;
+
+	return mincore((void *)((uintptr_t)at & ~(uintptr_t)(PAGE - 1)), PAGE, &state) != 0 ||
+	       (state & 1);
+}
+
 static void see_table(const struct thread_stacks_input *input, struct thread_stacks *ret)
 {
 	uint64_t at = input->control->threads_offset, slots = input->control->thread_slots;
 	const struct ring_thread *thread;
+	bool made = false;
 
 	/* The target can write to control at any time. */
 	if (at % RING_LINE || at > input->control_bytes ||
@@ -141,8 +152,11 @@ static void see_table(const struct thread_stacks_input *input, struct thread_sta
 		return;
 	thread = (const struct ring_thread *)((const uint8_t *)input->control + at);
 	for (uint64_t i = 0; i < slots; i++) {
-		uint64_t owner = __atomic_load_n(&thread[i].owner, __ATOMIC_RELAXED);
+		uint64_t owner;
 
+		if (i == 0 || (uintptr_t)&thread[i] % PAGE == 0)
+			made = is_made(&thread[i]);
+		owner = made ? __atomic_load_n(&thread[i].owner, __ATOMIC_RELAXED) : 0;
 		if (owner && owner % 8 == 0 && owner <= INT64_MAX)
 			see_thread(input, owner, ret);
 	}
