@@ -12,7 +12,7 @@
 #include "src/base/log.h"
 #include "src/session/safe_thread.h"
 
-enum { PROOF_TRIES = 5, GONE_MS = 200 };
+enum { PROOF_TRIES = 5, GONE_MS = 100 };
 
 double session_now(void)
 {
@@ -40,8 +40,7 @@ static const char *reason_of(const struct session *s, int error)
 	return strerror(-error);
 }
 
-/* "No such process" may be one thread; that all are gone is a note that comes behind. */
-static bool has_ended(struct session *s)
+bool session_has_ended(struct session *s)
 {
 	if (s->link.target_gone)
 		return true;
@@ -50,7 +49,7 @@ static bool has_ended(struct session *s)
 
 int session_fail(struct session *s, int status, const char *what, int error)
 {
-	bool ended = error == -ESRCH && has_ended(s);
+	bool ended = status != SESSION_DORMANT && session_has_ended(s);
 	const char *reason = !ended ? reason_of(s, error) :
 			     s->link.target_execed ? "it became another program (exec)" :
 						     "it has ended";

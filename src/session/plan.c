@@ -66,6 +66,8 @@ int session_plan(struct session *s, bool map_only)
 
 int session_refuse(struct session *s, const struct session_refusal *refusal)
 {
+	if (session_has_ended(s))	/* which looks as if it had nothing */
+		return session_fail(s, SESSION_TARGET_ENDED, "can't attach", -ESRCH);
 	log_error("%s; %s", refusal->reason, refusal->remedy);
 	s->exit = SESSION_REFUSED;
 	return -ENOTSUP;

@@ -51,9 +51,15 @@ struct session {
 
 /*
  * Says what went wrong, in the keeper's words if it has some; the first failure decides how the
- * session ends. error, or -EIO for none.
+ * session ends: by status, or because the target did, whatever failed then. error, or -EIO for
+ * none.
  */
 int session_fail(struct session *s, int status, const char *what, int error);
+/*
+ * Has the target ended, or become another program? That may be a note of the keeper's that comes
+ * behind its reply: a moment is waited for it.
+ */
+bool session_has_ended(struct session *s);
 /* Says why, and what can be done about it; -ENOTSUP. */
 struct session_refusal;
 int session_refuse(struct session *s, const struct session_refusal *refusal);
