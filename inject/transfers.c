@@ -13,6 +13,8 @@
 #include "inject/tracee.h"
 
 #define PATIENCE_NS 1000000000ull
+#define ENTER 426			/* io_uring_enter */
+#define ENTER_GETEVENTS 1u
 #define CALM_NS 10000000000ull	/* without a pause: there is patience again */
 enum { PAUSE_NS = 1000000 };
 
@@ -44,8 +46,20 @@ static const struct transfer transfers[] = {
 #endif
 };
 
+/*
+ * Who submits and waits in one call gets the number that was submitted, which a stop can't take
+ * back to have the wait go on; who waits for several gets those that are there.
+ */
+static bool is_wait_for_ring(const struct proc_thread_syscall *call)
+{
+	return !call->running && call->number == ENTER && (call->argument[3] & ENTER_GETEVENTS) &&
+	       call->argument[2] > (call->argument[1] ? 0 : 1);
+}
+
 bool transfer_is_one(const struct proc_thread_syscall *call)
 {
+	if (is_wait_for_ring(call))
+		return true;
 	for (size_t i = 0; !call->running && i < ARRAY_SIZE(transfers); i++) {
 		const struct transfer *t = &transfers[i];
 		uint64_t argument = call->argument[t->argument];

@@ -60,3 +60,22 @@ expect "$STATUS" 0 "exit status"
 json_expect .session.detached pristine
 pristine_check "$VICTIM"
 ended never
+
+# Who submits a request to the kernel's ring and waits for its completion in one call would be told
+# that it was submitted, before there is one.
+victim ring ring_waits
+if [ "$VICTIM" = none ]; then
+	note "there is no io_uring here"
+else
+	for options in "" --loader=map --leaks; do
+		for _ in 1 2 3 4 5; do
+			# shellcheck disable=SC2086 # none, or a word
+			attach -p "$VICTIM" -d 0.1 --json $options
+			json_expect .session.detached pristine
+		done
+	done
+	moved ring
+	note "ring: $SHORTS short, $ANSWER"
+	[ "$SHORTS" -le 8 ] || fail "stopped in the middle of $SHORTS waits for a ring"
+	ended ring
+fi

@@ -38,6 +38,24 @@ static void what_may_be_divided(void **state)
 	assert_false(is_one(-1, 2, 2));
 }
 
+static bool is_enter(uint64_t submit, uint64_t wait_for, uint64_t flags)
+{
+	struct proc_thread_syscall call = { .number = 426 /* io_uring_enter */,
+					    .argument = { 3, submit, wait_for, flags } };
+
+	return transfer_is_one(&call);
+}
+
+static void who_submits_and_waits(void **state)
+{
+	(void)state;
+	assert_true(is_enter(1, 1, 1));
+	assert_true(is_enter(0, 2, 1));
+	assert_false(is_enter(0, 1, 1));	/* -EINTR, which is hidden */
+	assert_false(is_enter(1, 0, 1));
+	assert_false(is_enter(1, 1, 0));
+}
+
 /* A thread that runs has no number of a call, which reads as that of read. */
 static void a_running_one_is_in_none(void **state)
 {
@@ -63,6 +81,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_may_be_divided),
+		cmocka_unit_test(who_submits_and_waits),
 		cmocka_unit_test(a_running_one_is_in_none),
 		cmocka_unit_test(patience_ends),
 	};
