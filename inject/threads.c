@@ -10,6 +10,7 @@
 #include "inject/threads.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -66,9 +67,42 @@ static int by_rank(const void *a, const void *b)
 {
 	const struct thread_candidate *x = a, *y = b;
 
+	if (x->starved != y->starved && x->rank != THREAD_UNUSABLE && y->rank != THREAD_UNUSABLE)
+		return x->starved - y->starved;
 	if (x->transfer != y->transfer && x->rank != THREAD_UNUSABLE && y->rank != THREAD_UNUSABLE)
 		return x->transfer - y->transfer;
 	return x->rank != y->rank ? (int)x->rank - (int)y->rank : y->tid - x->tid;
+}
+
+#ifndef SCHED_DEADLINE
+#define SCHED_DEADLINE 6
+#endif
+
+static bool is_starved(pid_t tid)
+{
+	int policy = sched_getscheduler(tid);
+
+	if (policy < 0)
+		return false;
+	policy &= ~SCHED_RESET_ON_FORK;
+	return policy == SCHED_IDLE || policy == SCHED_DEADLINE;
+}
+
+/*
+ * Who gets a processor only when nobody else wants it, or never for longer than it has asked for,
+ * may keep a lock that dlopen takes for seconds, and the others wait for it (nor may the latter
+ * make a child). Where all are like that there is no other.
+ */
+static void mark_starved(struct thread_candidate *candidates, int count)
+{
+	int starved = 0;
+
+	for (int i = 0; i < count; i++) {
+		candidates[i].starved = is_starved(candidates[i].tid);
+		starved += candidates[i].starved;
+	}
+	for (int i = 0; i < count && starved == count; i++)
+		candidates[i].starved = false;
 }
 
 int threads_rank(const struct target *target, struct thread_candidate *candidates, size_t room)
@@ -81,6 +115,7 @@ int threads_rank(const struct target *target, struct thread_candidate *candidate
 		candidates[kept] = rank_thread(target->ref.pid, tids[i]);
 		candidates[kept++].own_files = own_files_has(lead, tids[i]);
 	}
+	mark_starved(candidates, kept);
 	if (kept > 0)
 		qsort(candidates, (size_t)kept, sizeof(*candidates), by_rank);
 	return count < 0 ? count : kept;

@@ -355,6 +355,11 @@ static int try_threads(struct search *s, bool running)
 			error = not_safe(s, "it has descriptors of its own");
 			continue;
 		}
+		/* on the way out it is that or to stay, after a while */
+		if (t->starved && !(s->in->keep && s->in->running)) {
+			error = not_safe(s, "it may get no processor (SCHED_IDLE, SCHED_DEADLINE)");
+			continue;
+		}
 		if (t->transfer && !s->in->keep) {
 			error = not_safe(s, "it is in the middle of a transfer");
 			continue;
