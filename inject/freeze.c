@@ -41,6 +41,7 @@
 #include "inject/tracee.h"
 #include "inject/transfers.h"
 #include "inject/userfault.h"
+#include "src/base/log.h"
 #include "src/base/pagemap.h"
 
 #define STOP_BUDGET_NS 20000000ull	/* doubles every 3 tries, up to 160 ms */
@@ -140,6 +141,20 @@ static int open_picture(struct freeze *f, pid_t pid)
 	return f->mem < 0 ? f->mem : f->maps < 0 ? f->maps : 0;
 }
 
+/* When memory runs out it goes before the target that it is a copy of; its parent's stays. */
+static void offer_to_oom(pid_t child)
+{
+	char path[48];
+	int fd;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/oom_score_adj", child);
+	fd = open(path, O_WRONLY | O_CLOEXEC);
+	if (fd < 0 || write(fd, "1000", 4) != 4)
+		log_debug("%s: %s", path, strerror(errno));
+	if (fd >= 0)
+		(void)close(fd);
+}
+
 /* Makes it last as long as we live and no longer, and opens it. */
 static int hold_child(const struct freeze_gadgets *gadgets, struct freeze *f)
 {
@@ -151,6 +166,7 @@ static int hold_child(const struct freeze_gadgets *gadgets, struct freeze *f)
 		error = tracee_die_with_us(f->child);
 	if (error)
 		return error;
+	offer_to_oom(f->child);
 	f->own_files = picture_files_drop(f->child, gadgets->syscall_ret);
 	f->complete = f->data_kib && f->data_kib == data_kib(f->child);
 	return open_picture(f, f->child);

@@ -18,7 +18,7 @@ struct thread_candidate {
 	uint64_t sp, pc;	/* of a blocked one */
 	bool own_files;		/* own_files_has() */
 	bool transfer;		/* transfer_is_one(): to be stopped after all others only */
-	bool starved;		/* SCHED_IDLE, SCHED_DEADLINE beside others: what it locks may stay so */
+	bool starved;		/* SCHED_IDLE, SCHED_DEADLINE beside others: it may keep locks */
 };
 
 /* What dlopen and dlclose may take of the stack of the thread that calls them for us. */

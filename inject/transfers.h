@@ -3,9 +3,9 @@
  * transfers.h - threads that a stop would cost a part of what they are moving.
  *
  * A thread that sleeps in a large write (or a recv with MSG_WAITALL, sendfile, io_getevents for
- * several, io_uring_enter that has submitted something) may have moved a part of it. A stop ends such a call, which then returns that part:
- * nothing hides this, and not every program goes on with the rest. So who stops a thread for a
- * purpose that can wait does wait, for a while.
+ * several, io_uring_enter that has submitted something) may have moved a part of it. A stop ends
+ * such a call, which then returns that part: nothing hides this, and not every program goes on with
+ * the rest. So who stops a thread for a purpose that can wait does wait, for a while.
  */
 #ifndef MEMATTACH_TRANSFERS_H
 #define MEMATTACH_TRANSFERS_H

@@ -9,9 +9,9 @@
 ended_meanwhile() {
 	after=$1
 	shift
-	"$BUILDDIR/tests/victims/load" --threads=3 </dev/zero >"$WORK/ready" 2>&1 &
-	target=$!
-	await 20 grep -q ready "$WORK/ready" || fail "no target"
+	background target "$BUILDDIR/tests/victims/load" --threads=3
+	target=$LAST
+	await 20 grep -q ready "$WORK/target.out" || fail "no target"
 	"$MEMATTACH" -p "$target" -d 1 "$@" >"$WORK/out" 2>"$WORK/err" &
 	attaching=$!
 	sleep "0.$(printf %03d "$after")"

@@ -58,6 +58,9 @@ picture_hold "$VICTIM"
 tell held k
 peer_saw 1000
 picture_lives "$VICTIM" || fail "the picture ended by itself"
+# When memory runs out it is the first to go; the target's place in that order is as it was.
+expect "$(cat "/proc/$PICTURE/oom_score_adj")" 1000 "the picture's oom_score_adj"
+expect "$(cat "/proc/$VICTIM/oom_score_adj")" "$(cat /proc/$$/oom_score_adj)" "the target's"
 picture_release
 expect "$STATUS" 0 "exit status"
 no_child_stays "$VICTIM" "$peer"
