@@ -161,6 +161,11 @@ int glibc_probe_region(struct glibc *glibc, uint64_t low, uint64_t limit,
  * further stretches of a main arena in pieces until its total is.
  */
 int glibc_search_mapped(struct glibc *glibc) _must_check_;
+/*
+ * Of mapped, which holds all places that look like one, leaves those that are n_mmaps together and
+ * mmapped_mem bytes; all where none are. -ENOMEM.
+ */
+int glibc_choose_mapped(struct glibc *glibc) _must_check_;
 
 /* Is there a thread that may be between a mapping and its count in mp_? */
 bool glibc_may_map(const struct glibc *glibc);

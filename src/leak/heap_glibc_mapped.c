@@ -4,9 +4,10 @@
  *
  * Nothing leads to them; but each begins with a header at the start of a page, and mp_ knows how
  * many there are and how large they are together. First the starts of mappings are tried and
- * what directly follows a find, which nearly always is all; then every page, until
- * the totals are met. Memory of user programs that happens to look like a header would break the
- * totals, which is noticed. memalign moves the header up and leaves the first one behind, which
+ * what directly follows a find, which nearly always is all; then every page, until as many are
+ * found as there are. Memory of user programs that happens to look like a header breaks the
+ * totals: then all places that look like one are gathered, and heap_glibc_choose.c tells which
+ * blocks add up. memalign moves the header up and leaves the first one behind, which
  * soon is wrong: realloc only changes the other.
  * A main arena in pieces is found in the same search: its pieces begin at pages, too.
  * mp_ counts a block later than it is made, and no longer before it is given back: while a thread
@@ -18,6 +19,7 @@
 
 #define MAX_PAGES	(16u << 20)	/* that are not empty, tried one by one: 64 GiB */
 #define LARGEST_ALIGN	47u		/* log2 */
+#define MAX_PLACES	8192u		/* that look like a block, of which some are */
 
 struct search {
 	struct glibc *glibc;
@@ -28,6 +30,7 @@ struct search {
 	uint64_t pages;			/* that may still be tried */
 	uint64_t wanted;		/* how many blocks are looked for */
 	bool every_page;
+	bool gather;			/* all that look like a block, within another one, too */
 };
 
 /* 2.43 keeps room for one more header behind the block and marks huge pages in bit 0. */
@@ -145,7 +148,8 @@ static int push(struct glibc *glibc, const struct glibc_mapped *mapped)
 
 static bool mapped_missing(const struct search *s)
 {
-	return s->glibc->mapped_count < s->wanted;
+	return s->gather ? s->glibc->mapped_count < MAX_PLACES :
+			   s->glibc->mapped_count < s->wanted;
 }
 
 static bool main_missing(const struct search *s)
@@ -193,22 +197,24 @@ static int search_piece(void *context, uint64_t low, uint64_t high)
 		uint64_t end;
 		int r;
 
-		if (!mapped_missing(s) && !main_missing(s))
+		if (!mapped_missing(s) && (s->gather || !main_missing(s)))
 			return 1;
 		low = s->every_page ? picture_skip_hole(s->glibc->picture, low) : low;
 		if (low >= high)
 			return 0;
 		end = low;
+		if (s->gather && s->pages == 0)
+			return 1;
 		if (s->every_page && s->pages-- == 0)
 			return glibc_fail(s->glibc, -ENOTSUP, "too much memory to search");
 		r = try_mapped(s, low, &end);
-		if (r == 0 && end == low)
+		if (r == 0 && end == low && !s->gather)
 			r = try_main(s, low, high, &end);
 		if (r < 0)
 			return r;
 		if (end == low && !s->every_page)
 			return 0;
-		low = end == low ? low + GLIBC_PAGE : end;
+		low = end == low || s->gather ? low + GLIBC_PAGE : end;
 		s->until = low;
 	}
 	return 0;
@@ -295,6 +301,30 @@ static int check_totals(struct search *s)
 	return 0;
 }
 
+static int search_again(struct search *s, bool gather)
+{
+	s->every_page = true;
+	s->gather = gather;
+	s->pages = MAX_PAGES;
+	s->wanted = s->glibc->n_mmaps;
+	s->mapped_bytes = 0;
+	s->glibc->mapped_count = 0;
+	return search_maps(s);
+}
+
+static int gather_and_choose(struct search *s)
+{
+	struct glibc *glibc = s->glibc;
+	int r = search_again(s, true);
+
+	if (r == 0)
+		r = glibc_choose_mapped(glibc);
+	s->mapped_bytes = 0;
+	for (size_t i = 0; i < glibc->mapped_count; i++)
+		s->mapped_bytes += glibc->mapped[i].end - glibc->mapped[i].base;
+	return r;
+}
+
 int glibc_search_mapped(struct glibc *glibc)
 {
 	struct search s = { .glibc = glibc, .pages = MAX_PAGES,
@@ -308,10 +338,10 @@ int glibc_search_mapped(struct glibc *glibc)
 	if (r < 0 || (check_totals(&s) == 0 && !main_missing(&s)))
 		return r;
 	/* Blocks that were found may have been misread: they are looked for once more. */
-	s.every_page = true;
-	s.wanted = glibc->n_mmaps;
-	s.mapped_bytes = 0;
-	glibc->mapped_count = 0;
-	r = search_maps(&s);
-	return r ? r : check_totals(&s);
+	r = search_again(&s, false);
+	if (r == 0 && (r = check_totals(&s)) == -EAGAIN && !main_missing(&s)) {
+		r = gather_and_choose(&s);
+		r = r ? r : check_totals(&s);
+	}
+	return r;
 }
