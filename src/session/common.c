@@ -61,7 +61,7 @@ int session_fail(struct session *s, int status, const char *what, int error)
 	else
 		log_error("%s: %s", what, reason);
 	if (s->exit == SESSION_OK)
-		s->exit = is_another(error) ? SESSION_REFUSED : status;
+		s->exit = !ended && is_another(error) ? SESSION_REFUSED : status;
 	return error ? error : -EIO;
 }
 

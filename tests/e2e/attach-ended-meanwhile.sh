@@ -21,7 +21,7 @@ ended_meanwhile() {
 	wait "$target" 2>/dev/null
 	case $STATUS in
 	4)	entered=$((entered + 1)) ;;
-	3)	grep -q "no process\|No such process" "$WORK/err" ||
+	3)	grep -q "no process\|No such process\|has ended and waits" "$WORK/err" ||
 			fail "after $after ms: $(cat "$WORK/err")" ;;
 	*)	fail "after $after ms status $STATUS: $(cat "$WORK/err")" ;;
 	esac

@@ -18,7 +18,7 @@ for number in 1 2 3; do	# pipe; then a socket, too; then receives, too
 	moved moves
 	expect "$SHORTS" 0 "short before memattach came"
 	for options in "" --loader=map --leaks; do
-		for _ in 1 2 3 4 5; do
+		for _ in 1 2 3; do
 			# shellcheck disable=SC2086 # none, or a word
 			attach -p "$VICTIM" -d 0.1 --json $options
 			case " $options $STATUS" in
@@ -68,7 +68,7 @@ if [ "$VICTIM" = none ]; then
 	note "there is no io_uring here"
 else
 	for options in "" --loader=map --leaks; do
-		for _ in 1 2 3 4 5; do
+		for _ in 1 2 3; do
 			# shellcheck disable=SC2086 # none, or a word
 			attach -p "$VICTIM" -d 0.1 --json $options
 			json_expect .session.detached pristine
@@ -76,6 +76,6 @@ else
 	done
 	moved ring
 	note "ring: $SHORTS short, $ANSWER"
-	[ "$SHORTS" -le 8 ] || fail "stopped in the middle of $SHORTS waits for a ring"
+	[ "$SHORTS" -le 5 ] || fail "stopped in the middle of $SHORTS waits for a ring"
 	ended ring
 fi
