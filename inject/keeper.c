@@ -414,7 +414,8 @@ static bool has_program(const struct target *target)
 	char path[32], byte;
 
 	(void)snprintf(path, sizeof(path), "/proc/%d/exe", target->ref.pid);
-	return pidref_alive(&target->ref) && readlink(path, &byte, 1) > 0;
+	/* whose program that is may not be ours to ask any more */
+	return pidref_alive(&target->ref) && (readlink(path, &byte, 1) > 0 || errno == EACCES);
 }
 
 static int tick(struct keeper *k)

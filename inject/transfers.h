@@ -24,7 +24,10 @@ void transfers_pause(void);
  * 10 us a thread; there is none when patience is at an end.
  */
 void transfers_wait(const struct target *target);
-/* Before that one thread is. */
+/*
+ * The same before one thread is stopped, or several one by one; none of them may stand meanwhile.
+ * Some us where it is in no transfer.
+ */
 void transfers_wait_for(pid_t pid, pid_t tid);
 
 #endif

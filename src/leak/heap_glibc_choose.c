@@ -75,10 +75,11 @@ static void weigh(struct choice *c, const struct procmaps *maps, const uint64_t 
 
 static int weigh_all(struct choice *c, const struct procmaps *maps)
 {
-	uint64_t *base = malloc(2 * c->count * sizeof(*base)), *end = base + c->count;
+	uint64_t *base = malloc(2 * c->count * sizeof(*base)), *end;
 
 	if (!base)
 		return -ENOMEM;
+	end = base + c->count;
 	for (size_t i = 0; i < c->count; i++) {
 		base[i] = c->place[i].block.base;
 		end[i] = c->place[i].block.end;

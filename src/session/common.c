@@ -42,9 +42,12 @@ static const char *reason_of(const struct session *s, int error)
 
 bool session_has_ended(struct session *s)
 {
+	/* until its picture is given back it may stand still (--snapshot=stop) */
+	int wait_ms = s->leaks.taken ? 0 : GONE_MS;
+
 	if (s->link.target_gone)
 		return true;
-	return !s->link.busy && keeper_link_poll(&s->link, GONE_MS) == 0 && s->link.target_gone;
+	return !s->link.busy && keeper_link_poll(&s->link, wait_ms) == 0 && s->link.target_gone;
 }
 
 int session_fail(struct session *s, int status, const char *what, int error)

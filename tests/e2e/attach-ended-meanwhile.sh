@@ -13,12 +13,16 @@ ended_meanwhile() {
 	target=$LAST
 	await 20 grep -q ready "$WORK/target.out" || fail "no target"
 	"$MEMATTACH" -p "$target" -d 1 "$@" >"$WORK/out" 2>"$WORK/err" &
-	attaching=$!
+	ATTACH=$!
 	sleep "0.$(printf %03d "$after")"
+	family=$(attach_processes)
 	kill -KILL "$target"
-	wait "$attaching"
+	wait "$ATTACH"
 	STATUS=$?
 	wait "$target" 2>/dev/null
+	for process in $family; do
+		is_gone "$process" || await 10 is_gone "$process" || fail "$process is left"
+	done
 	case $STATUS in
 	4)	entered=$((entered + 1)) ;;
 	3)	grep -q "no process\|No such process\|has ended and waits" "$WORK/err" ||

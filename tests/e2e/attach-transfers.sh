@@ -18,7 +18,7 @@ for number in 1 2 3; do	# pipe; then a socket, too; then receives, too
 	moved moves
 	expect "$SHORTS" 0 "short before memattach came"
 	for options in "" --loader=map --leaks; do
-		for _ in 1 2 3; do
+		for _ in 1 2 3 4 5; do
 			# shellcheck disable=SC2086 # none, or a word
 			attach -p "$VICTIM" -d 0.1 --json $options
 			case " $options $STATUS" in

@@ -37,10 +37,9 @@ while :; do
 	[ "$MOST" -lt 2000 ] || [ "$step" -lt 2000 ] || fail "no end of steps"
 done
 [ "$killed" -ge 5 ] || fail "only $killed steps were killed at: is the step counter built in?"
-note "killed at $killed steps, every $STEP_STRIDE from $FIRST_STEP on"
 checked check
 finished check
-note "$ANSWER"
+note "$killed kills, every $STEP_STRIDE from $FIRST_STEP on: $ANSWER"
 # One EINTR at the most for each kill between a stop and its restore.
 eintr=$(printf '%s' "$ANSWER" | sed -n 's/.*"eintr":\([0-9]*\).*/\1/p')
 [ "$eintr" -le "$killed" ] || fail "$eintr EINTR for $killed kills"
