@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * spare_pages.c - see spare_pages.h. An analyst's and a keeper's structures have room for the most
- * that a target may have; reading a page of zeros that was never written to takes no memory.
+ * that a target may have; a page of zeros that was never written to takes no memory when it is
+ * read, on kernels that share one page of zeros.
  */
 #include "src/base/spare_pages.h"
 
