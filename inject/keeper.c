@@ -653,6 +653,7 @@ int keeper_run(struct target *target, const struct keeper_options *options,
 	int error = tracee_init();
 
 	memset(ret, 0, sizeof(*ret));
+	spare_clear(k, sizeof(*k));
 	if (!error)
 		error = inject_init(&k->in, target);
 	if (error)
