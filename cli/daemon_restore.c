@@ -237,7 +237,10 @@ static void conclude(struct restore_job *job, int status, double now)
 		job->result = RESTORE_GONE;
 		return;
 	default:
-		fail(job, why[0] ? why : "what was to take it out was killed", now);
+		if (!why[0] && WIFSIGNALED(status))
+			(void)snprintf(why, sizeof(why), "what was to take it out was killed by "
+				       "signal %d", WTERMSIG(status));
+		fail(job, why[0] ? why : "what was to take it out failed", now);
 	}
 }
 

@@ -87,6 +87,8 @@ struct analyst {
 	const struct target *target;
 	pid_t pid;
 	pid_t child;	/* a second one, for a process that the target forked; 0: none */
+	bool restarted;	/* pid is the one that finishes the detach; */
+	int first_status;	/* this is what waitpid said of the first */
 };
 
 /* The analyst has no descriptor of the keeper's, now or at a second analyst's start, but these. */
@@ -173,7 +175,8 @@ static int restart_for_cleanup(void *context)
 	struct analyst *a = context;
 	struct session_options cleanup = for_cleanup(a, false);
 
-	(void)waitpid(a->pid, NULL, 0);
+	(void)waitpid(a->pid, &a->first_status, 0);
+	a->restarted = true;
 	return start_analyst(a, &cleanup, &a->pid);
 }
 
@@ -186,12 +189,35 @@ static int begin_child(void *context)
 	return start_analyst(a, &cleanup, &a->child);
 }
 
+struct ending {
+	char text[96];
+};
+
+/* In words, what waitpid says of a process that ended. */
+static struct ending ending_of(int status)
+{
+	struct ending ending;
+
+	if (WIFSIGNALED(status))
+		(void)snprintf(ending.text, sizeof(ending.text), "by signal %d (%s)",
+			       WTERMSIG(status), strsignal(WTERMSIG(status)));
+	else
+		(void)snprintf(ending.text, sizeof(ending.text), "with status %d",
+			       WEXITSTATUS(status));
+	return ending;
+}
+
+/* Our SIGKILL changes nothing of one that has ended by itself. */
 static void end_child(void *context)
 {
 	struct analyst *a = context;
+	int status = 0;
 
 	(void)kill(a->child, SIGKILL);
-	(void)waitpid(a->child, NULL, 0);
+	(void)waitpid(a->child, &status, 0);
+	if (WIFSIGNALED(status) && WTERMSIG(status) != SIGKILL)
+		log_error("the analyst of a forked process ended unexpectedly %s",
+			  ending_of(status).text);
 	a->child = 0;
 }
 
@@ -203,24 +229,43 @@ static void tell_child(void *context, pid_t pid)
 	(void)send(a->options->tell_children, &pid, sizeof(pid), MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-static int exit_status_of(const struct keeper_result *result, pid_t analyst)
+/* How the analyst that watched ended, which did not finish. */
+static void tell_death(const struct keeper_result *result, int status, pid_t target)
 {
-	int status = 0;
+	char rest[96] = "the target was left as it was";
 
-	(void)waitpid(analyst, &status, 0);
+	if (result->dormant)
+		(void)snprintf(rest, sizeof(rest), "run `memattach cleanup -p %d`", target);
+	if (result->analyst_hung)
+		log_error("the analyst did not finish in time and was ended; %s", rest);
+	else
+		log_error("the analyst ended unexpectedly %s; %s", ending_of(status).text, rest);
+}
+
+/* Whether the analyst that ended last crashed, which is told: the first one's death is already. */
+static bool tell_crash(const struct analyst *a, const struct keeper_result *result, int status)
+{
+	if (!WIFSIGNALED(status) || (result->analyst_died && !a->restarted))
+		return false;
+	log_error("%s ended %s", a->restarted ? "the analyst that finishes the detach" :
+		  "after the target was left, the analyst", ending_of(status).text);
+	return true;
+}
+
+static int exit_status_of(const struct analyst *a, const struct keeper_result *result,
+			  pid_t target)
+{
+	bool crashed;
+	int last = 0;
+
+	(void)waitpid(a->pid, &last, 0);
 	session_list_children(&result->left);
-	if (result->dormant) {
-		if (result->analyst_died)
-			log_error("the analyst ended unexpectedly; run `memattach cleanup -p PID`");
+	if (result->analyst_died)
+		tell_death(result, a->restarted ? a->first_status : last, target);
+	crashed = tell_crash(a, result, last);
+	if (result->dormant || children_are_left(&result->left))
 		return SESSION_DORMANT;
-	}
-	if (result->analyst_died) {
-		log_error("the analyst ended unexpectedly%s%d; the target was left as it was",
-			  WIFSIGNALED(status) ? " by signal " : " with status ",
-			  WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
-		return children_are_left(&result->left) ? SESSION_DORMANT : SESSION_FAILED;
-	}
-	return children_are_left(&result->left) ? SESSION_DORMANT : result->status;
+	return result->analyst_died || crashed ? SESSION_FAILED : result->status;
 }
 
 /* The keeper could not go on, and has left as far as it could. */
@@ -276,7 +321,7 @@ static int run_keeper(struct target *target, const struct session_options *optio
 	own = *target;
 	error = keeper_run(&own, &keeper, &result);
 	cleanup_fd(&keeper.socket);
-	return error ? failed_status_of(&result, pid, error) : exit_status_of(&result, analyst.pid);
+	return error ? failed_status_of(&result, pid, error) : exit_status_of(&analyst, &result, pid);
 }
 
 /*

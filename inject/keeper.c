@@ -424,7 +424,8 @@ static int tick(struct keeper *k)
 	bool ticked = read(k->timer, &expirations, sizeof(expirations)) > 0;
 	int error = 0;
 
-	if (analyst_hangs(k, ticked) || (k->deadline_ns && tracee_now_ns() > k->deadline_ns))
+	k->hung = analyst_hangs(k, ticked);
+	if (k->hung || (k->deadline_ns && tracee_now_ns() > k->deadline_ns))
 		return -ETIME;
 	deadline_alive(k->in.at.clock);
 	if (ticked) {
@@ -632,6 +633,8 @@ static void leave_alone(struct keeper *k, const struct keeper_options *options)
 		if (socket < 0)
 			return;
 		k->socket = socket;
+		k->leaving = 0;		/* it has as much time as the first had */
+		k->silence.total = 0;
 		(void)loop(k);
 		cleanup_fd(&socket);
 		return;
@@ -650,6 +653,7 @@ int keeper_run(struct target *target, const struct keeper_options *options,
 	int error = tracee_init();
 
 	memset(ret, 0, sizeof(*ret));
+	spare_clear(k, sizeof(*k));
 	if (!error)
 		error = inject_init(&k->in, target);
 	if (error)
@@ -666,6 +670,7 @@ int keeper_run(struct target *target, const struct keeper_options *options,
 	error = k->signals < 0 || k->timer < 0 ? -EMFILE : loop(k);
 	access_watch_done(&k->access);
 	ret->analyst_died = !k->finished;
+	ret->analyst_hung = k->hung;
 	if (!k->finished)
 		leave_alone(k, options);
 	(void)launch_release(&k->in.at.target);

@@ -35,7 +35,8 @@ struct keeper_options {
 struct keeper_result {
 	int status;		/* what the analyst asked for; -1 it never did */
 	bool dormant;		/* something of ours is still in the target */
-	bool analyst_died;
+	bool analyst_died;	/* it ended, or was ended, before it had finished: */
+	bool analyst_hung;	/* since it took too long */
 	struct children_left left;	/* unless the analyst was told: it has said so */
 	char problem[512];
 };

@@ -31,6 +31,7 @@ struct keeper {
 	unsigned int leaving;		/* ticks since the user asked to stop */
 	unsigned int kept;		/* ticks of TICK_MS so far; when memory goes back: */
 	unsigned int rest_due;
+	bool hung;			/* the analyst took too long */
 	bool slow;			/* the clock ticks seldom, as nobody waits */
 	bool abandoned;			/* threads are still to be let go, once they stop */
 	bool used;			/* since then something was asked for */

@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/base/give_back.h"
 #include "src/live/sites_private.h"
 
 #define ALLOCATORS_OTHER 3u
@@ -82,7 +83,7 @@ static uint32_t candidates(const struct sites *sites, const struct site_choice *
 	uint32_t count = 0;
 
 	for (uint32_t i = 0; i < sites->count; i++) {
-		const struct site *site = &sites->site[i];
+		const struct site *site = site_placed(sites, i);
 		bool kept = site_is_other(sites, site);
 
 		for (size_t k = 0; !kept && k < choice->keep_count; k++)
@@ -121,7 +122,7 @@ int sites_evict_begin(struct sites *sites, const struct site_choice *choice, uin
 	go = go < count ? go : count;
 	qsort(candidate, count, sizeof(*candidate), by_score);
 	for (uint32_t i = 0; i < go; i++)
-		sites->site[candidate[i].place].evicted = true;
+		site_placed(sites, candidate[i].place)->evicted = true;
 	*ret_count = go;
 	return 0;
 }
@@ -255,21 +256,36 @@ static void rename_threads(struct sites *sites)
 
 static uint32_t *number_of_resizes(void *context, uint32_t i)
 {
-	return &((struct sites *)context)->site[i].resized;
+	return &site_placed(context, i)->resized;
 }
 
 static uint32_t *number_of_moves(void *context, uint32_t i)
 {
-	return &((struct sites *)context)->site[i].moves;
+	return &site_placed(context, i)->moves;
+}
+
+/* What lies behind the last site takes no memory any more. */
+static void give_back_chunks(struct sites *sites)
+{
+	unsigned int last = site_chunk(sites->count);
+	size_t used = sites->count + SITE_FIRST_CHUNK - ((size_t)SITE_FIRST_CHUNK << last);
+
+	for (unsigned int i = last + 1; i < SITE_CHUNKS; i++) {
+		free(sites->chunk[i]);
+		sites->chunk[i] = NULL;
+	}
+	if (sites->chunk[last])
+		give_back_buffer(sites->chunk[last] + used,
+				 ((size_t)SITE_FIRST_CHUNK << last) * sizeof(struct site) -
+				 used * sizeof(struct site));
 }
 
 static void pack_sites(struct sites *sites)
 {
 	uint32_t count = 0;
-	struct site *packed;
 
 	for (uint32_t i = 0; i < sites->count; i++) {
-		struct site *site = &sites->site[i];
+		struct site *site = site_placed(sites, i);
 
 		if (site->evicted) {
 			hashmap_remove(&sites->index, site_key(site->stack, site->kind), NULL);
@@ -277,14 +293,10 @@ static void pack_sites(struct sites *sites)
 			continue;
 		}
 		id_places_set(&sites->places, site->id, count);
-		sites->site[count++] = *site;
+		*site_placed(sites, count++) = *site;
 	}
 	sites->count = count;
-	packed = reallocarray(sites->site, count + count / 4u + 1u, sizeof(*packed));
-	if (!packed)
-		return;
-	sites->site = packed;
-	sites->capacity = count + count / 4u + 1u;
+	give_back_chunks(sites);
 }
 
 void sites_evict_end(struct sites *sites)
@@ -293,7 +305,7 @@ void sites_evict_end(struct sites *sites)
 
 	rename_threads(sites);
 	for (uint32_t i = 0; i < sites->count; i++) {
-		struct site *site = &sites->site[i];
+		struct site *site = site_placed(sites, i);
 
 		last = larger(last, site->last_time);
 		site->pair = 0;
@@ -311,7 +323,7 @@ void sites_each_stack(const struct sites *sites, void (*each)(void *context, uin
 		      void *context)
 {
 	for (uint32_t i = 0; i < sites->count; i++)
-		each(context, sites->site[i].stack);
+		each(context, site_placed(sites, i)->stack);
 }
 
 struct site_evictions sites_evictions(const struct sites *sites)

@@ -37,7 +37,7 @@ int sites_evict_begin(struct sites *sites, const struct site_choice *choice,
 uint32_t sites_heir(const struct sites *sites, uint32_t id);
 /*
  * Merges. pre: sites_evict_begin; who remembers ids of sites has replaced them by their heirs, and
- * pairs were renamed with them: no site knows its own any more.
+ * pairs were renamed with them: no site knows its own any more. Pointers to sites are stale.
  */
 void sites_evict_end(struct sites *sites);
 /* Calls each() with the stack of every site that there is. */

@@ -22,7 +22,6 @@
 #include "src/live/sites_private.h"
 
 #define CACHE_LINE	64u
-#define FIRST_CAPACITY	256u
 #define FIRST_RENEWAL	4u	/* intervals before the first window ends */
 #define MAX_SIZES	16384u	/* other sizes told apart; later ones are rounded up */
 #define FIXED_POINT_MAX	4611686018427387904.0	/* 2^62 */
@@ -50,7 +49,9 @@ void sites_free(struct sites *sites)
 	if (!sites)
 		return;
 	for (uint32_t i = 0; i < sites->count; i++)
-		lifetimes_done(&sites->site[i].lifetimes);
+		lifetimes_done(&site_placed(sites, i)->lifetimes);
+	for (size_t i = 0; i < SITE_CHUNKS; i++)
+		free(sites->chunk[i]);
 	hashmap_done(&sites->index);
 	id_places_done(&sites->places);
 	hashmap_done(&sites->threads);
@@ -59,7 +60,6 @@ void sites_free(struct sites *sites)
 	site_side_done(&sites->moves);
 	free(sites->range);
 	free(sites->later);
-	free(sites->site);
 	free(sites);
 }
 
@@ -115,21 +115,22 @@ static void site_look_at_stack(const struct sites *sites, struct site *site)
 	site->skip_frames = sites_skip_frames(sites, site->stack);
 }
 
+/* Room for one more. */
 static int sites_reserve(struct sites *sites)
 {
-	uint32_t capacity = sites->capacity ? sites->capacity * 2u : FIRST_CAPACITY;
-	struct site *site;
+	unsigned int at = site_chunk(sites->count);
+	size_t count = (size_t)SITE_FIRST_CHUNK << at;
+	struct site *chunk;
 
-	if (sites->count < sites->capacity)
+	if (at >= SITE_CHUNKS)
+		return -ENOMEM;
+	if (sites->chunk[at])
 		return 0;
-	if (capacity < sites->capacity)
+	chunk = reallocarray(NULL, count, sizeof(*chunk));
+	if (!chunk)
 		return -ENOMEM;
-	site = reallocarray(sites->site, capacity, sizeof(*site));
-	if (!site)
-		return -ENOMEM;
-	huge_pages_ask(site, capacity * sizeof(*site));
-	sites->site = site;
-	sites->capacity = capacity;
+	huge_pages_ask(chunk, count * sizeof(*chunk));
+	sites->chunk[at] = chunk;
 	return 0;
 }
 
@@ -140,7 +141,7 @@ struct site *sites_add(struct sites *sites, uint32_t stack, enum site_kind kind)
 
 	if (sites_reserve(sites) < 0 || id_places_add(&sites->places, sites->count, &id) < 0)
 		return NULL;
-	site = &sites->site[sites->count++];
+	site = site_placed(sites, sites->count++);
 	*site = (struct site){ .id = id, .stack = stack, .kind = kind,
 			       .last_thread = UINT32_MAX, .size_low = UINT64_MAX };
 	site_look_at_stack(sites, site);
@@ -202,14 +203,14 @@ struct site *sites_find(struct sites *sites, uint32_t id)
 {
 	uint32_t place = id_places_get(&sites->places, id);
 
-	return place == ID_PLACES_NONE ? NULL : &sites->site[place];
+	return place == ID_PLACES_NONE ? NULL : site_placed(sites, place);
 }
 
 const struct site *sites_peek(const struct sites *sites, uint32_t id)
 {
 	uint32_t place = id_places_get(&sites->places, id);
 
-	return place == ID_PLACES_NONE ? NULL : &sites->site[place];
+	return place == ID_PLACES_NONE ? NULL : site_placed(sites, place);
 }
 
 const struct lifetimes *sites_lifetimes(const struct sites *sites, const struct site *site)
@@ -230,7 +231,7 @@ uint32_t sites_places(const struct sites *sites)
 
 const struct site *sites_at(const struct sites *sites, uint32_t place)
 {
-	return &sites->site[place];
+	return site_placed(sites, place);
 }
 
 uint32_t sites_place(const struct sites *sites, uint32_t id)
@@ -645,7 +646,7 @@ void sites_tick(struct sites *sites, uint64_t now)
 	sites->previous_begin = sites->window_begin;
 	sites->window_begin = now;
 	for (uint32_t i = 0; i < sites->count; i++)
-		renew_window(sites, &sites->site[i]);
+		renew_window(sites, site_placed(sites, i));
 }
 
 /*

@@ -16,10 +16,17 @@
 #define SITE_SMALL_SIZES 4096u	/* sizes below have a counter each */
 #define SITE_OTHERS	4u	/* one of each kind, and one of allocators' own mappings */
 
+/*
+ * Sites lie in chunks, each as large as all before it and one more: they never move while sites
+ * are added, so that a pointer to one stays good until sites are evicted.
+ */
+#define SITE_FIRST_CHUNK 256u	/* sites; a power of two */
+#define SITE_CHUNKS	21u	/* room for ID_PLACES_MAX sites */
+
 struct sites {
 	struct stacks *stacks;		/* tags: ids of sites of SITE_MALLOC */
-	struct site *site;		/* by place */
-	uint32_t count, capacity;
+	struct site *chunk[SITE_CHUNKS];	/* site_placed() */
+	uint32_t count;
 	struct id_places places;
 	struct hashmap index;		/* stack and kind -> id */
 	struct hashmap threads;		/* id and thread, for threads from 64 on */
@@ -42,12 +49,25 @@ struct sites {
 	struct site_evictions evictions;
 };
 
+/* Which chunk place lies in. */
+static inline unsigned int site_chunk(uint32_t place)
+{
+	return (unsigned int)(__builtin_clz(SITE_FIRST_CHUNK) -
+			      __builtin_clz(place + SITE_FIRST_CHUNK));
+}
+/* pre: place < count, or there is room for it (sites_add). */
+static inline struct site *site_placed(const struct sites *sites, uint32_t place)
+{
+	unsigned int chunk = site_chunk(place);
+
+	return &sites->chunk[chunk][place + SITE_FIRST_CHUNK - (SITE_FIRST_CHUNK << chunk)];
+}
 /* In the index. */
 static inline uint64_t site_key(uint32_t stack, enum site_kind kind)
 {
 	return ((uint64_t)stack << 2) | (uint64_t)kind;
 }
-/* A new site at the end. NULL: out of memory. Valid until the next. */
+/* A new site at the end. NULL: out of memory. Valid until sites are evicted. */
 struct site *sites_add(struct sites *sites, uint32_t stack, enum site_kind kind);
 /* Memory that its lifetimes take. */
 static inline size_t site_lifetimes_bytes(const struct site *site)

@@ -30,6 +30,36 @@ static uint32_t stack_at(uint64_t offset)
 	return id;
 }
 
+/*
+ * Pointers to sites stay good while sites are added. realloc(p, 0) at a stack that is new makes a
+ * site while the next allocation's event holds its own one, at each of the places where the
+ * store of sites grows.
+ */
+static void sites_stay_where_they_are(void **state)
+{
+	enum { MANY = 5000 };
+	static const struct site *site[MANY];
+	uint32_t first = stack_at(1);
+
+	(void)state;
+	for (uint32_t i = 0; i < MANY; i++) {
+		site[i] = sites_get(books.sites, first, SITE_MALLOC);
+		alloc(1, 0x1000, 32, first);
+		apply((struct event){ .kind = RING_FREE, .flags = RING_F_REALLOC, .thread = 1,
+				      .address = 0x1000, .entry = GLIBC }, stack_at(i + 2));
+	}
+	alloc(1, 0x1000, 32, first);
+	for (uint32_t i = 0; i < MANY; i++)
+		assert_ptr_equal(site[i], site[0]);
+	assert_int_equal(sites_places(books.sites), MANY + 1);
+	assert_int_equal(site[0]->alloc.count, MANY + 1);
+	assert_int_equal(site[0]->live.count, 1);
+	for (uint32_t i = 1; i <= MANY; i++)
+		assert_int_equal(sites_resizes(books.sites, sites_at(books.sites, i))
+					 ->count[SITE_RESIZE_FREED] / (uint64_t)ESTIMATE_COUNT_ONE,
+				 1);
+}
+
 /* Site i: i + 1 blocks of 16 bytes and more, of which every second is freed. */
 static void fill_books(void)
 {
@@ -362,6 +392,7 @@ static void realloc_under_way(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(sites_stay_where_they_are, begin, books_end),
 		cmocka_unit_test_setup_teardown(others_have_it_all, begin, books_end),
 		cmocka_unit_test_setup_teardown(the_cold_go, begin, books_end),
 		cmocka_unit_test_setup_teardown(threads_go_on, begin, books_end),

@@ -169,7 +169,7 @@ static void test_merged(void **state)
 	(void)state;
 	begin(&m);
 	run(&m);
-	site = m.sites->site;
+	site = site_placed(m.sites, 0);	/* the first of those in one chunk */
 	site_moves_merge(m.sites, &site[0], &site[1]);
 	check(&m, 1, 2, 1);
 	assert_int_equal(site[1].moves, 0);
@@ -191,7 +191,7 @@ static void test_thinned(void **state)
 
 	(void)state;
 	begin(&m);
-	site = m.sites->site;
+	site = site_placed(m.sites, 0);	/* the first of those in one chunk */
 	site_moves_thin(m.sites, site, &certain, NULL);
 	assert_int_equal(site->moves, 0);
 	site_moves_thin(m.sites, site, &certain, &drawn);

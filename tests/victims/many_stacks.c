@@ -7,7 +7,8 @@
  * Commands: 'g' makes N allocations, each at the end of a random walk among eight functions that
  * call each other, so that hardly a stack comes twice. One of 16 blocks is kept; every hundredth
  * time steady_leak() allocates 48 bytes, too, and never frees them. 'l' makes N blocks at once, of
- * which it frees every second. Both print the truth; 'q' ends.
+ * which it frees every second. 'z' makes N allocations at one place, and frees each by a realloc to
+ * 0 bytes at a stack of its own. All print the truth; 'q' ends.
  */
 #include "tests/victims/victim.h"
 
@@ -18,6 +19,7 @@
 #define KEEP		16u
 #define STEADY_EVERY	100u
 #define STEADY_BYTES	48u
+#define ZERO_STEPS	5u	/* 8^5 different stacks */
 
 struct truth {
 	unsigned long long allocs, alloc_bytes, frees, live_bytes, steady;
@@ -53,6 +55,20 @@ static void give_back(void *block, size_t size)
 	truth.live_bytes -= size;
 }
 
+static void *shrinking;		/* what 'z' is about to free */
+
+/* At the end of a walk: size 0 frees shrinking. */
+static void *arrive(size_t size)
+{
+	if (size)
+		return counted(size);
+	if (realloc(shrinking, victim_size(0)))
+		victim_fail("realloc to 0 bytes gives a block");
+	truth.frees++;
+	truth.live_bytes -= STEADY_BYTES;
+	return NULL;
+}
+
 static void *step(size_t size, unsigned int left, uint64_t path);
 
 #define STEP(name) \
@@ -74,7 +90,7 @@ VICTIM_FRAME static void *step(size_t size, unsigned int left, uint64_t path)
 	static void *(*const next[8])(size_t, unsigned int, uint64_t) = {
 		step_a, step_b, step_c, step_d, step_e, step_f, step_g, step_h };
 
-	return victim_seen(left == 0 ? counted(size) : next[path % 8](size, left, path));
+	return victim_seen(left == 0 ? arrive(size) : next[path % 8](size, left, path));
 }
 
 VICTIM_FRAME static void steady_leak(void)
@@ -127,6 +143,15 @@ static void live(long count)
 	say();
 }
 
+static void zero(long count)
+{
+	for (long i = 0; i < count; i++) {
+		shrinking = live_block(STEADY_BYTES);
+		victim_seen(step(0, ZERO_STEPS, (uint64_t)i));
+	}
+	say();
+}
+
 int main(int argc, char *argv[])
 {
 	char command;
@@ -139,6 +164,8 @@ int main(int argc, char *argv[])
 			walk(victim_number(argv, "stacks", 300000));
 		else if (command == 'l')
 			live(victim_number(argv, "blocks", 1000000));
+		else if (command == 'z')
+			zero(victim_number(argv, "stacks", 300000));
 	}
 	return victim_interrupts() != 0;
 }
