@@ -141,18 +141,31 @@ static void forget_what_was_continued(const struct target *target)
 		*target->owed &= ~stopping();
 }
 
+/* They stay pending until it runs; what came with them (siginfo) is ours now. */
+static void give_what_is_owed(struct target *target)
+{
+	forget_what_was_continued(target);
+	for (int signal = 1; signal <= 64; signal++)
+		if (*target->owed & bit_of(signal))
+			(void)syscall(SYS_tgkill, target->ref.pid, target->held, signal);
+	*target->owed = 0;
+	target->held = 0;
+}
+
+int launch_go_on(struct target *target)
+{
+	pid_t tid = target->held;
+
+	give_what_is_owed(target);
+	return tracee_continue(tid, 0);
+}
+
 int launch_release(struct target *target)
 {
 	pid_t tid = target->held;
 
 	if (!tid)
 		return 0;
-	forget_what_was_continued(target);
-	target->held = 0;
-	/* they stay pending until it runs; what came with them (siginfo) is ours now */
-	for (int signal = 1; signal <= 64; signal++)
-		if (*target->owed & bit_of(signal))
-			(void)syscall(SYS_tgkill, target->ref.pid, tid, signal);
-	*target->owed = 0;
+	give_what_is_owed(target);
 	return tracee_detach(tid, 0);
 }
