@@ -2,8 +2,8 @@
 /*
  * launch.c - starting a program with its first thread held.
  *
- * After exec it stands before the dynamic loader's first instruction. It runs to
- * the loader's notification (or, static, to its entry point) by a breakpoint.
+ * After exec it stands before the dynamic loader's first instruction, or, static, at its
+ * entry point. It runs to the loader's notification by a breakpoint.
  * Rejected: stepping (a start-up relocates millions of instructions' worth),
  * stopping at system calls (the first constructor may allocate before it makes one).
  */
@@ -49,6 +49,24 @@ static int wait_for_exec(pid_t pid)
 	}
 }
 
+/* Its exec has the kernel's last touch only now: until then the old program's rseq area is told. */
+static int finish_exec(pid_t pid)
+{
+	uint64_t end = tracee_now_ns() + START_LIMIT_NS;
+	struct tracee_stop stop = { .kind = TRACEE_EXEC };
+	int error = 0;
+
+	while (!error && stop.kind != TRACEE_SYSCALL_EXIT) {
+		int signal = stop.kind == TRACEE_SIGNAL ? stop.signal : 0;
+
+		error = stop.kind == TRACEE_GROUP_STOP ? tracee_listen(pid) :
+							 tracee_pass_to_syscall(pid, signal);
+		if (!error)
+			error = tracee_wait(pid, end, &stop);
+	}
+	return error;
+}
+
 int launch_hold(pid_t pid, int gate, struct target *ret)
 {
 	struct pidref ref = PIDREF_NONE;
@@ -58,6 +76,8 @@ int launch_hold(pid_t pid, int gate, struct target *ret)
 		error = -errno;
 	if (!error)
 		error = wait_for_exec(pid);
+	if (!error)
+		error = finish_exec(pid);
 	if (!error)
 		error = pidref_open(pid, &ref);
 	if (!error)

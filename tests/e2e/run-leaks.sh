@@ -118,6 +118,7 @@ run_leaks exec
 expect "$STATUS" 0 "exit status with exec"
 
 # For a time: searched while it runs, and not traced any more then.
+rm -f "$REPORT"
 attach_begin run $EXACT --leaks --json -d 1 -- "$WORK/program" wait
 is_let_go() {
 	COMMAND=""
