@@ -399,6 +399,17 @@ int freeze_begin(const struct target *target, const struct freeze_gadgets *gadge
 				    freeze_copies(target, gadgets, deadline_ns, ret);
 }
 
+int freeze_standing(struct stop_thread *thread, size_t count, struct freeze *ret)
+{
+	int error;
+
+	*ret = (struct freeze){ .way = FREEZE_STANDING, .thread = thread, .thread_count = count,
+				.complete = true, .mem = -1, .maps = -1, .pagemap = -1 };
+	ret->tsc = ring_setup_tsc();
+	error = vectors_add_all(&ret->vectors, thread, count, 0);
+	return error ? error : open_picture(ret, thread[0].tid);
+}
+
 static bool has_no_memory(pid_t pid)
 {
 	struct proc_thread_status status;

@@ -18,6 +18,7 @@
 enum freeze_way {
 	FREEZE_COPY = 0,	/* the child; the target runs on at once */
 	FREEZE_STOP,		/* the target itself, which stands still until freeze_end */
+	FREEZE_STANDING,	/* the target itself, which stands at its end (ending.h) */
 };
 /* What the child shares with the target; a seccomp filter must let such a clone pass. */
 #define FREEZE_CLONE_FLAGS ((uint64_t)CLONE_FILES)
@@ -59,6 +60,12 @@ int freeze_check(const struct target *target, char *reason, size_t room);
  */
 int freeze_begin(const struct target *target, const struct freeze_gadgets *gadgets,
 		 enum freeze_way way, uint64_t deadline_ns, struct freeze *ret) _must_check_;
+/*
+ * The picture of a process that stands still by somebody else's doing, at least until freeze_end:
+ * count of its threads, at least one. Takes thread, from the heap. 0, -ENOMEM, -errno; freeze_end
+ * must be called in any case.
+ */
+int freeze_standing(struct stop_thread *thread, size_t count, struct freeze *ret) _must_check_;
 /*
  * True when the target has ended, or started another program, or has left the table of descriptors
  * that it shares with the picture: this holds what it closed then, and must be ended.

@@ -143,13 +143,6 @@ static int on_run_to(struct keeper *k, const struct proto_message *request, stru
 	return launch_run_to(&k->in.at.target, request->value[0]);
 }
 
-static int on_release(struct keeper *k, const struct proto_message *request, struct reply *reply)
-{
-	(void)request;
-	(void)reply;
-	return launch_release(&k->in.at.target);
-}
-
 /* For a cleanup, or for the analyst that replaces one that died. */
 static int on_adopt(struct keeper *k, const struct proto_message *request, struct reply *reply)
 {
@@ -241,7 +234,7 @@ static int (*const handler[PROTO_TYPE_COUNT])(struct keeper *k, const struct pro
 	[PROTO_UNHOOK] = on_unhook,
 	[PROTO_UNLOAD] = on_unload,
 	[PROTO_RUN_TO] = on_run_to,
-	[PROTO_RELEASE] = on_release,
+	[PROTO_RELEASE] = keeper_on_release,
 	[PROTO_ADOPT] = on_adopt,
 	[PROTO_CHILDREN] = on_children,
 	[PROTO_FREEZE] = keeper_on_freeze,
@@ -354,7 +347,8 @@ static bool analyst_hangs(struct keeper *k, bool ticked)
 
 	if (ticked)
 		keeper_silence_tick(&k->silence, analyst_of(k),
-				    beat != k->beat || k->in.done <= INJECT_ENTRIES || k->gone);
+				    beat != k->beat || k->in.done <= INJECT_ENTRIES || k->gone ||
+					    k->ending_noted);
 	if (ticked)
 		k->beat = beat;
 	k->leaving += ticked && k->stop_noted && k->in.done > INJECT_LOAD;
@@ -435,6 +429,8 @@ static int tick(struct keeper *k)
 	k->abandoned = abandon_release() > 0;
 	k->gone = k->gone || !pidref_alive(&k->in.at.target.ref) || address_space_gone(k);
 	keeper_tend_picture(k);
+	if (k->gone)
+		keeper_ending_over(k);
 	if (ticked && !k->gone)
 		yield_to_traps(k);
 	pace_clock(k);
@@ -442,6 +438,8 @@ static int tick(struct keeper *k)
 		k->gone_noted = true;
 		error = note(k, PROTO_NOTE_GONE, has_program(&k->in.at.target));
 	}
+	if (!error && keeper_ending_turn(k))
+		error = note(k, PROTO_NOTE_ENDING, 0);
 	if (!error && k->stop_wanted && !k->stop_noted) {
 		k->stop_noted = true;
 		error = note(k, PROTO_NOTE_STOP, 0);
@@ -464,6 +462,14 @@ static int await_events(struct pollfd *wait, nfds_t count, int ms)
 	return -errno;
 }
 
+/* For poll(): until something has to be done without an event; -1: nothing has. */
+static int most_ms(const struct keeper *k)
+{
+	int kept = keeper_kept_left_ms(k), ending = keeper_ending_left_ms(k);
+
+	return kept < 0 || (ending >= 0 && ending < kept) ? ending : kept;
+}
+
 /* Serves until the analyst finishes (0) or is gone (-EPIPE). */
 static int loop(struct keeper *k)
 {
@@ -473,8 +479,9 @@ static int loop(struct keeper *k)
 			{ .fd = k->signals, .events = POLLIN },
 			{ .fd = k->timer, .events = POLLIN },
 			{ .fd = k->gone ? -1 : k->in.at.target.ref.fd, .events = POLLIN },
+			keeper_ending_events(k),
 		};
-		int got = 1, error = await_events(wait, ARRAY_SIZE(wait), keeper_kept_left_ms(k));
+		int got = 1, error = await_events(wait, ARRAY_SIZE(wait), most_ms(k));
 
 		if (error)
 			return error;
@@ -623,6 +630,7 @@ static void leave_alone(struct keeper *k, const struct keeper_options *options)
 	keeper_drop_kept(k);	/* nothing stands still for an analyst that is gone */
 	keeper_mind_restarts(k);
 	freeze_kill(&k->freeze);
+	keeper_ending_over(k);
 	(void)launch_release(&k->in.at.target);
 	error = k->gone ? 0 : inject_leave(&k->in, INJECT_ARM);
 	if (k->gone || error == -ESRCH)
@@ -673,6 +681,7 @@ int keeper_run(struct target *target, const struct keeper_options *options,
 	ret->analyst_hung = k->hung;
 	if (!k->finished)
 		leave_alone(k, options);
+	keeper_ending_over(k);
 	(void)launch_release(&k->in.at.target);
 	if (keeper_thaw(k))
 		log_error("a dead child of memattach's is left in process %d; `memattach cleanup "

@@ -3,7 +3,10 @@
 #ifndef MEMATTACH_KEEPER_PRIVATE_H
 #define MEMATTACH_KEEPER_PRIVATE_H
 
+#include <poll.h>
+
 #include "inject/access_watch.h"
+#include "inject/ending.h"
 #include "inject/freeze.h"
 #include "inject/inject.h"
 #include "inject/keeper.h"
@@ -48,6 +51,8 @@ struct keeper {
 	bool picture_unwanted;		/* the user has asked to stop since it was made */
 	bool picture_searched;		/* that is over; it is still compared with */
 	const char *picture_ended;	/* why, if it was before the analyst had done with it */
+	struct ending *ending;		/* the target is held at its end; NULL: it is not */
+	bool ending_noted;		/* the analyst knows that it stands there */
 	struct access_watch access;	/* the words that are being watched */
 	bool access_unwanted;		/* the user has asked to stop since the first of them */
 	struct children children;
@@ -126,5 +131,18 @@ int keeper_on_access_begin(struct keeper *k, const struct proto_message *request
 			   struct reply *reply);
 int keeper_on_access_end(struct keeper *k, const struct proto_message *request,
 			 struct reply *reply);
+
+/* ---- in keeper_ending.c ---- */
+
+int keeper_on_release(struct keeper *k, const struct proto_message *request, struct reply *reply);
+/* For poll(), on account of the threads that are guarded: what to wait for, and how long. */
+struct pollfd keeper_ending_events(const struct keeper *k);
+int keeper_ending_left_ms(const struct keeper *k);
+/* Lets them go on. True, once: all have come to their end, and the analyst is to be told. */
+bool keeper_ending_turn(struct keeper *k);
+/* Does the target stand at its end? */
+bool keeper_is_ending(const struct keeper *k);
+/* Nothing of the target is held at its end, or traced for that, from here on. */
+void keeper_ending_over(struct keeper *k);
 
 #endif

@@ -133,7 +133,7 @@ static int check_freeze(struct keeper *k, enum freeze_way way)
 	size_t room = sizeof(k->in.problem);
 	int error;
 
-	if (way == FREEZE_STOP)
+	if (way != FREEZE_COPY)
 		return 0;
 	keeper_look_again(k);
 	if (!k->seccomp.allowed || !k->seccomp.may_copy) {
@@ -218,7 +218,9 @@ static int reply_picture(struct keeper *k, struct reply *reply)
 
 int keeper_on_freeze(struct keeper *k, const struct proto_message *request, struct reply *reply)
 {
-	enum freeze_way way = request->value[2] ? FREEZE_STOP : FREEZE_COPY;
+	enum freeze_way way = keeper_is_ending(k) ? FREEZE_STANDING :
+			      request->value[2]	  ? FREEZE_STOP :
+						    FREEZE_COPY;
 	int error = keeper_thaw(k);
 
 	k->gadgets = (struct freeze_gadgets){ request->value[0], request->value[1] };
@@ -230,8 +232,10 @@ int keeper_on_freeze(struct keeper *k, const struct proto_message *request, stru
 		return error;
 	k->picture_unwanted = k->picture_searched = false;
 	k->picture_ended = NULL;
-	error = freeze_begin(&k->in.at.target, &k->gadgets, way,
-			     tracee_now_ns() + FREEZE_LIMIT_NS, &k->freeze);
+	error = way == FREEZE_STANDING ?
+			ending_picture(k->ending, &k->freeze) :
+			freeze_begin(&k->in.at.target, &k->gadgets, way,
+				     tracee_now_ns() + FREEZE_LIMIT_NS, &k->freeze);
 	error = error ? explain_freeze(k, error) : reply_picture(k, reply);
 	if (error)
 		(void)keeper_thaw(k);
@@ -294,7 +298,12 @@ int keeper_on_thaw(struct keeper *k, const struct proto_message *request, struct
 
 	(void)request;
 	note_end(k);
+	if (k->freeze.way == FREEZE_STANDING && !keeper_is_ending(k))
+		k->picture_ended = "the process ended while it was read";
 	error = keeper_thaw(k);
+	if (k->freeze.way == FREEZE_STANDING)
+		keeper_ending_over(k);
+
 	await_abandoned();
 	if (!error && k->in.done == INJECT_RECORD + 1)
 		error = inject_leave(&k->in, INJECT_RECORD);

@@ -2,8 +2,8 @@
 /*
  * launch.c - starting a program with its first thread held.
  *
- * After exec it stands before the dynamic loader's first instruction. It runs to
- * the loader's notification (or, static, to its entry point) by a breakpoint.
+ * After exec it stands before the dynamic loader's first instruction, or, static, at its
+ * entry point. It runs to the loader's notification by a breakpoint.
  * Rejected: stepping (a start-up relocates millions of instructions' worth),
  * stopping at system calls (the first constructor may allocate before it makes one).
  */
@@ -49,6 +49,24 @@ static int wait_for_exec(pid_t pid)
 	}
 }
 
+/* Its exec has the kernel's last touch only now: until then the old program's rseq area is told. */
+static int finish_exec(pid_t pid)
+{
+	uint64_t end = tracee_now_ns() + START_LIMIT_NS;
+	struct tracee_stop stop = { .kind = TRACEE_EXEC };
+	int error = 0;
+
+	while (!error && stop.kind != TRACEE_SYSCALL_EXIT) {
+		int signal = stop.kind == TRACEE_SIGNAL ? stop.signal : 0;
+
+		error = stop.kind == TRACEE_GROUP_STOP ? tracee_listen(pid) :
+							 tracee_pass_to_syscall(pid, signal);
+		if (!error)
+			error = tracee_wait(pid, end, &stop);
+	}
+	return error;
+}
+
 int launch_hold(pid_t pid, int gate, struct target *ret)
 {
 	struct pidref ref = PIDREF_NONE;
@@ -58,6 +76,8 @@ int launch_hold(pid_t pid, int gate, struct target *ret)
 		error = -errno;
 	if (!error)
 		error = wait_for_exec(pid);
+	if (!error)
+		error = finish_exec(pid);
 	if (!error)
 		error = pidref_open(pid, &ref);
 	if (!error)
@@ -141,18 +161,31 @@ static void forget_what_was_continued(const struct target *target)
 		*target->owed &= ~stopping();
 }
 
+/* They stay pending until it runs; what came with them (siginfo) is ours now. */
+static void give_what_is_owed(struct target *target)
+{
+	forget_what_was_continued(target);
+	for (int signal = 1; signal <= 64; signal++)
+		if (*target->owed & bit_of(signal))
+			(void)syscall(SYS_tgkill, target->ref.pid, target->held, signal);
+	*target->owed = 0;
+	target->held = 0;
+}
+
+int launch_go_on(struct target *target)
+{
+	pid_t tid = target->held;
+
+	give_what_is_owed(target);
+	return tracee_continue(tid, 0);
+}
+
 int launch_release(struct target *target)
 {
 	pid_t tid = target->held;
 
 	if (!tid)
 		return 0;
-	forget_what_was_continued(target);
-	target->held = 0;
-	/* they stay pending until it runs; what came with them (siginfo) is ours now */
-	for (int signal = 1; signal <= 64; signal++)
-		if (*target->owed & bit_of(signal))
-			(void)syscall(SYS_tgkill, target->ref.pid, tid, signal);
-	*target->owed = 0;
+	give_what_is_owed(target);
 	return tracee_detach(tid, 0);
 }

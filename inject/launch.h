@@ -18,6 +18,8 @@ int launch_run_to(struct target *target, uint64_t address) _must_check_;
  * kernel, one that continues takes back those that stop, and the other way round.
  */
 void launch_owe(const struct target *target, int signal);
+/* Lets the held thread run, and goes on tracing it. 0 or -ESRCH. */
+int launch_go_on(struct target *target) _must_check_;
 /* Lets the held thread run for good. 0 (also when nothing is held) or -ESRCH. */
 int launch_release(struct target *target);
 

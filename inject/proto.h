@@ -33,7 +33,8 @@ enum proto_type {
 			       -ETIME: value[0] is one that may not be */
 	PROTO_UNLOAD,    /* value[0]: 1 = on the thread of the last sample, value[1]: dl handle */
 	PROTO_RUN_TO,    /* a program being started: run to address value[0] */
-	PROTO_RELEASE,   /* and let it run */
+	PROTO_RELEASE,   /* and let it run; value[0]: 1 = with an eye on its end, to hold it there
+			    (PROTO_NOTE_ENDING) until PROTO_THAW or PROTO_RELEASE */
 	PROTO_ADOPT,     /* struct proto_load (gadgets): rebuild from the journal;
 			    reply: value[0] loader, value[1] shim base, value[2] pictures'
 			    remains that were removed */
@@ -57,6 +58,7 @@ enum proto_type {
 	PROTO_FINISH,    /* value[0]: exit status; the keeper ends */
 	PROTO_NOTE_STOP, /* note: the user wants to detach */
 	PROTO_NOTE_SNAPSHOT, /* note: the user wants a snapshot now */
+	PROTO_NOTE_ENDING, /* note: the target stands at its end; it can be frozen, nothing else */
 	PROTO_NOTE_GONE, /* note: the target has ended or changed its program */
 	PROTO_TYPE_COUNT
 };

@@ -146,6 +146,8 @@ static struct tracee_stop classify(pid_t tid, int status)
 		return (struct tracee_stop){ TRACEE_CHILD, 0 };
 	if (status >> 16 == PTRACE_EVENT_EXEC)
 		return (struct tracee_stop){ TRACEE_EXEC, 0 };
+	if (status >> 16 == PTRACE_EVENT_EXIT)
+		return (struct tracee_stop){ TRACEE_END, 0 };
 	if (signal == (SIGTRAP | 0x80))
 		return (struct tracee_stop){ syscall_stop_kind(tid), 0 };
 	return (struct tracee_stop){ TRACEE_SIGNAL, signal };
@@ -205,6 +207,11 @@ int tracee_follow_children(pid_t tid, bool follow)
 {
 	return set_options(tid, follow ? PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK |
 						 PTRACE_O_TRACEVFORK : 0);
+}
+
+int tracee_guard_end(pid_t tid)
+{
+	return set_options(tid, PTRACE_O_TRACECLONE | PTRACE_O_TRACEEXIT);
 }
 
 int tracee_get_child(pid_t tid, pid_t *ret)

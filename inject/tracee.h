@@ -25,6 +25,7 @@ enum tracee_stop_kind {
 	TRACEE_SYSCALL_EXIT,
 	TRACEE_EXEC,		/* a new program is in place, nothing of it has run */
 	TRACEE_CHILD,		/* it made a child, which is our tracee, too */
+	TRACEE_END,		/* tracee_guard_end: it ends, and has its memory still */
 	TRACEE_SIGNAL,		/* a signal is about to be delivered: pass it on */
 };
 struct tracee_stop {
@@ -59,6 +60,11 @@ int tracee_detach(pid_t tid, int signal);
 
 /* In a stop: from now on children that it makes become our tracees and stop at once; or no more. */
 int tracee_follow_children(pid_t tid, bool follow) _must_check_;
+/*
+ * In a stop: from now on it stops where the kernel ends it (TRACEE_END), and so do the threads that
+ * it makes, which become our tracees and stop at once.
+ */
+int tracee_guard_end(pid_t tid) _must_check_;
 /* At TRACEE_CHILD: the child, as we see it. */
 int tracee_get_child(pid_t tid, pid_t *ret) _must_check_;
 /* In a stop: it dies with us. Never for a thread of a target, only for a child that we made. */

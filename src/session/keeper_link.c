@@ -51,6 +51,8 @@ static int receive(struct keeper_link *link)
 		link->stop_wanted = true;
 	else if (link->reply.type == PROTO_NOTE_SNAPSHOT)
 		link->snapshot_wanted = true;
+	else if (link->reply.type == PROTO_NOTE_ENDING)
+		link->target_ending = true;
 	else if (link->reply.type == PROTO_NOTE_GONE)
 		link->target_execed = link->reply.value[0] != 0;
 	else

@@ -387,11 +387,25 @@ static int take_once(struct session_leaks *l, struct watch *watch)
 	return error;
 }
 
+static void say_torn(struct session_leaks *l)
+{
+	struct keeper_link *link = l->view->link;
+	const char *why = link->target_ending ?
+		"a thread was in its allocator, or in a hook, when the process ended, or its heap "
+		"is damaged" :
+		l->torn ? "its allocator is at work in every picture, or its heap is damaged; "
+			  "try again" :
+			  "records of what it did before the picture are late; try again";
+
+	(void)snprintf(link->reply.text, sizeof(link->reply.text), "%s", why);
+}
+
 int session_leaks_take(struct session_leaks *l, struct watch *watch)
 {
 	int error = take_once(l, watch);
 
-	for (int i = 1; l->torn && i < MAX_PICTURES; i++) {
+	/* at its end there is no other moment */
+	for (int i = 1; l->torn && i < MAX_PICTURES && !l->view->link->target_ending; i++) {
 		error = session_leaks_thaw(l);
 		if (watch)
 			(void)watch_drain(watch);
@@ -404,11 +418,7 @@ int session_leaks_take(struct session_leaks *l, struct watch *watch)
 		error = take_once(l, watch);
 	}
 	if (l->torn || (error == -ETIME && l->late))
-		(void)snprintf(l->view->link->reply.text, sizeof(l->view->link->reply.text), "%s",
-			       l->torn ? "its allocator is at work in every picture, or its "
-					 "heap is damaged; try again" :
-					 "records of what it did before the picture are late; "
-					 "try again");
+		say_torn(l);
 	return error;
 }
 
@@ -500,7 +510,7 @@ static bool is_there(const struct picture *picture)
 bool session_leaks_keep_picture(struct session_leaks *l)
 {
 	if (!l->report || l->options->access_seconds <= 0 || l->options->stop_for_picture ||
-	    !is_there(&l->picture))
+	    l->view->link->target_ending || !is_there(&l->picture))
 		return false;
 	analysis_free(l->analysis);
 	l->analysis = NULL;

@@ -76,3 +76,16 @@ void session_picture_release(struct session *s)
 	if (error && error != -ECANCELED)
 		session_picture_is_left(s, error);
 }
+
+int session_picture_start(struct session *s)
+{
+	uint64_t value[PROTO_ASKED] = { session_memory_wants_heaps(s->options) };
+
+	return keeper_link_call(&s->link, PROTO_RELEASE, value, NULL, 0);
+}
+
+void session_picture_let_end(struct session *s)
+{
+	if (s->options->task == SESSION_RUN && !s->link.target_gone)
+		(void)!keeper_link_call(&s->link, PROTO_RELEASE, NULL, NULL, 0);
+}

@@ -21,4 +21,12 @@ void session_picture_search(struct session *s);
 /* Gives it back, if that was not done before. */
 void session_picture_release(struct session *s);
 
+/*
+ * A program that is being started runs; if its memory is to be looked at, it is held at its end
+ * for that (link.target_ending). 0, -errno.
+ */
+int session_picture_start(struct session *s) _must_check_;
+/* It is let go where it is held at its end, and not held there any more. */
+void session_picture_let_end(struct session *s);
+
 #endif

@@ -523,7 +523,8 @@ static void watch_accesses(const struct session_report *r, int *exit)
 
 	if (error)
 		log_error("watching accesses: %s", strerror(-error));
-	if (r->leaks->report->access.ended && *exit == SESSION_OK)
+	if (r->leaks->report->access.ended && *exit == SESSION_OK &&
+	    r->options->task != SESSION_RUN)
 		*exit = SESSION_TARGET_ENDED;
 }
 

@@ -39,6 +39,7 @@
 #define EXTRA_SECONDS 0.01	/* at least, from one snapshot between intervals to the next */
 #define GIVE_BACK_FIRST_SECONDS 1
 #define GIVE_BACK_SECONDS 50	/* less than an interval of a minute */
+enum { END_MS = 20 };
 
 /* ---- LOADED -> WATCHING ---- */
 
@@ -91,7 +92,7 @@ static int hook(struct session *s)
 		trace_log_begin(s->trace);
 	s->state = STATE_WATCHING;
 	if (s->options->task == SESSION_RUN)
-		error = keeper_link_call(&s->link, PROTO_RELEASE, NULL, NULL, 0);
+		error = session_picture_start(s);
 	return error ? session_fail(s, SESSION_FAILED, "can't start the program", error) : 0;
 }
 
@@ -180,7 +181,8 @@ static bool has_ended(const struct session *s)
 	if (blind)
 		log_warning("process %d may not read the time stamp counter any more (strict "
 			    "seccomp, PR_SET_TSC): watching ends here", s->view.hello.pid);
-	return blind || s->link.stop_wanted || s->link.target_gone || s->trace_ended;
+	return blind || s->link.stop_wanted || s->link.target_gone || s->link.target_ending ||
+	       s->trace_ended;
 }
 
 static int keep_watching(struct session *s)
@@ -288,6 +290,15 @@ static void look_at_memory(struct session *s)
 	look_at_regions(s, drain_meanwhile);
 }
 
+/* What is searched is the target's own memory: it goes when the target is let go. */
+static void end_with_target(struct session *s)
+{
+	session_picture_search(s);
+	session_picture_let_end(s);
+	while (!s->link.target_gone && keeper_link_poll(&s->link, END_MS) == 0)
+		drain_meanwhile(s);
+}
+
 static void attach_and_watch(struct session *s)
 {
 	int error = session_load(s);
@@ -303,8 +314,12 @@ static void attach_and_watch(struct session *s)
 	session_note_stops(s, true);
 	if (!error)
 		(void)keep_watching(s);
+	if (!error && !s->link.target_ending)
+		session_picture_let_end(s);
 	if (!error && !s->link.target_gone)
 		look_at_memory(s);
+	if (s->link.target_ending)
+		end_with_target(s);
 out:
 	if (s->state >= STATE_LOADED || s->link.target_gone)
 		session_leave(s);

@@ -49,8 +49,8 @@ int session_start_to_libraries(struct target_view *view)
 	int error;
 
 	link_map_parse_auxv(view->hello.auxv, view->hello.auxv_bytes, &auxv);
-	if (!auxv.base)
-		return auxv.entry ? run_to(view, auxv.entry) : -ENOEXEC;
+	if (!auxv.base)		/* without a loader it begins at its entry point, where it stands */
+		return auxv.entry ? 0 : -ENOEXEC;
 	error = elf_image_open(&view->reader, auxv.base, &loader);
 	if (!error)
 		error = elf_image_lookup(&loader, "_dl_debug_state", &notify);

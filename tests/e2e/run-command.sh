@@ -56,6 +56,24 @@ for how in kill abort; do
 	expect "$(site work)" 4444 "in main ($how)"
 done
 
+# Without a dynamic loader, which is not waited for then: at its entry point already.
+for link in -static -static-pie; do
+	# shellcheck disable=SC2086
+	$CC -g -O1 -fno-builtin $link -o "$WORK/static" "$WORK/program.c" 2>"$ERRORS" || {
+		note "not built with $link"
+		continue
+	}
+	rm -f "$WORK/recording"
+	timeout 60 "$MEMATTACH" run $EXACT -o "$WORK/recording" -- "$WORK/static" \
+		>"$WORK/out" 2>"$ERRORS" </dev/null
+	expect "$?" 0 "exit status of run ($link)"
+	grep -q '^hello$' "$WORK/out" || fail "the command's output is missing ($link)"
+	attach report --json "$WORK/recording"
+	expect "$(site before_main)" 1111 "before main ($link)"
+	expect "$(site work)" 4444 "in main ($link)"
+	expect "$(site after_main)" 3333 "after main ($link)"
+done
+
 # A command that can't be run.
 ! timeout 20 "$MEMATTACH" run -- /nonexistent/command >"$REPORT" 2>"$ERRORS" ||
 	fail "a command that is not there"

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/* keeper_ending.c - the keeper's part in a program's end (ending.h). */
+#include "inject/keeper_private.h"
+
+#include "inject/launch.h"
+
+int keeper_on_release(struct keeper *k, const struct proto_message *request, struct reply *reply)
+{
+	(void)reply;
+	if (request->value[0] && k->in.at.target.held)
+		return ending_guard(&k->in.at.target, &k->ending);
+	keeper_ending_over(k);
+	return launch_release(&k->in.at.target);
+}
+
+struct pollfd keeper_ending_events(const struct keeper *k)
+{
+	return (struct pollfd){ .fd = k->ending ? ending_events(k->ending) : -1, .events = POLLIN };
+}
+
+int keeper_ending_left_ms(const struct keeper *k)
+{
+	return k->ending ? ending_left_ms(k->ending) : -1;
+}
+
+bool keeper_ending_turn(struct keeper *k)
+{
+	if (!k->ending || k->ending_noted)
+		return false;
+	ending_turn(k->ending);
+	k->ending_noted = ending_is_held(k->ending);
+	return k->ending_noted;
+}
+
+bool keeper_is_ending(const struct keeper *k)
+{
+	return k->ending && k->ending_noted && ending_is_held(k->ending);
+}
+
+void keeper_ending_over(struct keeper *k)
+{
+	ending_release(k->ending);
+	k->ending = NULL;
+}
