@@ -103,6 +103,7 @@ struct hook_plan {
 	uint64_t gadget_syscall_ret;	/* `syscall; ret` in r-x file-backed text */
 	uint64_t gadget_restorer;	/* `mov $15,%rax; syscall` (__restore_rt) */
 	uint64_t dlopen, dlclose;	/* 0: the target has none; only the map loader works */
+	uint64_t link_map;	/* of any module of the program's own namespace, 0: none is known */
 	uint64_t main_stack_end;	/* __libc_stack_end or 0 */
 	uint32_t dlopen_mode;		/* second argument of dlopen; 0 when there is none */
 	uint32_t left_out;		/* entries and families beyond the limits above */

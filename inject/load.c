@@ -13,7 +13,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -29,6 +28,7 @@
 #include "inject/ring_setup.h"
 #include "inject/sharers.h"
 #include "inject/shim_image.h"
+#include "inject/shim_name.h"
 #include "inject/steps.h"
 #include "inject/text_pages.h"
 #include "inject/threads.h"
@@ -301,14 +301,13 @@ static bool is_still_inside(struct attachment *a)
 static int place_by_dlopen(struct attachment *a, struct borrow *b)
 {
 	uint64_t arguments[3] = { 0, a->plan.dlopen_mode, 0 };
-	char path[64];
+	char path[SHIM_PATH_BYTES];
 	int error;
 
 	/* a process cloned from this very thread may be using its thread-local heap cache */
 	if (sharers_exist(&a->target) || loader_locks_stuck(&a->target))
 		return -EAGAIN;
-	/* the odd form can't be a name under which the program itself opened a library */
-	(void)snprintf(path, sizeof(path), "/proc/thread-self/fd/../fd/%d", a->remote_fd[1]);
+	shim_name_path(a->remote_fd[1], path);
 	error = borrow_put(b, path, strlen(path) + 1, &arguments[0]);
 	if (!error)
 		error = call_function(a, b, a->plan.dlopen, arguments);
@@ -321,7 +320,12 @@ static int place_by_dlopen(struct attachment *a, struct borrow *b)
 	a->pending = error != 0;	/* it is somewhere, and has to come out */
 	if (error)
 		return error;
-	return a->shim_base ? 0 : -ELIBACC;
+	if (!a->shim_base)
+		return -ELIBACC;
+	error = shim_name_replace(&a->target, a->plan.link_map, a->shim_base, path);
+	if (error)	/* it is harmless to this program, but not to its debuggers */
+		log_debug("the shim's name in the list of modules stays: %d", error);
+	return 0;
 }
 
 static int map_islands(struct attachment *a, struct borrow *b)
