@@ -20,6 +20,7 @@
 #define HOOK_EXPECT_BYTES	16
 #define HOOK_RELOCATED_BYTES	32
 #define HOOK_MAX_FIXUPS		2
+#define HOOK_MAX_CLEARANCE	(128ull << 20)	/* both sides are within reach of the code */
 #define HOOK_MAX_SKIPPED	96
 #define HOOK_SKIPPED_BYTES	96
 
@@ -93,6 +94,7 @@ struct hook_island {
  */
 struct hook_plan {
 	uint32_t entry_count, family_count, island_count, skipped_count;
+	uint64_t clearance;	/* bytes to be kept free on both sides of what is mapped, if any */
 	struct hook_family family[HOOK_MAX_FAMILIES];
 	struct hook_island island[RING_MAX_ISLANDS];
 	struct hook_entry entry[RING_MAX_ENTRIES];

@@ -198,6 +198,9 @@ static const char *reason(int error)
 	switch (error) {
 	case -ESTALE:
 		return "it became another program (exec), or its code changed; try again";
+	case -EEXIST:
+		return "the program maps memory wherever there was room a moment ago; try again "
+		       "when it does less of that";
 	case -EFAULT:
 		return "its memory could not be read; try again";
 	default:
