@@ -147,6 +147,8 @@ static int look_at_module(const struct allocators_input *input,
 		return 0;
 	if (!plan->main_stack_end && elf_image_lookup(&image, "__libc_stack_end", &symbol) == 0)
 		take_stack_end(input, &symbol, plan);
+	if (!plan->link_map)
+		plan->link_map = module->handle;
 	if (!plan->dlopen && (is_libc(&image) || is_libdl(module)))
 		take_dlopen(&image, "dlopen", "dlclose", RTLD_NOW, plan);
 	if (is_complete(plan) || (libc_only && !is_libc(&image)))

@@ -91,6 +91,18 @@ static void add_map(struct procmaps *maps, uint64_t start, uint64_t bytes)
 	maps->count++;
 }
 
+/* A hole for bytes, with that much room on both sides if there is any such. 0: none. */
+static uint64_t find_hole(const struct procmaps *maps, const struct span *span, uint64_t bytes,
+			  uint64_t clearance)
+{
+	uint64_t hole = procmaps_find_hole(maps, span->low, span->high, bytes + 2 * clearance,
+					   REACH_BYTES);
+
+	if (hole || !clearance)
+		return hole ? hole + clearance : 0;
+	return procmaps_find_hole(maps, span->low, span->high, bytes, REACH_BYTES);
+}
+
 /* One island for the n entries that lie in span; none if there is no hole. */
 static void place_cluster(struct procmaps *maps, struct hook_plan *plan,
 			  struct hook_entry *const *entry, size_t n, const struct span *span)
@@ -100,8 +112,7 @@ static void place_cluster(struct procmaps *maps, struct hook_plan *plan,
 	uint64_t hole = 0;
 
 	if (plan->island_count < RING_MAX_ISLANDS && span->high - span->low <= CLUSTER_BYTES)
-		hole = procmaps_find_hole(maps, span->low, span->high, pages * PAGE_BYTES,
-					  REACH_BYTES);
+		hole = find_hole(maps, span, pages * PAGE_BYTES, plan->clearance);
 	if (!hole)
 		return;
 	add_map(maps, hole, pages * PAGE_BYTES);

@@ -20,6 +20,7 @@
 #define HOOK_EXPECT_BYTES	16
 #define HOOK_RELOCATED_BYTES	32
 #define HOOK_MAX_FIXUPS		2
+#define HOOK_MAX_CLEARANCE	(128ull << 20)	/* both sides are within reach of the code */
 #define HOOK_MAX_SKIPPED	96
 #define HOOK_SKIPPED_BYTES	96
 
@@ -93,6 +94,7 @@ struct hook_island {
  */
 struct hook_plan {
 	uint32_t entry_count, family_count, island_count, skipped_count;
+	uint64_t clearance;	/* bytes to be kept free on both sides of what is mapped, if any */
 	struct hook_family family[HOOK_MAX_FAMILIES];
 	struct hook_island island[RING_MAX_ISLANDS];
 	struct hook_entry entry[RING_MAX_ENTRIES];
@@ -103,6 +105,7 @@ struct hook_plan {
 	uint64_t gadget_syscall_ret;	/* `syscall; ret` in r-x file-backed text */
 	uint64_t gadget_restorer;	/* `mov $15,%rax; syscall` (__restore_rt) */
 	uint64_t dlopen, dlclose;	/* 0: the target has none; only the map loader works */
+	uint64_t link_map;	/* of any module of the program's own namespace, 0: none is known */
 	uint64_t main_stack_end;	/* __libc_stack_end or 0 */
 	uint32_t dlopen_mode;		/* second argument of dlopen; 0 when there is none */
 	uint32_t left_out;		/* entries and families beyond the limits above */

@@ -608,6 +608,7 @@ static int make_plan(struct planner *planner)
 	plan->family_count = (uint32_t)planner->found->family_count;
 	spare_copy(plan->family, planner->found->family, sizeof(plan->family));
 	plan->left_out = (uint32_t)planner->found->left_out;
+	plan->clearance = planner->input->clearance;
 	if (r == 0)
 		r = plan_symbols(planner);
 	if (r < 0)

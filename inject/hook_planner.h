@@ -22,6 +22,7 @@ struct hook_planner_input {
 	uint32_t track;				/* enum allocator_track */
 	const struct custom_functions *custom;	/* may be NULL */
 	bool map_only;				/* map loader: leave alone what throws */
+	uint64_t clearance;	/* for the plan, HOOK_MAX_CLEARANCE at the most */
 	allocator_file_fn *file;		/* for the executable's .symtab; may be NULL */
 	void *file_context;
 };

@@ -117,22 +117,35 @@ static int check_nothing_left(struct inject *in)
 static int take_again(const struct inject *in, struct pristine **ret)
 {
 	const struct pidref *ref = &in->at.target.ref;
-	uint64_t own[RING_MAX_PATCHES];
-	unsigned int count = text_pages_own(&in->at.journal, own, RING_MAX_PATCHES);
 	const struct timespec pause = { 0, RECORD_PAUSE_NS };
-	int error = pristine_take_without(ref, own, count, ret);
+	int error = pristine_take(ref, ret);
 
 	for (int i = 1; error && error != -ESRCH && i < RECORD_TRIES; i++) {
 		(void)nanosleep(&pause, NULL);
-		error = pristine_take_without(ref, own, count, ret);
+		error = pristine_take(ref, ret);
 	}
 	return error;
+}
+
+/* What debuggers and the program itself have changed beside us is theirs. */
+static int compare_with_before(struct inject *in, const struct pristine *after)
+{
+	struct pristine_diff diff;
+	unsigned int left = text_pages_left(&in->at.target, &in->at.journal);
+
+	if (pristine_compare(in->before, after, PRISTINE_SHARED, &diff))
+		(void)snprintf(in->problem, sizeof(in->problem), "%.500s", diff.text);
+	else if (left)
+		(void)snprintf(in->problem, sizeof(in->problem),
+			       "%u pages of code that were hooked are private copies", left);
+	else
+		return 0;
+	return -EUCLEAN;
 }
 
 static int undo_record(struct inject *in)
 {
 	struct pristine *after = NULL;
-	struct pristine_diff diff;
 	int error;
 
 	if (!in->before)
@@ -140,12 +153,8 @@ static int undo_record(struct inject *in)
 	(void)launch_release(&in->at.target);	/* nothing of ours is left to take out */
 	error = take_again(in, &after);
 	if (!error)
-		error = pristine_compare(in->before, after, false, &diff);
+		error = compare_with_before(in, after);
 	in->pristine = error == 0;
-	if (error > 0) {
-		(void)snprintf(in->problem, sizeof(in->problem), "%.500s", diff.text);
-		error = -EUCLEAN;
-	}
 	pristine_free(after);
 	return error;
 }
@@ -189,6 +198,9 @@ static const char *reason(int error)
 	switch (error) {
 	case -ESTALE:
 		return "it became another program (exec), or its code changed; try again";
+	case -EEXIST:
+		return "the program maps memory wherever there was room a moment ago; try again "
+		       "when it does less of that";
 	case -EFAULT:
 		return "its memory could not be read; try again";
 	default:

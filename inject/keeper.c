@@ -49,7 +49,7 @@ static void use_sample(struct keeper *k, bool wanted)
 static bool plan_is_bounded(const struct hook_plan *plan)
 {
 	if (plan->entry_count > RING_MAX_ENTRIES || plan->island_count > RING_MAX_ISLANDS ||
-	    plan->family_count > HOOK_MAX_FAMILIES)
+	    plan->family_count > HOOK_MAX_FAMILIES || plan->clearance > HOOK_MAX_CLEARANCE)
 		return false;
 	for (uint32_t i = 0; i < plan->island_count; i++)
 		if (!plan->island[i].pages || plan->island[i].pages > RING_MAX_ENTRIES)

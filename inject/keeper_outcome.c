@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #include "inject/proc_status.h"
 
@@ -19,6 +20,23 @@ static bool may_be_frozen(enum proto_type type, int status)
 	       (status == -EAGAIN || status == -ETIME || status == -EPERM);
 }
 
+/* Says which other process traces the target: only one can. False: none does. */
+static bool is_traced(struct keeper *k)
+{
+	struct proc_thread_status status, tracer;
+	pid_t pid = k->in.at.target.ref.pid, tid = proc_live_thread(pid);
+
+	if (tid <= 0 || proc_read_thread_status(pid, tid, &status) < 0 || !status.tracer ||
+	    status.tracer == getpid())
+		return false;
+	if (proc_read_status(status.tracer, &tracer) < 0)
+		(void)snprintf(tracer.name, sizeof(tracer.name), "?");
+	(void)snprintf(k->in.problem, sizeof(k->in.problem),
+		       "it is being traced by process %d (%s); end or detach that tracer first",
+		       (int)status.tracer, tracer.name);
+	return true;
+}
+
 int keeper_outcome(struct keeper *k, enum proto_type type, int status)
 {
 	/* A thread that ends while it is at work for us is not the end of the target. */
@@ -32,6 +50,8 @@ int keeper_outcome(struct keeper *k, enum proto_type type, int status)
 		/* On the way in there is nothing to wait for. */
 		return type == PROTO_LOAD ? -EBUSY : status;
 	}
+	if ((needs_threads(type) || type == PROTO_SAMPLE) && status == -EPERM && is_traced(k))
+		return type == PROTO_LOAD ? -EBUSY : status;
 	if (type == PROTO_UNHOOK && status == -ETIME && k->in.quiesce.blocker &&
 	    !k->in.problem[0])
 		(void)snprintf(k->in.problem, sizeof(k->in.problem),

@@ -13,7 +13,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -29,6 +28,7 @@
 #include "inject/ring_setup.h"
 #include "inject/sharers.h"
 #include "inject/shim_image.h"
+#include "inject/shim_name.h"
 #include "inject/steps.h"
 #include "inject/text_pages.h"
 #include "inject/threads.h"
@@ -193,8 +193,8 @@ static int add_islands(const struct attachment *a, struct procmaps *maps)
 static int choose_addresses(struct attachment *a)
 {
 	_cleanup_(procmaps_done) struct procmaps maps = { 0 };
-	uint64_t shim_bytes, bytes;
-	uint64_t near = a->plan.gadget_syscall_ret;
+	uint64_t shim_bytes, bytes, near = a->plan.gadget_syscall_ret;
+	uint64_t clearance = a->plan.clearance;
 	int error = procmaps_read(a->target.maps, &maps);
 
 	if (!error)
@@ -203,12 +203,15 @@ static int choose_addresses(struct attachment *a)
 		return error;
 	shim_bytes = a->loader == LOADER_MAP ? a->layout.total_bytes : 0;
 	bytes = a->geometry.total_bytes + 2 * PAGE + shim_bytes;
-	a->ring_place = procmaps_find_hole(&maps, near, near + 1, bytes, 64 * REACH);
+	a->ring_place = procmaps_find_hole(&maps, near, near + 1, bytes + 2 * clearance,
+					   64 * REACH);
 	/* below a heap that begins where a static program ends there is little, above it is far */
 	if (!a->ring_place)
-		a->ring_place = procmaps_find_hole(&maps, near, near + 1, bytes, UINT64_MAX);
+		a->ring_place = procmaps_find_hole(&maps, near, near + 1, bytes + 2 * clearance,
+						   UINT64_MAX);
 	if (!a->ring_place)
 		return -ENOMEM;
+	a->ring_place += clearance;
 	if (shim_bytes)
 		a->shim_place = a->ring_place + a->geometry.total_bytes + PAGE;
 	return 0;
@@ -301,14 +304,13 @@ static bool is_still_inside(struct attachment *a)
 static int place_by_dlopen(struct attachment *a, struct borrow *b)
 {
 	uint64_t arguments[3] = { 0, a->plan.dlopen_mode, 0 };
-	char path[64];
+	char path[SHIM_PATH_BYTES];
 	int error;
 
 	/* a process cloned from this very thread may be using its thread-local heap cache */
 	if (sharers_exist(&a->target) || loader_locks_stuck(&a->target))
 		return -EAGAIN;
-	/* the odd form can't be a name under which the program itself opened a library */
-	(void)snprintf(path, sizeof(path), "/proc/thread-self/fd/../fd/%d", a->remote_fd[1]);
+	shim_name_path(a->remote_fd[1], path);
 	error = borrow_put(b, path, strlen(path) + 1, &arguments[0]);
 	if (!error)
 		error = call_function(a, b, a->plan.dlopen, arguments);
@@ -321,7 +323,12 @@ static int place_by_dlopen(struct attachment *a, struct borrow *b)
 	a->pending = error != 0;	/* it is somewhere, and has to come out */
 	if (error)
 		return error;
-	return a->shim_base ? 0 : -ELIBACC;
+	if (!a->shim_base)
+		return -ELIBACC;
+	error = shim_name_replace(&a->target, a->plan.link_map, a->shim_base, path);
+	if (error)	/* it is harmless to this program, but not to its debuggers */
+		log_debug("the shim's name in the list of modules stays: %d", error);
+	return 0;
 }
 
 static int map_islands(struct attachment *a, struct borrow *b)
@@ -386,40 +393,6 @@ static void forget(struct attachment *a)
 	cleanup_fd(&a->ring_fd);
 	cleanup_fd(&a->shim_fd);
 	a->ring_fd = a->shim_fd = -1;
-}
-
-int load_shim(struct attachment *a, const struct load_options *options)
-{
-	static struct borrow b;		/* 40 KiB; one keeper, one thread */
-	int error, undo;
-
-	a->loader = options->loader;
-	error = load_gadgets_check(&a->target, a->plan.gadget_syscall_ret,
-				   a->plan.gadget_restorer);
-	if (!error)
-		error = choose_addresses(a);
-	if (!error)
-		error = borrow_for(a, options, true, &b);
-	if (error)
-		return error;
-	error = options->ask_tsc ? tsc_check_allowed(&b) : 0;
-	if (!error)
-		error = bring_in(a, &b);
-	undo = remote_memfd_close(a, &b);
-	error = error ? error : undo;
-	if (borrow_held(&b)) {
-		undo = borrow_end(&b);
-		error = error ? error : undo;
-	}
-	attachment_note_stop(a, borrow_held_us(&b), 1);
-	give_back_buffer(&b, sizeof(b));	/* not needed until the way out */
-	if (error && (a->loader == LOADER_MAP || (!a->shim_base && !a->pending))) {
-		struct load_options any = { .loader = a->loader,
-					    .deadline_ns = options->deadline_ns };
-
-		undo = unload_shim(a, &any);	/* what it could not undo stays noted in *a */
-	}
-	return error;
 }
 
 static int unmap(struct borrow *b, uint64_t address, uint64_t bytes)
@@ -545,6 +518,54 @@ bool load_is_out(const struct attachment *a)
 {
 	return !a->ring_base && !a->shim_base && !a->island_count && a->remote_fd[0] < 0 &&
 	       a->remote_fd[1] < 0;
+}
+
+/* What went in before something failed: out again, by the thread that is still held. */
+static void take_back(struct attachment *a, struct borrow *b)
+{
+	_cleanup_(procmaps_done) struct procmaps maps = { 0 };
+
+	if (a->pending || (a->loader == LOADER_DLOPEN && a->shim_base) ||
+	    procmaps_read(a->target.maps, &maps))
+		return;
+	forget_foreign(a, &maps);
+	(void)take_out(a, b);	/* what it leaves stays noted */
+}
+
+int load_shim(struct attachment *a, const struct load_options *options)
+{
+	static struct borrow b;		/* 40 KiB; one keeper, one thread */
+	int error, undo;
+
+	a->loader = options->loader;
+	error = load_gadgets_check(&a->target, a->plan.gadget_syscall_ret,
+				   a->plan.gadget_restorer);
+	if (!error)
+		error = choose_addresses(a);
+	if (!error)
+		error = borrow_for(a, options, true, &b);
+	if (error)
+		return error;
+	error = options->ask_tsc ? tsc_check_allowed(&b) : 0;
+	if (!error)
+		error = bring_in(a, &b);
+	if (error && borrow_held(&b))
+		take_back(a, &b);
+	undo = remote_memfd_close(a, &b);
+	error = error ? error : undo;
+	if (borrow_held(&b)) {
+		undo = borrow_end(&b);
+		error = error ? error : undo;
+	}
+	attachment_note_stop(a, borrow_held_us(&b), 1);
+	give_back_buffer(&b, sizeof(b));	/* not needed until the way out */
+	if (error && (a->loader == LOADER_MAP || (!a->shim_base && !a->pending))) {
+		struct load_options any = { .loader = a->loader,
+					    .deadline_ns = options->deadline_ns };
+
+		undo = unload_shim(a, &any);	/* what it could not undo stays noted in *a */
+	}
+	return error;
 }
 
 /*

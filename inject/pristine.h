@@ -11,7 +11,8 @@
  * of code and read-only data (but for how many pages of a library's data the loader has
  * relocated), a tracer, anything named memattach. The rest it may have changed on its
  * own and is a note: the protection of a mapping, too, as memattach changes none. Of a
- * quiet target all of it is a difference.
+ * quiet target all of it is a difference. Where others may be at work in the target, a debugger
+ * or the program itself, bytes and copies of code and another's tracing are notes as well.
  */
 #ifndef MEMATTACH_PRISTINE_H
 #define MEMATTACH_PRISTINE_H
@@ -41,9 +42,15 @@ struct pristine_diff {
 	char text[4096];             /* the differences on one line, "; " between them */
 	char note_text[4096];        /* likewise the notes */
 };
+/* What counts as a difference, from the most on. */
+enum pristine_strictness {
+	PRISTINE_QUIET,		/* everything */
+	PRISTINE_BUSY,		/* what the target can't have done itself */
+	PRISTINE_SHARED,	/* what nobody but this process can have done */
+};
 /* 0: as before; 1: ret->differences. ret is always filled. */
-int pristine_compare(const struct pristine *before, const struct pristine *after, bool quiet,
-		     struct pristine_diff *ret) _must_check_;
+int pristine_compare(const struct pristine *before, const struct pristine *after,
+		     enum pristine_strictness strictness, struct pristine_diff *ret) _must_check_;
 
 /* Writes it as text, one fact a line. 0 or -EIO. */
 int pristine_write(const struct pristine *pristine, FILE *file) _must_check_;

@@ -12,6 +12,7 @@
 
 #include <stdarg.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "inject/borrow_masks.h"
 #include "src/base/array.h"
@@ -21,7 +22,7 @@
 
 struct comparison {
 	const struct pristine *before, *after;
-	bool quiet;
+	bool quiet, shared;
 	struct pristine_diff *diff;
 };
 
@@ -181,13 +182,13 @@ static void compare_content(struct comparison *c, const struct pristine_map *bef
 	if (!before->watched || !after->watched)
 		return;
 	if (before->private_pages != after->private_pages)
-		find(c, c->quiet || (!is_relocated(c->after, after) &&
+		find(c, c->quiet || (!c->shared && !is_relocated(c->after, after) &&
 				     !is_own_writer(c->before, before)),
 		     "%llu pages of %s of %s at %llx are private copies, %llu before",
 		     (unsigned long long)after->private_pages, what, name_of(after),
 		     (unsigned long long)after->start, (unsigned long long)before->private_pages);
 	else if (before->content != after->content)
-		find(c, c->quiet || !is_own_writer(c->before, before),
+		find(c, c->quiet || (!c->shared && !is_own_writer(c->before, before)),
 		     "bytes of %s of %s at %llx changed", what, name_of(after),
 		     (unsigned long long)after->start);
 }
@@ -425,8 +426,8 @@ static void compare_threads(struct comparison *c)
 		const struct pristine_thread *before = find_thread(c->before, thread->tid);
 
 		if (thread->tracer)
-			differ(c, "thread %d is traced by process %d", (int)thread->tid,
-			       (int)thread->tracer);
+			find(c, !c->shared || thread->tracer == getpid(), "thread %d is traced by process %d", (int)thread->tid,
+			     (int)thread->tracer);
 		if (before)
 			compare_masks(c, before, thread);
 		known += before != NULL;
@@ -436,10 +437,11 @@ static void compare_threads(struct comparison *c)
 		     c->after->thread_count - known, c->before->thread_count - known);
 }
 
-int pristine_compare(const struct pristine *before, const struct pristine *after, bool quiet,
-		     struct pristine_diff *ret)
+int pristine_compare(const struct pristine *before, const struct pristine *after,
+		     enum pristine_strictness strictness, struct pristine_diff *ret)
 {
-	struct comparison c = { before, after, quiet, ret };
+	struct comparison c = { before, after, strictness == PRISTINE_QUIET,
+				strictness == PRISTINE_SHARED, ret };
 
 	*ret = (struct pristine_diff){ 0 };
 	compare_maps(&c);

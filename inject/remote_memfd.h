@@ -9,7 +9,6 @@
 #include "inject/attachment.h"
 #include "inject/remote_call.h"
 
-/* The dlopen loader's path is /proc/thread-self/fd/../fd/N. */
 #define LOAD_SHIM_NAME "memattach-shim"
 #define LOAD_RING_NAME "memattach-ring"
 

@@ -164,24 +164,23 @@ int text_page_confirm(const struct target *target, struct ring_journal *j, uint6
 	return 0;
 }
 
-static bool is_reverted(const struct ring_journal *j, uint64_t page)
+/* Does page hold a copy of what its file holds there? */
+static bool is_left(const struct target *target, const struct ring_patch *p)
 {
-	for (uint32_t i = 0; i < j->patch_count; i++)
-		if (page_of(&j->patch[i]) == page && j->patch[i].state != RING_PATCH_REVERTED)
-			return false;
-	return true;
+	uint64_t live[WORDS];
+
+	return p->page_is_file == RING_PAGE_FILE &&
+	       remote_page_is_file(target, p->address) == 0 &&
+	       remote_read(target, page_of(p), live, sizeof(live)) == 0 &&
+	       hash_of(live) == p->page_hash;
 }
 
-unsigned int text_pages_own(const struct ring_journal *j, uint64_t *page, unsigned int room)
+unsigned int text_pages_left(const struct target *target, const struct ring_journal *j)
 {
 	unsigned int count = 0;
 
-	for (uint32_t i = 0; i < j->patch_count && count < room; i++) {
-		uint64_t p = page_of(&j->patch[i]);
-
-		if (j->patch[i].page_is_file == RING_PAGE_OWN && first_of(j, p) == &j->patch[i] &&
-		    is_reverted(j, p))
-			page[count++] = p;
-	}
+	for (uint32_t i = 0; i < j->patch_count; i++)
+		if (first_of(j, page_of(&j->patch[i])) == &j->patch[i])
+			count += is_left(target, &j->patch[i]);
 	return count;
 }

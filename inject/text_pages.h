@@ -35,9 +35,9 @@ int text_pages_judge(const struct target *target, const struct procmaps *maps,
 int text_page_confirm(const struct target *target, struct ring_journal *journal, uint64_t page)
 	_must_check_;
 /*
- * The pages that are OWN and that hold no word of ours any more, room of them at the most, each
- * once; the number.
+ * After the copies were dropped: how many pages still are copies that differ in nothing from their
+ * file. What others wrote to since is theirs.
  */
-unsigned int text_pages_own(const struct ring_journal *journal, uint64_t *page, unsigned int room);
+unsigned int text_pages_left(const struct target *target, const struct ring_journal *journal);
 
 #endif

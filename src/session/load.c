@@ -10,7 +10,7 @@
 #include "src/session/state.h"
 
 /* Some tries need seconds each: where no thread of the target can be entered. */
-enum { LOAD_TRIES = 40, LOAD_SECONDS = 20, PROOF_PAUSE_MS = 20 };
+enum { LOAD_TRIES = 40, LOAD_SECONDS = 20, PROOF_PAUSE_MS = 20, FIRST_CLEARANCE = 2 << 20 };
 
 static int try_load(struct session *s, enum attachment_loader loader)
 {
@@ -70,6 +70,18 @@ static bool is_by_map(const struct session *s, int tries, double seconds)
 		!s->view.hello.sees_proc || has_unknown_allocator(&s->plan));
 }
 
+/*
+ * Somebody was faster: elsewhere, and farther from where the kernel would put the next mapping,
+ * which is as close to others as it can.
+ */
+static int find_other_places(struct session *s)
+{
+	uint64_t wider = s->plan.clearance ? s->plan.clearance * 4 : FIRST_CLEARANCE;
+
+	s->clearance = wider < HOOK_MAX_CLEARANCE ? wider : HOOK_MAX_CLEARANCE;
+	return target_view_refresh(&s->view) >= 0 ? session_plan(s, s->map_only) : 0;
+}
+
 /* By dlopen as long as a proof is had, then by map if that is allowed. */
 int session_load(struct session *s)
 {
@@ -103,8 +115,7 @@ int session_load(struct session *s)
 			safe_thread_is_unfit(&s->threads);
 			error = -EAGAIN;
 		}
-		if (error == -EEXIST && s->state == STATE_PLANNED &&
-		    target_view_refresh(&s->view) >= 0 && session_plan(s, s->map_only))
+		if (error == -EEXIST && s->state == STATE_PLANNED && find_other_places(s))
 			return -EIO;
 		if (s->state == STATE_LOADED || s->link.target_gone || s->link.stop_wanted)
 			break;

@@ -47,7 +47,7 @@ int session_plan(struct session *s, bool map_only)
 		.maps = &s->view.maps, .reader = &s->view.reader,
 		.auxv = s->view.hello.auxv, .auxv_bytes = s->view.hello.auxv_bytes,
 		.track = s->options->track, .custom = &s->options->custom,
-		.map_only = map_only,
+		.map_only = map_only, .clearance = s->clearance,
 		.file = exe_file, .file_context = s,
 	};
 	int error = hook_planner_run(&input, &s->plan);

@@ -68,7 +68,8 @@ static int run_compare(const char *pid, const char *path, bool quiet, uint64_t o
 	if (r < 0) {
 		status = fail(pid, r);
 	} else {
-		(void)!pristine_compare(before, after, quiet, &diff);
+		(void)!pristine_compare(before, after, quiet ? PRISTINE_QUIET : PRISTINE_BUSY,
+					&diff);
 		status = print(&diff);
 	}
 	pristine_free(before);

@@ -340,8 +340,8 @@ static void place_of_data_is_left(void **state)
 	assert_int_equal(word_now(), 3);
 }
 
-/* Pages that may be dropped, pages that are the program's. */
-static void expect_pages(unsigned int files, unsigned int own)
+/* How many pages may be dropped, and (they are copies still) would be told if they were left. */
+static void expect_pages(unsigned int files)
 {
 	_cleanup_(procmaps_done) struct procmaps maps = { 0 };
 	uint64_t page = 0;
@@ -350,16 +350,15 @@ static void expect_pages(unsigned int files, unsigned int own)
 	assert_int_equal(text_pages_judge(&self, &maps, &journal), 0);
 	assert_int_equal(journal_pages(&journal, &page, 1), files);
 	assert_true(!files || page == (uintptr_t)text);
-	assert_int_equal(text_pages_own(&journal, &page, 1), own);
-	assert_true(!own || page == (uintptr_t)text);
+	assert_int_equal(text_pages_left(&self, &journal), files);
 }
 
 static void reverted_page_is_the_files(void **state)
 {
 	(void)state;
-	expect_pages(0, 0);	/* our word is there */
+	expect_pages(0);	/* our word is there */
 	assert_int_equal(journal_revert(&self, &journal, 0, 1), 0);
-	expect_pages(1, 0);
+	expect_pages(1);
 	assert_int_equal(text_page_confirm(&self, &journal, (uintptr_t)text), 1);
 }
 
@@ -369,14 +368,14 @@ static void page_with_anothers_bytes_stays(void **state)
 	(void)state;
 	assert_int_equal(journal_revert(&self, &journal, 0, 1), 0);
 	assert_int_equal(remote_write_word(&self, (uintptr_t)text + 1024, 7), 0);
-	expect_pages(0, 1);
+	expect_pages(0);
 	assert_int_equal(text_page_confirm(&self, &journal, (uintptr_t)text), 0);
 	assert_int_equal(remote_write_word(&self, (uintptr_t)text + 1024, 0x1111111111111111), 0);
-	expect_pages(1, 0);
+	expect_pages(1);
 	assert_int_equal(remote_write_word(&self, (uintptr_t)text + PAGE - 8, 7), 0);
 	assert_int_equal(text_page_confirm(&self, &journal, (uintptr_t)text), 0);
 	assert_int_equal(journal_pages(&journal, &(uint64_t){ 0 }, 1), 0);
-	assert_int_equal(text_pages_own(&journal, &(uint64_t){ 0 }, 1), 1);
+	assert_int_equal(text_pages_left(&self, &journal), 0);
 }
 
 /* What can't be read is equal to nothing. */
@@ -385,7 +384,7 @@ static void cut_file_is_not_equal(void **state)
 	(void)state;
 	assert_int_equal(journal_revert(&self, &journal, 0, 1), 0);
 	assert_int_equal(truncate(names[name_count - 1], 0), 0);
-	expect_pages(0, 1);
+	expect_pages(0);
 }
 
 static void page_that_may_be_written_stays(void **state)
@@ -393,7 +392,7 @@ static void page_that_may_be_written_stays(void **state)
 	(void)state;
 	assert_int_equal(journal_revert(&self, &journal, 0, 1), 0);
 	assert_int_equal(mprotect(text, PAGE, PROT_READ | PROT_WRITE | PROT_EXEC), 0);
-	expect_pages(0, 1);
+	expect_pages(0);
 }
 
 int main(void)

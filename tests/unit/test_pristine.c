@@ -203,7 +203,8 @@ static int compare(struct child *child, bool quiet)
 	pristine_free(child->after);
 	child->after = NULL;
 	assert_int_equal(pristine_take(&child->ref, &child->after), 0);
-	return pristine_compare(child->before, child->after, quiet, &child->diff);
+	return pristine_compare(child->before, child->after, quiet ? PRISTINE_QUIET : PRISTINE_BUSY,
+				&child->diff);
 }
 
 static void expect_equal(struct child *child)
@@ -486,8 +487,8 @@ static void text_form_and_back(void **state)
 	rewind(file);
 	assert_int_equal(pristine_read(file, &again), 0);
 	fclose(file);
-	assert_int_equal(pristine_compare(child->before, again, true, &child->diff), 0);
-	assert_int_equal(pristine_compare(again, child->before, true, &child->diff), 0);
+	assert_int_equal(pristine_compare(child->before, again, PRISTINE_QUIET, &child->diff), 0);
+	assert_int_equal(pristine_compare(again, child->before, PRISTINE_QUIET, &child->diff), 0);
 	pristine_free(child->before);
 	child->before = again;
 	expect_equal(child);
@@ -552,15 +553,15 @@ static void note_loading(void **state)
 	struct pristine_diff diff;
 
 	(void)state;
-	assert_int_equal(pristine_compare(partly, there, false, &diff), 0);
-	assert_int_equal(pristine_compare(there, partly, false, &diff), 0);
+	assert_int_equal(pristine_compare(partly, there, PRISTINE_BUSY, &diff), 0);
+	assert_int_equal(pristine_compare(there, partly, PRISTINE_BUSY, &diff), 0);
 	assert_int_not_equal(diff.notes, 0);
-	assert_int_equal(pristine_compare(partly, there, true, &diff), 1);
-	assert_int_equal(pristine_compare(there, other, false, &diff), 1);
-	assert_int_equal(pristine_compare(coded, there, false, &diff), 0);
-	assert_int_equal(pristine_compare(there, coded, false, &diff), 0);
-	assert_int_equal(pristine_compare(partly, coded, false, &diff), 0);
-	assert_int_equal(pristine_compare(coded, other, false, &diff), 1);
+	assert_int_equal(pristine_compare(partly, there, PRISTINE_QUIET, &diff), 1);
+	assert_int_equal(pristine_compare(there, other, PRISTINE_BUSY, &diff), 1);
+	assert_int_equal(pristine_compare(coded, there, PRISTINE_BUSY, &diff), 0);
+	assert_int_equal(pristine_compare(there, coded, PRISTINE_BUSY, &diff), 0);
+	assert_int_equal(pristine_compare(partly, coded, PRISTINE_BUSY, &diff), 0);
+	assert_int_equal(pristine_compare(coded, other, PRISTINE_BUSY, &diff), 1);
 	pristine_free(coded);
 	pristine_free(partly);
 	pristine_free(there);
@@ -592,12 +593,12 @@ static void note_loading_again(void **state)
 		(void)snprintf(text, sizeof(text), format, then[i].code, then[i].constants,
 			       then[i].relocated);
 		after = read_text(text);
-		assert_true(pristine_compare(before, after, false, &diff) >= 0);
+		assert_true(pristine_compare(before, after, PRISTINE_BUSY, &diff) >= 0);
 		assert_int_equal(diff.differences, then[i].differences);
 		assert_int_equal(diff.notes, then[i].relocated != 2);
-		assert_true(pristine_compare(after, before, false, &diff) >= 0);
+		assert_true(pristine_compare(after, before, PRISTINE_BUSY, &diff) >= 0);
 		assert_int_equal(diff.differences, then[i].differences);
-		assert_true(pristine_compare(before, after, true, &diff) >= 0);
+		assert_true(pristine_compare(before, after, PRISTINE_QUIET, &diff) >= 0);
 		assert_int_equal(diff.differences,
 				 then[i].differences + (then[i].relocated != 2));
 		pristine_free(before);
