@@ -78,7 +78,7 @@ struct hook_entry {
 	uint16_t slot;			/* which struct ring_island_entry of that island */
 	uint32_t jumps_on;		/* 1: to another entry, see RING_ISLAND_SPAN */
 	uint32_t arguments;		/* RING_SHAPE_CUSTOM_...: ring_arguments_pack() */
-	uint32_t reserved;
+	uint32_t hands_on;		/* 1: by any way, see RING_ISLAND_OUTER */
 };
 
 /* A page or more of r-x code to place at address (a hole within 1 GiB of what it serves). */

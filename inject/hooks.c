@@ -189,8 +189,10 @@ static int fill_slot(const struct attachment *a, uint32_t index, struct ring_isl
 		.root = a->shim_base + a->layout.root,
 	};
 
-	if (e->jumps_on)
+	if (e->jumps_on || e->hands_on)
 		code.index |= RING_ISLAND_SPAN;
+	if (e->hands_on)
+		code.index |= RING_ISLAND_OUTER;
 	if (e->family < HOOK_MAX_FAMILIES && a->plan.family[e->family].uses_tls)
 		code.index |= RING_ISLAND_TLS;
 	island_code_fill(slot, &code);
@@ -246,6 +248,8 @@ int hooks_write_islands(struct attachment *a)
 			.low = e->low, .high = e->high, .shape = e->shape, .family = e->family,
 			.arguments = e->arguments,
 		};
+		if (e->hands_on || ring_shape_is_custom(e->shape))
+			a->control->outers |= 1u << ring_shape_class(e->shape);
 	}
 	a->control->entry_count = a->plan.entry_count;
 	error = publish_callers(a);

@@ -33,12 +33,13 @@
 #include <stdint.h>
 
 #define RING_MAGIC		0x31474e4952414d4dull	/* "MMARING1" */
-#define RING_VERSION		14u
+#define RING_VERSION		15u
 #define RING_LINE		64u
-#define RING_CONTROL_BYTES	(128u * 1024u)
+#define RING_CONTROL_BYTES	(160u * 1024u)
 #define RING_SIZE_LIMIT		(1ull << 56)	/* of ring_record.size */
 #define RING_MAX_RINGS		256u
 #define RING_LANES		256u
+#define RING_OUTERS		1024u
 #define RING_LOST_LEAST		64u	/* words of lost blocks: the low bits of a group's number */
 #define RING_MAX_ENTRIES	128u
 #define RING_MAX_STACKS		2048u
@@ -260,6 +261,16 @@ struct ring_lane {
 	uint64_t reserved[4];
 };
 
+/*
+ * The outermost call under way that a thread makes to functions of one class, where those may hand
+ * it on to others (RING_ISLAND_OUTER; shim/outer.c). Only the shim writes; zero when armed.
+ */
+struct ring_outer {
+	uint64_t key;		/* thread pointer | enum ring_class; 0: free */
+	uint64_t frame;		/* address of the call's frame; 0: none yet */
+	uint64_t caller, original;	/* what the frame holds for as long as it is there */
+};
+
 /* A hooked entry point, as the shim needs it. Written by the keeper before it arms. */
 struct ring_entry {
 	uint64_t low, high;	/* the function's own code: a caller in here is a nested call */
@@ -441,6 +452,7 @@ struct ring_control {
 	uint64_t copy_unknown;	/* RING_MODE_COUNT: 1: stacks without a name are copied (analyst) */
 	uint64_t clock;		/* enum ring_clock */
 	uint32_t confined;	/* enum ring_confined; never taken back (shim, keeper) */
+	uint32_t outers;	/* bits 1 << enum ring_class: which have entries that hand calls on */
 
 	/* Set by the shim. */
 	uint64_t lapsed RING_OWN_LINE;	/* last epoch whose deadline passed: ended; 0: none */
@@ -469,6 +481,7 @@ struct ring_control {
 	struct ring_head ring[RING_MAX_RINGS] RING_OWN_LINE;
 	struct ring_lane lane[RING_LANES];
 	uint32_t calls_under_way RING_OWN_LINE;	/* the shim's own system calls (shim) */
+	struct ring_outer outer[RING_OUTERS] RING_OWN_LINE;	/* by a hash of the thread pointer */
 };
 
 /*
@@ -521,6 +534,11 @@ struct ring_island_entry {
  * That is read in a fraction of the time of rdfsbase.
  */
 #define RING_ISLAND_TLS 0x40000000u
+/*
+ * The function may hand its call on to hooked entries by any way: through a pointer, another
+ * library, a jump. Calls made while it runs are nested. Comes with RING_ISLAND_SPAN.
+ */
+#define RING_ISLAND_OUTER 0x20000000u
 
 #ifdef __cplusplus
 #define RING_ASSERT static_assert
@@ -533,6 +551,7 @@ RING_ASSERT(sizeof(struct ring_call) == RING_LINE, "a call is one line more");
 RING_ASSERT(sizeof(struct ring_thread) == RING_THREAD_SLOT_BYTES, "a thread is one line");
 RING_ASSERT(sizeof(struct ring_head) == 3 * RING_LINE, "each word in its own line");
 RING_ASSERT(sizeof(struct ring_lane) == RING_LINE, "a lane is one line");
+RING_ASSERT(RING_LINE % sizeof(struct ring_outer) == 0, "an outer call lies in one line");
 RING_ASSERT(sizeof(struct ring_island_entry) == 256, "known to island_slots.S");
 RING_ASSERT(offsetof(struct ring_island_entry, original) == 16, "index lies at original - 8");
 RING_ASSERT(offsetof(struct ring_island_entry, code) == 64, "a line of its own");

@@ -85,13 +85,18 @@ bool shim_custom_begin(struct shim_call *call, enum ring_shape shape,
 		(void)shim_realloc_begin(call, RING_SHAPE_REALLOC);
 	else
 		(void)shim_free_begin(call, RING_SHAPE_FREE);
+	if (shim_control() == control)
+		shim_outer_begin(control, call, RING_CLASS_CUSTOM);
 	return true;
 }
 
 void shim_custom_end(struct shim_call *call, enum ring_shape shape)
 {
+	struct ring_control *control = shim_control();
 	uint64_t result = call->result;
 
+	if (control)
+		shim_outer_end(control, call, RING_CLASS_CUSTOM);
 	call->result = ring_custom_block(result);
 	if (shape == RING_SHAPE_CUSTOM_ALLOC)
 		shim_alloc_end(call, RING_SHAPE_MALLOC);

@@ -24,7 +24,8 @@ void shim_call_open(const struct ring_control *control, struct shim_call *call)
 	uint32_t index = arch_island_index(call);
 
 	call->entry = (uint16_t)(index & 0xffffu);
-	call->span = (index & RING_ISLAND_SPAN) != 0;
+	call->span = (uint16_t)((index & RING_ISLAND_SPAN ? SHIM_SPAN : 0) |
+				(index & RING_ISLAND_OUTER ? SHIM_SPAN_OUTER : 0));
 	call->state = 0;
 	call->carried = 0;
 	call->thread = arch_thread_pointer(control, index);
@@ -74,6 +75,19 @@ static uint64_t block_of(const struct shim_call *call, enum ring_shape shape)
 	if (shape != RING_SHAPE_POSIX_MEMALIGN)
 		return call->result;
 	return (uint32_t)call->result == 0 ? *(const uint64_t *)call->argument[0] : 0;
+}
+
+/* First of all in a begin() that returns true: what the original calls is nested from here on. */
+static void outer_begin(struct ring_control *control, struct shim_call *call)
+{
+	if (__builtin_expect(call->span & SHIM_SPAN_OUTER, 0))
+		shim_outer_begin(control, call, RING_CLASS_HEAP);
+}
+
+static void outer_end(struct ring_control *control, const struct shim_call *call)
+{
+	if (__builtin_expect(call->span & SHIM_SPAN_OUTER, 0))
+		shim_outer_end(control, call, RING_CLASS_HEAP);
 }
 
 /* Decides whether this call's block will be recorded. */
@@ -234,7 +248,7 @@ static bool record_announced(struct ring_control *control, const struct shim_cal
 }
 
 /* Is this call one that is to be counted? */
-static bool count_begin(const struct ring_control *control, struct shim_call *call)
+static bool count_begin(struct ring_control *control, struct shim_call *call)
 {
 	if (shim_is_nested(control, call, RING_CLASS_HEAP))
 		return false;
@@ -308,6 +322,7 @@ bool shim_alloc_begin(struct shim_call *call, enum ring_shape shape)
 	shim_call_open(control, call);
 	if (mode == RING_MODE_OFF)
 		return false;
+	outer_begin(control, call);
 	if (mode == RING_MODE_COUNT)
 		return count_begin(control, call) || call->span;
 	if (!decide(control, call, shape, mode))
@@ -328,7 +343,10 @@ void shim_alloc_end(struct shim_call *call, enum ring_shape shape)
 		.align_log2 = align_log2(call, shape),
 	};
 
-	if (!control || !(call->state & (SHIM_RECORD | SHIM_COUNTED)))
+	if (!control)
+		return;
+	outer_end(control, call);
+	if (!(call->state & (SHIM_RECORD | SHIM_COUNTED)))
 		return;
 	shim_trace_returned(control, call);
 	event.address = block_of(call, shape);
@@ -365,6 +383,7 @@ bool shim_free_begin(struct shim_call *call, enum ring_shape shape)
 		return false;
 	mode = shim_load(&control->mode);
 	shim_call_open(control, call);
+	outer_begin(control, call);
 	if (mode != RING_MODE_ALL) {
 		free_otherwise(control, call, mode, address);
 		return call->span;
@@ -384,6 +403,7 @@ void shim_free_end(struct shim_call *call, enum ring_shape shape)
 
 	if (!control)
 		return;
+	outer_end(control, call);
 	shim_trace_returned(control, call);
 	shim_trace_end(control, call, shape);
 }
@@ -420,7 +440,7 @@ static void realloc_announce(struct ring_control *control, struct shim_call *cal
 }
 
 /* The old block is counted as freed once it is: what that takes has to be known before. */
-static bool count_realloc_begin(const struct ring_control *control, struct shim_call *call)
+static bool count_realloc_begin(struct ring_control *control, struct shim_call *call)
 {
 	if (!count_begin(control, call))
 		return false;
@@ -451,7 +471,8 @@ bool shim_realloc_begin(struct shim_call *call, enum ring_shape shape)
 	shim_call_open(control, call);
 	if (mode == RING_MODE_OFF)
 		return false;
-	call->span |= shape == RING_SHAPE_REALLOCARRAY;
+	call->span |= shape == RING_SHAPE_REALLOCARRAY ? SHIM_SPAN : 0;
+	outer_begin(control, call);
 	if (mode == RING_MODE_COUNT)
 		return count_realloc_begin(control, call) || call->span;
 	decide(control, call, shape, mode);
@@ -516,6 +537,7 @@ void shim_realloc_end(struct shim_call *call, enum ring_shape shape)
 
 	if (!control)
 		return;
+	outer_end(control, call);
 	if (call->state & SHIM_COUNTED) {
 		count_realloc_end(control, call, size);
 		return;

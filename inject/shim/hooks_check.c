@@ -17,6 +17,7 @@ SAME(CONTROL_LOST_OFFSET, offsetof(struct ring_control, lost_offset));
 SAME(CONTROL_LOST_MASK, offsetof(struct ring_control, lost_mask));
 SAME(CONTROL_EPOCH, offsetof(struct ring_control, epoch));
 SAME(CONTROL_LAPSED, offsetof(struct ring_control, lapsed));
+SAME(CONTROL_OUTERS, offsetof(struct ring_control, outers));
 SAME(CONTROL_PRESSED, offsetof(struct ring_control, pressed));
 SAME(CONTROL_CALLERS, offsetof(struct ring_control, callers[RING_CLASS_HEAP]));
 SAME(CONTROL_LANES, offsetof(struct ring_control, lane));

@@ -9,6 +9,8 @@
  * original was reached by a tail jump). A mapping made from inside malloc is not nested:
  * it is an event of its own, booked by its stack.
  *
+ * An allocator that hands its calls on to another one, from wherever, is outer.c's.
+ *
  * Rejected: a per-thread depth counter. It would be state that spans the
  * original, wrong for ever after the first longjmp.
  */

@@ -12,7 +12,7 @@
  *	mapping.c	mmap family, and the ranges that unmaps take away
  *	module.c	the dynamic loader's notifications
  *	confine.c	the program sandboxes itself; our own system calls
- *	nested.c	calls that the allocator makes to itself
+ *	nested.c	calls that the allocator makes to itself; outer.c: or to another one
  *	threads.c	a slot of memory per thread, without thread-local storage
  *	sample.c	Poisson sampling by bytes; exponential.c: its logarithm
  *	table.c		addresses of live sampled blocks
@@ -62,6 +62,13 @@ enum shim_call_state {
 	SHIM_UNMAPPING	= 1u << 4,	/* control.unmaps_begun was raised */
 	SHIM_TRACED	= 1u << 5,	/* the call itself is recorded when it has returned */
 	SHIM_COUNTED	= 1u << 6,	/* a success is to be counted */
+	SHIM_OUTER	= 1u << 7,	/* in control.outer, until it has returned */
+};
+
+/* Bits of shim_call.span. */
+enum shim_span {
+	SHIM_SPAN = 1u << 0,		/* the frame stays: RING_ISLAND_SPAN */
+	SHIM_SPAN_OUTER = 1u << 1,	/* RING_ISLAND_OUTER */
 };
 
 /* Completes what shim_hooks.S left to C: entry, span, thread; state 0. */

@@ -27,7 +27,7 @@ struct shim_call {
 	uint64_t carried;	/* from begin to end: sampling interval; brk: the break before */
 	uint32_t state;		/* enum shim_call_state */
 	uint16_t entry;		/* index in control.entry */
-	uint16_t span;		/* RING_ISLAND_SPAN is set */
+	uint16_t span;		/* enum shim_span */
 	uint64_t thread;	/* thread pointer */
 	uint64_t begin, end;	/* TSC around the original, with SHIM_TRACED; with SHIM_SAMPLED */
 				/* begin: cycles that were spent before it */

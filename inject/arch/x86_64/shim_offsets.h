@@ -20,14 +20,15 @@
 #define CONTROL_INTERVAL	216
 #define CONTROL_THREAD_POINTER	248
 #define CONTROL_CALLS		312
+#define CONTROL_OUTERS		364
 #define CONTROL_LAPSED		384
 #define CONTROL_PRESSED		444
 #define CONTROL_CALLERS		480
 #define CONTROL_LANES		107392
 
 /* marks_abi.h: of an address, MARK_SHIFT bits are dropped and 16 taken */
-#define CONTROL_MARKS		131072
-#define CONTROL_THREADS		196608	/* where control.threads_offset is: behind them */
+#define CONTROL_MARKS		163840
+#define CONTROL_THREADS		229376	/* where control.threads_offset is: behind them */
 #define MARK_SHIFT		6
 #define MARK_PRINT		0x40	/* of one address: the bits below are of its hash */
 #define MARK_PRINT_SHIFT	58

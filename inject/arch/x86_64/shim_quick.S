@@ -225,6 +225,8 @@ hash_factor:
 	jne	\otherwise
 	cmpl	$0, CONTROL_CALLS(%r10)
 	jne	\otherwise
+	cmpl	$0, CONTROL_OUTERS(%r10)
+	jne	\otherwise			/* nested calls can't be told here (outer.c) */
 	cmpq	$0, CONTROL_LOST_OFFSET(%r10)
 	je	\otherwise
 .endm
