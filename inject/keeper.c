@@ -26,6 +26,7 @@
 #include "inject/proc_status.h"
 #include "inject/remote_mem.h"
 #include "inject/ring_setup.h"
+#include "inject/target_lock.h"
 #include "inject/tracee.h"
 #include "inject/trap_on_top.h"
 #include "src/base/give_back.h"
@@ -472,6 +473,7 @@ static int loop(struct keeper *k)
 			{ .fd = k->signals, .events = POLLIN },
 			{ .fd = k->timer, .events = POLLIN },
 			{ .fd = k->gone ? -1 : k->in.at.target.ref.fd, .events = POLLIN },
+			{ .fd = k->in.lock, .events = POLLIN },
 		};
 		int got = 1, error = await_events(wait, ARRAY_SIZE(wait), keeper_kept_left_ms(k));
 
@@ -481,6 +483,8 @@ static int loop(struct keeper *k)
 			keeper_drop_kept(k);
 		if (wait[1].revents)
 			read_signals(k);
+		if (wait[4].revents)
+			target_lock_answer(k->in.lock);
 		if (wait[0].revents)
 			got = serve(k);
 		if (got > 0 && !k->finished)
