@@ -12,7 +12,7 @@ enum carried {
 	CARRIED_SHARED,		/* its memory is its parent's (vfork): another session's business */
 };
 
-/* Whether a living memattach is at work there is not asked: inject_is_held(). */
+/* Whether a living memattach is at work there is not asked: target_lock_is_held(). */
 enum carried carried_by(pid_t pid);
 
 #endif

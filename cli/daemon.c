@@ -28,17 +28,20 @@
 #define LOOK_SECONDS	5.0	/* where the kernel tells nothing */
 #define ASK_SECONDS	60.0	/* and all are asked about again: none is missed for longer */
 #define TIDY_SECONDS	600.0
+#define NAMES_PART	8u
 #define LEAST_MEMORY	(16ull << 20)
 #define HEAR_SECONDS	0.1	/* what events and hundreds of watches say is heard together */
 
 /* --- watches -------------------------------------------------------------- */
 
-/* Each gets the same part of what all may take. */
-static uint64_t memory_each(const struct settings *settings)
+/* Each gets the same part of what all may take; few read names at a time. */
+static struct daemon_watch_memory memory_each(const struct settings *settings)
 {
 	uint64_t each = settings->max_memory / settings->max_targets;
+	uint64_t names = settings->max_memory / NAMES_PART;
 
-	return each > LEAST_MEMORY ? each : LEAST_MEMORY;
+	each = each > LEAST_MEMORY ? each : LEAST_MEMORY;
+	return (struct daemon_watch_memory){ each, each > names ? each : names };
 }
 
 /* Is one of this name (context's rule is the folder's) being written? */

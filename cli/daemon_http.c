@@ -15,6 +15,7 @@
 
 #include "src/base/log.h"
 #include "src/daemon/http_page.h"
+#include "src/daemon/http_server.h"
 #include "src/daemon/metrics.h"
 #include "src/version.h"
 
@@ -238,8 +239,11 @@ void daemon_http_turn(struct daemon_http *http, struct daemon_state *state, doub
 	struct http_question question;
 
 	reap_exports(http);
-	while (http_next_question(&http->http, &question) == 1)
+	for (unsigned int i = 0; i < HTTP_CONNECTIONS; i++) {
+		if (http_next_question(&http->http, &question) != 1)
+			break;
 		answer(http, state, &question, now);
+	}
 	http->next = http_turn(&http->http, now);
 	if (now >= http->file_next)
 		write_file(http, state, now);

@@ -19,7 +19,7 @@
 #include "cli/front.h"
 #include "cli/options.h"
 #include "cli/said.h"
-#include "inject/inject.h"
+#include "inject/target_lock.h"
 #include "src/base/log.h"
 #include "src/base/pidref.h"
 #include "src/daemon/roster.h"
@@ -40,7 +40,7 @@ static bool is_held(pid_t pid)
 {
 	_cleanup_(pidref_done) struct pidref ref = PIDREF_NONE;
 
-	return pidref_open(pid, &ref) == 0 && inject_is_held(&ref);
+	return pidref_open(pid, &ref) == 0 && target_lock_is_held(&ref);
 }
 
 bool restore_is_needed(pid_t pid)

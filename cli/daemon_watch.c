@@ -79,7 +79,7 @@ static int session_options_for(const struct watch_rule *rule, uint64_t max_memor
 
 /* In the child; figures: where its analyst tells them. */
 static _Noreturn void become(const struct daemon_watch *watch, const struct watch_rule *rule,
-			     uint64_t max_memory, int figures, pid_t parent)
+			     struct daemon_watch_memory memory, int figures, pid_t parent)
 {
 	static struct cli_options options;
 	int keep[] = { watch->said, figures };
@@ -90,9 +90,10 @@ static _Noreturn void become(const struct daemon_watch *watch, const struct watc
 	if (restore_is_needed(watch->pid))
 		_exit(DAEMON_WATCH_CARRIES);
 	capability_drop(CAP_NET_ADMIN);		/* memattachd alone is told of processes */
-	if (session_options_for(rule, max_memory, &options) != SESSION_OK)
+	if (session_options_for(rule, memory.remembered, &options) != SESSION_OK)
 		_exit(SESSION_USAGE);
 	options.session.output = watch->recording;
+	options.session.names_memory = memory.names;
 	options.session.max_recording = most_of_a_recording(&rule->watch);
 	options.session.screen = options.session.screen_can_wait = true;
 	options.session.screen_socket = figures;
@@ -196,7 +197,7 @@ int daemon_watch_prepare(struct daemon_watch *watch, pid_t pid, const struct wat
 }
 
 int daemon_watch_begin(struct daemon_watch *watch, const struct watch_rule *rule,
-		       uint64_t max_memory)
+		       struct daemon_watch_memory memory)
 {
 	pid_t parent = getpid();
 	_cleanup_fd_ int figures = -1;
@@ -208,7 +209,7 @@ int daemon_watch_begin(struct daemon_watch *watch, const struct watch_rule *rule
 		error = watch->keeper < 0 ? -errno : 0;
 	}
 	if (!error && watch->keeper == 0)
-		become(watch, rule, max_memory, figures, parent);
+		become(watch, rule, memory, figures, parent);
 	if (error) {
 		watch->keeper = 0;
 		daemon_watch_done(watch);

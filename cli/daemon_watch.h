@@ -46,9 +46,13 @@ struct daemon_watch {
  */
 int daemon_watch_prepare(struct daemon_watch *watch, pid_t pid, const struct watch_rule *rule,
 			 const char *state) _must_check_;
+/* What a session may take, in bytes: to remember things; for copies of files that have names. */
+struct daemon_watch_memory {
+	uint64_t remembered, names;
+};
 /* Begins. As above. */
 int daemon_watch_begin(struct daemon_watch *watch, const struct watch_rule *rule,
-		       uint64_t max_memory) _must_check_;
+		       struct daemon_watch_memory memory) _must_check_;
 /* Tells it to detach, once. */
 void daemon_watch_end(struct daemon_watch *watch);
 /*

@@ -378,7 +378,7 @@ static int set_max_memory(struct cli_options *o, const char *value)
 
 	if (quantity_size(value, &bytes) || bytes < EVICT_LEAST || bytes > 1ull << 50)
 		return bad("--max-memory", value, "a number of bytes from 16M");
-	o->session.max_memory = bytes;
+	o->session.max_memory = o->session.names_memory = bytes;
 	return SESSION_OK;
 }
 
@@ -597,6 +597,14 @@ static int take_options(int argc, char **argv, struct cli_options *ret)
 	return status;
 }
 
+/* Of the machine's, for debug information: nobody has said how much it may be. */
+static uint64_t quarter_of_memory(void)
+{
+	long pages = sysconf(_SC_PHYS_PAGES), bytes = sysconf(_SC_PAGESIZE);
+
+	return pages > 0 && bytes > 0 ? (uint64_t)pages * (uint64_t)bytes / 4u : 0;
+}
+
 static int parse(int argc, char **argv, struct cli_options *ret)
 {
 	int status;
@@ -607,6 +615,7 @@ static int parse(int argc, char **argv, struct cli_options *ret)
 	ret->session.roots = ROOT_ALL;
 	ret->session.verify_stacks = RECOGNITION_VERIFY;
 	ret->session.max_memory = EVICT_DEFAULT;
+	ret->session.names_memory = quarter_of_memory();
 	status = take_options(argc, argv, ret);
 	if (status == SESSION_OK && ret->session.free_stacks &&
 	    ret->session.mode != SNAPSHOT_EXACT) {

@@ -16,9 +16,14 @@
 
 int said_open(void)
 {
-	int said = memfd_create("memattach-said", MFD_CLOEXEC);
+	int said = memfd_create("memattach-said", MFD_CLOEXEC | MFD_ALLOW_SEALING), error;
 
-	return said < 0 ? -errno : said;
+	if (said >= 0 && ftruncate(said, SAID_BYTES) == 0 &&
+	    fcntl(said, F_ADD_SEALS, F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL) == 0)
+		return said;
+	error = -errno;
+	cleanup_fd(&said);
+	return error;
 }
 
 int said_redirect(int said)
@@ -34,7 +39,7 @@ int said_redirect(int said)
 void said_pass_on(int said, pid_t pid, const char *name, bool quiet, char *ret_last, size_t room)
 {
 	char text[SAID_BYTES], *rest = text, *line;
-	ssize_t got = pread(said, text, sizeof(text) - 1, 0);
+	ssize_t got = pread(said, text, sizeof(text) - 1, 0);	/* zeros behind what was written */
 
 	text[got > 0 ? got : 0] = '\0';
 	while ((line = strsep(&rest, "\n"))) {

@@ -9,7 +9,7 @@
 
 #include "src/base/cleanup.h"
 
-/* A file in memory for it, or -errno. */
+/* A file in memory for it, with room for 8 KiB: what is more is not written. Or -errno. */
 int said_open(void) _must_check_;
 /* In the child: its standard error goes into said, its output nowhere. 0 or -errno. */
 int said_redirect(int said) _must_check_;

@@ -12,8 +12,6 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/un.h>
 #include <time.h>
 
 #include "inject/abandon.h"
@@ -26,12 +24,11 @@
 #include "inject/sharers.h"
 #include "inject/shim_image.h"
 #include "inject/steps.h"
+#include "inject/target_lock.h"
 #include "inject/text_pages.h"
 #include "inject/tracee.h"
 #include "src/base/spare_pages.h"
 
-#define LOCK_TRIES	50u
-#define LOCK_LIMIT_NS	1000000000l
 #define RECORD_PAUSE_NS	50000000l
 #define QUIESCE_LIMIT_NS 500000000ull	/* then the analyst looks at who is in the way */
 
@@ -44,55 +41,15 @@ static int undo_lock(struct inject *in)
 	return 0;
 }
 
-/* Who was killed a moment ago has the name until its last thread is gone. */
-static bool bind_soon(int fd, const struct sockaddr_un *name, socklen_t bytes)
-{
-	const struct timespec pause = { 0, LOCK_LIMIT_NS / LOCK_TRIES };
-
-	for (unsigned int i = 0; bind(fd, (const struct sockaddr *)name, bytes) < 0; i++) {
-		if (errno != EADDRINUSE || i == LOCK_TRIES)
-			return false;
-		(void)nanosleep(&pause, NULL);
-	}
-	return true;
-}
-
-/* An abstract socket name is a lock that the kernel drops when we die; nothing is left on disk. */
-static socklen_t name_lock(const struct pidref *ref, struct sockaddr_un *ret)
-{
-	int length;
-
-	*ret = (struct sockaddr_un){ .sun_family = AF_UNIX };
-	length = snprintf(ret->sun_path + 1, sizeof(ret->sun_path) - 1, "memattach-%d-%llu",
-			  ref->pid, (unsigned long long)ref->start_time);
-	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length);
-}
-
-bool inject_is_held(const struct pidref *ref)
-{
-	_cleanup_fd_ int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	struct sockaddr_un name;
-	socklen_t bytes = name_lock(ref, &name);
-
-	return fd < 0 || bind(fd, (const struct sockaddr *)&name, bytes) < 0;
-}
-
 static int do_lock(struct inject *in)
 {
-	struct sockaddr_un name;
-	socklen_t bytes = name_lock(&in->at.target.ref, &name);
+	int error = target_lock_take(&in->at.target.ref, &in->lock);
 
-	in->lock = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	if (in->lock < 0)
-		return -errno;
-	if (!bind_soon(in->lock, &name, bytes)) {
+	if (error == -EALREADY)
 		(void)snprintf(in->problem, sizeof(in->problem),
 			       "another memattach is attached to process %d; detach that one first",
 			       in->at.target.ref.pid);
-		(void)undo_lock(in);
-		return -EALREADY;
-	}
-	return 0;
+	return error;
 }
 
 static int do_record(struct inject *in)

@@ -46,11 +46,6 @@ void inject_done(struct inject *inject);
  * (adopt.c). pre: plan has the gadgets.
  */
 int inject_adopt(struct inject *inject, const struct hook_plan *plan) _must_check_;
-/*
- * Does a living memattach hold the target's lock (the first step)? It may be attaching, watching or
- * leaving. False is true of this moment only. True also where it can't be told.
- */
-bool inject_is_held(const struct pidref *ref);
 /* Fills remote_fd with the descriptors of our memfds that are open in the target; their number. */
 unsigned int adopt_descriptors(struct attachment *attachment);
 /*

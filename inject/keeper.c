@@ -26,6 +26,7 @@
 #include "inject/proc_status.h"
 #include "inject/remote_mem.h"
 #include "inject/ring_setup.h"
+#include "inject/target_lock.h"
 #include "inject/tracee.h"
 #include "inject/trap_on_top.h"
 #include "src/base/give_back.h"
@@ -480,6 +481,7 @@ static int loop(struct keeper *k)
 			{ .fd = k->timer, .events = POLLIN },
 			{ .fd = k->gone ? -1 : k->in.at.target.ref.fd, .events = POLLIN },
 			keeper_ending_events(k),
+			{ .fd = k->in.lock, .events = POLLIN },
 		};
 		int got = 1, error = await_events(wait, ARRAY_SIZE(wait), most_ms(k));
 
@@ -489,6 +491,8 @@ static int loop(struct keeper *k)
 			keeper_drop_kept(k);
 		if (wait[1].revents)
 			read_signals(k);
+		if (wait[5].revents)
+			target_lock_answer(k->in.lock);
 		if (wait[0].revents)
 			got = serve(k);
 		if (got > 0 && !k->finished)

@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 #include <sys/uio.h>
 
+_Static_assert(PROTO_MAX_FDS % 2 == 0, "no room for one more that CMSG_SPACE rounds up to");
 union fd_control {
 	struct cmsghdr header;
 	char room[CMSG_SPACE(sizeof(int) * PROTO_MAX_FDS)];

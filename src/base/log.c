@@ -15,6 +15,8 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "src/base/utf8.h"
+
 #define LOG_LINE_BYTES 1024
 
 static enum log_level log_highest = LOG_NOTICE;
@@ -24,14 +26,16 @@ void log_init(enum log_level level)
 	log_highest = getenv("MEMATTACH_DEBUG") ? LOG_DEBUG : level;
 }
 
-/* C0 and DEL, and C1 in its UTF-8 form (c2 80..9f); other UTF-8 passes. */
 void log_neutralise(char *text)
 {
-	for (unsigned char *c = (unsigned char *)text; *c; c++) {
-		if (*c < 0x20 || *c == 0x7f)
-			*c = '?';
-		else if (*c == 0xc2 && c[1] >= 0x80 && c[1] < 0xa0)
-			c[0] = c[1] = '?';
+	while (*text) {
+		size_t length = utf8_length(text);
+
+		if (!length)
+			*text = '?';	/* a byte above 0x7f may act on a terminal without UTF-8 */
+		else if (utf8_is_control(utf8_code_point(text, length)))
+			memset(text, '?', length);
+		text += length ? length : 1;
 	}
 }
 

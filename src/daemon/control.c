@@ -12,7 +12,12 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "src/base/passed_fd.h"
+#include "src/daemon/admission.h"
+
 #define MOST_OF_A_USER	4u	/* clients at a time, root's aside; and as many that stay */
+#define KEPT_FOR_ROOT	4u	/* of the places to ask */
+#define TAKEN_AT_ONCE	(2u * CONTROL_CLIENTS)
 #define DEAF_SECONDS	1.0	/* after no more could be taken */
 #define KEPT_FOR_ALL	8u	/* places to stay that a user of his own processes never gets */
 
@@ -20,7 +25,7 @@
 struct client {
 	int fd;			/* -1: none */
 	struct control_peer peer;
-	double until;
+	double since, until;
 	char in[CONTROL_REQUEST_BYTES];
 	size_t got;
 	char *out;		/* NULL: nothing to say yet */
@@ -89,7 +94,7 @@ int control_listen(const struct sockaddr_un *address)
 
 	if (fd < 0 || bind(fd, (const struct sockaddr *)address, sizeof(*address)) < 0)
 		return -errno;
-	if (chmod(address->sun_path, 0666) < 0 || listen(fd, CONTROL_CLIENTS) < 0) {
+	if (chmod(address->sun_path, 0666) < 0 || listen(fd, SOMAXCONN) < 0) {
 		result = -errno;
 		(void)unlink(address->sun_path);
 		return result;
@@ -162,16 +167,20 @@ void control_free(struct control *control)
 	free(control);
 }
 
-/* The index of one; CONTROL_PLACES: no more can ask. */
-static size_t free_place(const struct control *control)
+/* Could a place be found for one more that asks? */
+static bool has_room(const struct control *control)
 {
-	size_t asking = 0, place = CONTROL_PLACES;
+	size_t asking = 0, silent = 0;
 
-	for (size_t i = CONTROL_PLACES; i-- > 0;) {
-		asking += control->client[i].fd >= 0 && !stays(&control->client[i]);
-		place = control->client[i].fd < 0 ? i : place;
+	for (size_t i = 0; i < CONTROL_PLACES; i++) {
+		const struct client *client = &control->client[i];
+
+		if (client->fd < 0 || stays(client))
+			continue;
+		asking++;
+		silent += !client->out && !admission_is_privileged(client->peer.uid);
 	}
-	return asking < CONTROL_CLIENTS ? place : CONTROL_PLACES;
+	return asking < CONTROL_CLIENTS || silent > 0;
 }
 
 /* Of one that stays only the end is heard, which is always told. */
@@ -185,7 +194,7 @@ size_t control_poll(const struct control *control, struct pollfd to[CONTROL_FDS]
 	size_t count = 0;
 
 	to[count++] = (struct pollfd){ .fd = control->deaf_until > 0 ||
-				       free_place(control) == CONTROL_PLACES ? -1 : control->fd,
+				       !has_room(control) ? -1 : control->fd,
 				       .events = POLLIN };
 	for (size_t i = 0; i < CONTROL_PLACES; i++) {
 		const struct client *client = &control->client[i];
@@ -217,16 +226,6 @@ bool control_is_asked(const struct control *control, uint64_t id)
 
 /* --- who asks ------------------------------------------------------------- */
 
-static bool has_enough(const struct control *control, uid_t uid)
-{
-	size_t theirs = 0;
-
-	for (size_t i = 0; i < CONTROL_PLACES; i++)
-		theirs += control->client[i].fd >= 0 && control->client[i].peer.uid == uid &&
-			  !stays(&control->client[i]);
-	return uid != 0 && theirs >= MOST_OF_A_USER;
-}
-
 /* Is there room for this one to stay? */
 static bool may_stay(const struct control *control, const struct control_peer *peer)
 {
@@ -240,35 +239,74 @@ static bool may_stay(const struct control *control, const struct control_peer *p
 	       (peer->uid == 0 || theirs < MOST_OF_A_USER);
 }
 
-static void take_one(struct control *control, struct client *place, int fd, double now)
+static struct client *unused(struct control *control)
 {
-	struct control_peer peer = { .uid = (uid_t)-1 };
+	for (size_t i = 0; i < CONTROL_PLACES; i++)
+		if (control->client[i].fd < 0)
+			return &control->client[i];
+	return NULL;
+}
 
-	if (control_who_asks(fd, control->group, &peer) || has_enough(control, peer.uid)) {
+/* Where a client of uid finds its place; NULL: it finds none. */
+static struct client *admit(struct control *control, uid_t uid)
+{
+	const struct admission_rules rules = { MOST_OF_A_USER, KEPT_FOR_ROOT };
+	struct admission_place place[CONTROL_CLIENTS] = { { .taken = false } };
+	struct client *of_place[CONTROL_CLIENTS];
+	size_t count = 0;
+	int found;
+
+	for (size_t i = 0; i < CONTROL_PLACES && count < CONTROL_CLIENTS; i++) {
+		struct client *client = &control->client[i];
+
+		if (client->fd < 0 || stays(client))
+			continue;
+		place[count] = (struct admission_place){
+			.taken = true, .silent = !client->out, .uid = client->peer.uid,
+			.since = client->since,
+		};
+		of_place[count++] = client;
+	}
+	found = admission_find(place, CONTROL_CLIENTS, &rules, uid);
+	if (found < 0 || (size_t)found >= count)
+		return found < 0 ? NULL : unused(control);
+	client_done(of_place[found]);
+	return of_place[found];
+}
+
+static void take_one(struct control *control, int fd, double now)
+{
+	static const char full[] = "{\"error\":\"too many ask already; try again later\"}\n";
+	struct control_peer peer = { .uid = (uid_t)-1 };
+	struct client *place = control_who_asks(fd, control->group, &peer) ? NULL :
+			       admit(control, peer.uid);
+
+	if (!place) {
+		(void)send(fd, full, sizeof(full) - 1, MSG_NOSIGNAL | MSG_DONTWAIT);
 		(void)close(fd);
 		return;
 	}
-	*place = (struct client){ .fd = fd, .peer = peer, .until = now + CONTROL_SECONDS,
-				  .give = -1 };
+	*place = (struct client){ .fd = fd, .peer = peer, .since = now,
+				  .until = now + CONTROL_SECONDS, .give = -1 };
 }
 
 static void take_those_who_wait(struct control *control, double now)
 {
-	size_t place;
-
 	if (now < control->deaf_until)
 		return;
 	control->deaf_until = 0;
-	while ((place = free_place(control)) < CONTROL_PLACES) {
+	for (unsigned int i = 0; i < TAKEN_AT_ONCE && has_room(control); i++) {
 		int fd = accept4(control->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
-		if (fd < 0)
-			break;
-		take_one(control, &control->client[place], fd, now);
+		if (fd >= 0) {
+			take_one(control, fd, now);
+			continue;
+		}
+		/* Without a descriptor to be had it would be said for ever that somebody waits. */
+		if (errno != EAGAIN && errno != ECONNABORTED && errno != EINTR)
+			control->deaf_until = now + DEAF_SECONDS;
+		return;
 	}
-	/* Without a descriptor to be had it would be said for ever that somebody waits. */
-	if (place < CONTROL_PLACES && errno != EAGAIN && errno != ECONNABORTED && errno != EINTR)
-		control->deaf_until = now + DEAF_SECONDS;
 }
 
 /* --- question and answer -------------------------------------------------- */
@@ -387,21 +425,13 @@ static int hear(struct client *client, const struct asked *asked)
 /* As send(), and a descriptor with the first byte, if there is one. */
 static ssize_t send_some(struct client *client)
 {
-	char control[CMSG_SPACE(sizeof(int))] __attribute__((aligned(8))) = { 0 };
 	struct iovec part = { client->out + client->sent, client->bytes - client->sent };
 	struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1 };
-	struct cmsghdr *head;
+	union passed_fd_room room;
 	ssize_t n;
 
-	if (client->give >= 0) {
-		message.msg_control = control;
-		message.msg_controllen = sizeof(control);
-		head = CMSG_FIRSTHDR(&message);
-		head->cmsg_level = SOL_SOCKET;
-		head->cmsg_type = SCM_RIGHTS;
-		head->cmsg_len = CMSG_LEN(sizeof(int));
-		memcpy(CMSG_DATA(head), &client->give, sizeof(int));
-	}
+	if (client->give >= 0)
+		passed_fd_put(&message, &room, client->give);
 	n = sendmsg(client->fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
 	if (n > 0)
 		cleanup_fd(&client->give);

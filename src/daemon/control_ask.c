@@ -10,6 +10,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "src/base/passed_fd.h"
+
 static int connect_to(const char *path, int seconds)
 {
 	const struct timeval wait = { .tv_sec = seconds };
@@ -53,20 +55,19 @@ static int send_request(int fd, json_t *request)
 /* As read(), -errno; a descriptor that comes along replaces *fd. */
 static ssize_t receive_some(int from, char *to, size_t room, int *fd)
 {
-	char control[CMSG_SPACE(sizeof(int))] __attribute__((aligned(8)));
+	union passed_fd_room control;
 	struct iovec part = { to, room };
-	struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1, .msg_control = control,
+	struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1, .msg_control = &control,
 				  .msg_controllen = sizeof(control) };
 	ssize_t n = recvmsg(from, &message, MSG_CMSG_CLOEXEC);
-	const struct cmsghdr *head;
+	int came;
 
 	if (n < 0)
 		return errno == EAGAIN ? -ETIMEDOUT : -errno;
-	head = CMSG_FIRSTHDR(&message);
-	if (head && head->cmsg_level == SOL_SOCKET && head->cmsg_type == SCM_RIGHTS &&
-	    head->cmsg_len == CMSG_LEN(sizeof(int))) {
+	came = passed_fd_take(&message);
+	if (came >= 0) {
 		cleanup_fd(fd);
-		memcpy(fd, CMSG_DATA(head), sizeof(*fd));
+		*fd = came;
 	}
 	return n;
 }

@@ -17,6 +17,7 @@
 
 #include "src/base/log.h"
 
+#define MESSAGES_AT_ONCE 64u	/* then others get their turn: an analyst may never stop */
 #define COUNT_MOST	(1ull << 53)
 
 int figures_open(struct figures *figures, int *ret_theirs)
@@ -390,13 +391,12 @@ static int take_message(struct figures *figures, double now)
 bool figures_take(struct figures *figures, double now)
 {
 	bool fresh = false;
-	int result = 0;
+	int got = 1, result = 0;
 
-	while (figures->socket >= 0 &&
-	       (result = screen_receive(figures->socket, &figures->in, NULL)) == 1) {
-		result = take_message(figures, now);
-		if (result < 0)
-			break;
+	for (unsigned int i = 0; i < MESSAGES_AT_ONCE && figures->socket >= 0 && got == 1; i++) {
+		got = screen_receive(figures->socket, &figures->in, NULL);
+		result = got == 1 ? take_message(figures, now) : got;
+		got = result < 0 ? result : got;
 		fresh = fresh || result == 1;
 	}
 	if (result < 0)		/* it is gone, or speaks nonsense */

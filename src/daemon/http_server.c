@@ -11,9 +11,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "src/daemon/admission.h"
 #include "src/daemon/control_peer.h"
+#include "src/daemon/http_guests.h"
 #include "src/daemon/http_route.h"
 #include "src/daemon/http_sandbox.h"
 
@@ -32,6 +35,7 @@ struct serving {
 	const struct http_begin *begin;
 	int listener, link;
 	struct visit *visit[HTTP_CONNECTIONS];	/* that have asked */
+	struct http_guests guests;
 	uint32_t last_id;
 };
 
@@ -117,15 +121,22 @@ static const char *header(struct MHD_Connection *connection, const char *name)
 	return MHD_lookup_connection_value(connection, MHD_HEADER_KIND, name);
 }
 
+/* -1: not known. */
+static int socket_of(struct MHD_Connection *connection)
+{
+	const union MHD_ConnectionInfo *info =
+		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+
+	return info ? info->connect_fd : -1;
+}
+
 /* 0, with who asks in question, or a status of HTTP. */
 static unsigned int check_peer(const struct http_begin *begin, struct MHD_Connection *connection,
 			       struct http_question *question)
 {
-	const union MHD_ConnectionInfo *info =
-		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
 	struct control_peer peer;
 
-	if (!info || control_who_asks(info->connect_fd, begin->group, &peer))
+	if (control_who_asks(socket_of(connection), begin->group, &peer))
 		return MHD_HTTP_FORBIDDEN;
 	question->uid = peer.uid;
 	question->all = peer.all;
@@ -209,10 +220,46 @@ static enum MHD_Result take_request(struct serving *serving, struct visit *visit
 	return ask(serving, visit, &question);
 }
 
+/* --- connections ---------------------------------------------------------- */
+
+static double clock_seconds(void)
+{
+	struct timespec t;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+static uint64_t guest_id(struct MHD_Connection *connection)
+{
+	const union MHD_ConnectionInfo *info =
+		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+
+	return info ? (uint64_t)(uintptr_t)info->socket_context : 0;
+}
+
+static void on_connection(void *context, struct MHD_Connection *connection, void **of_socket,
+			  enum MHD_ConnectionNotificationCode code)
+{
+	struct serving *serving = context;
+	struct control_peer peer = { .uid = ADMISSION_UNKNOWN };
+	int fd = socket_of(connection);
+
+	if (code == MHD_CONNECTION_NOTIFY_CLOSED) {
+		http_guests_go(&serving->guests, (uint64_t)(uintptr_t)*of_socket);
+		return;
+	}
+	if (serving->begin->by_peer && control_who_asks(fd, serving->begin->group, &peer))
+		peer.uid = ADMISSION_UNKNOWN;
+	*of_socket = (void *)(uintptr_t)http_guests_come(&serving->guests, fd, peer.uid,
+							 clock_seconds());
+}
+
 static enum MHD_Result on_request(void *context, struct MHD_Connection *connection,
 				  const char *path, const char *method, const char *version,
 				  const char *upload, size_t *upload_bytes, void **of_request)
 {
+	struct serving *serving = context;
 	struct visit *visit = *of_request;
 
 	(void)version;
@@ -227,7 +274,10 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
 	}
 	if (*upload_bytes)	/* nobody wants that */
 		return MHD_NO;
-	return visit->id ? reply_answer(visit) : take_request(context, visit, path);
+	if (visit->id)
+		return reply_answer(visit);
+	http_guests_asked(&serving->guests, guest_id(connection), clock_seconds());
+	return take_request(serving, visit, path);
 }
 
 static void on_done(void *context, struct MHD_Connection *connection, void **of_request,
@@ -236,8 +286,8 @@ static void on_done(void *context, struct MHD_Connection *connection, void **of_
 	struct serving *serving = context;
 	struct visit *visit = *of_request;
 
-	(void)connection;
 	(void)code;
+	http_guests_answered(&serving->guests, guest_id(connection), clock_seconds());
 	for (size_t i = 0; visit && i < HTTP_CONNECTIONS; i++)
 		if (serving->visit[i] == visit)
 			serving->visit[i] = NULL;
@@ -267,11 +317,14 @@ static void take_answer(struct serving *serving, const struct http_answer *answe
 static int take_answers(struct serving *serving)
 {
 	struct http_answer answer;
-	int result, fd;
+	int result = 1, fd;
 
-	while ((result = http_receive_answer(serving->link, &answer, &fd)) == 1)
-		take_answer(serving, &answer, fd);
-	return result;
+	for (unsigned int i = 0; i < HTTP_CONNECTIONS && result == 1; i++) {
+		result = http_receive_answer(serving->link, &answer, &fd);
+		if (result == 1)
+			take_answer(serving, &answer, fd);
+	}
+	return result < 0 ? result : 0;
 }
 
 /* --- the process ---------------------------------------------------------- */
@@ -281,18 +334,22 @@ static struct MHD_Daemon *start(struct serving *serving)
 	return MHD_start_daemon(MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL,
 				on_request, serving,
 				MHD_OPTION_LISTEN_SOCKET, serving->listener,
-				MHD_OPTION_CONNECTION_LIMIT, HTTP_CONNECTIONS,
+				MHD_OPTION_CONNECTION_LIMIT, 2u * HTTP_CONNECTIONS,
+				MHD_OPTION_NOTIFY_CONNECTION, on_connection, serving,
 				MHD_OPTION_CONNECTION_TIMEOUT, HTTP_IDLE_SECONDS,
 				MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HTTP_HEADER_BYTES,
 				MHD_OPTION_NOTIFY_COMPLETED, on_done, serving,
 				MHD_OPTION_END);
 }
 
-static int pause_ms(struct MHD_Daemon *daemon)
+static int pause_ms(struct serving *serving, struct MHD_Daemon *daemon)
 {
-	MHD_UNSIGNED_LONG_LONG ms;
+	double now = clock_seconds(), left = http_guests_turn(&serving->guests, now) - now;
+	MHD_UNSIGNED_LONG_LONG ms = WAIT_MS;
 
-	return MHD_get_timeout(daemon, &ms) == MHD_YES && ms < WAIT_MS ? (int)ms : WAIT_MS;
+	if (MHD_get_timeout(daemon, &ms) != MHD_YES || ms > WAIT_MS)
+		ms = WAIT_MS;
+	return left * 1e3 < (double)ms ? (int)(left * 1e3) + 1 : (int)ms;
 }
 
 static int serve(struct serving *serving, struct MHD_Daemon *daemon)
@@ -306,7 +363,7 @@ static int serve(struct serving *serving, struct MHD_Daemon *daemon)
 	poll_for[0].fd = info->epoll_fd;
 	poll_for[1].fd = serving->link;
 	while (!error) {
-		if (poll(poll_for, 2, pause_ms(daemon)) < 0 && errno != EINTR)
+		if (poll(poll_for, 2, pause_ms(serving, daemon)) < 0 && errno != EINTR)
 			return -errno;
 		error = take_answers(serving);
 		if (!error && MHD_run(daemon) != MHD_YES)

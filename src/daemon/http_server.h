@@ -11,6 +11,8 @@
 #define HTTP_CONNECTIONS	32u	/* at a time */
 #define HTTP_EXPORTS		4u	/* of recordings, that are made or sent at a time */
 #define HTTP_IDLE_SECONDS	10u	/* then a connection is closed */
+#define HTTP_REQUEST_SECONDS	10.0	/* for all of a request */
+#define HTTP_ANSWER_SECONDS	300.0	/* from then on, for the answer to be made and taken */
 #define HTTP_HEADER_BYTES	16384u
 
 /* On link (http_wire.h), to the end of memattachd. -errno: can't begin; -EPIPE it is gone. */

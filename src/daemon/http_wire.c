@@ -7,57 +7,36 @@
 #include <sys/socket.h>
 #include <sys/uio.h>
 
-union control {
-	struct cmsghdr align;
-	char bytes[CMSG_SPACE(sizeof(int))];
-};
+#include "src/base/passed_fd.h"
 
 static int send_packet(int link, const void *bytes, size_t count, int descriptor)
 {
 	struct iovec part = { .iov_base = (void *)(uintptr_t)bytes, .iov_len = count };
-	union control control = { .bytes = "" };
 	struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1 };
-	struct cmsghdr *header;
+	union passed_fd_room room;
 
-	if (descriptor >= 0) {
-		message.msg_control = control.bytes;
-		message.msg_controllen = sizeof(control.bytes);
-		header = CMSG_FIRSTHDR(&message);
-		header->cmsg_level = SOL_SOCKET;
-		header->cmsg_type = SCM_RIGHTS;
-		header->cmsg_len = CMSG_LEN(sizeof(descriptor));
-		memcpy(CMSG_DATA(header), &descriptor, sizeof(descriptor));
-	}
+	if (descriptor >= 0)
+		passed_fd_put(&message, &room, descriptor);
 	return sendmsg(link, &message, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? -errno : 0;
-}
-
-static int descriptor_in(struct msghdr *message)
-{
-	struct cmsghdr *header = CMSG_FIRSTHDR(message);
-	int fd = -1;
-
-	if (header && header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS)
-		memcpy(&fd, CMSG_DATA(header), sizeof(fd));
-	return fd;
 }
 
 /* ret_fd: NULL: none is taken. */
 static int receive_packet(int link, void *bytes, size_t count, int *ret_fd)
 {
 	struct iovec part = { .iov_base = bytes, .iov_len = count };
-	union control control;
+	union passed_fd_room room;
 	struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1 };
 	ssize_t n;
 
 	if (ret_fd) {
-		message.msg_control = control.bytes;
-		message.msg_controllen = sizeof(control.bytes);
+		message.msg_control = room.bytes;
+		message.msg_controllen = sizeof(room.bytes);
 	}
 	n = recvmsg(link, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
 	if (n < 0)
 		return errno == EAGAIN || errno == EINTR ? 0 : -EPIPE;
 	if (ret_fd)
-		*ret_fd = descriptor_in(&message);
+		*ret_fd = passed_fd_take(&message);
 	if (n == 0)
 		return -EPIPE;
 	return (size_t)n == count && !(message.msg_flags & MSG_TRUNC) ? 1 : -EBADMSG;

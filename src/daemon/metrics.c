@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "src/base/replace_file.h"
 #include "src/daemon/metrics_private.h"
 #include "src/report/printable.h"
 
@@ -271,30 +272,12 @@ int metrics_write(FILE *out, const struct metrics *metrics)
 
 /* --- the file ------------------------------------------------------------- */
 
+static int write_all(FILE *out, const void *context)
+{
+	return metrics_write(out, context);
+}
+
 int metrics_write_file(const char *path, const struct metrics *metrics)
 {
-	_cleanup_free_ char *fresh = NULL;
-	FILE *out;
-	int fd, error;	/* one name: what a kill leaves is replaced by the next */
-
-	if (asprintf(&fresh, "%s.new", path) < 0) {
-		fresh = NULL;
-		return -ENOMEM;
-	}
-	fd = open(fresh, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0644);
-	out = fd < 0 ? NULL : fdopen(fd, "w");
-	if (!out) {
-		error = -errno;
-		cleanup_fd(&fd);
-	} else {
-		(void)fchmod(fd, 0644);		/* node_exporter is another user */
-		error = metrics_write(out, metrics);
-		if (fclose(out) != 0 && !error)
-			error = -errno;
-	}
-	if (!error && rename(fresh, path) < 0)
-		error = -errno;
-	if (error)
-		(void)unlink(fresh);
-	return error;
+	return replace_file(path, 0644, write_all, metrics);	/* node_exporter is another user */
 }

@@ -22,6 +22,7 @@
 #include <time.h>
 
 #include "src/base/pidref.h"
+#include "src/base/replace_file.h"
 
 #define HEADING		"memattachd-watched 1 "
 #define BOOT_ROOM	64
@@ -170,8 +171,9 @@ static int read_file(struct watched *watched)
 
 /* --- writing -------------------------------------------------------------- */
 
-static int print(const struct watched *watched, FILE *out)
+static int print(FILE *out, const void *context)
 {
+	const struct watched *watched = context;
 	char boot[BOOT_ROOM];
 	int error = read_boot(boot);
 
@@ -188,36 +190,12 @@ static int print(const struct watched *watched, FILE *out)
 	return ferror(out) ? -EIO : 0;
 }
 
-static int write_new(const struct watched *watched, const char *path)
-{
-	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0640);
-	FILE *out = fd < 0 ? NULL : fdopen(fd, "w");
-	int error;
-
-	if (!out) {
-		error = -errno;
-		cleanup_fd(&fd);
-		return error;
-	}
-	error = print(watched, out);
-	if (fclose(out) != 0 && !error)
-		error = -errno;
-	return error;
-}
-
 static int write_file(struct watched *watched)
 {
-	char path[4096];
-	int error;
-
 	if (!watched->path)
 		return 0;
-	(void)snprintf(path, sizeof(path), "%s.new", watched->path);
-	error = write_new(watched, path);
-	if (!error && rename(path, watched->path) < 0)
-		error = -errno;
-	watched->error = error;
-	return error;
+	watched->error = replace_file(watched->path, 0640, print, watched);
+	return watched->error;
 }
 
 /* --- what others call ----------------------------------------------------- */

@@ -63,7 +63,7 @@ int pprof_put_strings(struct pprof_tables *tables)
 	int err = 0;
 
 	for (size_t i = 0; err == 0 && i < tables->count; i++) {
-		_cleanup_free_ char *copy = printable_copy(tables->text[i], PRINTABLE_JSON);
+		_cleanup_free_ char *copy = printable_copy(tables->text[i], PRINTABLE_TEXT);
 		Memattach__Pprof__Profile part = MEMATTACH__PPROF__PROFILE__INIT;
 
 		part.n_string_table = 1;

@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * emit.c - punctuation is ours, strings are jansson's.
+ * emit.c - see emit.h.
  *
  * A tree of json_t was rejected: a document with 50,000 sites of 20 frames would
  * take a gigabyte before its first byte is written. Keys are ours and need no escape.
- * What needs no escape is written as it is: jansson takes ten times as long for a name.
  * Numbers that JSON can't say (infinite, not a number) are written as 0.
  */
 #include "src/report/emit.h"
 
 #include <errno.h>
-#include <jansson.h>
 #include <math.h>
 #include <string.h>
 
@@ -99,40 +97,30 @@ void emit_bool(struct emit *emit, const char *key, bool value)
 	fputs(value ? "true" : "false", emit->out);
 }
 
-static int dump_to_stream(const char *buffer, size_t size, void *out)
-{
-	return fwrite(buffer, 1, size, out) == size ? 0 : -1;
-}
-
 /* Most names: nothing in them has to be escaped or mended. */
 static bool is_plain(const char *text)
 {
 	return printable_is_plain(text) && !strpbrk(text, "\"\\");
 }
 
-static void put_any_text(struct emit *emit, const char *key, const char *text)
-{
-	_cleanup_free_ char *valid = printable_copy(text, PRINTABLE_JSON);
-	json_t *string = valid ? json_string_nocheck(valid) : NULL;
-
-	put_key(emit, key);
-	if (!string || json_dump_callback(string, dump_to_stream, emit->out, JSON_ENCODE_ANY) < 0)
-		emit->error = string ? -EIO : -ENOMEM;
-	json_decref(string);
-}
-
 void emit_text(struct emit *emit, const char *key, const char *text)
 {
+	_cleanup_free_ char *escaped = NULL;
+
 	if (!text) {
 		emit_null(emit, key);
-	} else if (is_plain(text)) {
-		put_key(emit, key);
-		fputc('"', emit->out);
-		fputs(text, emit->out);
-		fputc('"', emit->out);
-	} else {
-		put_any_text(emit, key, text);
+		return;
 	}
+	if (!is_plain(text)) {
+		escaped = printable_copy(text, PRINTABLE_JSON);
+		if (!escaped)
+			emit->error = -ENOMEM;
+		text = escaped ? escaped : "";
+	}
+	put_key(emit, key);
+	fputc('"', emit->out);
+	fputs(text, emit->out);
+	fputc('"', emit->out);
 }
 
 void emit_members(struct emit *emit, const char *text, size_t bytes)

@@ -11,12 +11,13 @@
 enum printable_for {
 	PRINTABLE_TERMINAL,	/* for people: as their locale has it */
 	PRINTABLE_TEXT,		/* for programs: UTF-8 */
-	PRINTABLE_JSON,		/* UTF-8 with control characters, which JSON has escapes for */
+	PRINTABLE_JSON,		/* what stands between the quotes of a JSON string */
 };
 
 /*
- * A copy of text that is valid UTF-8 (broken bytes become U+FFFD) and free of control
- * characters (they become '?': no name may move the cursor). Where the locale (LC_CTYPE of the
+ * A copy of text that is valid UTF-8 (broken bytes become U+FFFD) and free of control characters
+ * (src/base/utf8.h; they become '?', or \u001b for JSON: no name may move the cursor or turn what
+ * stands around it). Where the locale (LC_CTYPE of the
  * process) is not of UTF-8, what is not ASCII becomes \u00e9 or \U0001f600 for a terminal, as
  * C writes it, and broken bytes '?'. NULL: out of memory. The caller frees it.
  */

@@ -12,6 +12,8 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "src/base/passed_fd.h"
+
 void screen_inbox_done(struct screen_inbox *inbox)
 {
 	free(inbox->bytes);
@@ -21,28 +23,22 @@ void screen_inbox_done(struct screen_inbox *inbox)
 /* Descriptors that nobody asked for are closed. */
 static void take_fd(struct msghdr *message, int *ret_fd)
 {
-	struct cmsghdr *c = CMSG_FIRSTHDR(message);
-	int fd;
+	int fd = passed_fd_take(message);
 
-	if (!c || c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS ||
-	    c->cmsg_len < CMSG_LEN(sizeof(fd)))
-		return;
-	memcpy(&fd, CMSG_DATA(c), sizeof(fd));
 	if (!ret_fd) {
-		close(fd);
-		return;
+		cleanup_fd(&fd);
+	} else if (fd >= 0) {
+		cleanup_fd(ret_fd);
+		*ret_fd = fd;
 	}
-	if (*ret_fd >= 0)
-		close(*ret_fd);
-	*ret_fd = fd;
 }
 
 /* Bytes read; 0 none are there; -EPIPE. */
 static ssize_t read_some(int socket, void *to, size_t bytes, int *ret_fd)
 {
-	char control[CMSG_SPACE(sizeof(int))] __attribute__((aligned(8)));
+	union passed_fd_room control;
 	struct iovec part = { to, bytes };
-	struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1, .msg_control = control,
+	struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1, .msg_control = &control,
 				  .msg_controllen = sizeof(control) };
 	ssize_t n = recvmsg(socket, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
 
@@ -142,19 +138,12 @@ int screen_send(int socket, struct screen_outbox *outbox)
 
 int screen_send_fd(int socket, struct screen_outbox *outbox, int fd)
 {
-	char control[CMSG_SPACE(sizeof(int))] __attribute__((aligned(8)));
 	struct iovec part = { outbox->bytes.bytes + outbox->sent, screen_outbox_waiting(outbox) };
-	struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1, .msg_control = control,
-				  .msg_controllen = sizeof(control) };
-	struct cmsghdr *c;
+	struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1 };
+	union passed_fd_room room;
 	ssize_t n;
 
-	memset(control, 0, sizeof(control));
-	c = CMSG_FIRSTHDR(&message);
-	c->cmsg_level = SOL_SOCKET;
-	c->cmsg_type = SCM_RIGHTS;
-	c->cmsg_len = CMSG_LEN(sizeof(fd));
-	memcpy(CMSG_DATA(c), &fd, sizeof(fd));
+	passed_fd_put(&message, &room, fd);
 	n = sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
 	if (n < 0)
 		return errno == EAGAIN ? -EAGAIN : -EPIPE;

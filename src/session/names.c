@@ -9,11 +9,15 @@
 #include "src/session/names.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
+
+#include "src/base/data_limit.h"
 
 #include "src/session/apart.h"
 #include "src/session/opener.h"
 #include "src/session/session.h"
+#include "src/symbolize/debug_image.h"
 
 #define QUESTION_SECONDS 20u
 
@@ -91,6 +95,16 @@ static int answer_assigned(struct session_names *names, const struct question *q
 	return error ? error : apart_put(ret, &assigned, sizeof(assigned));
 }
 
+/* What libraries make of a file is limited as the copies of files are. */
+static void limit_growth(const struct session_names *names)
+{
+	_cleanup_fd_ int statm = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+	struct rlimit before;
+
+	if (statm >= 0)
+		(void)data_limit_begin(statm, modules_room(names->modules)->left, &before);
+}
+
 static int answer(void *context, const void *bytes, size_t count, struct apart_answer *ret)
 {
 	static const struct session_options none;	/* of files: those with names to read */
@@ -99,6 +113,7 @@ static int answer(void *context, const void *bytes, size_t count, struct apart_a
 
 	if (!names->is_child) {
 		symbolizer_set_remote(names->symbolizer, NULL);
+		limit_growth(names);
 		if (names->confine && opener_confine(&none) != 0)
 			return -EPERM;
 	}

@@ -15,6 +15,7 @@
 #include <sys/prctl.h>
 
 #include "src/base/give_back.h"
+#include "src/base/passed_fd.h"
 #include "src/session/opener_rules.h"
 #include "src/session/sandbox.h"
 #include "src/session/session.h"
@@ -30,20 +31,16 @@ struct asked {
 static void take_control(struct msghdr *packet, struct asked *ret)
 {
 	for (struct cmsghdr *c = CMSG_FIRSTHDR(packet); c; c = CMSG_NXTHDR(packet, c)) {
-		if (c->cmsg_level != SOL_SOCKET)
-			continue;
-		if (c->cmsg_type == SCM_RIGHTS && c->cmsg_len == CMSG_LEN(sizeof(int))) {
-			memcpy(&ret->answer, CMSG_DATA(c), sizeof(int));
-		} else if (c->cmsg_type == SCM_CREDENTIALS) {
-			struct ucred who;
+		struct ucred sender;
 
-			memcpy(&who, CMSG_DATA(c), sizeof(who));
-			ret->from = who.pid;
-		}
+		if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_CREDENTIALS)
+			continue;
+		memcpy(&sender, CMSG_DATA(c), sizeof(sender));
+		ret->from = sender.pid;
 	}
+	ret->answer = passed_fd_take(packet);
 }
 
-/* There is room for one descriptor: the kernel closes what else somebody sends. */
 static int receive(int socket, struct asked *ret)
 {
 	struct iovec part[] = { { &ret->question, sizeof(ret->question) },
@@ -75,17 +72,11 @@ static void reply(int socket, int32_t result)
 {
 	int32_t status = result < 0 ? result : 0;
 	struct iovec part = { &status, sizeof(status) };
-	union opener_control control = { .room = "" };
 	struct msghdr packet = { .msg_iov = &part, .msg_iovlen = 1 };
+	union passed_fd_room room;
 
-	if (result > 0) {
-		packet.msg_control = &control;
-		packet.msg_controllen = sizeof(control);
-		control.header.cmsg_level = SOL_SOCKET;
-		control.header.cmsg_type = SCM_RIGHTS;
-		control.header.cmsg_len = CMSG_LEN(sizeof(int));
-		memcpy(CMSG_DATA(&control.header), &result, sizeof(int));
-	}
+	if (result > 0)
+		passed_fd_put(&packet, &room, result);
 	(void)sendmsg(socket, &packet, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 

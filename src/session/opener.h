@@ -27,10 +27,6 @@ struct opener_question {
 	int32_t flags;		/* of open(2) */
 	uint32_t mode;
 };
-union opener_control {
-	struct cmsghdr header;
-	char room[CMSG_SPACE(sizeof(int))];
-};
 
 /*
  * Starts it as a child of this process; it ends when its socket is closed by all who have it. It

@@ -21,6 +21,7 @@
 #include <sys/syscall.h>
 
 #include "inject/arch/x86_64/trap_regs.h"
+#include "src/base/passed_fd.h"
 #include "src/session/opener.h"
 
 #ifndef SYS_SECCOMP
@@ -32,14 +33,10 @@ static int asked = -1;		/* of this process */
 /* One descriptor beside one part or two. 0 or -errno. */
 static int send_with(int socket, struct iovec *part, size_t count, int fd)
 {
-	union opener_control control = { .room = "" };
-	struct msghdr packet = { .msg_iov = part, .msg_iovlen = count, .msg_control = &control,
-				 .msg_controllen = CMSG_SPACE(sizeof(int)) };
+	struct msghdr packet = { .msg_iov = part, .msg_iovlen = count };
+	union passed_fd_room room;
 
-	control.header.cmsg_level = SOL_SOCKET;
-	control.header.cmsg_type = SCM_RIGHTS;
-	control.header.cmsg_len = CMSG_LEN(sizeof(int));
-	memcpy(CMSG_DATA(&control.header), &fd, sizeof(fd));
+	passed_fd_put(&packet, &room, fd);
 	while (sendmsg(socket, &packet, MSG_NOSIGNAL) < 0)
 		if (errno != EINTR)
 			return -EACCES;
@@ -49,26 +46,24 @@ static int send_with(int socket, struct iovec *part, size_t count, int fd)
 /* What the opener says: a descriptor, 0 done, -errno. */
 static int receive_answer(int socket, bool stays)
 {
-	union opener_control control;
+	union passed_fd_room control;
 	int32_t result = -EACCES;
 	struct iovec part = { &result, sizeof(result) };
 	struct msghdr packet = { .msg_iov = &part, .msg_iovlen = 1, .msg_control = &control,
 				 .msg_controllen = sizeof(control) };
-	struct cmsghdr *first;
 	ssize_t got;
 	int fd;
 
 	do {
 		got = recvmsg(socket, &packet, stays ? 0 : MSG_CMSG_CLOEXEC);
 	} while (got < 0 && errno == EINTR);
-	if (got != (ssize_t)sizeof(result))
+	if (got < 0)
 		return -EACCES;
-	first = CMSG_FIRSTHDR(&packet);
-	if (!first || first->cmsg_level != SOL_SOCKET || first->cmsg_type != SCM_RIGHTS ||
-	    first->cmsg_len != CMSG_LEN(sizeof(int)))
-		return result <= 0 ? result : -EACCES;
-	memcpy(&fd, CMSG_DATA(first), sizeof(fd));
-	return fd;
+	fd = passed_fd_take(&packet);
+	if (got == (ssize_t)sizeof(result))
+		return fd >= 0 ? fd : result <= 0 ? result : -EACCES;
+	cleanup_fd(&fd);
+	return -EACCES;
 }
 
 static int ask(struct opener_question *question, const char *path)

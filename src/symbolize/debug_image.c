@@ -24,7 +24,6 @@
 
 #define MAX_SECTIONS	65536u
 #define MAX_PHDR	512u
-#define MAX_BYTES	(8ull << 30)
 #define MAX_FILE	(1ull << 40)
 #define SMALL_BYTES	(64u << 20)
 
@@ -32,6 +31,7 @@ struct making {
 	const struct debug_source *source;
 	int fd;
 	uint64_t copied, most;	/* overlapping sections must not make more of the file than it is */
+	bool symbols_only;
 	Elf64_Ehdr header;
 	Elf64_Phdr *phdr;
 	Elf64_Shdr *section;
@@ -81,21 +81,23 @@ static int write_all(int fd, uint64_t offset, const void *bytes, size_t count)
 	return 0;
 }
 
-/* What the file has of [from, from + bytes), to offset to. A file that shrinks leaves zeros. */
-static int copy_range(struct making *m, uint64_t from, uint64_t to, uint64_t bytes)
+static int count_copied(struct making *m, uint64_t bytes)
 {
-	off_t at = (off_t)from;
-
 	m->copied += bytes;
-	if (m->copied > m->most)
-		return -EFBIG;
-	if (m->source->fd < 0)
-		return write_all(m->fd, to, m->source->bytes + from, bytes);
+	return m->copied > m->most ? -EFBIG : 0;
+}
+
+/* [at, end) of the file, all data, to offset to. A file that shrinks leaves zeros. */
+static int copy_data(struct making *m, off_t at, off_t end, uint64_t to)
+{
+	int error = count_copied(m, (uint64_t)(end - at));
+
+	if (error)
+		return error;
 	if (lseek(m->fd, (off_t)to, SEEK_SET) < 0)
 		return -errno;
-	while ((uint64_t)at < from + bytes) {
-		ssize_t n = sendfile(m->fd, m->source->fd, &at, (size_t)(from + bytes -
-									 (uint64_t)at));
+	while (at < end) {
+		ssize_t n = sendfile(m->fd, m->source->fd, &at, (size_t)(end - at));
 
 		if (n < 0 && errno == EINTR)
 			continue;
@@ -105,6 +107,28 @@ static int copy_range(struct making *m, uint64_t from, uint64_t to, uint64_t byt
 			break;
 	}
 	return 0;
+}
+
+/* What the file has of [from, from + bytes), to offset to: its data, as holes would become pages. */
+static int copy_range(struct making *m, uint64_t from, uint64_t to, uint64_t bytes)
+{
+	off_t end = (off_t)(from + bytes), low = (off_t)from, high;
+	int error = 0;
+
+	if (m->source->fd < 0)
+		return count_copied(m, bytes) ?: write_all(m->fd, to, m->source->bytes + from,
+							   bytes);
+	while (!error && low < end) {
+		low = lseek(m->source->fd, low, SEEK_DATA);
+		if (low < 0 || low >= end)
+			return low < 0 && errno != ENXIO ? -errno : 0;
+		high = lseek(m->source->fd, low, SEEK_HOLE);
+		if (high <= low || high > end)
+			high = end;
+		error = copy_data(m, low, high, to + (uint64_t)low - from);
+		low = high;
+	}
+	return error;
 }
 
 static bool in_file(const struct debug_source *source, uint64_t offset, uint64_t bytes)
@@ -190,6 +214,13 @@ static uint64_t with_slack(uint64_t at)
 	return (at + DEBUG_IMAGE_SLACK + 4095) & ~4095ull;
 }
 
+/* Does a section have debug information? Its name may not be believed; symbols have their types. */
+static bool is_left_out(const struct making *m, const Elf64_Shdr *s)
+{
+	return m->symbols_only && s->sh_type != SHT_SYMTAB && s->sh_type != SHT_STRTAB &&
+	       s->sh_type != SHT_NOTE;
+}
+
 /* Moves what is not loaded behind at, which moves on. */
 static int copy_rest(struct making *m, uint64_t *at)
 {
@@ -200,7 +231,8 @@ static int copy_rest(struct making *m, uint64_t *at)
 		if (s->sh_type == SHT_NOBITS || s->sh_type == SHT_NULL ||
 		    ((s->sh_flags & SHF_ALLOC) && in_file(m->source, s->sh_offset, s->sh_size)))
 			continue;
-		if (!in_file(m->source, s->sh_offset, s->sh_size) || *at > MAX_FILE)
+		if (!in_file(m->source, s->sh_offset, s->sh_size) || *at > MAX_FILE ||
+		    is_left_out(m, s))
 			s->sh_size = 0;
 		error = copy_range(m, s->sh_offset, *at, s->sh_size);
 		if (error)
@@ -245,21 +277,13 @@ static int make(struct making *m)
 	return error ? error : finish(m, at);
 }
 
-int debug_image_make(const struct debug_source *source)
+/* One try. A descriptor or -errno. */
+static int make_once(const struct debug_source *source, uint64_t most, bool symbols_only,
+		     uint64_t *ret_bytes)
 {
-	struct debug_source whole = *source;
-	struct making m = { .source = &whole };
-	struct stat file;
+	struct making m = { .source = source, .most = most, .symbols_only = symbols_only };
 	int error;
 
-	if (whole.fd >= 0) {
-		if (fstat(whole.fd, &file) < 0 || !S_ISREG(file.st_mode))
-			return -ENOEXEC;
-		whole.size = (uint64_t)file.st_size;
-	}
-	if (whole.size > MAX_BYTES)
-		return -EFBIG;
-	m.most = 2 * whole.size + SMALL_BYTES;
 	m.fd = memfd_create("memattach-names", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	if (m.fd < 0)
 		return -errno;
@@ -267,6 +291,32 @@ int debug_image_make(const struct debug_source *source)
 	free(m.phdr);
 	free(m.section);
 	if (error)
-		close(m.fd);
+		cleanup_fd(&m.fd);
+	*ret_bytes = m.copied;
 	return error ? error : m.fd;
+}
+
+int debug_image_make(const struct debug_source *source, struct image_room *room,
+		     uint64_t *ret_bytes)
+{
+	struct debug_source whole = *source;
+	uint64_t most;
+	struct stat file;
+	int fd;
+
+	if (whole.fd >= 0) {
+		if (fstat(whole.fd, &file) < 0 || !S_ISREG(file.st_mode))
+			return -ENOEXEC;
+		whole.size = (uint64_t)file.st_size;
+	}
+	if (whole.size > MAX_FILE)
+		return -EFBIG;
+	most = 2 * whole.size + SMALL_BYTES;
+	most = most < room->left ? most : room->left;
+	fd = make_once(&whole, most, false, ret_bytes);
+	if (fd == -EFBIG)
+		fd = make_once(&whole, most, true, ret_bytes);
+	if (fd >= 0)
+		room->left -= *ret_bytes;
+	return fd;
 }

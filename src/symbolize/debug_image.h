@@ -3,6 +3,7 @@
 #ifndef MEMATTACH_DEBUG_IMAGE_H
 #define MEMATTACH_DEBUG_IMAGE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -16,10 +17,19 @@ struct debug_source {
 };
 #define DEBUG_IMAGE_SLACK 4096u		/* zeros behind every section that is not loaded */
 
+/* What copies of files of a target may still take of this process's memory. */
+struct image_room {
+	uint64_t left;		/* bytes */
+	bool said;		/* that it was too little for some file */
+};
+
 /*
- * A sealed memfd with an ELF file of the same headers, segments and sections, without code; its own
- * to close. -ENOEXEC no 64-bit ELF file, -EFBIG, -ENOMEM, -errno.
+ * A sealed memfd with an ELF file of the same headers, segments and sections, without code; the
+ * caller's to close, whereafter *ret_bytes go back to room. Holes of a sparse file stay holes. Where
+ * room is too small for all of it, the copy has symbol tables, but no debug information.
+ * -ENOEXEC no 64-bit ELF file, -EFBIG there is no room for that either, -ENOMEM, -errno.
  */
-int debug_image_make(const struct debug_source *source) _must_check_;
+int debug_image_make(const struct debug_source *source, struct image_room *room,
+		     uint64_t *ret_bytes) _must_check_;
 
 #endif

@@ -4,10 +4,9 @@
  *
  * Each module gets a Dwfl of its own with one Dwfl_Module placed at the file's
  * virtual addresses: closed modules overlap open ones, and a Dwfl can hold only
- * one module per address. What libdw gets of the main file is a copy of ours
- * (debug_image.c), never a mapping, because its owner may truncate it under us. Split
- * debug files are found by libdwfl's own search; those that others than root could change are
- * copied, too.
+ * one module per address. Split debug files are found by libdwfl's own search. Of a file that
+ * others than root could change libdw gets a copy of ours (debug_image.c), never a mapping, because
+ * its owner may truncate it under us. What copies take is counted (module->room).
  * What is left: dwz and .dwo files that the debug information itself names are
  * opened and mapped by libdw. One that is truncated while we read it ends the
  * child in which this runs (apart.h).
@@ -15,9 +14,11 @@
 #include "src/symbolize/dwarf_file.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
 
+#include "src/base/log.h"
 #include "src/symbolize/debug_image.h"
 #include "src/symbolize/module_image.h"
 #include "src/symbolize/symbol_files.h"
@@ -26,7 +27,33 @@ struct dwarf_file {
 	const struct module *module;
 	Dwfl *dwfl;
 	Dwfl_Module *dwfl_module;
+	uint64_t copied;	/* bytes of the module's room */
 };
+
+static bool is_trusted(int fd)
+{
+	struct stat stat;
+
+	return fstat(fd, &stat) == 0 && S_ISREG(stat.st_mode) && stat.st_uid == 0 &&
+	       (stat.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+}
+
+/* A copy of source; what it takes is file's until dwarf_file_close(). A descriptor or -errno. */
+static int copy_for(struct dwarf_file *file, const struct debug_source *source)
+{
+	struct image_room *room = file->module->room;
+	uint64_t bytes = 0;
+	int fd = debug_image_make(source, room, &bytes);
+
+	if (fd >= 0)
+		file->copied += bytes;
+	if (fd == -EFBIG && !room->said) {
+		room->said = true;
+		log_warning("%s: its debug information is larger than what --max-memory leaves for "
+			    "it; names are missing", file->module->path);
+	}
+	return fd;
+}
 
 Elf *dwarf_file_elf(const struct module *module)
 {
@@ -42,12 +69,15 @@ Elf *dwarf_file_elf(const struct module *module)
 static int find_elf(Dwfl_Module *dwfl_module, void **userdata, const char *name, Dwarf_Addr base,
 		    char **ret_path, Elf **ret_elf)
 {
-	const struct module *module = ((const struct dwarf_file *)*userdata)->module;
+	struct dwarf_file *file = *userdata;
+	const struct module *module = file->module;
 	const struct debug_source source = {
 		.fd = module->from_memory ? -1 : module->fd,
 		.bytes = module->file, .size = module->file_bytes,
 	};
-	int fd = source.fd < 0 && !source.bytes ? -ENOENT : debug_image_make(&source);
+	int fd = source.fd < 0 && !source.bytes ? -ENOENT :
+		 source.fd >= 0 && is_trusted(source.fd) ? fcntl(source.fd, F_DUPFD_CLOEXEC, 3) :
+		 copy_for(file, &source);
 
 	(void)dwfl_module;
 	(void)name;
@@ -57,31 +87,21 @@ static int find_elf(Dwfl_Module *dwfl_module, void **userdata, const char *name,
 	return fd < 0 ? -1 : fd;
 }
 
-static bool is_trusted(const struct stat *stat)
-{
-	return stat->st_uid == 0 && (stat->st_mode & (S_IWGRP | S_IWOTH)) == 0;
-}
-
 /* libdwfl's callback: its standard search, then a private copy unless only root could change it. */
 static int find_debuginfo(Dwfl_Module *dwfl_module, void **userdata, const char *name,
 			  Dwarf_Addr base, const char *path, const char *link, GElf_Word crc,
 			  char **ret_path)
 {
+	struct dwarf_file *file = *userdata;
 	int fd = dwfl_standard_find_debuginfo(dwfl_module, userdata, name, base, path, link, crc,
 					      ret_path);
-	struct stat stat;
-	int copy = -1;
+	int copy;
 
 	if (fd < 0)
-		fd = symbol_files_open_fetched(((const struct dwarf_file *)*userdata)->
-					       module->build_id);
-	if (fd < 0)
-		return -1;
-	if (fstat(fd, &stat) == 0 && S_ISREG(stat.st_mode)) {
-		if (is_trusted(&stat))
-			return fd;
-		copy = debug_image_make(&(struct debug_source){ .fd = fd });
-	}
+		fd = symbol_files_open_fetched(file->module->build_id);
+	if (fd < 0 || is_trusted(fd))
+		return fd < 0 ? -1 : fd;
+	copy = copy_for(file, &(struct debug_source){ .fd = fd });
 	close(fd);
 	return copy < 0 ? -1 : copy;
 }
@@ -155,6 +175,7 @@ void dwarf_file_close(struct dwarf_file *file)
 		return;
 	if (file->dwfl)
 		dwfl_end(file->dwfl);
+	file->module->room->left += file->copied;
 	free(file);
 }
 

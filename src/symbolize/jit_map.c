@@ -26,7 +26,7 @@ struct entry {
 
 struct jit_map {
 	struct entry *entry;
-	uint32_t count, capacity;
+	uint32_t count, capacity, most;
 	char *text;		/* the file, lines NUL-terminated */
 };
 
@@ -70,10 +70,11 @@ static bool parse_line(const char *line, struct jit_symbol *ret)
 
 static int add(struct jit_map *map, const struct jit_symbol *symbol)
 {
-	if (map->count == MAX_SYMBOLS)
+	if (map->count == map->most)
 		return 0;
 	if (map->count == map->capacity) {
-		uint32_t capacity = map->capacity ? map->capacity * 2 : 1024;
+		uint32_t wanted = map->capacity ? map->capacity * 2 : 1024;
+		uint32_t capacity = wanted < map->most ? wanted : map->most;
 		struct entry *entry = reallocarray(map->entry, capacity, sizeof(*entry));
 
 		if (!entry)
@@ -125,6 +126,7 @@ static int map_new(size_t bytes, struct jit_map **ret)
 
 	if (!map)
 		return -ENOMEM;
+	map->most = MAX_SYMBOLS;
 	map->text = malloc(bytes + 1);
 	if (!map->text) {
 		free(map);
@@ -158,23 +160,19 @@ int jit_map_parse(const char *text, size_t bytes, struct jit_map **ret)
 	return finish(map, bytes, ret);
 }
 
-int jit_map_read(int fd, struct jit_map **ret)
+/* The data of [*at, size) that comes next, into room bytes at text. Bytes; 0: there is no more. */
+static size_t read_extent(int fd, off_t *at, off_t size, char *text, size_t room)
 {
-	struct jit_map *map;
-	struct stat stat;
-	size_t bytes, done = 0;
-	int r;
+	off_t low = lseek(fd, *at, SEEK_DATA), high = low < 0 ? -1 : lseek(fd, low, SEEK_HOLE);
+	size_t done = 0;
 
-	if (fstat(fd, &stat) < 0)
-		return -errno;
-	if (!S_ISREG(stat.st_mode))
-		return -EINVAL;
-	bytes = stat.st_size < (off_t)MAX_BYTES ? (size_t)stat.st_size : MAX_BYTES;
-	r = map_new(bytes, &map);
-	if (r < 0)
-		return r;
-	while (done < bytes) {
-		ssize_t n = pread(fd, map->text + done, bytes - done, (off_t)done);
+	if (low < 0 || low >= size)
+		return 0;
+	high = high <= low || high > size ? size : high;
+	if ((uint64_t)(high - low) < room)
+		room = (size_t)(high - low);
+	while (done < room) {
+		ssize_t n = pread(fd, text + done, room - done, low + (off_t)done);
 
 		if (n < 0 && errno == EINTR)
 			continue;
@@ -182,7 +180,43 @@ int jit_map_read(int fd, struct jit_map **ret)
 			break;
 		done += (size_t)n;
 	}
-	return finish(map, done, ret);
+	*at = high;
+	return done;
+}
+
+/* The file's data, a line's end between two extents: a hole is larger than one. Bytes. */
+static size_t read_text(int fd, off_t size, char *text, size_t room)
+{
+	size_t done = 0, n;
+	off_t at = 0;
+
+	while (done < room && (n = read_extent(fd, &at, size, text + done, room - done)) > 0) {
+		done += n;
+		if (done < room)
+			text[done++] = '\n';
+	}
+	return done;
+}
+
+int jit_map_read(int fd, uint64_t most, struct jit_map **ret)
+{
+	struct jit_map *map;
+	struct stat stat;
+	size_t bytes;
+	int r;
+
+	if (fstat(fd, &stat) < 0)
+		return -errno;
+	if (!S_ISREG(stat.st_mode))
+		return -EINVAL;
+	most = most < MAX_BYTES ? most : MAX_BYTES;
+	bytes = (uint64_t)stat.st_size < most ? (size_t)stat.st_size + 1 : (size_t)most;
+	r = map_new(bytes, &map);
+	if (r < 0)
+		return r;
+	if (most / sizeof(struct entry) < map->most)
+		map->most = (uint32_t)(most / sizeof(struct entry));
+	return finish(map, read_text(fd, stat.st_size, map->text, bytes), ret);
 }
 
 void jit_map_free(struct jit_map *map)

@@ -21,10 +21,11 @@ struct jit_symbol {
 
 struct jit_map;
 /*
- * Reads the file from its start by pread (at most 256 MiB); broken lines are left
- * out. 0, -ENOMEM, -errno.
+ * Reads the file from its start by pread, its holes left out: text of most bytes, and as much again
+ * for what is found in it (256 MiB of text at the most). Broken lines are left out. 0, -ENOMEM,
+ * -errno.
  */
-int jit_map_read(int fd, struct jit_map **ret) _must_check_;
+int jit_map_read(int fd, uint64_t most, struct jit_map **ret) _must_check_;
 /* text need not end with a NUL. */
 int jit_map_parse(const char *text, size_t bytes, struct jit_map **ret) _must_check_;
 void jit_map_free(struct jit_map *map);

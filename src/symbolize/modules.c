@@ -24,9 +24,11 @@
 #include <sys/mman.h>
 
 #include "src/base/log.h"
+#include "src/symbolize/debug_image.h"
 #include "src/symbolize/module_image.h"
 #include "src/symbolize/module_pages.h"
 
+#define DEFAULT_ROOM	(2ull << 30)
 #define MAX_MODULES	(1u << 20)
 #define MAX_FILES	2048u	/* open at once; to have one costs as much as the maps are long */
 #define MAX_SAME	64u	/* places of one file at once; namespaces make 16 */
@@ -45,6 +47,7 @@ struct modules {
 	uint32_t jit_count;
 	struct module *shim;		/* open, or NULL */
 	struct module_marks *marks;	/* in shared memory */
+	struct image_room room;
 	uint64_t generation;
 	uint64_t closings, openings;	/* how often one was closed, opened */
 };
@@ -62,9 +65,20 @@ int modules_new(const struct module_source *source, struct modules **ret)
 		return -ENOMEM;
 	}
 	modules->source = *source;
+	modules->room.left = DEFAULT_ROOM;
 	modules->generation = 1;
 	*ret = modules;
 	return 0;
+}
+
+void modules_set_room(struct modules *modules, uint64_t bytes)
+{
+	modules->room.left = bytes;
+}
+
+struct image_room *modules_room(struct modules *modules)
+{
+	return &modules->room;
 }
 
 static void module_free(struct module *module)
@@ -143,6 +157,7 @@ static void add(struct modules *modules, struct module *module)
 {
 	module->id = modules->count + 1;
 	module->marks = modules->marks;
+	module->room = &modules->room;
 	modules->module[modules->count++] = module;
 	insert_open(modules, module);
 }
@@ -166,6 +181,7 @@ int modules_add_file(struct modules *modules, const char *path, int fd, bool deb
 		module_image_forget_code(module);
 	module->closed = true;
 	module->marks = modules->marks;
+	module->room = &modules->room;
 	module->id = *ret_id = modules->count + 1;
 	modules->module[modules->count++] = module;
 	modules->generation++;

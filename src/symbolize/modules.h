@@ -37,6 +37,7 @@ struct module_marks {
 };
 
 struct module_pages;
+struct image_room;
 /* A PT_LOAD of the ELF file, virtual addresses of the file. */
 struct module_segment {
 	uint64_t address, memory_bytes;
@@ -77,6 +78,7 @@ struct module {
 
 	enum module_distrust distrust;
 	struct module_marks *marks;	/* of all modules */
+	struct image_room *room;	/* for copies of their files */
 };
 
 /* Where modules come from: the keeper's services, or a test's. */
@@ -92,6 +94,9 @@ struct modules;
 /* source is copied, its context borrowed. 0 or -ENOMEM. */
 int modules_new(const struct module_source *source, struct modules **ret) _must_check_;
 void modules_free(struct modules *modules);
+/* How much memory copies of their files may take in this process, unless told otherwise 2 GiB. */
+void modules_set_room(struct modules *modules, uint64_t bytes);
+struct image_room *modules_room(struct modules *modules);
 /*
  * Brings the table up to date with maps: new modules are opened, vanished ones
  * closed. A mapping of the same file (dev, inode, build id) at the same place is

@@ -24,10 +24,13 @@
 
 #include "src/symbolize/call_site.h"
 #include "src/symbolize/cu_index.h"
+#include "src/symbolize/debug_image.h"
 #include "src/symbolize/demangle.h"
 #include "src/symbolize/dwarf_file.h"
 #include "src/symbolize/jit_map.h"
 #include "src/symbolize/symbol_table.h"
+
+#define JIT_PART 4u	/* of the room for copies: its text, what is in it, both twice while it changes */
 
 /* What names one module; absent parts are NULL. */
 struct names {
@@ -584,7 +587,7 @@ void symbolizer_set_remote(struct symbolizer *symbolizer, const struct symbolize
 int symbolizer_set_jit_map(struct symbolizer *symbolizer, int fd)
 {
 	struct jit_map *map;
-	int r = jit_map_read(fd, &map);
+	int r = jit_map_read(fd, modules_room(symbolizer->modules)->left / JIT_PART, &map);
 
 	if (r < 0)
 		return r;

@@ -23,8 +23,8 @@
 #include <string.h>
 #include <sys/resource.h>
 
+#include "src/base/data_limit.h"
 #include "src/base/hashmap.h"
-#include "src/base/sanitized.h"
 #include "src/symbolize/dwarf_file.h"
 
 #define MAX_RULES	(1u << 18)
@@ -232,34 +232,6 @@ static int read_frame(Dwarf_Frame *frame, struct cfi_rule *ret)
 	return r;
 }
 
-/* The private writable memory of this process, which RLIMIT_DATA is about; 0: not known. */
-static uint64_t data_bytes(int statm)
-{
-	char text[256];
-	ssize_t n = pread(statm, text, sizeof(text) - 1, 0);
-	unsigned long pages;
-
-	if (n <= 0)
-		return 0;
-	text[n] = '\0';
-	if (sscanf(text, "%*u %*u %*u %*u %*u %lu", &pages) != 1)
-		return 0;
-	return (uint64_t)pages * (uint64_t)sysconf(_SC_PAGESIZE);
-}
-
-/* Lets this process grow by LIBDW_BYTES; *ret_before is to be set again. */
-static bool limit_begin(int statm, struct rlimit *ret_before)
-{
-	struct rlimit limit;
-	uint64_t bytes = MEMATTACH_SANITIZED ? 0 : data_bytes(statm);	/* ASan aborts */
-
-	if (!bytes || getrlimit(RLIMIT_DATA, ret_before) < 0 ||
-	    ret_before->rlim_cur <= bytes + LIBDW_BYTES)
-		return false;
-	limit = (struct rlimit){ bytes + LIBDW_BYTES, ret_before->rlim_max };
-	return setrlimit(RLIMIT_DATA, &limit) == 0;
-}
-
 static int ask(int statm, Dwarf_CFI *cfi, uint64_t address, struct cfi_rule *ret)
 {
 	Dwarf_Frame *frame;
@@ -269,7 +241,7 @@ static int ask(int statm, Dwarf_CFI *cfi, uint64_t address, struct cfi_rule *ret
 
 	if (!cfi)
 		return -ENOENT;
-	limited = limit_begin(statm, &before);
+	limited = data_limit_begin(statm, LIBDW_BYTES, &before);
 	r = dwarf_cfi_addrframe(cfi, address, &frame);
 	if (limited)
 		(void)setrlimit(RLIMIT_DATA, &before);

@@ -8,7 +8,8 @@ needs jq
 . "$E2E/daemon_lib.sh"
 
 # The first fifteen bytes are what the kernel calls it.
-NAME='a
+# Behind the a stands U+202E, which turns what follows it.
+NAME='a‮
 "} 9
 memattach_targets 999
 memattach: 1 init: watched by [x], %s%n \e[2J'
@@ -48,6 +49,7 @@ heard_in() {
 	! grep -aE '^("} 9|memattach_targets 999|memattach: 1 init)' "$1" ||
 		fail "$1 has lines of the target's: $(cat "$1")"
 	! LC_ALL=C grep -qa "$(printf '\033')" "$1" || fail "$1 has escapes"
+	! LC_ALL=C grep -qa "$(printf '\342\200\256')" "$1" || fail "$1 turns what follows a name"
 }
 heard_in "$log"
 heard_in "$WORK/memattach.prom"
@@ -63,6 +65,7 @@ fi
 heard_in "$WORK/status"
 expect "$(wc -l <"$WORK/status")" 4 "lines of the status: $(cat "$WORK/status")"
 "$MEMATTACH" status --control="$control" --json >"$WORK/status.json" || fail "no status"
+heard_in "$WORK/status.json"
 expect "$(jq '.processes | length' "$WORK/status.json")" 2 "processes of the status"
 "$MEMATTACH" ps --control="$control" >"$WORK/ps" || fail "no ps"
 heard_in "$WORK/ps"

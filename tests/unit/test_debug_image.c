@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "src/base/cleanup.h"
 #include "src/symbolize/debug_image.h"
 
 #define LOADED	0x400u
@@ -49,12 +50,21 @@ static void build(struct file *f)
 	memset(f->text, 't', sizeof(f->text));
 }
 
+/* As much as there is. */
+static int image(const struct debug_source *source)
+{
+	struct image_room room = { .left = 1ull << 40 };
+	uint64_t bytes;
+
+	return debug_image_make(source, &room, &bytes);
+}
+
 static int make(const struct file *f)
 {
 	const struct debug_source source = { .fd = -1, .bytes = (const void *)f,
 					     .size = sizeof(*f) };
 
-	return debug_image_make(&source);
+	return image(&source);
 }
 
 static void read_section(int fd, unsigned int index, Elf64_Shdr *ret)
@@ -76,6 +86,15 @@ static void assert_bytes(int fd, uint64_t offset, size_t count, int byte)
 	for (size_t i = 0; i < count; i++)
 		assert_int_equal(bytes[i], byte);
 	free(bytes);
+}
+
+/* What it takes of memory. */
+static uint64_t bytes_of(int fd)
+{
+	struct stat status;
+
+	assert_int_equal(fstat(fd, &status), 0);
+	return (uint64_t)status.st_blocks * 512u;
 }
 
 static void copies_what_names_something(void **state)
@@ -116,7 +135,7 @@ static void from_a_descriptor(void **state)
 	unlink(path);
 	build(&f);
 	assert_int_equal(write(file, &f, sizeof(f)), sizeof(f));
-	fd = debug_image_make(&(struct debug_source){ .fd = file });
+	fd = image(&(struct debug_source){ .fd = file });
 	other = make(&f);
 	assert_true(fd >= 0 && other >= 0);
 	n = pread(fd, a, sizeof(a), 0);
@@ -161,14 +180,15 @@ static void refuses(void **state)
 	build(&f);
 	f.header.e_phnum = 60000;
 	assert_int_equal(make(&f), -ENOEXEC);
-	assert_int_equal(debug_image_make(&(struct debug_source){ .fd = device }),
+	assert_int_equal(image(&(struct debug_source){ .fd = device }),
 			 -ENOEXEC);
-	assert_int_equal(debug_image_make(&(struct debug_source){ -1, (void *)&f, 10 }),
+	assert_int_equal(image(&(struct debug_source){ -1, (void *)&f, 10 }),
 			 -ENOEXEC);
 	close(device);
 }
 
-/* Ten thousand sections that all are the whole file do not make it ten thousand times as large. */
+/* Ten thousand sections that all are the whole file do not make it ten thousand times as large: none
+ * of them is copied. */
 static void overlaps_are_bounded(void **state)
 {
 	const size_t count = 10000, bytes = 1 << 20;
@@ -176,6 +196,8 @@ static void overlaps_are_bounded(void **state)
 	Elf64_Ehdr *header = (void *)file;
 	Elf64_Shdr *section = (void *)(file + LOADED);
 	struct file f;
+	Elf64_Shdr s;
+	int fd;
 
 	(void)state;
 	assert_non_null(file);
@@ -186,8 +208,80 @@ static void overlaps_are_bounded(void **state)
 	header->e_shnum = (uint16_t)count;
 	for (size_t i = 1; i < count; i++)
 		section[i] = (Elf64_Shdr){ .sh_type = SHT_PROGBITS, .sh_size = bytes };
-	assert_int_equal(debug_image_make(&(struct debug_source){ -1, file, bytes }), -EFBIG);
+	fd = image(&(struct debug_source){ -1, file, bytes });
+	assert_true(fd >= 0);
+	assert_true(bytes_of(fd) < 2 * bytes);
+	read_section(fd, 1, &s);
+	assert_int_equal(s.sh_size, 0);
+	close(fd);
 	free(file);
+}
+
+static int file_of(const struct file *f)
+{
+	char path[] = "/tmp/memattach-image.XXXXXX";
+	int file = mkstemp(path);
+
+	assert_true(file >= 0);
+	unlink(path);
+	assert_int_equal(write(file, f, sizeof(*f)), sizeof(*f));
+	return file;
+}
+
+/* Eight gigabytes of nothing take nothing. */
+static void holes_stay_holes(void **state)
+{
+	const uint64_t large = 1ull << 33;
+	struct image_room room = { .left = 1u << 20 };
+	uint64_t bytes = 0;
+	struct file f;
+	Elf64_Shdr s;
+	int file, fd;
+
+	(void)state;
+	build(&f);
+	f.section[3].sh_offset = 1u << 20;
+	f.section[3].sh_size = large;
+	file = file_of(&f);
+	assert_int_equal(ftruncate(file, (off_t)(large + (1u << 21))), 0);
+	assert_int_equal(pwrite(file, "end", 3, (off_t)(large + (1u << 20) - 3)), 3);
+	fd = debug_image_make(&(struct debug_source){ .fd = file }, &room, &bytes);
+	assert_true(fd >= 0);
+	assert_true(bytes < 65536 && bytes_of(fd) < 1u << 20);
+	assert_int_equal(room.left + bytes, 1u << 20);
+	read_section(fd, 3, &s);
+	assert_int_equal(s.sh_size, large);
+	assert_bytes(fd, s.sh_offset + large - 3, 1, 'e');
+	close(fd);
+	close(file);
+}
+
+/* Where there is no room for debug information there may be some for symbols, or for nothing. */
+static void keeps_to_its_room(void **state)
+{
+	static const struct { uint64_t left; int result; uint64_t text; } row[] = {
+		{ 1u << 20, 0, 65536 }, { 32768, 0, 0 }, { 16, -EFBIG, 0 },
+	};
+	static struct { struct file f; char text[65536]; } large;
+	const struct debug_source source = { -1, (const void *)&large, sizeof(large) };
+
+	(void)state;
+	build(&large.f);
+	large.f.section[3].sh_offset = offsetof(__typeof__(large), text);
+	large.f.section[3].sh_size = sizeof(large.text);
+	for (size_t i = 0; i < ARRAY_SIZE(row); i++) {
+		struct image_room room = { .left = row[i].left };
+		uint64_t bytes = 0;
+		Elf64_Shdr s = { .sh_size = 0 };
+		int fd = debug_image_make(&source, &room, &bytes);
+
+		assert_int_equal(fd < 0 ? fd : 0, row[i].result);
+		assert_int_equal(room.left, row[i].left - (fd < 0 ? 0 : bytes));
+		if (fd >= 0)
+			read_section(fd, 3, &s);
+		assert_int_equal(s.sh_size, row[i].text);
+		cleanup_fd(&fd);
+	}
 }
 
 int main(void)
@@ -198,6 +292,8 @@ int main(void)
 		cmocka_unit_test(sections_that_lie_are_emptied),
 		cmocka_unit_test(refuses),
 		cmocka_unit_test(overlaps_are_bounded),
+		cmocka_unit_test(holes_stay_holes),
+		cmocka_unit_test(keeps_to_its_room),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -58,7 +58,11 @@ static void makes_names_harmless(void **state)
 			 "plain \xc3\xa4 \xe2\x82\xac \xf0\x9f\x98\x80");
 	assert_printable("\033[2J\r\n\x7f\xc2\x9b", PRINTABLE_TERMINAL, "?[2J????");
 	assert_printable("\xe2\x80\xae" "evil", PRINTABLE_TERMINAL, "?evil");
-	assert_printable("\033", PRINTABLE_JSON, "\033");
+	assert_printable("\033 \" \\ \x7f \xc2\x9b \xe2\x80\xa8 \xe2\x80\xae \xd8\x9c", PRINTABLE_JSON,
+			 "\\u001b \\\" \\\\ \\u007f \\u009b \\u2028 \\u202e \\u061c");
+	assert_printable("\xf3\xa0\x81\x81 \xef\xbf\xb9", PRINTABLE_JSON,
+			 "\\udb40\\udc41 \\ufff9");
+	assert_printable("\xf3\xa0\x81\x81\xe2\x81\xa6\xd8\x9c", PRINTABLE_TEXT, "???");
 	/* Broken, overlong, surrogate, too large, cut off. */
 	assert_printable("\xff\xc0\x80\xed\xa0\x80", PRINTABLE_JSON,
 			 "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"
