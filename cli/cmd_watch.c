@@ -45,7 +45,8 @@ static int hear(void *context, const json_t *document)
 	const char *kind = json_string_value(json_object_get(document, "event"));
 
 	if (options->session.json) {
-		(void)json_dumpf(document, stdout, JSON_COMPACT | JSON_PRESERVE_ORDER);
+		(void)json_dumpf(document, stdout,
+				 JSON_COMPACT | JSON_PRESERVE_ORDER | JSON_ENSURE_ASCII);
 		putchar('\n');
 	} else if (kind) {
 		put_event(document, kind);

@@ -63,7 +63,8 @@ int client_written(void)
 
 int client_print_json(const json_t *document)
 {
-	(void)json_dumpf(document, stdout, JSON_INDENT(1) | JSON_PRESERVE_ORDER);
+	(void)json_dumpf(document, stdout,
+			 JSON_INDENT(1) | JSON_PRESERVE_ORDER | JSON_ENSURE_ASCII);
 	putchar('\n');
 	return client_written();
 }

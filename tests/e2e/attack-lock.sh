@@ -3,7 +3,7 @@
 # Another user binds the names by which memattach keeps a second one of itself out, for every process
 # that there is: an attach works all the same, and a second one is refused as ever.
 . "$(dirname "$0")/lib.sh"
-needs jq python3 setpriv
+needs jq python3
 is_root || skip "only root can be another user"
 victim truth truth_c
 pristine_take "$VICTIM"
@@ -12,8 +12,9 @@ import os
 import socket
 import sys
 
+os.setresuid(2, 2, 2)
 kept = []
-for pid in filter(str.isdigit, os.listdir("/proc")):
+for pid in sorted(filter(str.isdigit, os.listdir("/proc")), key=lambda pid: pid != sys.argv[1])[:300]:
     try:
         start = open(f"/proc/{pid}/stat").read().rsplit(")", 1)[1].split()[19]
     except OSError:
@@ -25,9 +26,8 @@ for pid in filter(str.isdigit, os.listdir("/proc")):
 print("ready", flush=True)
 sys.stdin.read()
 END
-chmod 711 "$WORK"
 mkfifo "$WORK/occupy.in"
-(ulimit -n 65536 && exec setpriv --reuid=2 --clear-groups python3 -c "$(cat "$WORK/occupy.py")") \
+(ulimit -n "$(ulimit -Hn)" && exec python3 -c "$(cat "$WORK/occupy.py")" "$VICTIM") \
 	<"$WORK/occupy.in" >"$WORK/occupy.out" 2>"$WORK/occupy.err" &
 own $!
 exec 9>"$WORK/occupy.in"
