@@ -472,6 +472,13 @@ int children_next(struct children *c, const struct target *target, struct inject
 	return got;
 }
 
+static void note_alive(struct children_left *left, pid_t pid)
+{
+	if (left->alive_count < CHILDREN_LISTED)
+		left->alive[left->alive_count] = pid;
+	left->alive_count++;
+}
+
 void children_note(struct children *c, const struct inject *child, int error)
 {
 	pid_t pid = child->at.target.ref.pid;
@@ -480,6 +487,8 @@ void children_note(struct children *c, const struct inject *child, int error)
 	/* restored, ended, or running another program by now */
 	if (copy == 0 || (copy < 0 && !error)) {
 		c->left.restored++;
+		if (copy == 0 && pidref_alive(&child->at.target.ref))
+			note_alive(&c->left, pid);
 		return;
 	}
 	note_left(c, pid, child->problem[0] ? child->problem : strerror(error ? -error : EUCLEAN));

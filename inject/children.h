@@ -24,6 +24,8 @@ struct child_left {
 };
 struct children_left {
 	uint32_t restored;
+	uint32_t alive_count;	/* of the restored: they run on; CHILDREN_LISTED in alive */
+	int32_t alive[CHILDREN_LISTED];
 	uint32_t count;		/* of those left; the first CHILDREN_LISTED are named */
 	int32_t unread;		/* errno by which not all processes could be looked at; 0: all */
 	struct child_left child[CHILDREN_LISTED];

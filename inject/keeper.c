@@ -403,16 +403,6 @@ static void yield_to_traps(struct keeper *k)
 			    "their calls are not seen any more", k->in.at.target.ref.pid, count);
 }
 
-/* Who has lost its memory and is not dead yet has begun another program, or is ending. */
-static bool has_program(const struct target *target)
-{
-	char path[32], byte;
-
-	(void)snprintf(path, sizeof(path), "/proc/%d/exe", target->ref.pid);
-	/* whose program that is may not be ours to ask any more */
-	return pidref_alive(&target->ref) && (readlink(path, &byte, 1) > 0 || errno == EACCES);
-}
-
 static int tick(struct keeper *k)
 {
 	uint64_t expirations;
@@ -437,7 +427,7 @@ static int tick(struct keeper *k)
 	pace_clock(k);
 	if (k->gone && !k->gone_noted) {
 		k->gone_noted = true;
-		error = note(k, PROTO_NOTE_GONE, has_program(&k->in.at.target));
+		error = keeper_note_gone(k);
 	}
 	if (!error && keeper_ending_turn(k))
 		error = note(k, PROTO_NOTE_ENDING, 0);

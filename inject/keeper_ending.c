@@ -2,7 +2,36 @@
 /* keeper_ending.c - the keeper's part in a program's end (ending.h). */
 #include "inject/keeper_private.h"
 
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
 #include "inject/launch.h"
+
+/* Who has lost its memory and is not dead yet has begun another program, or is ending. */
+static bool has_program(const struct target *target, char *name, size_t room)
+{
+	char path[32];
+	ssize_t length;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/exe", target->ref.pid);
+	memset(name, 0, room);
+	length = readlink(path, name, room - 1);
+	/* whose program that is may not be ours to ask any more */
+	return pidref_alive(&target->ref) && (length > 0 || errno == EACCES);
+}
+
+int keeper_note_gone(struct keeper *k)
+{
+	struct proto_message message = { .type = PROTO_NOTE_GONE };
+	int error;
+
+	message.value[0] = has_program(&k->in.at.target, message.text, sizeof(message.text));
+	error = proto_send(k->socket, &message, NULL, NULL);
+	keeper_wake_analyst(k);
+	return error;
+}
 
 int keeper_on_release(struct keeper *k, const struct proto_message *request, struct reply *reply)
 {

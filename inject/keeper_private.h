@@ -140,6 +140,8 @@ struct pollfd keeper_ending_events(const struct keeper *k);
 int keeper_ending_left_ms(const struct keeper *k);
 /* Lets them go on. True, once: all have come to their end, and the analyst is to be told. */
 bool keeper_ending_turn(struct keeper *k);
+/* Tells the analyst that the target has ended, or which program it has become. 0 or -errno. */
+int keeper_note_gone(struct keeper *k);
 /* Does the target stand at its end? */
 bool keeper_is_ending(const struct keeper *k);
 /* Nothing of the target is held at its end, or traced for that, from here on. */

@@ -44,6 +44,7 @@
 #endif
 #define PAGE 4096ull
 #define CALL_LIMIT_NS 3000000000ull
+#define HELD_LIMIT_NS 60000000000ull	/* of a program that is being started */
 #define REACH (1ull << 30)
 
 static struct borrow_request request_for(const struct attachment *a, uint64_t deadline_ns)
@@ -63,9 +64,12 @@ static int borrow_for(const struct attachment *a, const struct load_options *opt
 	struct borrow_request request = request_for(a, options->deadline_ns);
 
 	request.process_files = process_files;
-	/* dlopen and dlclose on a thread proven safe only */
-	if (!options->proven && a->loader == LOADER_DLOPEN && (a->shim_base || !a->control))
+	/* dlopen and dlclose on a thread proven safe only: one that we start has begun nothing */
+	if (!options->proven && !a->target.held && a->loader == LOADER_DLOPEN &&
+	    (a->shim_base || !a->control))
 		return -EPERM;
+	if (a->target.held && a->loader == LOADER_DLOPEN)
+		request.stack_room = THREADS_CALL_STACK;
 	if (!options->proven)
 		return threads_borrow(&a->target, &request, ret);
 	request.tid = options->proven->tid;
@@ -279,7 +283,8 @@ static int call_function(struct attachment *a, struct borrow *b, uint64_t functi
 			 const uint64_t arguments[3])
 {
 	uint64_t own = b->signal_mask, blocked = borrow_mask(b);
-	int error = borrow_function(b, function, arguments, tracee_now_ns() + CALL_LIMIT_NS);
+	uint64_t limit = b->held ? HELD_LIMIT_NS : CALL_LIMIT_NS;
+	int error = borrow_function(b, function, arguments, tracee_now_ns() + limit);
 
 	if (error == -ETIME && (own & blocked) != blocked) {	/* else it does not show */
 		a->inside = b->request.tid;

@@ -59,7 +59,8 @@ enum proto_type {
 	PROTO_NOTE_STOP, /* note: the user wants to detach */
 	PROTO_NOTE_SNAPSHOT, /* note: the user wants a snapshot now */
 	PROTO_NOTE_ENDING, /* note: the target stands at its end; it can be frozen, nothing else */
-	PROTO_NOTE_GONE, /* note: the target has ended or changed its program */
+	PROTO_NOTE_GONE, /* note: the target has ended, or (value[0]: 1) become another program,
+			    text ("": not to be seen) */
 	PROTO_TYPE_COUNT
 };
 

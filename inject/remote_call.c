@@ -666,6 +666,8 @@ int borrow_function(struct borrow *b, uint64_t function, const uint64_t argument
 			return error == -ETIME ? leave_running(b) : over(b, error);
 		if (stop.kind == TRACEE_SYSCALL_ENTRY && function_returned(b))
 			break;
+		if (b->held && is_in_passing(b, &stop))
+			continue;
 		if (stop.kind == TRACEE_SIGNAL || stop.kind == TRACEE_GROUP_STOP) {
 			/* in the middle of the function, with its locks held: it must finish */
 			(void)eintr_release(b->request.tid, &stop);

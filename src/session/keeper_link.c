@@ -57,7 +57,11 @@ static int receive(struct keeper_link *link)
 		link->target_execed = link->reply.value[0] != 0;
 	else
 		return 1;
-	link->target_gone |= link->reply.type == PROTO_NOTE_GONE;
+	if (link->reply.type == PROTO_NOTE_GONE && !link->target_gone) {
+		link->target_gone = true;
+		memcpy(link->became, link->reply.text, sizeof(link->became));
+		link->became[sizeof(link->became) - 1] = '\0';
+	}
 	return 0;
 }
 

@@ -12,6 +12,7 @@ struct keeper_link {
 	bool busy;		/* a reply is awaited: no other request may be made */
 	bool target_gone;	/* it ended, or (target_execed) changed its program */
 	bool target_execed;
+	char became[PROTO_TEXT_BYTES];	/* target_execed: that program; "": it can't be seen */
 	bool target_ending;	/* it stands at its end, with its memory, until it is let go */
 	/* Called every few milliseconds while a reply is awaited: the rings must not fill up. */
 	void (*idle)(void *context);

@@ -131,12 +131,31 @@ void session_list_children(const struct children_left *left)
 			  strerror(left->unread));
 }
 
-/* The screen goes without a key that was pressed. */
+/* A program that goes on as another one is not over; and the screen goes without a key. */
 static void say_why(const struct session *s)
 {
-	if (s->options->screen)
-		log_notice("process %d has %s", s->view.hello.pid, s->link.target_execed ?
-			   "begun another program (exec): attach to it again" : "ended");
+	pid_t pid = s->view.hello.pid;
+
+	if (s->link.target_execed && s->options->task != SESSION_CLEANUP)
+		log_notice("process %d became %.400s by exec, which is not watched: `memattach "
+			   "-p %d` attaches to it", pid,
+			   s->link.became[0] ? s->link.became : "another program", pid);
+	else if (s->options->screen)
+		log_notice("process %d has ended", pid);
+}
+
+/* Of a daemon the process that was started ends at once: its work is done by another. */
+static void say_who_goes_on(const struct session *s)
+{
+	const struct children_left *left = &s->report.left;
+
+	if (!s->link.target_gone || s->link.target_execed || s->options->task == SESSION_CLEANUP)
+		return;
+	for (uint32_t i = 0; i < left->alive_count && i < CHILDREN_LISTED; i++)
+		log_notice("process %d left a child %d, which is not watched: `memattach -p %d` "
+			   "attaches to it", s->view.hello.pid, left->alive[i], left->alive[i]);
+	if (left->alive_count > CHILDREN_LISTED)
+		log_notice("and %u more", left->alive_count - CHILDREN_LISTED);
 }
 
 /* What the target forked off meanwhile; the target itself is left, or has ended. */
@@ -151,6 +170,7 @@ static void restore_children(struct session *s)
 		return;
 	memcpy(left, s->link.payload, sizeof(*left));
 	session_list_children(left);
+	say_who_goes_on(s);
 	if (children_are_left(left))
 		s->exit = SESSION_DORMANT;
 }

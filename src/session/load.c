@@ -63,8 +63,10 @@ static bool has_unknown_allocator(const struct hook_plan *plan)
 /* Is it by map from now on? With --loader=auto after a quarter of the tries, or of the time. */
 static bool is_by_map(const struct session *s, int tries, double seconds)
 {
-	if (s->options->loader == LOADER_MAP || s->options->task == SESSION_RUN)
+	if (s->options->loader == LOADER_MAP)
 		return true;
+	if (s->options->task == SESSION_RUN)
+		return s->map_only || tries > 0 || !s->view.hello.sees_proc;
 	return s->options->loader == LOADER_AUTO &&
 	       (tries >= LOAD_TRIES / 4 || seconds >= LOAD_SECONDS / 4.0 ||
 		!s->view.hello.sees_proc || has_unknown_allocator(&s->plan));
@@ -101,7 +103,8 @@ int session_load(struct session *s)
 
 		if (i && seconds >= LOAD_SECONDS)
 			break;
-		proof = by_map ? 0 : session_prove_thread(s, i >= SESSION_KEEP_AFTER, why);
+		proof = by_map ? 0 : s->options->task == SESSION_RUN ? 1 :
+			session_prove_thread(s, i >= SESSION_KEEP_AFTER, why);
 		if (proof < 0)
 			return session_fail(s, SESSION_FAILED, "looking for a thread", proof);
 		if (!proof && !by_map && s->options->loader == LOADER_DLOPEN) {
@@ -112,7 +115,8 @@ int session_load(struct session *s)
 		}
 		error = try_load(s, proof ? LOADER_DLOPEN : LOADER_MAP);
 		if (error == -ENOTSUP && proof) {	/* of that thread's stack */
-			safe_thread_is_unfit(&s->threads);
+			if (s->options->task != SESSION_RUN)
+				safe_thread_is_unfit(&s->threads);
 			error = -EAGAIN;
 		}
 		if (error == -EEXIST && s->state == STATE_PLANNED && find_other_places(s))

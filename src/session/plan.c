@@ -73,10 +73,29 @@ int session_refuse(struct session *s, const struct session_refusal *refusal)
 	return -ENOTSUP;
 }
 
+/*
+ * A program that is being started is entered by dlopen only where that makes a difference: some
+ * functions that throw can't be hooked otherwise. Its loader has done its work for now, and holds
+ * no lock.
+ */
+static int plan_start(struct session *s)
+{
+	int error = session_plan(s, false);
+	uint32_t all = s->plan.entry_count;
+	uint64_t dlopen = s->plan.dlopen;
+
+	if (!error)
+		error = session_plan(s, true);
+	if (!error && dlopen && s->plan.entry_count < all)
+		error = session_plan(s, false);
+	return error;
+}
+
 int session_make_plan(struct session *s)
 {
-	bool map_only = s->options->loader == LOADER_MAP || s->options->task == SESSION_RUN;
-	int error = session_plan(s, map_only);
+	int error = s->options->task == SESSION_RUN && s->options->loader != LOADER_MAP ?
+			    plan_start(s) :
+			    session_plan(s, s->options->loader == LOADER_MAP);
 	struct session_refusal refusal;
 
 	if (error)

@@ -32,7 +32,7 @@ struct session {
 	struct share share;	/* of the processors, while it watches */
 	bool watching;
 	bool hooked;		/* once: there is something to report */
-	bool map_only;		/* the plan is for the map loader */
+	bool map_only;		/* the plan is for the map loader alone */
 	uint64_t clearance;	/* what the next plan's islands keep clear of, see hook_plan.h */
 	struct session_report report;
 	struct session_leaks leaks;
