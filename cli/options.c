@@ -15,6 +15,7 @@
 #include <strings.h>
 
 #include "inject/allocators.h"
+#include "inject/ring_setup.h"
 #include "src/base/log.h"
 #include "src/base/quantity.h"
 #include "src/leak/contents.h"
@@ -468,7 +469,7 @@ static int set_value(struct cli_options *o, int option, const char *value)
 	case OPT_SEED: return quantity_size(value, &s->seed) ? bad("--seed", value, "a number") :
 			SESSION_OK;
 	case OPT_RING: return quantity_size(value, &s->ring_bytes) || s->ring_bytes < 1u << 20 ||
-			s->ring_bytes > 1u << 30 ?
+			s->ring_bytes > RING_MAX_TOTAL_BYTES ?
 			bad("--ring-size", value, "between 1M and 1G") : SESSION_OK;
 	default: return options_view_set(o, option, value);
 	}

@@ -92,7 +92,7 @@ static int on_load(struct keeper *k, const struct proto_message *request, struct
 	spare_copy(&a->plan, &load->plan, sizeof(a->plan));
 	if (!plan_is_bounded(&a->plan) ||
 	    (load->loader != LOADER_MAP && load->loader != LOADER_DLOPEN) ||
-	    load->counts >= COUNTS_KINDS)
+	    load->counts >= COUNTS_KINDS || load->ring_total_bytes > RING_MAX_TOTAL_BYTES)
 		return -EPROTO;
 	a->geometry = ring_setup_geometry(load->ring_total_bytes,
 					  (unsigned int)sysconf(_SC_NPROCESSORS_CONF),

@@ -426,7 +426,8 @@ static void compare_threads(struct comparison *c)
 		const struct pristine_thread *before = find_thread(c->before, thread->tid);
 
 		if (thread->tracer)
-			find(c, !c->shared || thread->tracer == getpid(), "thread %d is traced by process %d", (int)thread->tid,
+			find(c, !c->shared || thread->tracer == getpid(),
+			     "thread %d is traced by process %d", (int)thread->tid,
 			     (int)thread->tracer);
 		if (before)
 			compare_masks(c, before, thread);

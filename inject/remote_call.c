@@ -27,6 +27,7 @@
 
 #include "inject/abandon.h"
 #include "inject/arch/x86_64/regs.h"
+#include "inject/borrow_checks.h"
 #include "inject/borrow_masks.h"
 #include "inject/eintr.h"
 #include "inject/frame_place.h"
@@ -186,28 +187,7 @@ static bool is_in_passing(const struct borrow *b, const struct tracee_stop *stop
 	return true;
 }
 
-/* Runs to the next stop; anything but `wanted` gives the thread back. */
-static int run_to(struct borrow *b, enum tracee_stop_kind wanted)
-{
-	uint64_t end = tracee_now_ns() + STOP_LIMIT_NS;
-	struct tracee_stop stop;
-	int error;
-
-	do {
-		error = tracee_run_to_syscall(b->request.tid);
-		if (!error)
-			error = tracee_wait(b->request.tid, end, &stop);
-	} while (!error && stop.kind != wanted && tracee_now_ns() < end &&
-		 is_in_passing(b, &stop));
-	if (error)
-		abandon_tracee(b->request.tid);	/* still running, or killed: to be reaped */
-	if (error)
-		return over(b, error);
-	if (stop.kind == wanted)
-		return 0;
-	return back_out(b, &stop, stop.kind == TRACEE_GROUP_STOP ? -EBUSY : -EAGAIN);
-}
-
+/* Releases the thread where it stands, at a system call stop or one that no signal is owed at. */
 static int give_up(struct borrow *b, int reason)
 {
 	static const struct tracee_stop at_syscall = { TRACEE_SYSCALL_EXIT, 0 };
@@ -215,36 +195,31 @@ static int give_up(struct borrow *b, int reason)
 	return back_out(b, &at_syscall, reason);
 }
 
-/* True if the instruction before rip is `syscall`: what a restart goes back to. */
-static bool follows_syscall(const struct borrow *b, uint64_t rip)
+/* Runs to the next stop; anything but `wanted` gives the thread back. */
+static int run_to(struct borrow *b, enum tracee_stop_kind wanted)
 {
-	uint8_t code[REGS_SYSCALL_BYTES];
+	uint64_t end = tracee_now_ns() + STOP_LIMIT_NS;
+	struct tracee_stop stop = { TRACEE_SYSCALL_EXIT, 0 };
+	bool at_entry = wanted == TRACEE_SYSCALL_EXIT;
+	int error;
 
-	return remote_read(b->target, rip - sizeof(code), code, sizeof(code)) == 0 &&
-	       code[0] == 0x0f && code[1] == 0x05;
-}
-
-static bool same_as_expected(const struct borrow *b, const struct user_regs_struct *r)
-{
-	const struct borrow_request *q = &b->request;
-	size_t done = 0;
-
-	if (!q->expect)
-		return true;
-	if (memcmp(q->expect, r, sizeof(*r)) != 0)
-		return false;
-	while (done < q->expect_stack_bytes) {
-		uint8_t now[4096];
-		size_t part = q->expect_stack_bytes - done;
-
-		if (part > sizeof(now))
-			part = sizeof(now);
-		if (remote_read(b->target, r->rsp + done, now, part) ||
-		    memcmp((const uint8_t *)q->expect_stack + done, now, part) != 0)
-			return false;
-		done += part;
+	do {
+		error = tracee_run_to_syscall(b->request.tid);
+		if (error) {	/* it stands where it stood */
+			b->at_entry = b->at_entry || at_entry;
+			return back_out(b, &stop, error);
+		}
+		at_entry = false;
+		error = tracee_wait(b->request.tid, end, &stop);
+	} while (!error && stop.kind != wanted && tracee_now_ns() < end &&
+		 is_in_passing(b, &stop));
+	if (error) {
+		abandon_tracee(b->request.tid);	/* still running, or killed: to be reaped */
+		return over(b, error);
 	}
-	return true;
+	if (stop.kind == wanted)
+		return 0;
+	return back_out(b, &stop, stop.kind == TRACEE_GROUP_STOP ? -EBUSY : -EAGAIN);
 }
 
 /* Sets mode from the registers at an event stop. */
@@ -259,20 +234,6 @@ static int classify_stop(struct borrow *b)
 		b->mode = -(long)b->original.rax == EINTR_RESTART_RESTARTBLOCK ?
 				  BORROW_RESTART_BLOCK : BORROW_BLOCKED;
 	return error;
-}
-
-/*
- * Would our calls go to the program itself, as a SIGSYS? By its own range of addresses they may be
- * exempt, but not those of a function that we have it call.
- */
-static bool calls_are_dispatched(const struct borrow *b)
-{
-	uint64_t selector = 0;
-	uint8_t state = 1;
-
-	if (!tracee_dispatches_calls(b->request.tid, &selector))
-		return false;
-	return !selector || remote_read(b->target, selector, &state, sizeof(state)) || state != 0;
 }
 
 /* Seizes and stops; notes since when it stands. */
@@ -311,7 +272,7 @@ static int catch_thread(struct borrow *b)
 	error = tracee_get_registers(tid, &b->original);
 	if (!error)
 		error = classify_stop(b);
-	if (!error && !same_as_expected(b, &b->original))
+	if (!error && !borrow_is_as_expected(b, &b->original))
 		error = -ESTALE;
 	return error ? back_out(b, &stop, error) : 0;
 }
@@ -321,12 +282,13 @@ static int wait_for_own_syscall(struct borrow *b)
 {
 	pid_t tid = b->request.tid;
 	uint64_t now = tracee_now_ns(), end = b->request.deadline_ns;
-	struct tracee_stop stop;
+	struct tracee_stop stop = { TRACEE_EVENT_STOP, 0 };
 	int error = tracee_run_to_syscall(tid);
 
+	if (error)
+		return back_out(b, &stop, error);
 	end = now < end ? now + (end - now) / 2 : now;
-	if (!error)
-		error = tracee_wait(tid, end, &stop);
+	error = tracee_wait(tid, end, &stop);
 	if (error == -ETIME) {
 		error = tracee_interrupt(tid);
 		if (!error)
@@ -373,7 +335,7 @@ static int reach_entry(struct borrow *b)
 	if (error)
 		return error;
 	error = tracee_get_registers(b->request.tid, &b->entry);
-	if (!error && !follows_syscall(b, b->entry.rip))
+	if (!error && !borrow_follows_syscall(b, b->entry.rip))
 		error = -ENOTSUP;
 	/* it ran on since it was first seen: this is where it stands, about to make its call */
 	if (!error && b->mode == BORROW_AT_SYSCALL)
@@ -452,6 +414,17 @@ static int put_child_frame(struct borrow *b, int status, uint64_t *ret_stack)
 	return error;
 }
 
+/* Can't be run on: at the call's entry it is skipped, in its middle the frame sees to the rest. */
+static int stop_before_clone(struct borrow *b, bool made, int reason)
+{
+	if (made) {
+		(void)eintr_detach(b->request.tid, 0);
+		return over(b, reason);
+	}
+	b->at_entry = true;
+	return give_up(b, reason);
+}
+
 /*
  * Through the call's own stops to its exit; a child that is made on the way is *ret_child. The
  * thread is given back at the exit at the earliest: what it had before in its registers would be
@@ -459,14 +432,14 @@ static int put_child_frame(struct borrow *b, int status, uint64_t *ret_stack)
  */
 static int run_through_clone(struct borrow *b, pid_t *ret_child)
 {
-	struct tracee_stop stop;
+	struct tracee_stop stop = { TRACEE_SYSCALL_ENTRY, 0 };
 	int error, unknown = 0;
 
 	do {
 		error = tracee_run_to_syscall(b->request.tid);
-		if (!error)
-			error = tracee_wait(b->request.tid, tracee_now_ns() + CLONE_LIMIT_NS,
-					    &stop);
+		if (error)
+			return stop_before_clone(b, stop.kind == TRACEE_CHILD, error);
+		error = tracee_wait(b->request.tid, tracee_now_ns() + CLONE_LIMIT_NS, &stop);
 		if (error) {
 			abandon_tracee(b->request.tid);
 			return over(b, error);
@@ -567,7 +540,7 @@ int borrow_begin(const struct target *target, const struct borrow_request *reque
 	if (error)
 		return over(ret, error);
 	below = frame_place_find(target, &maps, request->tid, &ret->entry, request->stack_room);
-	if (!below || calls_are_dispatched(ret) ||
+	if (!below || borrow_is_dispatched(ret) ||
 	    (request->process_files &&
 	     own_files_has(proc_live_thread(target->ref.pid), request->tid)))
 		return ret->mode == BORROW_USER ?
@@ -628,26 +601,49 @@ static int open_to_faults(struct borrow *b)
 	return error ? error : (int)result;
 }
 
-/* To the next system call stop, or what is no system call stop and no fault for its handler. */
+/*
+ * Can't be run on from *stop: what has not begun is not begun; else it must finish alone, and the
+ * frame restores the thread then.
+ */
+static int leave_at(struct borrow *b, const struct tracee_stop *stop, int reason)
+{
+	if (stop->kind == TRACEE_SYSCALL_EXIT && !b->xstate_dirty)
+		return give_up(b, reason);
+	(void)eintr_detach(b->request.tid, stop->kind == TRACEE_SIGNAL ? stop->signal : 0);
+	return over(b, -ETIME);
+}
+
+/*
+ * To the next system call stop, or what is no system call stop and no fault for its handler. After
+ * an error the borrow is over.
+ */
 static int run_function(struct borrow *b, uint64_t deadline_ns, struct tracee_stop *stop)
 {
-	int signal = 0, error;
+	int error;
 
 	do {
+		int signal = stop->kind == TRACEE_SIGNAL ? stop->signal : 0;
+
 		error = tracee_pass_to_syscall(b->request.tid, signal);
-		if (!error)
-			error = tracee_wait(b->request.tid, deadline_ns, stop);
-		signal = stop->signal;
-	} while (!error && stop->kind == TRACEE_SIGNAL &&
-		 (SIGNAL_BIT(signal) & SIGNALS_OF_FAULTS));
-	return error;
+		if (error)
+			return leave_at(b, stop, error);
+		b->xstate_dirty = true;
+		error = tracee_wait(b->request.tid, deadline_ns, stop);
+		if (error == -ETIME)
+			return leave_running(b);
+		if (error) {
+			abandon_tracee(b->request.tid);	/* to be let go at its next stop */
+			return over(b, error);
+		}
+	} while (stop->kind == TRACEE_SIGNAL && (SIGNAL_BIT(stop->signal) & SIGNALS_OF_FAULTS));
+	return 0;
 }
 
 int borrow_function(struct borrow *b, uint64_t function, const uint64_t arguments[3],
 		    uint64_t deadline_ns)
 {
 	struct user_regs_struct r = call_registers(b, 0, no_arguments);
-	struct tracee_stop stop;
+	struct tracee_stop stop = { TRACEE_SYSCALL_EXIT, 0 };
 	int error = open_to_faults(b);
 
 	if (error)
@@ -659,11 +655,11 @@ int borrow_function(struct borrow *b, uint64_t function, const uint64_t argument
 	error = borrow_held(b) ? tracee_set_registers(b->request.tid, &r) : -ESRCH;
 	if (error)
 		return borrow_held(b) ? give_up(b, error) : error;
-	b->redirected = b->xstate_dirty = true;
+	b->redirected = true;
 	for (;;) {
 		error = run_function(b, deadline_ns, &stop);
 		if (error)
-			return error == -ETIME ? leave_running(b) : over(b, error);
+			return error;
 		if (stop.kind == TRACEE_SYSCALL_ENTRY && function_returned(b))
 			break;
 		if (b->held && is_in_passing(b, &stop))

@@ -105,6 +105,8 @@ int ring_publish_stacks(struct ring_control *control, const struct ring_stacks *
 		return -E2BIG;
 	__atomic_store_n(&control->stack_count, 0, __ATOMIC_SEQ_CST);
 	__atomic_add_fetch(&control->stack_generation, 1, __ATOMIC_SEQ_CST);
+	/* who sees a word of what follows sees that generation when it looks again */
+	__atomic_thread_fence(__ATOMIC_RELEASE);
 	__atomic_store_n(&control->stack_word, stacks->word, __ATOMIC_RELAXED);
 	for (uint32_t i = 0; i < count; i++) {
 		__atomic_store_n(&control->stack[i].low, range[i].low, __ATOMIC_RELAXED);

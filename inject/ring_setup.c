@@ -33,7 +33,7 @@ static uint64_t power_of_two_below(uint64_t v)
 {
 	uint64_t p = 1;
 
-	while (p * 2 <= v)
+	while (p <= v / 2)
 		p *= 2;
 	return p;
 }

@@ -5,6 +5,8 @@
 
 #include "inject/attachment.h"
 
+#define RING_MAX_TOTAL_BYTES (1ull << 30)	/* that may be asked for */
+
 /*
  * Geometry for total_bytes (rounded down to fit) on a machine of cpus; sampled: the table is
  * of addresses, else of bits.

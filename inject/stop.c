@@ -17,6 +17,7 @@
 
 #include "inject/abandon.h"
 #include "inject/eintr.h"
+#include "inject/known_tids.h"
 #include "inject/priority.h"
 #include "inject/proc_status.h"
 #include "inject/remote_mem.h"
@@ -44,15 +45,8 @@ struct stop_all {
 	struct procmaps maps;
 	struct stopped_thread *thread;
 	size_t count, room;
+	struct known_tids known;	/* those of thread[] */
 };
-
-static bool known(const struct stop_all *s, pid_t tid)
-{
-	for (size_t i = 0; i < s->count; i++)
-		if (s->thread[i].tid == tid)
-			return true;
-	return false;
-}
 
 static int make_room(struct stop_all *s)
 {
@@ -79,7 +73,7 @@ static int add(struct stop_all *s, pid_t tid)
 			return -ESRCH;
 	}
 	s->count++;
-	return 0;
+	return known_tids_add(&s->known, tid);
 }
 
 /* Seizes what is there now; *ret_new says how many were new. A thread that ends meanwhile is fine.
@@ -91,7 +85,7 @@ static int seize_listed(struct stop_all *s, size_t *ret_new)
 	int count = proc_list_threads(s->target->ref.pid, &tids), error;
 
 	for (int i = 0; i < count; i++) {
-		if (known(s, tids[i]))
+		if (known_tids_has(&s->known, tids[i]))
 			continue;
 		error = make_room(s);
 		if (!error && tids[i] != s->target->held && !abandon_take(tids[i]))
@@ -105,6 +99,7 @@ static int seize_listed(struct stop_all *s, size_t *ret_new)
 			return error;
 		found++;
 	}
+	known_tids_sort(&s->known);
 	*ret_new = found;
 	return count < 0 ? count : 0;
 }
@@ -287,6 +282,7 @@ void stop_all_end(struct stop_all *s, uint64_t *ret_us, uint32_t *ret_threads)
 	if (ret_threads)
 		*ret_threads = held;
 	procmaps_done(&s->maps);
+	known_tids_done(&s->known);
 	free(s->thread);
 	free(s);
 }

@@ -191,6 +191,8 @@ static uint64_t bytes_mapped(const struct rule_table *table, const struct module
 static void start_over(struct rule_table *table)
 {
 	__atomic_store_n(&table->head->generation, 0, __ATOMIC_SEQ_CST);
+	/* who sees a row of those that come sees that none holds when it asks again */
+	__atomic_thread_fence(__ATOMIC_RELEASE);
 	memset(table->placed, 0, table->placed_count * sizeof(*table->placed));
 	table->used = 0;
 	table->stats.rows = 0;
@@ -298,6 +300,7 @@ static void write_directory(struct rule_table *table, uint32_t count)
 		(void *)((uint8_t *)table->head + RULES_DIRECTORY_AT(which));
 
 	__atomic_store_n(&table->head->count[which], 0, __ATOMIC_SEQ_CST);
+	__atomic_thread_fence(__ATOMIC_RELEASE);	/* before a row of it */
 	memcpy(directory, table->module, count * sizeof(*directory));
 	__atomic_store_n(&table->head->count[which], count, __ATOMIC_SEQ_CST);
 }

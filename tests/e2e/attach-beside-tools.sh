@@ -11,7 +11,8 @@ ANSWERS=120	# what hangs does not answer in that time
 tool() {
 	command -v "$1" >/dev/null 2>&1 || { note "$1 is not installed"; return 1; }
 	case $1 in
-	gdb) set -- gdb -nx -p "$VICTIM" -batch -ex "thread apply all bt" -ex "info sharedlibrary" ;;
+	gdb) set -- gdb -nx -p "$VICTIM" -batch -ex "thread apply all bt" \
+		-ex "info sharedlibrary" ;;
 	gcore) set -- gcore -o "$WORK/core" "$VICTIM" ;;
 	lldb) set -- lldb --no-lldbinit -b -p "$VICTIM" -o "thread backtrace all" -o detach ;;
 	eu-stack) set -- eu-stack -p "$VICTIM" ;;

@@ -78,6 +78,8 @@ static const struct {
 	{ SYS_readlinkat, ENOMEM },
 	{ SYS_recvmsg, ENOBUFS },
 	{ SYS_rt_sigtimedwait, EINTR },
+	{ SYS_sched_getattr, EPERM },
+	{ SYS_sched_setattr, EPERM },
 	{ SYS_sched_setscheduler, EPERM },
 	{ SYS_sendmsg, ENOBUFS },
 	{ SYS_setpgid, EPERM },

@@ -46,6 +46,20 @@ static void sampled_rings_are_small(void **state)
 	assert_true(ring_setup_geometry(8 * MIB, 2, false).ring_bytes > SAMPLED_RING);
 }
 
+/* Of any number that is asked for an answer comes, and its parts are powers of two. */
+static void any_total_is_divided(void **state)
+{
+	static const uint64_t asked[] = { 0, 1, 1ull << 62, 1ull << 63, UINT64_MAX };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(asked) / sizeof(asked[0]); i++) {
+		struct ring_geometry g = ring_setup_geometry(asked[i], 1, i % 2);
+
+		assert_int_equal(g.ring_bytes & (g.ring_bytes - 1), 0);
+		assert_true(g.ring_bytes >= LEAST_RING);
+	}
+}
+
 /* The deepest stacks go into those of up to sixteen processors whole. */
 static void whole_stacks_fit(void **state)
 {
@@ -59,6 +73,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(parts_add_up),
+		cmocka_unit_test(any_total_is_divided),
 		cmocka_unit_test(sampled_rings_are_small),
 		cmocka_unit_test(whole_stacks_fit),
 	};
