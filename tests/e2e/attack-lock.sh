@@ -37,7 +37,7 @@ attach_begin -p "$VICTIM" $EXACT --json
 attach_await "$VICTIM"
 timeout 30 "$MEMATTACH" -p "$VICTIM" -d 1 >"$WORK/second" 2>"$WORK/second.err"
 expect "$?" 3 "exit status of the second"
-grep -q "another memattach is attached" "$WORK/second.err" || fail "$(cat "$WORK/second.err")"
+grep -q "memattach is already in process" "$WORK/second.err" || fail "$(cat "$WORK/second.err")"
 truth truth
 attach_end INT
 expect "$STATUS" 0 "exit status of the first"
