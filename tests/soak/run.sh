@@ -16,11 +16,17 @@ export BUILDDIR
 results=$SOAK_RESULTS
 . "$SRCDIR/tests/results.sh"
 
-# All with the other compiler; every unit test under sanitizers, fuzzers for a minute each.
+# The end-to-end tests of what is exact, and of leaks.
+tests_of_numbers() {
+	(cd "$SRCDIR/tests/e2e" && ls) | sed -nE 's/^((exact|leaks)-.*)\.sh$/\1/p'
+}
+
+# All with the other compiler; every unit test under sanitizers, fuzzers for a minute each, and so
+# the tests of what is exact and of leaks, with a sanitized keeper and analyst.
 soak_builds() {
-	LEFT_OUT='' FUZZ_SECONDS=60 TEST_LIMIT=7200
-	SANITIZED="exact-truth-c exact-truth-threads exact-recognised attach-redis record-and-report
-report-target-exit refuse-states run-command survive-keeper-death"
+	LEFT_OUT='' FUZZ_SECONDS=60 TEST_LIMIT=14400
+	SANITIZED="attach-redis record-and-report report-target-exit refuse-states run-command
+survive-keeper-death $(tests_of_numbers)"
 	export LEFT_OUT FUZZ_SECONDS TEST_LIMIT SANITIZED
 	one "the other compiler" ../lint/clang_build.sh
 	one "without what is optional" ../lint/minimum_build.sh
