@@ -3,11 +3,12 @@
  * entry_decode.c - decoding and relocating x86-64 instructions at entry points.
  *
  * Refused, because a thread may be in the middle of the instruction or come back
- * to it: calls (the return address would lie in the patch), rep strings (an
- * interrupt leaves rip on them), and system calls, first or not: a thread that
- * blocks in one is restarted at the instruction itself, rip - 2, where the patch
- * would then be. Refused, because they have no far form: loop, jrcxz, xbegin.
- * Short branches grow to their near form. What is not understood is refused.
+ * to it: rep strings (an interrupt leaves rip on them), and system calls, first or
+ * not: a thread that blocks in one is restarted at the instruction itself, rip - 2,
+ * where the patch would then be. A call may only be the last: moved, it pushes the
+ * address behind the original call, which lies behind the patch, and jumps; so who
+ * looks at the stack sees what there always was. Refused, because they have no far form: loop,
+ * jrcxz, xbegin. Short branches grow to their near form. What is not understood is refused.
  *
  * A decoder of our own for "the usual prologues" was rejected: entries of four
  * allocators already start with 14 different instructions, some rip-relative.
@@ -63,6 +64,11 @@ static uint64_t branch_target(const struct instruction *in)
 	return instruction_end(in) + in->info.raw.imm[0].value.u;
 }
 
+static bool is_call(const struct instruction *in)
+{
+	return in->info.meta.category == ZYDIS_CATEGORY_CALL;
+}
+
 static bool is_jump(const struct instruction *in)
 {
 	return in->info.meta.category == ZYDIS_CATEGORY_COND_BR ||
@@ -97,8 +103,6 @@ static bool is_filler(const struct instruction *in)
 static const char *refusal_by_kind(const struct instruction *in)
 {
 	switch (in->info.meta.category) {
-	case ZYDIS_CATEGORY_CALL:
-		return "a call at the entry";
 	case ZYDIS_CATEGORY_RET:
 		return "returns at once";
 	case ZYDIS_CATEGORY_SYSCALL:
@@ -140,6 +144,18 @@ static const char *refusal_by_branch(const struct instruction *in)
 	return is_plain_jcc(in) ? NULL : "a loop or transaction";
 }
 
+/* Direct, or through a slot of the module: what compilers make of calls of functions by name. */
+static const char *refusal_by_call(const struct instruction *in)
+{
+	if (!is_call(in))
+		return NULL;
+	if (in->info.meta.branch_type == ZYDIS_BRANCH_TYPE_FAR ||
+	    (in->info.attributes & ZYDIS_ATTRIB_HAS_OPERANDSIZE) ||
+	    !(is_relative_branch(in) || (rip_operand(in) && in->info.raw.disp.size == 32)))
+		return "a call at the entry through a register or a table";
+	return NULL;
+}
+
 /* False when the moved code would grow too long. */
 static bool emit(struct entry_relocation *out, const uint8_t *bytes, size_t count)
 {
@@ -176,6 +192,27 @@ static bool emit_branch(struct entry_relocation *out, const struct instruction *
 	return emit(out, jump, length) && add_fixup(out, length, length - 4, branch_target(in));
 }
 
+/*
+ * push of the return address, in two halves, without a register or the flags; then a jump to what
+ * is called, or through the slot that the call goes through.
+ */
+static bool emit_call(struct entry_relocation *out, const struct instruction *in)
+{
+	uint8_t push[] = { 0x48, 0x8d, 0x64, 0x24, 0xf8,            /* lea -8(%rsp),%rsp */
+			   0xc7, 0x04, 0x24, 0,    0,    0, 0,      /* movl $low,(%rsp) */
+			   0xc7, 0x44, 0x24, 0x04, 0,    0, 0, 0 }; /* movl $high,4(%rsp) */
+	static const uint8_t jump[] = { 0xe9, 0, 0, 0, 0 }, by_slot[] = { 0xff, 0x25, 0, 0, 0, 0 };
+	uint64_t back = instruction_end(in);
+	bool direct = is_relative_branch(in);
+	size_t length = direct ? sizeof(jump) : sizeof(by_slot);
+
+	memcpy(push + 8, &back, 4);
+	memcpy(push + 16, (const uint8_t *)&back + 4, 4);
+	return emit(out, push, sizeof(push)) && emit(out, direct ? jump : by_slot, length) &&
+	       add_fixup(out, length, length - 4,
+			 direct ? branch_target(in) : back + (uint64_t)in->info.raw.disp.value);
+}
+
 static bool emit_plain(struct entry_relocation *out, const struct instruction *in)
 {
 	uint64_t target = instruction_end(in) + (uint64_t)in->info.raw.disp.value;
@@ -196,11 +233,16 @@ static const char *relocate_one(struct entry_relocation *out, const struct instr
 
 	if (!reason)
 		reason = refusal_by_branch(in);
+	if (!reason)
+		reason = refusal_by_call(in);
 	if (reason)
 		return reason;
 	if (rip && (rip->mem.base != ZYDIS_REGISTER_RIP || in->info.raw.disp.size != 32))
 		return "an address of 32 bits";
-	done = is_relative_branch(in) ? emit_branch(out, in) : emit_plain(out, in);
+	if (is_call(in))
+		done = emit_call(out, in);
+	else
+		done = is_relative_branch(in) ? emit_branch(out, in) : emit_plain(out, in);
 	if (!done)
 		return "too many instructions to move";
 	out->covered_bytes = (uint8_t)(out->covered_bytes + in->info.length);
@@ -218,7 +260,7 @@ int entry_relocate(const struct entry_code *code, uint64_t entry, unsigned int a
 	*ret_reason = NULL;
 	decoder_init(&decoder);
 	while (!*ret_reason && out.covered_bytes < at_least) {
-		if (out.instructions > 0 && is_jump(&in))
+		if (out.instructions > 0 && (is_jump(&in) || is_call(&in)))
 			*ret_reason = "a branch at the entry";
 		else if (!decode(&decoder, code, entry + out.covered_bytes, &in))
 			*ret_reason = "too short or no code";

@@ -23,6 +23,7 @@
 #define HOOK_MAX_CLEARANCE	(128ull << 20)	/* both sides are within reach of the code */
 #define HOOK_MAX_SKIPPED	96
 #define HOOK_SKIPPED_BYTES	96
+#define HOOK_HARMLESS		0xff	/* of skipped_family */
 
 enum hook_patch_kind {
 	HOOK_PATCH_NONE = 0,
@@ -100,6 +101,8 @@ struct hook_plan {
 	struct hook_entry entry[RING_MAX_ENTRIES];
 	/* What was found and can't or need not be hooked: "realloc (libfoo.so): no gap". */
 	char skipped[HOOK_MAX_SKIPPED][HOOK_SKIPPED_BYTES];
+	/* Whose each is, an index in family; HOOK_HARMLESS: it needs no hook. */
+	uint8_t skipped_family[HOOK_MAX_SKIPPED];
 
 	/* What the keeper needs for remote calls; it re-checks the bytes. */
 	uint64_t gadget_syscall_ret;	/* `syscall; ret` in r-x file-backed text */

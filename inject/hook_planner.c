@@ -12,11 +12,14 @@
  * delete` -> free) are left alone: the same free would be recorded twice, as the
  * jump leaves no return address of ours to tell by.
  *
+ * An allocator is hooked whole or not at all: with a part of its functions, blocks
+ * would seem to live for ever, or to be freed that never came.
+ *
  * Refused: what a direct jump of the function itself leads into, code that is
  * not r-x text of a file, first bytes that look patched by somebody else.
  * Patching the GOT instead was rejected (see docs/SAFETY.md): it misses callers.
  */
-#include "inject/hook_planner.h"
+#include "inject/hook_planner_private.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -29,29 +32,13 @@
 #include "inject/gadgets.h"
 #include "inject/hook_islands.h"
 #include "inject/hook_order.h"
-#include "inject/own_calls.h"
-#include "inject/ring_publish.h"
 #include "src/base/spare_pages.h"
 
-#define WORD		8u
-#define MAX_FORWARDS	4u	/* links of a chain of jumps that are followed */
-#define PATCH_JUMPS	2u	/* from an entry to somebody's code */
+#define WORD        8u
+#define PATCH_JUMPS 2u /* from an entry to somebody's code */
 
 /* A gap that straddles two words and the entry's own. */
 RING_ASSERT(RING_MAX_PATCHES >= 3 * RING_MAX_ENTRIES, "the journal holds any plan");
-
-enum symbol_state { SYMBOL_OPEN = 0, SYMBOL_PLANNED, SYMBOL_SKIPPED, SYMBOL_FORWARDS };
-
-struct planner {
-	const struct hook_planner_input *input;
-	struct allocators_input search;
-	struct allocators *found;
-	struct link_map_list list;
-	struct entry_gaps gaps;
-	uint8_t state[ALLOCATORS_MAX_SYMBOLS];		/* enum symbol_state, by symbol */
-	uint16_t forward[ALLOCATORS_MAX_SYMBOLS];	/* of SYMBOL_FORWARDS: to which symbol */
-	struct hook_plan *plan;
-};
 
 /* One entry point while it is being decided. */
 struct candidate {
@@ -72,9 +59,9 @@ static int read_target(const struct planner *planner, uint64_t address, void *bu
 	return reader->read(reader->context, address, buffer, bytes);
 }
 
-/* Adds "name (module): reason" to what the plan leaves alone. */
+/* Adds "name (module): reason" to what the plan leaves alone. family: or HOOK_HARMLESS. */
 static void skip(struct hook_plan *plan, const struct allocators *found,
-		 const struct allocator_symbol *symbol, const char *reason)
+		 const struct allocator_symbol *symbol, const char *reason, unsigned int family)
 {
 	const char *path = found->module[symbol->module].path, *slash = strrchr(path, '/');
 
@@ -82,18 +69,11 @@ static void skip(struct hook_plan *plan, const struct allocators *found,
 		plan->left_out++;
 		return;
 	}
+	plan->harmless_count += family == HOOK_HARMLESS;
+	plan->skipped_family[plan->skipped_count] = (uint8_t)family;
 	/* Cut where it is too long: the reason is what matters least then. */
 	(void)!snprintf(plan->skipped[plan->skipped_count++], HOOK_SKIPPED_BYTES, "%s (%.24s): %s",
 			symbol->display, slash ? slash + 1 : path, reason);
-}
-
-/* Text that the kernel maps privately from a file, and nobody may write to. */
-static bool is_text(const struct procmaps *maps, uint64_t address, uint64_t bytes)
-{
-	const struct procmap *map = procmaps_find(maps, address);
-
-	return map && map->inode && map->prot == (PROCMAP_R | PROCMAP_X) &&
-	       bytes <= map->end - address;
 }
 
 /* The function's own extent: call frame information first, the symbol's size else. */
@@ -155,7 +135,8 @@ static int candidate_init(const struct planner *planner, const struct allocator_
 	c->reason = symbol->skip;
 	if (!c->reason && symbol->name->throws && planner->input->map_only)
 		c->reason = "may throw; needs the dlopen loader";
-	if (!c->reason && !is_text(planner->input->maps, symbol->address, HOOK_EXPECT_BYTES))
+	if (!c->reason &&
+	    !planner_is_text(planner->input->maps, symbol->address, HOOK_EXPECT_BYTES))
 		c->reason = "not in a file's text";
 	if (!c->reason)
 		c->reason = find_extent(c);
@@ -210,7 +191,7 @@ static bool try_lone_ret(const struct planner *planner, struct candidate *c)
 
 	if (!entry_is_lone_ret(&code, address, &moved.relocated_bytes) ||
 	    !fits_word(address, ENTRY_JUMP_BYTES) ||
-	    !is_text(planner->input->maps, address, ENTRY_JUMP_BYTES))
+	    !planner_is_text(planner->input->maps, address, ENTRY_JUMP_BYTES))
 		return false;
 	for (unsigned int i = 1; i < ENTRY_JUMP_BYTES; i++) {
 		const struct entry_span *other = code_ranges_find(&c->ranges, address + i);
@@ -364,6 +345,15 @@ static bool is_harmless(const struct allocator_name *name)
 	return strcmp(name->symbol, "xallocx") == 0 || name->group == ALLOCATOR_CONFINING;
 }
 
+/*
+ * An allocator without this one of its functions would show blocks that never come, or never go.
+ * Not so those that no hook fits whatever their code: programs seldom call them.
+ */
+static bool tears(const struct planner *planner, const struct allocator_symbol *symbol)
+{
+	return !symbol->skip && !(symbol->name->throws && planner->input->map_only);
+}
+
 static int plan_symbol(struct planner *planner, size_t index, bool forwards_too)
 {
 	struct candidate c;
@@ -384,23 +374,17 @@ static int plan_symbol(struct planner *planner, size_t index, bool forwards_too)
 	if (r == 0 && !c.reason)
 		r = decide(planner, &c);
 	if (r == 0 && c.reason) {
-		skip(planner->plan, planner->found, c.symbol, c.reason);
-		planner->plan->harmless_count += planner->plan->left_out == 0 &&
-						 is_harmless(c.symbol->name);
+		bool harmless = is_harmless(c.symbol->name);
+
+		skip(planner->plan, planner->found, c.symbol, c.reason,
+		     harmless ? HOOK_HARMLESS : c.symbol->family);
+		planner->torn[c.symbol->family] |= !harmless && tears(planner, c.symbol);
 	} else if (r == 0) {
 		add_entry(planner->plan, &c);
 	}
 	planner->state[index] = c.reason ? SYMBOL_SKIPPED : SYMBOL_PLANNED;
 	candidate_done(&c);
 	return r;
-}
-
-/* The symbol at the end of the chain of jumps from symbol index. */
-static size_t forward_end(const struct planner *planner, size_t index)
-{
-	for (unsigned int i = 0; i < MAX_FORWARDS && planner->state[index] == SYMBOL_FORWARDS; i++)
-		index = planner->forward[index];
-	return index;
 }
 
 static int plan_symbols(struct planner *planner)
@@ -412,7 +396,7 @@ static int plan_symbols(struct planner *planner)
 		r = plan_symbol(planner, i, false);
 	for (size_t i = 0; i < count && r == 0; i++) {
 		if (planner->state[i] == SYMBOL_FORWARDS &&
-		    planner->state[forward_end(planner, i)] != SYMBOL_PLANNED)
+		    planner->state[planner_forward_end(planner, i)] != SYMBOL_PLANNED)
 			r = plan_symbol(planner, i, true);
 	}
 	return r;
@@ -423,183 +407,53 @@ static void name_forwards(struct planner *planner)
 {
 	for (size_t i = 0; i < planner->found->symbol_count; i++) {
 		const struct allocator_symbol *symbol = &planner->found->symbol[i];
+		size_t end = planner_forward_end(planner, i);
+		bool hooked = planner->state[end] == SYMBOL_PLANNED;
 		char reason[HOOK_SKIPPED_BYTES];
 
 		if (planner->state[i] != SYMBOL_FORWARDS ||
 		    planner->plan->skipped_count >= HOOK_MAX_SKIPPED)
 			continue;
-		snprintf(reason, sizeof(reason), "calls %s, which is hooked",
-			 planner->found->symbol[forward_end(planner, i)].display);
-		skip(planner->plan, planner->found, symbol, reason);
-		planner->plan->harmless_count++;
+		snprintf(reason, sizeof(reason), "calls %s, which is %s",
+			 planner->found->symbol[end].display, hooked ? "hooked" : "left alone");
+		skip(planner->plan, planner->found, symbol, reason,
+		     hooked ? HOOK_HARMLESS : symbol->family);
 	}
 }
 
-/* Takes out what no island serves. */
-static void drop_unreachable(struct planner *planner)
+/* Why an entry that could be patched is left alone after all; NULL: it is hooked. */
+static const char *drop_reason(const struct planner *planner, const struct hook_entry *entry)
+{
+	if (entry->island == HOOK_NO_ISLAND)
+		return "no free address within 1 GiB";
+	if (planner->plan->family[entry->family].kind == HOOK_FAMILY_MALLOC &&
+	    planner->torn[entry->family])
+		return "left alone with the rest of its allocator";
+	return NULL;
+}
+
+/* Takes out what no island serves, and allocators of which a part can't be hooked. */
+static void drop_entries_of_plan(struct planner *planner)
 {
 	struct hook_plan *plan = planner->plan;
 	uint32_t kept = 0;
 
+	for (uint32_t i = 0; i < plan->entry_count; i++)
+		planner->torn[plan->entry[i].family] |= plan->entry[i].island == HOOK_NO_ISLAND;
 	for (uint32_t i = 0; i < plan->entry_count; i++) {
 		int index = allocators_symbol_at(planner->found, plan->entry[i].address);
+		const char *reason = drop_reason(planner, &plan->entry[i]);
 
-		if (plan->entry[i].island != HOOK_NO_ISLAND)
+		if (!reason) {
 			plan->entry[kept++] = plan->entry[i];
-		else if (index >= 0)
-			skip(plan, planner->found, &planner->found->symbol[index],
-			     "no free address within 1 GiB");
+		} else if (index >= 0) {
+			planner->state[index] = SYMBOL_SKIPPED;
+			skip(plan, planner->found, &planner->found->symbol[index], reason,
+			     plan->entry[i].family);
+		}
 	}
 	memset(&plan->entry[kept], 0, (plan->entry_count - kept) * sizeof(plan->entry[0]));
 	plan->entry_count = kept;
-}
-
-static bool is_heap_entry(const struct hook_entry *entry)
-{
-	return entry->shape < RING_SHAPE_MMAP;
-}
-
-/* True if the symbol at index, or the one that it is but a jump to, is planned. */
-static bool is_hooked(const struct planner *planner, size_t index)
-{
-	uint64_t address = planner->found->symbol[forward_end(planner, index)].address;
-
-	for (uint32_t i = 0; i < planner->plan->entry_count; i++) {
-		if (planner->plan->entry[i].address == address)
-			return is_heap_entry(&planner->plan->entry[i]);
-	}
-	return false;
-}
-
-struct branch_context {
-	const struct planner *planner;
-	const struct allocator_module *module;
-};
-
-/* For allocators_reach(). */
-static enum allocator_target branch_target(void *context, uint64_t address, uint64_t *ret_address)
-{
-	const struct branch_context *from = context;
-	int index = allocators_symbol_reached(from->planner->found, from->module, &address);
-	const struct allocator_name *name;
-
-	*ret_address = address;
-	if (index < 0)
-		return address ? ALLOCATOR_CODE : ALLOCATOR_NOWHERE;
-	if (is_hooked(from->planner, (size_t)index))
-		return ALLOCATOR_HOOKED;
-	name = from->planner->found->symbol[index].name;
-	/* An `operator new` that is not hooked: what it asks malloc for is the program's. */
-	if (name->throws || name->group == ALLOCATOR_MAPPING ||
-	    name->group == ALLOCATOR_LOADER || name->group == ALLOCATOR_CUSTOM ||
-	    name->group == ALLOCATOR_CONFINING)
-		return ALLOCATOR_NOWHERE;
-	return ALLOCATOR_CODE;
-}
-
-/*
- * True for libraries with an allocator. From the entries of libc and of the
- * executable the rest of the program is reached as well: no helpers there.
- */
-static bool may_have_helpers(const struct planner *planner, const struct hook_entry *entry,
-			     const struct allocator_module *module)
-{
-	const char *family = planner->plan->family[entry->family].name;
-
-	return !module->is_exe && strcmp(family, "glibc") != 0 && strcmp(family, "musl") != 0;
-}
-
-/* Adds what the keeper will accept, as much as the shim has room for besides the entries. */
-static void add_helpers(struct planner *planner, const struct ring_range *range, uint32_t count)
-{
-	struct hook_plan *plan = planner->plan;
-
-	for (uint32_t i = 0; i < count; i++) {
-		if (!is_text(planner->input->maps, range[i].low, range[i].high - range[i].low))
-			continue;
-		if (plan->helper_count < RING_MAX_ENTRIES - plan->entry_count)
-			plan->helper[plan->helper_count++] = range[i];
-		else
-			plan->left_out++;
-	}
-}
-
-/* Leaves out what holds an entry: its calls are nested without that. */
-static uint32_t drop_entries(const struct hook_plan *plan, struct ring_range *range,
-			     uint32_t count)
-{
-	uint32_t kept = 0;
-
-	for (uint32_t i = 0; i < count; i++) {
-		bool entry = false;
-
-		for (uint32_t e = 0; e < plan->entry_count && !entry; e++)
-			entry = plan->entry[e].address >= range[i].low &&
-				plan->entry[e].address < range[i].high;
-		if (!entry)
-			range[kept++] = range[i];
-	}
-	return kept;
-}
-
-/* glibc's end of a thread frees what was freed already: nested, like a helper's calls. */
-static void add_own_calls(struct planner *planner, const struct allocator_module *module,
-			  const struct hook_entry *entry)
-{
-	struct hook_plan *plan = planner->plan;
-	struct ring_range range[OWN_CALLS_MAX];
-	uint32_t count = 0;
-
-	if (entry->shape != RING_SHAPE_FREE ||
-	    strcmp(plan->family[entry->family].name, "glibc") != 0)
-		return;
-	if (own_calls_find(module, entry->address, range, &count) == 0)
-		add_helpers(planner, range, drop_entries(plan, range, count));
-	else if (plan->skipped_count < HOOK_MAX_SKIPPED)
-		(void)snprintf(plan->skipped[plan->skipped_count++], HOOK_SKIPPED_BYTES,
-			       "the end of a thread (glibc): its own frees can't be told apart");
-	else
-		plan->left_out++;
-}
-
-/* What the entries of one module reach: helpers, and by jumps each other. */
-static int plan_reach(struct planner *planner, const struct allocator_module *module)
-{
-	struct hook_plan *plan = planner->plan;
-	struct branch_context from = { planner, module };
-	struct allocator_reach reach = { .image = &module->image, .target = branch_target,
-					 .context = &from };
-	uint32_t index[RING_MAX_ENTRIES];
-	int r;
-
-	for (uint32_t i = 0; i < plan->entry_count; i++) {
-		const struct hook_entry *entry = &plan->entry[i];
-
-		if (!is_heap_entry(entry) || entry->address < module->image.low ||
-		    entry->address >= module->image.high)
-			continue;
-		reach.find_helpers = may_have_helpers(planner, entry, module);
-		add_own_calls(planner, module, entry);
-		index[reach.entry_count] = i;
-		reach.entry[reach.entry_count++] = entry->address;
-	}
-	r = reach.entry_count ? allocators_reach(&reach) : 0;
-	for (uint32_t i = 0; r == 0 && i < reach.entry_count; i++)
-		plan->entry[index[i]].jumps_on = reach.jumps_on[i];
-	add_helpers(planner, reach.helper, reach.helper_count);
-	plan->left_out += reach.cut;
-	return r;
-}
-
-static int plan_reaches(struct planner *planner)
-{
-	struct hook_plan *plan = planner->plan;
-	int r = 0;
-
-	for (size_t i = 0; i < planner->found->module_count && r == 0; i++)
-		r = plan_reach(planner, &planner->found->module[i]);
-	plan->helper_count = ring_ranges_merge(plan->helper, plan->helper_count);
-	return r;
 }
 
 static int make_plan(struct planner *planner)
@@ -619,9 +473,9 @@ static int make_plan(struct planner *planner)
 	r = hook_islands_place(planner->input->maps, plan);
 	if (r < 0)
 		return r;
-	drop_unreachable(planner);
+	drop_entries_of_plan(planner);
 	name_forwards(planner);
-	r = plan_reaches(planner);
+	r = planner_reach(planner);
 	if (r < 0)
 		return r;
 	return gadgets_find(&planner->search, planner->found, plan);

@@ -4,8 +4,9 @@
  *
  * The way: AT_PHDR -> the executable's ELF header -> PT_DYNAMIC -> DT_DEBUG ->
  * r_debug; where DT_DEBUG is missing or empty (a program started as an argument
- * of ld.so, a linker that leaves it out) the symbol _r_debug of the interpreter
- * or of the image itself. glibc and musl lay the structures out alike.
+ * of ld.so, a linker that leaves it out) the symbol _r_debug of the interpreter,
+ * of the image itself, or of a loader that the program has mapped (a packer's stub). glibc and musl
+ * lay the structures out alike.
  *
  * The target runs meanwhile: a list whose l_prev does not match is read again a
  * few times, and a state other than RT_CONSISTENT is reported, not waited for: a
@@ -146,6 +147,43 @@ static uint64_t find_debug(const struct link_map_input *input, const struct elf_
 	return debug;
 }
 
+static int read_debug(const struct link_map_input *input, uint64_t address,
+		      struct remote_debug *ret)
+{
+	int r;
+
+	memset(ret, 0, sizeof(*ret));
+	r = read_memory(input->reader, address, ret, REMOTE_DEBUG_V1_BYTES);
+	if (r == 0 && ret->version >= 2)
+		r = read_memory(input->reader, address + REMOTE_DEBUG_V1_BYTES, &ret->next,
+				sizeof(ret->next));
+	return r;
+}
+
+/*
+ * A packer's stub is a static program that maps the real one and its dynamic loader itself: the
+ * kernel knows but the stub. So a loader that is mapped, and has a list, is believed. A static
+ * program that maps a loader for dlopen never runs it: there is no list.
+ */
+static uint64_t debug_by_mapping(const struct link_map_input *input, uint64_t *ret_base)
+{
+	for (size_t i = 0; i < input->maps->count; i++) {
+		const struct procmap *map = &input->maps->map[i];
+		const char *slash = strrchr(map->path, '/');
+		struct remote_debug debug;
+		uint64_t address;
+
+		if (map->offset != 0 || !map->inode || !slash || strncmp(slash, "/ld-", 4) != 0)
+			continue;
+		address = debug_by_symbol(input->reader, map->start);
+		if (!address || read_debug(input, address, &debug) < 0 || !debug.map)
+			continue;
+		*ret_base = map->start;
+		return address;
+	}
+	return 0;
+}
+
 static struct link_map_module *append(struct link_map_list *list)
 {
 	struct link_map_module *bigger;
@@ -187,19 +225,6 @@ static int read_space(const struct link_map_input *input, uint64_t first, uint32
 		at = raw.next;
 	}
 	return 0;
-}
-
-static int read_debug(const struct link_map_input *input, uint64_t address,
-		      struct remote_debug *ret)
-{
-	int r;
-
-	memset(ret, 0, sizeof(*ret));
-	r = read_memory(input->reader, address, ret, REMOTE_DEBUG_V1_BYTES);
-	if (r == 0 && ret->version >= 2)
-		r = read_memory(input->reader, address + REMOTE_DEBUG_V1_BYTES, &ret->next,
-				sizeof(ret->next));
-	return r;
 }
 
 /* All namespaces, from list->debug on. */
@@ -249,6 +274,8 @@ static int read_list(const struct link_map_input *input, struct link_map_list *l
 	if (r < 0)
 		return r;
 	list->debug = find_debug(input, &exe);
+	if (!list->debug && !input->auxv.base)
+		list->debug = debug_by_mapping(input, &list->interpreter_base);
 	r = -EAGAIN;
 	for (unsigned int i = 0; i < TRIES && r == -EAGAIN; i++)
 		r = read_spaces(input, list);

@@ -452,7 +452,7 @@ struct ring_control {
 	uint64_t copy_unknown;	/* RING_MODE_COUNT: 1: stacks without a name are copied (analyst) */
 	uint64_t clock;		/* enum ring_clock */
 	uint32_t confined;	/* enum ring_confined; never taken back (shim, keeper) */
-	uint32_t outers;	/* bits 1 << enum ring_class: which have entries that hand calls on */
+	uint32_t outers;	/* bits 1 << enum ring_class: entries of it hand calls on */
 
 	/* Set by the shim. */
 	uint64_t lapsed RING_OWN_LINE;	/* last epoch whose deadline passed: ended; 0: none */
@@ -481,7 +481,7 @@ struct ring_control {
 	struct ring_head ring[RING_MAX_RINGS] RING_OWN_LINE;
 	struct ring_lane lane[RING_LANES];
 	uint32_t calls_under_way RING_OWN_LINE;	/* the shim's own system calls (shim) */
-	struct ring_outer outer[RING_OUTERS] RING_OWN_LINE;	/* by a hash of the thread pointer */
+	struct ring_outer outer[RING_OUTERS] RING_OWN_LINE;	/* by the thread pointer's hash */
 };
 
 /*

@@ -5,6 +5,9 @@
 
 #include "inject/shim/shim.h"
 
+/* Bits of shim_call.span: RING_ISLAND_SPAN, RING_ISLAND_OUTER. */
+enum shim_span { SHIM_SPAN = 1u << 0, SHIM_SPAN_OUTER = 1u << 1 };
+
 /* The same for a caller in one of the shim's or of the class's functions, or between those. */
 bool shim_is_nested_there(const struct ring_control *control, uint64_t caller,
 			  enum ring_class class);

@@ -65,12 +65,6 @@ enum shim_call_state {
 	SHIM_OUTER	= 1u << 7,	/* in control.outer, until it has returned */
 };
 
-/* Bits of shim_call.span. */
-enum shim_span {
-	SHIM_SPAN = 1u << 0,		/* the frame stays: RING_ISLAND_SPAN */
-	SHIM_SPAN_OUTER = 1u << 1,	/* RING_ISLAND_OUTER */
-};
-
 /* Completes what shim_hooks.S left to C: entry, span, thread; state 0. */
 void shim_call_open(const struct ring_control *control, struct shim_call *call);
 

@@ -55,6 +55,14 @@ const char *snapshot_verdict_name(enum snapshot_verdict verdict)
 	return name[verdict];
 }
 
+bool snapshot_is_partial(const struct snapshot *snapshot)
+{
+	for (size_t i = 0; i < snapshot->target.allocator_count; i++)
+		if (snapshot->target.allocator[i].unhooked_count > 0)
+			return true;
+	return false;
+}
+
 int snapshot_new(struct snapshot **ret)
 {
 	struct snapshot *snapshot = calloc(1, sizeof(*snapshot));
@@ -65,11 +73,17 @@ int snapshot_new(struct snapshot **ret)
 	return 0;
 }
 
+static void names_done(char **name, size_t count)
+{
+	for (size_t i = 0; name && i < count; i++)
+		free(name[i]);
+	free(name);
+}
+
 static void allocator_done(struct snapshot_allocator *allocator)
 {
-	for (size_t i = 0; allocator->hooked && i < allocator->hooked_count; i++)
-		free(allocator->hooked[i]);
-	free(allocator->hooked);
+	names_done(allocator->hooked, allocator->hooked_count);
+	names_done(allocator->unhooked, allocator->unhooked_count);
 	free(allocator->name);
 	free(allocator->version);
 	free(allocator->module);
@@ -108,21 +122,27 @@ static int copy_string(const char *string, char **ret)
 	return *ret ? 0 : -ENOMEM;
 }
 
+static int copy_names(char *const *from, size_t count, char ***to, size_t *to_count)
+{
+	*to = calloc(count + 1, sizeof(**to));
+	if (!*to)
+		return -ENOMEM;
+	for (; *to_count < count; (*to_count)++) {
+		if (copy_string(from[*to_count], &(*to)[*to_count]) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
 static int copy_allocator(const struct snapshot_allocator *from, struct snapshot_allocator *to)
 {
 	if (copy_string(from->name, &to->name) < 0 ||
 	    copy_string(from->version, &to->version) < 0 ||
 	    copy_string(from->module, &to->module) < 0)
 		return -ENOMEM;
-	to->hooked = calloc(from->hooked_count + 1, sizeof(*to->hooked));
-	if (!to->hooked)
+	if (copy_names(from->hooked, from->hooked_count, &to->hooked, &to->hooked_count) < 0)
 		return -ENOMEM;
-	for (; to->hooked_count < from->hooked_count; to->hooked_count++) {
-		if (copy_string(from->hooked[to->hooked_count],
-				&to->hooked[to->hooked_count]) < 0)
-			return -ENOMEM;
-	}
-	return 0;
+	return copy_names(from->unhooked, from->unhooked_count, &to->unhooked, &to->unhooked_count);
 }
 
 static int copy_target(const struct snapshot_target *from, struct snapshot_target *to)

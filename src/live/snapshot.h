@@ -125,6 +125,8 @@ size_t snapshot_steps_of(const struct snapshot *snapshot, uint32_t site);
 bool snapshot_knows_live(const struct snapshot *snapshot, const struct snapshot_site *site);
 /* An empty one for recording_read to fill; its strings and arrays come from malloc. */
 int snapshot_new(struct snapshot **ret) _must_check_;
+/* True if functions of an allocator of the target are not hooked: what goes through is not seen. */
+bool snapshot_is_partial(const struct snapshot *snapshot);
 void snapshot_free(struct snapshot *snapshot);
 /* Copies a reader's losses into session.lost, blocked_seconds and corrupt. */
 void snapshot_session_losses(struct snapshot_session *session, const struct reader_losses *losses,

@@ -23,6 +23,8 @@ struct snapshot_allocator {
 	char *name, *version, *module;
 	size_t hooked_count;
 	char **hooked;			/* entry points */
+	size_t unhooked_count;
+	char **unhooked;		/* those that are not seen: "name (module): why" */
 };
 struct snapshot_target {
 	int pid;

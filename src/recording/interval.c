@@ -25,7 +25,10 @@ static int put_allocators(struct recording *recording, const struct snapshot_tar
 			  CELL_T(allocator->version), CELL_T(allocator->module));
 		for (size_t n = 0; err == 0 && n < allocator->hooked_count; n++)
 			err = PUT(recording, TABLE_ENTRY_POINTS, CELL_I(i),
-				  CELL_T(allocator->hooked[n]));
+				  CELL_T(allocator->hooked[n]), CELL_I(0));
+		for (size_t n = 0; err == 0 && n < allocator->unhooked_count; n++)
+			err = PUT(recording, TABLE_ENTRY_POINTS, CELL_I(i),
+				  CELL_T(allocator->unhooked[n]), CELL_I(1));
 	}
 	return err;
 }
@@ -35,7 +38,8 @@ size_t recording_hooked_count(const struct snapshot_target *target)
 	size_t count = 0;
 
 	for (size_t i = 0; i < target->allocator_count; i++)
-		count += 1 + target->allocator[i].hooked_count;
+		count +=
+			1 + target->allocator[i].hooked_count + target->allocator[i].unhooked_count;
 	return count;
 }
 

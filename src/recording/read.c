@@ -84,14 +84,22 @@ static int read_entry_point(void *context, struct row *row)
 	struct snapshot_target *target = &reading->snapshot->target;
 	uint64_t at = row_uint(row);
 	struct snapshot_allocator *allocator;
+	char *name;
 
 	if (at >= target->allocator_count)
 		return 0;
 	allocator = &target->allocator[at];
-	if (!RECORDING_GROW(allocator->hooked, allocator->hooked_count))
+	if (!RECORDING_GROW(allocator->hooked, allocator->hooked_count) ||
+	    !RECORDING_GROW(allocator->unhooked, allocator->unhooked_count))
 		return -ENOMEM;
-	allocator->hooked[allocator->hooked_count] = row_text_or_empty(row);
-	return allocator->hooked[allocator->hooked_count++] ? 0 : -ENOMEM;
+	name = row_text_or_empty(row);
+	if (!name)
+		return -ENOMEM;
+	if (row_bool(row))
+		allocator->unhooked[allocator->unhooked_count++] = name;
+	else
+		allocator->hooked[allocator->hooked_count++] = name;
+	return 0;
 }
 
 static void read_memory(struct snapshot_memory *memory, struct row *row)

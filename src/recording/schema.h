@@ -13,7 +13,7 @@
 	"CREATE TABLE target(pid INTEGER, exe TEXT, cmdline TEXT, start_time REAL," \
 	" threads INTEGER, rss_bytes INTEGER, vsz_bytes INTEGER);" \
 	"CREATE TABLE allocators(id INTEGER PRIMARY KEY, name TEXT, version TEXT, module TEXT);" \
-	"CREATE TABLE entry_points(allocator INTEGER, name TEXT);" \
+	"CREATE TABLE entry_points(allocator INTEGER, name TEXT, unhooked INTEGER);" \
 	"CREATE TABLE session(version TEXT, mode INTEGER, loader INTEGER, begin_time REAL," \
 	" duration REAL, sample_interval_bytes INTEGER, overhead_percent REAL," \
 	" attach_stop_us_max INTEGER, detach_stop_us_max INTEGER, threads_stopped INTEGER," \

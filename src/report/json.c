@@ -25,6 +25,10 @@ static void put_allocator(struct emit *emit, const struct snapshot_allocator *al
 	for (size_t i = 0; i < allocator->hooked_count; i++)
 		emit_text(emit, NULL, allocator->hooked[i]);
 	emit_end(emit, ']');
+	emit_begin(emit, "unhooked", '[');
+	for (size_t i = 0; i < allocator->unhooked_count; i++)
+		emit_text(emit, NULL, allocator->unhooked[i]);
+	emit_end(emit, ']');
 	emit_end(emit, '}');
 }
 

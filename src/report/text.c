@@ -21,9 +21,10 @@
 #include "src/report/text_put.h"
 #include "src/report/wrong_frees_text.h"
 
-#define THIN_SAMPLES	200u
-#define DEFAULT_WIDTH	100u
-#define LIVE_COLUMNS	52u	/* of the live view, before the name */
+#define UNHOOKED_SHOWN 6u /* functions */
+#define THIN_SAMPLES   200u
+#define DEFAULT_WIDTH  100u
+#define LIVE_COLUMNS   52u /* of the live view, before the name */
 
 static void put_target(FILE *out, const struct report_input *input)
 {
@@ -60,6 +61,29 @@ static void put_allocator(FILE *out, const struct snapshot_allocator *allocator)
 	fputc('\n', out);
 }
 
+/* What is not seen of an allocator: the first few by name, and how many there are. */
+static void put_unhooked(FILE *out, const struct snapshot_allocator *allocator,
+			 const struct style *style)
+{
+	size_t count = allocator->unhooked_count;
+
+	if (count == 0)
+		return;
+	fprintf(out, "  %s%-10s%s%zu function%s of ", style->warn, "not hooked", style->plain,
+		count, text_plural(count));
+	text_put_printable(out, allocator->name);
+	fputs(count > 1 ? " are" : " is", out);
+	fputs(" not seen, and no block that goes through there:", out);
+	for (size_t i = 0; i < count && i < UNHOOKED_SHOWN; i++) {
+		fputs("\n              ", out);
+		text_put_printable(out, allocator->unhooked[i]);
+	}
+	if (count > UNHOOKED_SHOWN)
+		fprintf(out, "\n              and %zu more (`memattach check` names them)",
+			count - UNHOOKED_SHOWN);
+	fputc('\n', out);
+}
+
 /* Of an interval that was moved: where it has been. */
 static void put_interval(FILE *out, const struct snapshot *snapshot)
 {
@@ -93,17 +117,19 @@ static void put_precision(FILE *out, const struct report_input *input)
 	const struct snapshot_session *session = &snapshot->session;
 	const struct style *style = style_for(&input->options);
 	bool all = snapshot->every_alloc;
+	const char *hooked = snapshot_is_partial(snapshot) ? " of hooked functions" : "";
 
 	text_put_label(out, "precision");
 	if (session->mode == SNAPSHOT_EXACT)
-		fprintf(out, "exact: every event, %s allocations",
+		fprintf(out, "%s event%s, %s allocations",
+			*hooked ? "events: each" : "exact: every", hooked,
 			human_exact(snapshot->totals.samples).text);
 	else if (session->mode == SNAPSHOT_COUNTS)
-		fprintf(out, "counts (%s): every call was counted, none recorded",
-			counts_kind_name(snapshot->counts.kind));
+		fprintf(out, "counts (%s): every call%s was counted, none recorded",
+			counts_kind_name(snapshot->counts.kind), hooked);
 	else if (all)
-		fprintf(out, "%s: every allocation so far, %s of them",
-			snapshot_mode_name(session->mode),
+		fprintf(out, "%s: every allocation%s so far, %s of them",
+			snapshot_mode_name(session->mode), hooked,
 			human_exact(snapshot->totals.samples).text);
 	else
 		fprintf(out, "%s: one sample per %s on average; figures rest on %s samples",
@@ -239,6 +265,8 @@ static void put_header(FILE *out, const struct report_input *input)
 	put_target(out, input);
 	for (size_t i = 0; i < snapshot->target.allocator_count; i++)
 		put_allocator(out, &snapshot->target.allocator[i]);
+	for (size_t i = 0; i < snapshot->target.allocator_count; i++)
+		put_unhooked(out, &snapshot->target.allocator[i], style_for(&input->options));
 	text_put_label(out, "watched");
 	fputs(human_seconds(snapshot->session.duration).text, out);
 	if (snapshot->session.recorded_seconds > 0)

@@ -254,6 +254,7 @@ static struct screen_state state_of(struct feed *feed, const struct snapshot *sn
 		.corrupt = session->corrupt, .gaps = session->gaps,
 		.sites_total = snapshot->site_count,
 		.mode = (uint32_t)session->mode, .every_alloc = snapshot->every_alloc,
+		.partial = snapshot_is_partial(snapshot),
 	};
 
 	state.analyst_cpu = own_cost(feed);

@@ -107,8 +107,12 @@ static void put_cost(const struct model *model, int y)
 	if (state->sample_interval)
 		x += view_putf(y, x, COLS - x, VIEW_PLAIN, "a sample per %s; ",
 			       human_bytes((double)state->sample_interval).text);
+	else if (state->partial)
+		x += view_put(y, x, COLS - x, VIEW_PLAIN, "every event of hooked functions; ");
 	else
 		x += view_put(y, x, COLS - x, VIEW_PLAIN, "every event; ");
+	if (state->partial)
+		x += view_put(y, x, COLS - x, VIEW_WARN, "NOT ALL ARE HOOKED (report); ");
 	if (state->overhead_percent >= 0)
 		x += view_putf(y, x, COLS - x, VIEW_PLAIN, "%.2f %% of its time; ",
 			       state->overhead_percent);

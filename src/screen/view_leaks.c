@@ -123,7 +123,9 @@ static void put_groups(struct model *model, int y, int end)
 	model->page = end > y ? (uint32_t)(end - y) : 1;
 	model_scroll(model);
 	if (leaks->head.group_count == 0 && y < end)
-		(void)view_put(y, 3, COLS - 3, VIEW_PLAIN, "nothing lost, nothing suspect");
+		(void)view_put(y, 3, COLS - 3, VIEW_PLAIN, leaks->uncovered && leaks->uncovered[0] ?
+				       "nothing lost, nothing suspect in what was searched" :
+				       "nothing lost, nothing suspect");
 	for (uint32_t i = model->groups.top; i < leaks->head.group_count && y < end; i++)
 		put_group(model, y++, &leaks->group[i], i == model->groups.selected);
 }

@@ -69,6 +69,8 @@ struct screen_state {
 	uint32_t every_alloc;		/* temporary blocks are known */
 	uint32_t point_count, site_count, thread_count;
 	uint32_t threads_total;		/* those without a row included */
+	uint32_t partial;		/* 1: functions of an allocator are not hooked */
+	uint32_t reserved;
 };
 struct screen_point {
 	double time;

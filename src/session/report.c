@@ -163,6 +163,19 @@ static size_t hooked_names(const struct hook_plan *plan, uint32_t family, char *
 	return count;
 }
 
+/* As hooked_names(), of what is not seen. */
+static size_t unhooked_names(const struct hook_plan *plan, uint32_t family, char ***ret)
+{
+	char **name = calloc(plan->skipped_count + 1, sizeof(*name));
+	size_t count = 0;
+
+	for (uint32_t i = 0; name && i < plan->skipped_count && i < HOOK_MAX_SKIPPED; i++)
+		if (plan->skipped_family[i] == family)
+			name[count++] = (char *)(uintptr_t)plan->skipped[i];
+	*ret = name;
+	return count;
+}
+
 static size_t describe_allocators(const struct hook_plan *plan, struct snapshot_allocator *to)
 {
 	size_t count = 0;
@@ -178,6 +191,7 @@ static size_t describe_allocators(const struct hook_plan *plan, struct snapshot_
 			.module = (char *)(uintptr_t)f->module,
 		};
 		to[count].hooked_count = hooked_names(plan, i, &to[count].hooked);
+		to[count].unhooked_count = unhooked_names(plan, i, &to[count].unhooked);
 		count++;
 	}
 	return count;
@@ -230,8 +244,10 @@ int session_report_snapshot(struct session_report *r, struct watch *watch, struc
 	memset(allocator, 0, sizeof(allocator));
 	target.allocator_count = describe_allocators(r->plan, allocator);
 	error = watch_snapshot(watch, &target, &session, ret);
-	for (size_t i = 0; i < target.allocator_count; i++)
+	for (size_t i = 0; i < target.allocator_count; i++) {
 		free(allocator[i].hooked);
+		free(allocator[i].unhooked);
+	}
 	return error;
 }
 

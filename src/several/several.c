@@ -201,6 +201,7 @@ static int add_all(struct several *several)
 		add_totals(&to->totals, &s->totals);
 		add_maps(&to->map_totals, &s->map_totals);
 		add_session(to, s, i == 0);
+		several->partial |= snapshot_is_partial(s);
 	}
 	if (err == 0)
 		err = add_histograms(several);

@@ -60,6 +60,7 @@ struct several {
 	struct stacks *stacks;
 	struct report_names names;
 	bool judged;				/* some process has a leak report */
+	bool partial;				/* one has functions that are not hooked */
 	size_t searched;			/* processes whose memory was searched for it */
 	size_t group_count;
 	struct several_group *group;		/* by verdict, then bytes, descending */

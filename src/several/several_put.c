@@ -172,13 +172,15 @@ static int put_process(FILE *out, const struct style *style, const struct severa
 static void put_precision(FILE *out, const struct several *several)
 {
 	const struct snapshot *s = several->snapshot;
+	const char *hooked = several->partial ? " of hooked functions" : "";
 
 	text_put_label(out, "precision");
 	if (s->exact)
-		fprintf(out, "exact: every event, %s allocations\n",
+		fprintf(out, "%s event%s, %s allocations\n",
+			several->partial ? "events: each" : "exact: every", hooked,
 			human_exact(s->totals.samples).text);
 	else if (s->every_alloc)
-		fprintf(out, "every allocation so far, %s of them\n",
+		fprintf(out, "every allocation%s so far, %s of them\n", hooked,
 			human_exact(s->totals.samples).text);
 	else
 		fprintf(out, "sampled: figures rest on %s samples; in brackets their 95 %% "

@@ -40,13 +40,12 @@ static void refuse(const uint8_t *bytes, size_t count, unsigned int at_least)
 static void refuse_what_threads_return_to(void **state)
 {
 	(void)state;
-	refuse(BYTES(0xe8, 1, 0, 0, 0), 1);			/* call */
-	refuse(BYTES(0xff, 0xd0, 0x90, 0x90, 0x90), 1);		/* call *%rax */
-	refuse(BYTES(0x0f, 0x05), 1);				/* syscall */
-	refuse(BYTES(0x31, 0xc0, 0x0f, 0x05, 0x90), 5);		/* xor; syscall */
-	refuse(BYTES(0xf3, 0xa4), 1);				/* rep movsb */
-	refuse(BYTES(0x53, 0xe8, 1, 0, 0, 0), 5);		/* push; call */
-	refuse(BYTES(0xc3), 1);					/* ret */
+	refuse(BYTES(0xff, 0xd0, 0x90, 0x90, 0x90), 1); /* call *%rax */
+	refuse(BYTES(0x0f, 0x05), 1);                   /* syscall */
+	refuse(BYTES(0x31, 0xc0, 0x0f, 0x05, 0x90), 5); /* xor; syscall */
+	refuse(BYTES(0xf3, 0xa4), 1);                   /* rep movsb */
+	refuse(BYTES(0xe8, 1, 0, 0, 0, 0x90), 6);       /* call; nop: it returns into it */
+	refuse(BYTES(0xc3), 1);                         /* ret */
 }
 
 static void refuse_what_has_no_far_form(void **state)
@@ -294,7 +293,12 @@ static void run_moved_code(void **state)
 	/* jmp 1f; int3; 1: lea 2(%rdi),%rax; ret */
 	static const uint8_t jump[] = { 0xeb, 0x01, 0xcc, 0x48, 0x8d, 0x47, 0x02, 0xc3 };
 
+	/* sub $8,%rsp; call 1f; add $8,%rsp; ret; 1: lea 3(%rdi),%rax; ret */
+	static const uint8_t call[] = { 0x48, 0x83, 0xec, 0x08, 0xe8, 5,    0,    0,    0,   0x48,
+					0x83, 0xc4, 0x08, 0xc3, 0x48, 0x8d, 0x47, 0x03, 0xc3 };
+
 	(void)state;
+	assert_int_equal(run_moved(call, sizeof(call), 5, 39), 42);
 	assert_int_equal(run_moved(load, sizeof(load), 1, 5), 1005);
 	assert_int_equal(run_moved(load, sizeof(load), 8, 5), 1005);
 	assert_int_equal(run_moved(branch, sizeof(branch), 5, 0), 7);

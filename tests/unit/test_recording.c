@@ -572,7 +572,7 @@ static void bounds_what_rows_say(void **state)
 	       "INSERT INTO symbols(frame, depth, function) VALUES(999999, 0, 'x');"
 	       "INSERT INTO symbols(frame, depth, function) WITH RECURSIVE n(i) AS (SELECT 100 "
 	       "UNION ALL SELECT i + 1 FROM n WHERE i < 5000) SELECT 1, i, 'x' FROM n;"
-	       "INSERT INTO entry_points VALUES(55, 'x'), (-1, 'y');"
+	       "INSERT INTO entry_points VALUES(55, 'x', 0), (-1, 'y', 1);"
 	       "INSERT INTO leak_addresses VALUES(77777, 0, 1);"
 	       "UPDATE snapshots SET live_bytes = 'many';");
 	assert_int_equal(recording_read(path, &content), 0);

@@ -139,7 +139,12 @@ EXPORTED void free(void *block)
 #else
 
 #ifdef WRAPPER_CALLS
-#define HANDED_ON(call) do { __typeof__(call) done = (call); wrapper_calls++; return done; } while (0)
+#define HANDED_ON(call) \
+	do { \
+		__typeof__(call) done = (call); \
+		wrapper_calls++; \
+		return done; \
+	} while (0)
 #else
 #define HANDED_ON(call) do { wrapper_calls++; return (call); } while (0)
 #endif
