@@ -302,6 +302,7 @@ int recording_moment_apply(sqlite3 *db, const struct recording_at *at, struct sn
 	snapshot->session.duration = at->time;
 	snapshot->session.detached = SNAPSHOT_ATTACHED;
 	snapshot->has_leaks = snapshot->site_peaks = snapshot->resizes = false;
+	snapshot->site_intervals = false;
 	snapshot->leak_count = snapshot->histogram_count = 0;
 	cut_timeline(snapshot, at->time);
 	return apply_sites(db, at, snapshot);
