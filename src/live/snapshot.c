@@ -8,7 +8,7 @@
  *
  * It refuses to call a site growing because it is young: it takes at least three
  * blocks that came in the window, a twentieth of what lives, and an interval
- * that excludes zero.
+ * that excludes zero. Nor does it call one steady, or freed, of which too little was seen to tell.
  */
 #include "src/live/snapshot.h"
 
@@ -18,7 +18,7 @@
 
 #include "src/live/live_evict.h"
 
-#define THIN_SAMPLES	5u
+#define FEWEST_SAMPLES	5u
 #define GROWING_BLOCKS	3u
 #define GROWING_SHARE	20u
 
@@ -50,9 +50,15 @@ const char *snapshot_kind_name(enum site_kind kind)
 
 const char *snapshot_verdict_name(enum snapshot_verdict verdict)
 {
-	static const char *const name[] = { "thin", "growing", "steady", "temporary", "freed" };
+	static const char *const name[] = { "too-few-samples", "growing", "steady", "temporary",
+					    "freed" };
 
 	return name[verdict];
+}
+
+const char *snapshot_verdict_words(enum snapshot_verdict verdict)
+{
+	return verdict == SNAPSHOT_TOO_FEW ? "too few samples" : snapshot_verdict_name(verdict);
 }
 
 int snapshot_new(struct snapshot **ret)
@@ -281,21 +287,53 @@ static void take_map_totals(const struct sites *sites, struct snapshot_map_total
 	};
 }
 
-/* All but growing, which take_growth finds. */
-static enum snapshot_verdict site_verdict(const struct snapshot_site *to, const struct site *from)
+static bool lives_nothing(const struct snapshot_site *to, const struct site *from)
 {
-	if (from->alloc.samples > 0 && to->samples < THIN_SAMPLES)
-		return SNAPSHOT_THIN;
-	if (to->temporary_count * 2 > to->alloc_count)
-		return SNAPSHOT_TEMPORARY;
-	if (to->live_bytes == 0 && to->live_count == 0 && from->untracked.count == 0 &&
-	    from->untracked.samples == 0)
-		return SNAPSHOT_FREED;
-	return SNAPSHOT_STEADY;
+	return to->live_bytes == 0 && to->live_count == 0 && from->untracked.count == 0 &&
+	       from->untracked.samples == 0;
 }
 
-/* Sets growth; true when it is more than chance. */
-static bool take_growth(const struct snapshot_input *input, const struct site *from,
+static bool is_growing(const struct snapshot_site *to, const struct site_growth *growth)
+{
+	return growth->bytes.low > 0 && growth->samples >= GROWING_BLOCKS &&
+	       growth->bytes.value * GROWING_SHARE >= (double)to->live_bytes;
+}
+
+/*
+ * If half of all that was allocated here had stayed, would that be seen? Not where nothing, or
+ * little, was drawn since the interval became coarse; however much was recorded before.
+ */
+static bool hides_growth(const struct snapshot_site *to, const struct site_growth *growth)
+{
+	return growth->bytes.high > growth->bytes.value &&
+	       growth->bytes.high * 2 > (double)to->alloc_bytes;
+}
+
+/* More allocations were lost than recorded: what is known of a site says little of it. */
+static bool is_mostly_lost(const struct snapshot_input *input)
+{
+	const struct estimate *alloc = &sites_totals(input->sites, SITE_MALLOC)->alloc;
+
+	return input->doubt.hidden > 0 && input->doubt.hidden >= estimate_count(alloc);
+}
+
+static enum snapshot_verdict site_verdict(const struct snapshot_input *input,
+					  const struct snapshot_site *to, const struct site *from,
+					  const struct site_growth *growth)
+{
+	if (from->alloc.samples > 0 && to->samples < FEWEST_SAMPLES)
+		return SNAPSHOT_TOO_FEW;
+	if (to->temporary_count * 2 > to->alloc_count)
+		return SNAPSHOT_TEMPORARY;
+	if (!lives_nothing(to, from) && is_growing(to, growth))
+		return SNAPSHOT_GROWING;
+	if (hides_growth(to, growth) || (from->kind != SITE_MMAP && is_mostly_lost(input)))
+		return SNAPSHOT_TOO_FEW;
+	return lives_nothing(to, from) ? SNAPSHOT_FREED : SNAPSHOT_STEADY;
+}
+
+/* Growth and verdict. */
+static void take_growth(const struct snapshot_input *input, const struct site *from,
 			struct snapshot_site *to)
 {
 	struct site_growth growth = sites_growth(input->sites, from,
@@ -308,8 +346,7 @@ static bool take_growth(const struct snapshot_input *input, const struct site *f
 		to->growth_low = growth.bytes.low / seconds;
 		to->growth_high = growth.bytes.high / seconds;
 	}
-	return growth.bytes.low > 0 && growth.samples >= GROWING_BLOCKS &&
-	       growth.bytes.value * GROWING_SHARE >= (double)to->live_bytes;
+	to->verdict = site_verdict(input, to, from, &growth);
 }
 
 static void take_lifetimes(const struct ticks *ticks, const struct lifetimes *from,
@@ -376,9 +413,7 @@ static void take_site(const struct snapshot_input *input, const struct site *fro
 	};
 	take_resizes(sites_resizes(input->sites, from), &to->resizes);
 	take_lifetimes(input->ticks, sites_lifetimes(input->sites, from), to);
-	to->verdict = site_verdict(to, from);
-	if (take_growth(input, from, to) && to->verdict == SNAPSHOT_STEADY)
-		to->verdict = SNAPSHOT_GROWING;
+	take_growth(input, from, to);
 }
 
 static int by_live_bytes(const void *a, const void *b)

@@ -49,13 +49,15 @@ struct snapshot_bar {
 };
 
 enum snapshot_verdict {
-	SNAPSHOT_THIN = 0,	/* too few samples to say */
+	SNAPSHOT_TOO_FEW = 0,	/* samples: none of the others can be told */
 	SNAPSHOT_GROWING,	/* the interval of its growth excludes zero */
 	SNAPSHOT_STEADY,
 	SNAPSHOT_TEMPORARY,	/* mostly temporary allocations */
 	SNAPSHOT_FREED,		/* nothing lives any more */
 };
+/* In documents, and for people. */
 const char *snapshot_verdict_name(enum snapshot_verdict verdict);
+const char *snapshot_verdict_words(enum snapshot_verdict verdict);
 struct snapshot_site {
 	uint32_t id, stack;
 	enum site_kind kind;

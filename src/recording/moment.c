@@ -233,7 +233,7 @@ static int site_order(const void *a, const void *b)
 /* What only the end knows of a site. */
 static void forget_end(struct snapshot_site *site, double time)
 {
-	site->verdict = site->live_count ? SNAPSHOT_THIN : SNAPSHOT_FREED;
+	site->verdict = site->live_count ? SNAPSHOT_TOO_FEW : SNAPSHOT_FREED;
 	site->lifetime_p50 = site->lifetime_p90 = site->lifetime_max = 0;
 	site->growth = site->growth_low = site->growth_high = 0;
 	site->last_time = site->last_time < time ? site->last_time : time;
