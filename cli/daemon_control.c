@@ -128,6 +128,7 @@ static void emit_figures(struct emit *to, const struct figures *figures, double 
 	emit_real(to, "alloc_bytes_per_second", state->byte_rate);
 	emit_uint(to, "sites", state->sites_total);
 	emit_uint(to, "growing_sites", figures->growing);
+	emit_uint(to, "too_few_samples_sites", figures->too_few);
 	emit_real(to, "growth_bytes_per_second", figures->growth);
 	emit_uint(to, "sample_interval_bytes", state->sample_interval);
 	emit_real(to, "overhead_percent", state->overhead_percent);

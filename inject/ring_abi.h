@@ -244,7 +244,8 @@ struct ring_head {
 	uint64_t spent_cycles;	/* TSC cycles that records took; target adds */
 	uint64_t given_up;	/* tail + 1 at which a wait was given up; 0: none. Target stores */
 	uint64_t given_up_for;	/* ring_unfinished_pack(): the record that was waited for */
-	uint64_t pad0[4];
+	uint64_t hidden_alloc, hidden_bytes;	/* what lost RING_ALLOC stand for; target adds */
+	uint64_t pad0[2];
 	uint64_t tail;		/* everything below is released; only the reader stores */
 	uint64_t held_up;	/* drains that left something for a record in the making; reader */
 	uint64_t pad1[6];
@@ -481,6 +482,12 @@ struct ring_control {
 	struct ring_head ring[RING_MAX_RINGS] RING_OWN_LINE;
 	struct ring_lane lane[RING_LANES];
 	uint32_t calls_under_way RING_OWN_LINE;	/* the shim's own system calls (shim) */
+	/*
+	 * Bytes that count-downs were given, less what was left of those that were thrown away.
+	 * Less what is left of the present ones, it is what was allocated while blocks were drawn
+	 * (shim).
+	 */
+	uint64_t given_bytes;
 	struct ring_outer outer[RING_OUTERS] RING_OWN_LINE;	/* by the thread pointer's hash */
 };
 

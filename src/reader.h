@@ -22,6 +22,8 @@ struct reader_losses {
 	uint64_t alloc, free, map;	/* records dropped for want of room */
 	uint64_t stack;			/* records whose stack was dropped */
 	uint64_t alloc_bytes;		/* bytes asked for by the dropped alloc records */
+	uint64_t hidden, hidden_bytes;	/* what these stand for at the most: blocks, bytes */
+	uint64_t free_booked;		/* of free: those whose block was not lost before */
 	uint64_t blocked;		/* times a thread waited for room (RING_OVERFLOW_BLOCK) */
 	uint64_t blocked_ticks;		/* for how long, all threads together */
 	uint64_t table;			/* sampled blocks with no room in the address table */

@@ -13,6 +13,9 @@ static void losses_add_lanes(const struct reader *reader, struct reader_losses *
 		sum->alloc += ring_load(&lane->lost_alloc);
 		sum->free += ring_load(&lane->lost_free);
 		sum->alloc_bytes += ring_load(&lane->lost_alloc_bytes);
+		/* Under pressure nothing is drawn, and frees are of lost blocks. */
+		sum->hidden += ring_load(&lane->lost_alloc);
+		sum->hidden_bytes += ring_load(&lane->lost_alloc_bytes);
 	}
 }
 
@@ -30,6 +33,9 @@ void reader_losses_sum(const struct reader *reader, struct reader_losses *ret)
 		ret->stack += ring_load(&head->lost_stack);
 		ret->map += ring_load(&head->lost_map);
 		ret->alloc_bytes += ring_load(&head->lost_alloc_bytes);
+		ret->hidden += ring_load(&head->hidden_alloc);
+		ret->hidden_bytes += ring_load(&head->hidden_bytes);
+		ret->free_booked += ring_load(&head->lost_free);
 		ret->blocked += ring_load(&head->blocked);
 		ret->blocked_ticks += ring_load(&head->blocked_cycles);
 		ret->call += ring_load(&head->lost_call);
@@ -48,6 +54,9 @@ void reader_losses(const struct reader *reader, struct reader_losses *ret)
 	ret->stack -= base->stack;
 	ret->map -= base->map;
 	ret->alloc_bytes -= base->alloc_bytes;
+	ret->hidden -= base->hidden;
+	ret->hidden_bytes -= base->hidden_bytes;
+	ret->free_booked -= base->free_booked;
 	ret->blocked -= base->blocked;
 	ret->blocked_ticks -= base->blocked_ticks;
 	ret->call -= base->call;

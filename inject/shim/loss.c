@@ -14,6 +14,18 @@
 
 #define PROBES 4u
 
+/*
+ * A block of x bytes that was drawn with mean interval I stands for 1 / (1 - exp(-x / I)) blocks:
+ * for less than 1 + I / x.
+ */
+static void hide(struct ring_head *head, const struct shim_event *event)
+{
+	uint64_t interval = event->interval > 1 ? event->interval : 0;
+
+	shim_add(&head->hidden_alloc, 1 + interval / (event->size ? event->size : 1));
+	shim_add(&head->hidden_bytes, event->size + interval);
+}
+
 void shim_loss_count(struct ring_head *head, const struct shim_event *event)
 {
 	switch (event->kind) {
@@ -22,9 +34,11 @@ void shim_loss_count(struct ring_head *head, const struct shim_event *event)
 			break;
 		shim_add(&head->lost_alloc_bytes, event->size);
 		shim_add(&head->lost_alloc, 1);
+		hide(head, event);
 		break;
-	case RING_UNDO:		/* a block that lives on is lost */
+	case RING_UNDO:		/* a block that lives on is lost; its size is not known here */
 		shim_add(&head->lost_alloc, 1);
+		shim_add(&head->hidden_alloc, 1);
 		break;
 	case RING_FREE:
 		shim_add(&head->lost_free, 1);

@@ -31,26 +31,36 @@ static int64_t draw(uint64_t *random, uint64_t interval)
 	return (int64_t)(uint64_t)(product >> 58) + 1;
 }
 
-static bool count_down(struct ring_thread *slot, uint64_t size, uint64_t interval)
+/* What is left of the old count-down counts as not given. */
+static void give(struct ring_control *control, struct ring_thread *slot, uint64_t interval)
 {
-	if (slot->interval != interval) {
-		slot->countdown = draw(&slot->random, interval);
-		slot->interval = interval;
-	}
+	int64_t countdown = draw(&slot->random, interval);
+
+	shim_add(&control->given_bytes, (uint64_t)(countdown - slot->countdown));
+	slot->countdown = countdown;
+	slot->interval = interval;
+}
+
+static bool count_down(struct ring_control *control, struct ring_thread *slot, uint64_t size,
+		       uint64_t interval)
+{
+	if (slot->interval != interval)
+		give(control, slot, interval);
 	slot->countdown -= (int64_t)size;
 	if (slot->countdown > 0)
 		return false;
-	slot->countdown = draw(&slot->random, interval);
+	give(control, slot, interval);
 	return true;
 }
 
 /* Without a slot: nothing to count down, one draw for this allocation. */
-static bool draw_once(const struct ring_control *control, const struct shim_call *call,
-		      uint64_t size, uint64_t interval)
+static bool draw_once(struct ring_control *control, const struct shim_call *call, uint64_t size,
+		      uint64_t interval)
 {
 	uint32_t cpu;
 	uint64_t state = arch_clock(control, &cpu) ^ (uint64_t)call ^ (call->thread << 20);
 
+	shim_add(&control->given_bytes, size);
 	return draw(&state, interval) <= (int64_t)size;
 }
 
@@ -84,7 +94,7 @@ bool shim_sample(struct ring_control *control, struct shim_call *call, uint64_t 
 	if (!slot || !shim_thread_begin(slot, (uint64_t)&call->caller))
 		return draw_once(control, call, size, interval) && is_sampled(control, call);
 	slot->used = shim_load(&control->deadline);
-	sampled = count_down(slot, size, interval);
+	sampled = count_down(control, slot, size, interval);
 	shim_thread_end(slot);
 	return sampled && is_sampled(control, call);
 }

@@ -57,6 +57,7 @@ static void slot_reset(struct ring_control *control, struct ring_thread *slot)
 	slot->stack_check = 0;
 	slot->busy = 0;
 	slot->interval = 0;
+	shim_add(&control->given_bytes, (uint64_t)-slot->countdown);
 	slot->countdown = 0;
 	slot->random = mix((seed ? seed : arch_clock(control, &cpu)) + number * SHIM_GOLDEN);
 	slot->used = shim_load(&control->deadline);

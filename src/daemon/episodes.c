@@ -10,6 +10,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "src/report/human.h"
 
@@ -38,6 +39,16 @@ static _printf_(2, 3) void text(struct episode_news *to, const char *format, ...
 	va_end(arguments);
 }
 
+static _printf_(2, 3) void text_append(struct episode_news *to, const char *format, ...)
+{
+	size_t length = strlen(to->text);
+	va_list arguments;
+
+	va_start(arguments, format);
+	(void)vsnprintf(to->text + length, sizeof(to->text) - length, format, arguments);
+	va_end(arguments);
+}
+
 static uint64_t whole(double value)
 {
 	return value > 0 && value < 1e18 ? (uint64_t)value : 0;
@@ -54,14 +65,15 @@ static struct growth_point point_of(const struct figures *figures)
 		.time = figures->time, .live = s->live_bytes, .rss = s->rss_bytes,
 		.low = s->live_low < s->live_bytes ? s->live_low : s->live_bytes,
 		.high = s->live_high > s->live_bytes ? s->live_high : s->live_bytes,
-		.sites = figures->growing > 0,
+		.sites = figures->growing > 0 || figures->too_few > 0,
 	};
 }
 
 static void tell_growth(struct episode_news *to, enum growth_news news,
 			const struct growth *growth, const struct growth_point *point,
-			uint32_t sites)
+			const struct figures *figures)
 {
+	uint32_t sites = figures->growing;
 	uint64_t bytes = growth_bytes(growth, point);
 	double seconds = growth_seconds(growth, point);
 	double rate = seconds > 0 ? (double)bytes / seconds : 0;
@@ -78,9 +90,13 @@ static void tell_growth(struct episode_news *to, enum growth_news news,
 	}
 	number(to, "GROWTH_BYTES_PER_HOUR", whole(rate * 3600));
 	number(to, "GROWING_SITES", sites);
+	number(to, "TOO_FEW_SAMPLES_SITES", figures->too_few);
 	text(to, "it grows: by %s in %s to %s live, %s an hour, at %u site%s", by.text,
 	     human_seconds(seconds).text, live.text, human_bytes(rate * 3600).text, sites,
 	     sites == 1 ? "" : "s");
+	if (figures->too_few)
+		text_append(to, "; %u site%s had too few samples to tell", figures->too_few,
+			    figures->too_few == 1 ? "" : "s");
 }
 
 static size_t take_growth(struct episodes *e, const struct figures *figures,
@@ -91,7 +107,7 @@ static size_t take_growth(struct episodes *e, const struct figures *figures,
 
 	if (news == GROWTH_NOTHING)
 		return 0;
-	tell_growth(ret, news, &e->growth, &point, figures->growing);
+	tell_growth(ret, news, &e->growth, &point, figures);
 	return 1;
 }
 

@@ -258,23 +258,34 @@ static void take_state(struct figures *figures, const struct screen_state *state
 	take_counts(to);
 }
 
+/* What sites say of the process. */
+struct tally {
+	uint32_t growing, too_few;
+	double growth;
+};
+
+static void tally_add(struct tally *tally, const struct screen_site *site)
+{
+	tally->growing += site->growing != 0;
+	tally->too_few += !site->growing && site->too_few;
+	tally->growth += site->growing ? number(site->growth) : 0;
+}
+
 static int read_sites(struct apart_reader *reader, const struct screen_state *state,
-		      struct top_sites *top, uint32_t *ret, double *ret_growth)
+		      struct top_sites *top, struct tally *tally)
 {
 	struct screen_point point;
 	struct screen_site site;
 	int error = 0;
 
-	*ret = 0;
-	*ret_growth = 0;
 	for (uint32_t i = 0; !error && i < state->point_count; i++)
 		error = apart_get(reader, &point, sizeof(point));
 	for (uint32_t i = 0; !error && i < state->site_count; i++) {
 		error = apart_get(reader, &site, sizeof(site));
-		*ret += !error && site.growing;
-		*ret_growth += !error && site.growing ? number(site.growth) : 0;
-		if (!error)
-			top_sites_offer(top, &site);
+		if (error)
+			break;
+		tally_add(tally, &site);
+		top_sites_offer(top, &site);
 	}
 	return error;
 }
@@ -333,17 +344,17 @@ static int take_figures(struct figures *figures)
 {
 	struct apart_reader reader = { figures->in.bytes, figures->in.header.bytes };
 	struct screen_state state;
-	uint32_t growing;
-	double growth;
+	struct tally tally = { 0 };
 
 	top_sites_begin(&figures->top);
 	if (apart_get(&reader, &state, sizeof(state)) || state.point_count > SCREEN_MAX_POINTS ||
 	    state.site_count > SCREEN_MAX_SITES ||
-	    read_sites(&reader, &state, &figures->top, &growing, &growth))
+	    read_sites(&reader, &state, &figures->top, &tally))
 		return -EBADMSG;
 	take_state(figures, &state);
-	figures->growing = growing;
-	figures->growth = number(growth);
+	figures->growing = tally.growing;
+	figures->too_few = tally.too_few;
+	figures->growth = number(tally.growth);
 	if (top_sites_end(&figures->top))
 		want_names(figures);
 	return 1;

@@ -39,6 +39,7 @@ struct figures {
 	double time;			/* when they came, as the caller counts */
 	struct screen_state state;	/* as sent, but that what is no number is 0 */
 	uint32_t growing;		/* sites that grow, and not by chance */
+	uint32_t too_few;		/* of which too few samples are known to say */
 	double growth;			/* of these, bytes a second */
 	struct top_sites top;		/* none, unless some are to be kept */
 	struct figures_search search;

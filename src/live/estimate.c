@@ -25,7 +25,6 @@
 #define WEIGHT_MAX		1099511627776.0	/* 2^40: its fixed-point form fits 64 bits */
 #define WEIGHTS_KEPT		256u
 #define WILSON_HILFERTY_SHAPE	40.0
-#define TAIL			0.025	/* on either side of a 95 % interval */
 
 /* A request for 0 bytes is drawn like one for 1. pre: interval is not 0. */
 static double find_weight(uint64_t size, uint64_t interval)
@@ -89,6 +88,17 @@ void estimate_add_drawn(struct estimate *sum, const struct estimate_term *term)
 	sum->weighted_bytes += term->weighted_bytes;
 	sum->variance_bytes += term_weight(term) * term_chance(term);
 	sum->chance_bytes += term_chance(term);
+	sum->variance_count += term_weight(term) * (term_weight(term) - 1.0);
+	sum->chance_count += term_weight(term) - 1.0;
+}
+
+/* The only sums that round: no residue may outlive its last sample. */
+static void drop_residue(struct estimate *sum)
+{
+	if (sum->samples == 0 || sum->variance_bytes < 0 || sum->chance_bytes < 0)
+		sum->variance_bytes = sum->chance_bytes = 0;
+	if (sum->samples == 0 || sum->variance_count < 0 || sum->chance_count < 0)
+		sum->variance_count = sum->chance_count = 0;
 }
 
 void estimate_remove_drawn(struct estimate *sum, const struct estimate_term *term)
@@ -99,9 +109,9 @@ void estimate_remove_drawn(struct estimate *sum, const struct estimate_term *ter
 	sum->weighted_bytes -= term->weighted_bytes;
 	sum->variance_bytes -= term_weight(term) * term_chance(term);
 	sum->chance_bytes -= term_chance(term);
-	/* The only sums that round: no residue may outlive its last sample. */
-	if (sum->samples == 0 || sum->variance_bytes < 0 || sum->chance_bytes < 0)
-		sum->variance_bytes = sum->chance_bytes = 0;
+	sum->variance_count -= term_weight(term) * (term_weight(term) - 1.0);
+	sum->chance_count -= term_weight(term) - 1.0;
+	drop_residue(sum);
 }
 
 void estimate_merge(struct estimate *sum, const struct estimate *other)
@@ -114,6 +124,8 @@ void estimate_merge(struct estimate *sum, const struct estimate *other)
 	sum->weighted_bytes += other->weighted_bytes;
 	sum->variance_bytes += other->variance_bytes;
 	sum->chance_bytes += other->chance_bytes;
+	sum->variance_count += other->variance_count;
+	sum->chance_count += other->chance_count;
 }
 
 /*
@@ -142,8 +154,13 @@ struct estimate estimate_without(const struct estimate *sum, const struct estima
 		.sampled_bytes = sum->sampled_bytes - part->sampled_bytes,
 		.weighted_count = sum->weighted_count - part->weighted_count,
 		.weighted_bytes = sum->weighted_bytes - part->weighted_bytes,
+		.variance_bytes = sum->variance_bytes - part->variance_bytes,
+		.chance_bytes = sum->chance_bytes - part->chance_bytes,
+		.variance_count = sum->variance_count - part->variance_count,
+		.chance_count = sum->chance_count - part->chance_count,
 	};
 
+	drop_residue(&left);
 	borrow(&left.count, &left.weighted_count, (uint64_t)ESTIMATE_COUNT_ONE);
 	borrow(&left.bytes, &left.weighted_bytes, (uint64_t)ESTIMATE_BYTES_ONE);
 	return left;
@@ -168,30 +185,63 @@ uint64_t estimate_level_bytes(uint64_t level)
 	return level / one + (level % one >= one / 2);
 }
 
-struct estimate_interval estimate_bytes_interval(const struct estimate *sum, double unit)
-{
-	double seen = (double)sum->bytes + (double)sum->sampled_bytes, n, low_shape, most, scale;
-	double unseen = (double)sum->weighted_bytes / ESTIMATE_BYTES_ONE -
-			(double)sum->sampled_bytes;
-	struct estimate_interval ret = { seen + unseen, seen + unseen, seen + unseen };
+/* What is known of a sum of anything: bytes, or blocks. */
+struct known {
+	double seen, unseen, variance, chance;
+};
 
-	if (sum->samples == 0) {
+static struct estimate_interval interval_of(const struct known *known, double unit, double tail)
+{
+	double unseen = known->unseen, n, low_shape, most, scale;
+	struct estimate_interval ret = { known->seen, known->seen, known->seen };
+
+	if (known->variance <= 0 || unseen <= 0) {
 		/* Nothing seen is what we would see with 2.5 % if 3.69 units were there. */
-		ret.high += -log(TAIL) * unit;
+		ret.high += -log(tail) * unit;
 		return ret;
 	}
-	if (sum->variance_bytes <= 0 || unseen <= 0)
-		return ret;
-	n = unseen * unseen / sum->variance_bytes;
+	ret.value += unseen;
+	n = unseen * unseen / known->variance;
 	/* Blocks nearly all of which were seen: perhaps not one is missing. */
-	low_shape = n - sum->chance_bytes / sum->variance_bytes;
-	ret.low = seen;
+	low_shape = n - known->chance / known->variance;
 	if (low_shape > 0)
-		ret.low += unseen * estimate_gamma_quantile(TAIL, low_shape) / n;
+		ret.low += unseen * estimate_gamma_quantile(tail, low_shape) / n;
 	most = fmax(unit, unseen / n);
-	scale = (sum->variance_bytes + most * most) / (unseen + most);
-	ret.high = seen + scale * estimate_gamma_quantile(1.0 - TAIL, (unseen + most) / scale);
+	scale = (known->variance + most * most) / (unseen + most);
+	ret.high += scale * estimate_gamma_quantile(1.0 - tail, (unseen + most) / scale);
 	return ret;
+}
+
+struct estimate_interval estimate_bytes_interval(const struct estimate *sum, double unit)
+{
+	const struct known known = {
+		.seen = (double)sum->bytes + (double)sum->sampled_bytes,
+		.unseen = (double)sum->weighted_bytes / ESTIMATE_BYTES_ONE -
+			  (double)sum->sampled_bytes,
+		.variance = sum->variance_bytes, .chance = sum->chance_bytes,
+	};
+
+	return interval_of(&known, unit, ESTIMATE_TAIL);
+}
+
+struct estimate_interval estimate_count_interval(const struct estimate *sum, double unit)
+{
+	const struct known known = {
+		.seen = (double)sum->count + (double)sum->samples,
+		.unseen = (double)sum->weighted_count / ESTIMATE_COUNT_ONE - (double)sum->samples,
+		.variance = sum->variance_count, .chance = sum->chance_count,
+	};
+
+	return interval_of(&known, unit, ESTIMATE_TAIL);
+}
+
+struct estimate_interval estimate_interval(double seen, double value, double variance, double unit,
+					   double tail)
+{
+	/* The part that is chance may be all of it. */
+	const struct known known = { seen, value - seen, variance, variance };
+
+	return interval_of(&known, unit, tail);
 }
 
 /* Quantile of the standard normal distribution: Abramowitz and Stegun 26.2.23, error < 4.5e-4. */

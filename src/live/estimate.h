@@ -31,6 +31,8 @@ struct estimate {
 	uint64_t weighted_bytes;	/* sum of w * x, in 1 / ESTIMATE_BYTES_ONE */
 	double variance_bytes;		/* sum of w (w - 1) x^2 */
 	double chance_bytes;		/* sum of (w - 1) x^2: its part that no sample can reduce */
+	double variance_count;		/* sum of w (w - 1) */
+	double chance_count;		/* sum of w - 1 */
 };
 struct estimate_interval {
 	double value, low, high;
@@ -70,7 +72,10 @@ static inline void estimate_remove(struct estimate *sum, const struct estimate_t
 }
 /* Adds all of other. */
 void estimate_merge(struct estimate *sum, const struct estimate *other);
-/* What of sum is not in part; but for the variances, which are not additive: 0. */
+/*
+ * What of sum is not in part. pre: for its variances, part has been added to sum, term by term;
+ * else they are the least that they can be, or 0.
+ */
 struct estimate estimate_without(const struct estimate *sum, const struct estimate *part);
 /* The bytes in 1 / ESTIMATE_BYTES_ONE: the unit of peaks. */
 static inline uint64_t estimate_level(const struct estimate *sum)
@@ -105,6 +110,15 @@ uint64_t estimate_bytes(const struct estimate *sum);
  * sampling interval); 0 in exact mode.
  */
 struct estimate_interval estimate_bytes_interval(const struct estimate *sum, double unit);
+/* The same of the number of blocks; unit: blocks that such a sample could have stood for. */
+struct estimate_interval estimate_count_interval(const struct estimate *sum, double unit);
+/*
+ * Such an interval, by what is known of a sum: seen for certain, estimated in all (not less than
+ * that), and the variance of the estimate. unit as above; tail: what is missed on either side.
+ */
+struct estimate_interval estimate_interval(double seen, double value, double variance, double unit,
+					   double tail);
+#define ESTIMATE_TAIL	0.025	/* on either side of a 95 % interval */
 /* Quantile p (0 < p < 1) of the gamma distribution with this shape (> 0) and scale 1. */
 double estimate_gamma_quantile(double p, double shape);
 

@@ -162,6 +162,10 @@ static void merge_levels(struct sites *sites, struct site *to, const struct site
 	to->changed = ++sites->changes;
 	to->peak_level = larger(larger(to->peak_level, from->peak_level),
 				estimate_level(&to->live));
+	if (to->peak.level || from->peak.level)
+		to->peak = (struct site_peak){ to->peak_level,
+					       larger(to->peak.seen, from->peak.seen),
+					       to->peak.variance + from->peak.variance };
 }
 
 static void merge_times(struct site *to, const struct site *from)

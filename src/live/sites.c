@@ -346,6 +346,14 @@ struct site_level sites_at_peak(const struct sites *sites, const struct site *si
 	};
 }
 
+static void note_peak(struct site_peak *peak, const struct estimate *live, uint64_t level)
+{
+	if (live->weighted_bytes == 0)
+		return;
+	*peak = (struct site_peak){ level, live->bytes + live->sampled_bytes,
+				    live->variance_bytes };
+}
+
 /* After the group's level rose, by a change of site. */
 static void totals_rose(struct site_totals *totals, const struct site *site)
 {
@@ -355,6 +363,18 @@ static void totals_rose(struct site_totals *totals, const struct site *site)
 		return;
 	totals->peak_level = level;
 	totals->peak_change = site->changed;
+	note_peak(&totals->peak, &totals->live, level);
+}
+
+/* After the site's own level rose. */
+static void site_rose(struct site *site)
+{
+	uint64_t level = estimate_level(&site->live);
+
+	if (level <= site->peak_level)
+		return;
+	site->peak_level = level;
+	note_peak(&site->peak, &site->live, level);
 }
 
 /* What it adds to those that live. NULL: nothing. */
@@ -414,7 +434,7 @@ void sites_alloc(struct sites *sites, struct site *site, const struct site_chang
 	estimate_add(&site->live, lives);
 	if (lives->weighted_count)
 		site_moves_come(sites, site, lives);
-	site->peak_level = later(site->peak_level, estimate_level(&site->live));
+	site_rose(site);
 }
 
 static uint64_t change_age(const struct site_change *change)

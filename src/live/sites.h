@@ -12,6 +12,15 @@
 #include "src/live/site_resizes.h"
 #include "src/live/stacks.h"
 
+/*
+ * A peak that was made while blocks that live were drawn: what of it was seen for certain, and the
+ * variance of the rest. It is that of a peak of the same level; another was all certain.
+ */
+struct site_peak {
+	uint64_t level, seen;	/* as peak_level; bytes */
+	double variance;
+};
+
 enum site_kind { SITE_MALLOC = 0, SITE_MMAP, SITE_CUSTOM };
 
 /* How the site stood when a window began (sites_tick). */
@@ -51,6 +60,7 @@ struct site {
 	struct estimate untracked;	/* allocated; whether it lives can't be known */
 	struct site_window window, previous;
 	uint32_t resized;	/* number in resizes (site_side.h); 0: nothing was resized here */
+	struct site_peak peak;
 	uint32_t moves;		/* in moves; 0: nothing was drawn here; or SITE_MOVES_UNKNOWN */
 };
 #define SITE_MOVES_UNKNOWN UINT32_MAX
@@ -60,6 +70,7 @@ struct site_totals {
 	struct estimate live, alloc, untracked;
 	uint64_t peak_level;		/* of estimate_level(&live) */
 	uint64_t peak_change;		/* the change (site.changed) that made it */
+	struct site_peak peak;
 	uint64_t temporary_count;	/* see live_every_alloc */
 	uint64_t overhead_level;	/* of live blocks, in 1 / ESTIMATE_BYTES_ONE */
 };

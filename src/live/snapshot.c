@@ -8,7 +8,7 @@
  *
  * It refuses to call a site growing because it is young: it takes at least three
  * blocks that came in the window, a twentieth of what lives, and an interval
- * that excludes zero.
+ * that excludes zero. Nor does it call one steady, or freed, of which too little was seen to tell.
  */
 #include "src/live/snapshot.h"
 
@@ -18,7 +18,7 @@
 
 #include "src/live/live_evict.h"
 
-#define THIN_SAMPLES	5u
+#define FEWEST_SAMPLES	5u
 #define GROWING_BLOCKS	3u
 #define GROWING_SHARE	20u
 
@@ -50,7 +50,8 @@ const char *snapshot_kind_name(enum site_kind kind)
 
 const char *snapshot_verdict_name(enum snapshot_verdict verdict)
 {
-	static const char *const name[] = { "thin", "growing", "steady", "temporary", "freed" };
+	static const char *const name[] = { "too-few-samples", "growing", "steady", "temporary",
+					    "freed" };
 
 	return name[verdict];
 }
@@ -61,6 +62,11 @@ bool snapshot_is_partial(const struct snapshot *snapshot)
 		if (snapshot->target.allocator[i].unhooked_count > 0)
 			return true;
 	return false;
+}
+
+const char *snapshot_verdict_words(enum snapshot_verdict verdict)
+{
+	return verdict == SNAPSHOT_TOO_FEW ? "too few samples" : snapshot_verdict_name(verdict);
 }
 
 int snapshot_new(struct snapshot **ret)
@@ -206,46 +212,77 @@ static int copy_histogram(const struct sites *sites, struct snapshot *to)
 	return 0;
 }
 
-/* Bytes that one sample stands for now; 0 when everything is seen. */
-static double sample_unit(const struct snapshot_input *input)
+/* Bytes that a sample of the kind which was not drawn may stand for, whether it lives or not. */
+static double coarsest_unit(const struct snapshot_input *input, enum site_kind kind)
 {
-	if (live_thinning(input->live).interval > input->session->sample_interval_bytes)
-		return (double)live_thinning(input->live).interval;
-	if (sites_totals(input->sites, SITE_MALLOC)->alloc.samples == 0)
-		return 0;
-	return (double)input->session->sample_interval_bytes;
+	return kind == SITE_MMAP ? 0 : fmax(input->doubt.unit, input->doubt.thinned);
 }
 
-/* And at any time. */
-static double coarsest_unit(const struct snapshot_input *input)
+static struct snapshot_bounds bounds_of(const struct figure *figure)
 {
-	double unit = sample_unit(input);
+	return (struct snapshot_bounds){ figure->low, figure->high };
+}
 
-	return unit > 0 && input->coarsest > unit ? input->coarsest : unit;
+static struct snapshot_intervals intervals_of(const struct doubt_figures *figures,
+					      const struct figure *temporary)
+{
+	return (struct snapshot_intervals){
+		.alloc_count = bounds_of(&figures->alloc_count),
+		.alloc_bytes = bounds_of(&figures->alloc_bytes),
+		.free_count = bounds_of(&figures->free_count),
+		.free_bytes = bounds_of(&figures->free_bytes),
+		.live_count = bounds_of(&figures->live_count),
+		.peak_live_bytes = bounds_of(&figures->peak_bytes),
+		.temporary_count = bounds_of(temporary),
+	};
+}
+
+static void note_smallest(void *context, uint64_t size, double count)
+{
+	uint64_t *smallest = context;
+
+	(void)count;
+	if (*smallest == 0 || size < *smallest)
+		*smallest = size;
+}
+
+/* With what is to be known of the books. */
+static struct snapshot_input completed(const struct snapshot_input *input)
+{
+	struct snapshot_input ret = *input;
+
+	ret.doubt.thinned = (double)live_thinning(input->live).interval;
+	(void)sites_histogram(input->sites, note_smallest, &ret.doubt.smallest);
+	return ret;
 }
 
 static void take_totals(const struct snapshot_input *input, struct snapshot_totals *to)
 {
 	const struct site_totals *from = sites_totals(input->sites, SITE_MALLOC);
 	const struct site_oddities *oddities = sites_oddities_peek(input->sites);
-	struct estimate_interval live = estimate_bytes_interval(&from->live, coarsest_unit(input));
-	struct estimate freed = sites_totals_freed(from);
+	const struct doubt_sums sums = {
+		.alloc = &from->alloc, .live = &from->live, .untracked = &from->untracked,
+		.peak_level = from->peak_level, .peak = &from->peak,
+	};
+	struct doubt_figures figures = doubt_figures(&input->doubt, &sums);
+	struct figure temporary = doubt_counted(&input->doubt, from->temporary_count);
 
 	*to = (struct snapshot_totals){
-		.alloc_count = estimate_count(&from->alloc),
-		.alloc_bytes = estimate_bytes(&from->alloc),
-		.free_count = estimate_count(&freed),
-		.free_bytes = estimate_bytes(&freed),
+		.alloc_count = figures.alloc_count.value,
+		.alloc_bytes = figures.alloc_bytes.value,
+		.free_count = figures.free_count.value,
+		.free_bytes = figures.free_bytes.value,
 		.double_free_count = oddities->double_free,
 		.illegal_free_count = oddities->illegal_free,
 		.free_unknown_count = oddities->free_unknown,
 		.temporary_count = live_every_alloc(input->live) ? from->temporary_count : 0,
 		.overhead_bytes = estimate_level_bytes(from->overhead_level),
-		.live_count = estimate_count(&from->live),
-		.live_bytes = estimate_bytes(&from->live),
-		.live_bytes_low = (uint64_t)llround(live.low),
-		.live_bytes_high = (uint64_t)llround(live.high),
-		.peak_live_bytes = estimate_level_bytes(from->peak_level),
+		.live_count = figures.live_count.value,
+		.live_bytes = figures.live_bytes.value,
+		.live_bytes_low = figures.live_bytes.low,
+		.live_bytes_high = figures.live_bytes.high,
+		.peak_live_bytes = figures.peak_bytes.value,
+		.in = intervals_of(&figures, &temporary),
 		.missed_free_count = oddities->missed_free,
 		.untracked_count = oddities->untracked,
 		.samples = from->alloc.count + from->alloc.samples,
@@ -270,25 +307,57 @@ static void take_map_totals(const struct sites *sites, struct snapshot_map_total
 	};
 }
 
-/* All but growing, which take_growth finds. */
-static enum snapshot_verdict site_verdict(const struct snapshot_site *to, const struct site *from)
+static bool lives_nothing(const struct snapshot_site *to, const struct site *from)
 {
-	if (from->alloc.samples > 0 && to->samples < THIN_SAMPLES)
-		return SNAPSHOT_THIN;
-	if (to->temporary_count * 2 > to->alloc_count)
-		return SNAPSHOT_TEMPORARY;
-	if (to->live_bytes == 0 && to->live_count == 0 && from->untracked.count == 0 &&
-	    from->untracked.samples == 0)
-		return SNAPSHOT_FREED;
-	return SNAPSHOT_STEADY;
+	return to->live_bytes == 0 && to->live_count == 0 && from->untracked.count == 0 &&
+	       from->untracked.samples == 0;
 }
 
-/* Sets growth; true when it is more than chance. */
-static bool take_growth(const struct snapshot_input *input, const struct site *from,
+static bool is_growing(const struct snapshot_site *to, const struct site_growth *growth)
+{
+	return growth->bytes.low > 0 && growth->samples >= GROWING_BLOCKS &&
+	       growth->bytes.value * GROWING_SHARE >= (double)to->live_bytes;
+}
+
+/*
+ * If half of all that was allocated here had stayed, would that be seen? Not where nothing, or
+ * little, was drawn since the interval became coarse; however much was recorded before.
+ */
+static bool hides_growth(const struct snapshot_site *to, const struct site_growth *growth)
+{
+	return growth->bytes.high > growth->bytes.value &&
+	       growth->bytes.high * 2 > (double)to->alloc_bytes;
+}
+
+/* More allocations were lost than recorded: what is known of a site says little of it. */
+static bool is_mostly_lost(const struct snapshot_input *input)
+{
+	const struct estimate *alloc = &sites_totals(input->sites, SITE_MALLOC)->alloc;
+
+	return input->doubt.hidden > 0 && input->doubt.hidden >= estimate_count(alloc);
+}
+
+static enum snapshot_verdict site_verdict(const struct snapshot_input *input,
+					  const struct snapshot_site *to, const struct site *from,
+					  const struct site_growth *growth)
+{
+	if (from->alloc.samples > 0 && to->samples < FEWEST_SAMPLES)
+		return SNAPSHOT_TOO_FEW;
+	if (to->temporary_count * 2 > to->alloc_count)
+		return SNAPSHOT_TEMPORARY;
+	if (!lives_nothing(to, from) && is_growing(to, growth))
+		return SNAPSHOT_GROWING;
+	if (hides_growth(to, growth) || (from->kind != SITE_MMAP && is_mostly_lost(input)))
+		return SNAPSHOT_TOO_FEW;
+	return lives_nothing(to, from) ? SNAPSHOT_FREED : SNAPSHOT_STEADY;
+}
+
+/* Growth and verdict. */
+static void take_growth(const struct snapshot_input *input, const struct site *from,
 			struct snapshot_site *to)
 {
 	struct site_growth growth = sites_growth(input->sites, from,
-						 from->kind == SITE_MMAP ? 0 : sample_unit(input),
+						 coarsest_unit(input, from->kind),
 						 input->ticks->tsc0, input->now);
 	double seconds = ticks_span(input->ticks, growth.ticks);
 
@@ -297,8 +366,7 @@ static bool take_growth(const struct snapshot_input *input, const struct site *f
 		to->growth_low = growth.bytes.low / seconds;
 		to->growth_high = growth.bytes.high / seconds;
 	}
-	return growth.bytes.low > 0 && growth.samples >= GROWING_BLOCKS &&
-	       growth.bytes.value * GROWING_SHARE >= (double)to->live_bytes;
+	to->verdict = site_verdict(input, to, from, &growth);
 }
 
 static void take_lifetimes(const struct ticks *ticks, const struct lifetimes *from,
@@ -320,25 +388,41 @@ static void take_resizes(const struct site_resizes *from, struct site_resizes *t
 	to->copied_bytes = estimate_level_bytes(from->copied_bytes);
 }
 
+/* The sizes of its blocks are those that it asked for so far; mappings are all seen, or lost. */
+static struct doubt site_doubt(const struct snapshot_input *input, const struct site *site)
+{
+	struct doubt doubt = input->doubt;
+
+	if (site->kind == SITE_MMAP)
+		return (struct doubt){ 0 };
+	doubt.smallest = site->size_low;
+	return doubt;
+}
+
 static void take_site(const struct snapshot_input *input, const struct site *from,
 		      struct snapshot_site *to)
 {
-	struct estimate_interval live = estimate_bytes_interval(
-		&from->live, from->kind == SITE_MMAP ? 0 : coarsest_unit(input));
-	struct estimate freed = sites_freed(from);
+	const struct doubt_sums sums = {
+		.alloc = &from->alloc, .live = &from->live, .untracked = &from->untracked,
+		.peak_level = from->peak_level, .peak = &from->peak,
+	};
+	const struct doubt doubt = site_doubt(input, from);
+	struct doubt_figures figures = doubt_figures(&doubt, &sums);
+	struct figure temporary = doubt_counted(&doubt, from->temporary_count);
 	struct site_level at_peak = sites_at_peak(input->sites, from);
 
 	*to = (struct snapshot_site){
 		.id = from->id, .stack = from->stack, .kind = from->kind,
 		.skip_frames = from->skip_frames,
-		.live_count = estimate_count(&from->live),
-		.live_bytes = estimate_bytes(&from->live),
-		.live_bytes_low = (uint64_t)llround(live.low),
-		.live_bytes_high = (uint64_t)llround(live.high),
-		.alloc_count = estimate_count(&from->alloc),
-		.alloc_bytes = estimate_bytes(&from->alloc),
-		.free_count = estimate_count(&freed),
-		.peak_live_bytes = estimate_level_bytes(from->peak_level),
+		.live_count = figures.live_count.value,
+		.live_bytes = figures.live_bytes.value,
+		.live_bytes_low = figures.live_bytes.low,
+		.live_bytes_high = figures.live_bytes.high,
+		.in = intervals_of(&figures, &temporary),
+		.alloc_count = figures.alloc_count.value,
+		.alloc_bytes = figures.alloc_bytes.value,
+		.free_count = figures.free_count.value,
+		.peak_live_bytes = figures.peak_bytes.value,
 		.temporary_count = live_every_alloc(input->live) ? from->temporary_count : 0,
 		.samples = from->alloc.count + from->alloc.samples,
 		.threads = from->thread_count,
@@ -349,9 +433,7 @@ static void take_site(const struct snapshot_input *input, const struct site *fro
 	};
 	take_resizes(sites_resizes(input->sites, from), &to->resizes);
 	take_lifetimes(input->ticks, sites_lifetimes(input->sites, from), to);
-	to->verdict = site_verdict(to, from);
-	if (take_growth(input, from, to) && to->verdict == SNAPSHOT_STEADY)
-		to->verdict = SNAPSHOT_GROWING;
+	take_growth(input, from, to);
 }
 
 static int by_live_bytes(const void *a, const void *b)
@@ -540,9 +622,10 @@ static int take_wrong_frees(const struct snapshot_input *input, struct snapshot 
 	return 0;
 }
 
-int snapshot_take(const struct snapshot_input *input, struct snapshot **ret)
+int snapshot_take(const struct snapshot_input *given, struct snapshot **ret)
 {
 	_cleanup_(snapshot_cleanup) struct snapshot *snapshot = NULL;
+	const struct snapshot_input with_books = completed(given), *input = &with_books;
 
 	if (snapshot_new(&snapshot) < 0 || copy_target(input->target, &snapshot->target) < 0 ||
 	    copy_session(input, &snapshot->session) < 0 ||
@@ -553,6 +636,7 @@ int snapshot_take(const struct snapshot_input *input, struct snapshot **ret)
 	snapshot->exact = live_exact(input->live);
 	snapshot->every_alloc = live_every_alloc(input->live);
 	snapshot->site_peaks = snapshot->resizes = true;
+	snapshot->intervals = snapshot->site_intervals = true;
 	snapshot->complete = live_complete(input->live);
 	take_totals(input, &snapshot->totals);
 	take_map_totals(input->sites, &snapshot->map_totals);
@@ -571,6 +655,8 @@ void snapshot_session_losses(struct snapshot_session *session, const struct read
 	session->lost.map = losses->map;
 	session->lost.stack = losses->stack;
 	session->lost.alloc_bytes = losses->alloc_bytes;
+	session->lost.hidden = losses->hidden;
+	session->lost.hidden_bytes = losses->hidden_bytes;
 	session->blocked_seconds = ticks_span(ticks, losses->blocked_ticks);
 	session->corrupt = losses->corrupt + losses->abandoned;
 }

@@ -6,6 +6,7 @@
 #ifndef MEMATTACH_SNAPSHOT_H
 #define MEMATTACH_SNAPSHOT_H
 
+#include "src/live/doubt.h"
 #include "src/live/live.h"
 #include "src/reader.h"
 #include "src/live/sites.h"
@@ -18,6 +19,15 @@
 
 const char *snapshot_kind_name(enum site_kind kind);
 
+/* Of an estimate, the ends of its 95 % interval, losses included; the same: it is exact. */
+struct snapshot_bounds {
+	uint64_t low, high;
+};
+struct snapshot_intervals {
+	struct snapshot_bounds alloc_count, alloc_bytes, free_count, free_bytes, live_count;
+	struct snapshot_bounds peak_live_bytes;
+	struct snapshot_bounds temporary_count;	/* every_alloc only */
+};
 struct snapshot_totals {
 	uint64_t alloc_count, alloc_bytes, free_count, free_bytes;
 	uint64_t double_free_count, illegal_free_count;	/* complete only */
@@ -25,6 +35,7 @@ struct snapshot_totals {
 	uint64_t temporary_count;	/* every_alloc only */
 	uint64_t overhead_bytes, live_count, live_bytes, peak_live_bytes;
 	uint64_t live_bytes_low, live_bytes_high;
+	struct snapshot_intervals in;	/* if intervals */
 	uint64_t missed_free_count, untracked_count, samples;	/* samples: records behind it */
 };
 struct snapshot_map_totals {
@@ -38,19 +49,22 @@ struct snapshot_bar {
 };
 
 enum snapshot_verdict {
-	SNAPSHOT_THIN = 0,	/* too few samples to say */
+	SNAPSHOT_TOO_FEW = 0,	/* samples: none of the others can be told */
 	SNAPSHOT_GROWING,	/* the interval of its growth excludes zero */
 	SNAPSHOT_STEADY,
 	SNAPSHOT_TEMPORARY,	/* mostly temporary allocations */
 	SNAPSHOT_FREED,		/* nothing lives any more */
 };
+/* In documents, and for people. */
 const char *snapshot_verdict_name(enum snapshot_verdict verdict);
+const char *snapshot_verdict_words(enum snapshot_verdict verdict);
 struct snapshot_site {
 	uint32_t id, stack;
 	enum site_kind kind;
 	uint16_t skip_frames;		/* innermost frames to leave out: the allocator's own */
 	enum snapshot_verdict verdict;
 	uint64_t live_count, live_bytes, live_bytes_low, live_bytes_high;
+	struct snapshot_intervals in;	/* if site_intervals; not free_bytes */
 	uint64_t alloc_count, alloc_bytes, free_count, peak_live_bytes;
 	uint64_t temporary_count;	/* every_alloc only */
 	uint64_t samples;		/* allocation records behind it */
@@ -80,6 +94,7 @@ struct snapshot {
 	bool has_leaks;
 	bool site_peaks;		/* at_peak_* and size_* of sites are known */
 	bool resizes;			/* and what became of reallocs */
+	bool intervals, site_intervals;	/* totals.in, and .in of sites are known */
 	enum snapshot_reason reason;	/* that it was taken for */
 	struct snapshot_target target;
 	struct snapshot_session session;
@@ -112,7 +127,7 @@ struct snapshot_input {
 	const struct timeline *timeline;	/* NULL: none */
 	const struct ticks *ticks;
 	uint64_t now;			/* TSC of the picture: reader_time() */
-	double coarsest;		/* interval that was in force for long: budget_coarsest() */
+	struct doubt doubt;		/* but for .thinned and .smallest, which follow from live */
 	bool leaks;
 };
 /* 0 or -ENOMEM. */

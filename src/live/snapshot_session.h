@@ -73,7 +73,9 @@ struct snapshot_session {
 	uint32_t threads_stopped;
 	enum snapshot_detached detached;
 	struct { uint64_t alloc, free, map, unmap; } events;	/* booked; set by snapshot_take */
-	struct { uint64_t alloc, free, stack, map, alloc_bytes; } lost;
+	struct { uint64_t alloc, free, stack, map, alloc_bytes;
+		 uint64_t hidden, hidden_bytes;	/* what lost allocations can stand for */
+	} lost;
 	struct { uint64_t distinct, unwound, truncated, recognised, audited, mismatched; } stacks;
 	double blocked_seconds;		/* the target's threads waited for the reader, summed */
 	uint64_t corrupt;		/* rings that made no sense */

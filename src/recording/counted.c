@@ -147,6 +147,7 @@ int recording_counted_read(sqlite3 *db, uint64_t id, bool is_end, struct snapsho
 		return 0;
 	snapshot_order_sites(snapshot);
 	snapshot->every_alloc = snapshot->site_peaks = snapshot->resizes = false;
+	snapshot->intervals = snapshot->site_intervals = false;
 	snapshot->counts.kind = COUNTS_TOTALS;	/* of moments without figures */
 	err = check_columns(db, "counts", COLUMNS);
 	if (err <= 0)

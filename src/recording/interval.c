@@ -12,6 +12,14 @@
 #include "src/recording/recording_private.h"
 #include "src/recording/wrong_frees.h"
 
+#define CELLS_OF_BOUNDS(bounds)	CELL_I((bounds).low), CELL_I((bounds).high)
+/* As read_intervals() in read.c reads them. */
+#define CELLS_OF_INTERVALS(in) \
+	CELLS_OF_BOUNDS((in).alloc_count), CELLS_OF_BOUNDS((in).alloc_bytes), \
+	CELLS_OF_BOUNDS((in).free_count), CELLS_OF_BOUNDS((in).free_bytes), \
+	CELLS_OF_BOUNDS((in).live_count), CELLS_OF_BOUNDS((in).peak_live_bytes), \
+	CELLS_OF_BOUNDS((in).temporary_count)
+
 /* Entry points are hooked once: written when their number changes, not each interval. */
 static int put_allocators(struct recording *recording, const struct snapshot_target *target)
 {
@@ -85,7 +93,8 @@ static int put_session(struct recording *recording, const struct snapshot *snaps
 		   CELL_I(m->used_bytes), CELL_I(m->peak_bytes), CELL_I(m->evicted_sites),
 		   CELL_I(m->evicted_stacks), CELL_I(m->evicted_alloc_count),
 		   CELL_I(m->evicted_alloc_bytes), CELL_I(m->thinned_blocks),
-		   CELL_I(m->thinned_bytes), CELL_I(m->thinned_interval_bytes));
+		   CELL_I(m->thinned_bytes), CELL_I(m->thinned_interval_bytes),
+		   CELL_I(session->lost.hidden), CELL_I(session->lost.hidden_bytes));
 }
 
 static int put_totals(struct recording *recording, const struct snapshot *snapshot)
@@ -105,7 +114,7 @@ static int put_totals(struct recording *recording, const struct snapshot *snapsh
 		   CELL_I(m->map_bytes), CELL_I(m->unmap_count), CELL_I(m->unmap_bytes),
 		   CELL_I(m->live_count), CELL_I(m->live_bytes), CELL_I(m->peak_live_bytes),
 		   CELL_I(m->allocator_live_bytes), CELL_I(m->unmap_unknown_bytes),
-		   CELL_I(snapshot->reason));
+		   CELL_I(snapshot->reason), CELLS_OF_INTERVALS(t->in));
 }
 
 /* The last known point may have grown; when points were joined, all are new. */
@@ -152,7 +161,7 @@ static int put_site(struct recording *recording, const struct snapshot_site *s)
 		   CELL_R(s->lifetime_max), CELL_R(s->first_time), CELL_R(s->last_time),
 		   CELL_R(s->growth), CELL_R(s->growth_low), CELL_R(s->growth_high),
 		   CELL_I(s->at_peak_bytes), CELL_I(s->at_peak_count),
-		   CELL_I(s->size_low), CELL_I(s->size_high));
+		   CELL_I(s->size_low), CELL_I(s->size_high), CELLS_OF_INTERVALS(s->in));
 }
 
 /* Sites with events since then are written; at the end all. */

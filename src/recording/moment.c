@@ -233,7 +233,7 @@ static int site_order(const void *a, const void *b)
 /* What only the end knows of a site. */
 static void forget_end(struct snapshot_site *site, double time)
 {
-	site->verdict = site->live_count ? SNAPSHOT_THIN : SNAPSHOT_FREED;
+	site->verdict = site->live_count ? SNAPSHOT_TOO_FEW : SNAPSHOT_FREED;
 	site->lifetime_p50 = site->lifetime_p90 = site->lifetime_max = 0;
 	site->growth = site->growth_low = site->growth_high = 0;
 	site->last_time = site->last_time < time ? site->last_time : time;
@@ -302,6 +302,7 @@ int recording_moment_apply(sqlite3 *db, const struct recording_at *at, struct sn
 	snapshot->session.duration = at->time;
 	snapshot->session.detached = SNAPSHOT_ATTACHED;
 	snapshot->has_leaks = snapshot->site_peaks = snapshot->resizes = false;
+	snapshot->site_intervals = false;
 	snapshot->leak_count = snapshot->histogram_count = 0;
 	cut_timeline(snapshot, at->time);
 	return apply_sites(db, at, snapshot);

@@ -156,13 +156,38 @@ static int read_session(void *context, struct row *row)
 	snapshot->every_alloc = row_bool(row);
 	snapshot->complete = row_bool(row);
 	snapshot->has_leaks = row_bool(row);
-	snapshot->site_peaks = true;	/* unless some site's are not */
+	snapshot->site_peaks = snapshot->site_intervals = true;	/* unless some site's are not */
 	session->max_recording = row_uint(row);
 	session->given_up = row_uint(row);
 	session->stacks.audited = row_uint(row);
 	session->stacks.mismatched = row_uint(row);
 	read_memory(&session->memory, row);
+	session->lost.hidden = row_uint(row);
+	session->lost.hidden_bytes = row_uint(row);
 	return session->version ? 0 : -ENOMEM;
+}
+
+#define INTERVAL_COLUMNS 14
+
+static void read_bounds(struct row *row, struct snapshot_bounds *to)
+{
+	to->low = row_uint(row);
+	to->high = row_uint(row);
+}
+
+/* False: an older recording, which does not have them. */
+static bool read_intervals(struct row *row, struct snapshot_intervals *to)
+{
+	bool known = sqlite3_column_count(row->statement) >= row->next + INTERVAL_COLUMNS;
+
+	read_bounds(row, &to->alloc_count);
+	read_bounds(row, &to->alloc_bytes);
+	read_bounds(row, &to->free_count);
+	read_bounds(row, &to->free_bytes);
+	read_bounds(row, &to->live_count);
+	read_bounds(row, &to->peak_live_bytes);
+	read_bounds(row, &to->temporary_count);
+	return known;
 }
 
 static int read_totals(void *context, struct row *row)
@@ -199,6 +224,7 @@ static int read_totals(void *context, struct row *row)
 	m->allocator_live_bytes = row_uint(row);
 	m->unmap_unknown_bytes = row_uint(row);
 	reading->snapshot->reason = (enum snapshot_reason)row_uint32(row, SNAPSHOT_SIGNAL);
+	reading->snapshot->intervals = read_intervals(row, &t->in);
 	return 0;
 }
 
@@ -281,6 +307,7 @@ static int read_site(void *context, struct row *row)
 	s->at_peak_count = row_uint(row);
 	s->size_low = row_uint(row);
 	s->size_high = row_uint(row);
+	snapshot->site_intervals &= read_intervals(row, &s->in);
 	return 0;
 }
 

@@ -27,7 +27,8 @@
 	" stacks_audited INTEGER, stacks_mismatched INTEGER, memory_limit INTEGER," \
 	" memory_used INTEGER, memory_peak INTEGER, evicted_sites INTEGER," \
 	" evicted_stacks INTEGER, evicted_alloc_count INTEGER, evicted_alloc_bytes INTEGER," \
-	" thinned_blocks INTEGER, thinned_bytes INTEGER, thinned_interval INTEGER);" \
+	" thinned_blocks INTEGER, thinned_bytes INTEGER, thinned_interval INTEGER," \
+	" lost_hidden INTEGER, lost_hidden_bytes INTEGER);" \
 	"CREATE TABLE snapshots(id INTEGER PRIMARY KEY, time REAL, alloc_count INTEGER," \
 	" alloc_bytes INTEGER, free_count INTEGER, free_bytes INTEGER," \
 	" double_free_count INTEGER, illegal_free_count INTEGER, free_unknown_count INTEGER," \
@@ -37,7 +38,14 @@
 	" samples INTEGER, map_count INTEGER, map_bytes INTEGER, unmap_count INTEGER," \
 	" unmap_bytes INTEGER, map_live_count INTEGER, map_live_bytes INTEGER," \
 	" map_peak_live_bytes INTEGER, allocator_live_bytes INTEGER," \
-	" unmap_unknown_bytes INTEGER, reason INTEGER);" \
+	" unmap_unknown_bytes INTEGER, reason INTEGER," \
+	" alloc_count_low INTEGER, alloc_count_high INTEGER," \
+	" alloc_bytes_low INTEGER, alloc_bytes_high INTEGER," \
+	" free_count_low INTEGER, free_count_high INTEGER," \
+	" free_bytes_low INTEGER, free_bytes_high INTEGER," \
+	" live_count_low INTEGER, live_count_high INTEGER," \
+	" peak_live_bytes_low INTEGER, peak_live_bytes_high INTEGER," \
+	" temporary_count_low INTEGER, temporary_count_high INTEGER);" \
 	"CREATE TABLE timeline(id INTEGER PRIMARY KEY, time REAL, alloc_count INTEGER," \
 	" free_count INTEGER, alloc_bytes INTEGER, live_bytes INTEGER, rss_bytes INTEGER," \
 	" vsz_bytes INTEGER, trend_bytes INTEGER, sample_interval_bytes INTEGER);" \
@@ -61,7 +69,14 @@
 	" temporary_count INTEGER, samples INTEGER, threads INTEGER, lifetime_p50 REAL," \
 	" lifetime_p90 REAL, lifetime_max REAL, first_time REAL, last_time REAL," \
 	" growth REAL, growth_low REAL, growth_high REAL, at_peak_bytes INTEGER," \
-	" at_peak_count INTEGER, size_low INTEGER, size_high INTEGER);" \
+	" at_peak_count INTEGER, size_low INTEGER, size_high INTEGER," \
+	" alloc_count_low INTEGER, alloc_count_high INTEGER," \
+	" alloc_bytes_low INTEGER, alloc_bytes_high INTEGER," \
+	" free_count_low INTEGER, free_count_high INTEGER," \
+	" free_bytes_low INTEGER, free_bytes_high INTEGER," \
+	" live_count_low INTEGER, live_count_high INTEGER," \
+	" peak_live_bytes_low INTEGER, peak_live_bytes_high INTEGER," \
+	" temporary_count_low INTEGER, temporary_count_high INTEGER);" \
 	"CREATE TABLE snapshot_sites(snapshot INTEGER, site INTEGER, live_count INTEGER," \
 	" live_bytes INTEGER, alloc_count INTEGER, alloc_bytes INTEGER, free_count INTEGER," \
 	" below INTEGER, above INTEGER, peak_live_bytes INTEGER, temporary_count INTEGER," \

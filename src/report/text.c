@@ -166,12 +166,16 @@ static void put_losses(FILE *out, const struct report_input *input)
 	const struct snapshot_session *session = &input->snapshot->session;
 	const struct snapshot_totals *totals = &input->snapshot->totals;
 	const struct style *style = style_for(&input->options);
+	char effect[160] = "allocated is that much too low, live by those that still live";
 	char what[64];
 
 	snprintf(what, sizeof(what), "allocations (%s)",
 		 human_bytes((double)session->lost.alloc_bytes).text);
-	put_loss(out, style, session->lost.alloc, what,
-		 "allocated is that much too low, live by those that still live");
+	if (session->lost.hidden > session->lost.alloc)
+		snprintf(effect, sizeof(effect), "they stand for up to %s allocations (%s), "
+			 "some of which may live", human_count((double)session->lost.hidden).text,
+			 human_bytes((double)session->lost.hidden_bytes).text);
+	put_loss(out, style, session->lost.alloc, what, effect);
 	put_loss(out, style, session->lost.free, "frees", session->lost.alloc ?
 		 "of lost blocks; live is too high by those of others" : "live is too high");
 	put_loss(out, style, session->lost.map, "mapping events", "mapped may be wrong");
@@ -288,15 +292,52 @@ static void put_total(FILE *out, const char *name, uint64_t count, uint64_t byte
 		human_bytes((double)bytes).text, remark[0] ? "  " : "", remark);
 }
 
-static void put_live_total(FILE *out, const struct snapshot_totals *totals)
+static bool is_estimate(const struct snapshot_bounds *bounds)
 {
-	char remark[100] = "";
+	return bounds->low != bounds->high;
+}
 
-	if (totals->live_bytes_low != totals->live_bytes_high)
+/* "95 %: 1 to 2 blocks, 1 KiB to 2 KiB" behind what text has; bytes: NULL, only the first. */
+static void append_bounds(char *text, size_t size, const struct snapshot_bounds *count,
+			  const struct snapshot_bounds *bytes)
+{
+	size_t length = strlen(text);
+
+	if (!is_estimate(count) && (!bytes || !is_estimate(bytes)))
+		return;
+	length += (size_t)snprintf(text + length, size - length, "%s95 %%: %s to %s blocks",
+				   length ? "; " : "", human_count((double)count->low).text,
+				   human_count((double)count->high).text);
+	if (bytes && length < size)
+		(void)snprintf(text + length, size - length, ", %s to %s",
+			       human_bytes((double)bytes->low).text,
+			       human_bytes((double)bytes->high).text);
+}
+
+static void put_live_total(FILE *out, const struct snapshot *snapshot)
+{
+	const struct snapshot_totals *totals = &snapshot->totals;
+	const struct snapshot_bounds bytes = { totals->live_bytes_low, totals->live_bytes_high };
+	char remark[160] = "";
+
+	if (snapshot->intervals)
+		append_bounds(remark, sizeof(remark), &totals->in.live_count, &bytes);
+	else if (is_estimate(&bytes))
 		snprintf(remark, sizeof(remark), "95 %%: %s to %s",
-			 human_bytes((double)totals->live_bytes_low).text,
-			 human_bytes((double)totals->live_bytes_high).text);
+			 human_bytes((double)bytes.low).text, human_bytes((double)bytes.high).text);
 	put_total(out, "live", totals->live_count, totals->live_bytes, remark);
+}
+
+static void put_peak(FILE *out, const struct snapshot *snapshot)
+{
+	const struct snapshot_bounds *bounds = &snapshot->totals.in.peak_live_bytes;
+
+	fprintf(out, "  %-12s %12s        %12s", "peak live", "",
+		human_bytes((double)snapshot->totals.peak_live_bytes).text);
+	if (snapshot->intervals && is_estimate(bounds))
+		fprintf(out, "  95 %%: %s to %s", human_bytes((double)bounds->low).text,
+			human_bytes((double)bounds->high).text);
+	fputc('\n', out);
 }
 
 static void put_odd(FILE *out, const char *name, uint64_t count, const char *remark)
@@ -308,17 +349,21 @@ static void put_odd(FILE *out, const char *name, uint64_t count, const char *rem
 static void put_block_totals(FILE *out, const struct snapshot *snapshot)
 {
 	const struct snapshot_totals *totals = &snapshot->totals;
-	char remark[100] = "";
+	const struct snapshot_intervals *in = &totals->in;
+	char remark[200] = "", freed[160] = "";
 
 	if (totals->alloc_count)
 		snprintf(remark, sizeof(remark), "%s on average",
 			 human_bytes((double)totals->alloc_bytes /
 				     (double)totals->alloc_count).text);
+	if (snapshot->intervals) {
+		append_bounds(remark, sizeof(remark), &in->alloc_count, &in->alloc_bytes);
+		append_bounds(freed, sizeof(freed), &in->free_count, &in->free_bytes);
+	}
 	put_total(out, "allocated", totals->alloc_count, totals->alloc_bytes, remark);
-	put_total(out, "freed", totals->free_count, totals->free_bytes, "");
-	put_live_total(out, totals);
-	fprintf(out, "  %-12s %12s        %12s\n", "peak live", "",
-		human_bytes((double)totals->peak_live_bytes).text);
+	put_total(out, "freed", totals->free_count, totals->free_bytes, freed);
+	put_live_total(out, snapshot);
+	put_peak(out, snapshot);
 	if (snapshot->every_alloc)
 		put_odd(out, "temporary", totals->temporary_count,
 			"blocks, freed before their thread's next allocation");
@@ -350,7 +395,7 @@ static void put_totals(FILE *out, const struct report_input *input)
 static void put_growth(FILE *out, const struct style *style, const struct snapshot_site *site)
 {
 	if (site->verdict != SNAPSHOT_GROWING) {
-		fprintf(out, "; %s", snapshot_verdict_name(site->verdict));
+		fprintf(out, "; %s", snapshot_verdict_words(site->verdict));
 		return;
 	}
 	fprintf(out, "; %sgrowing %s/s%s", style->warn, human_bytes_signed(site->growth).text,
@@ -363,6 +408,21 @@ static void put_lifetimes(FILE *out, const struct snapshot_site *site)
 		return;
 	fprintf(out, "; lived %s (median), %s at the longest",
 		human_seconds(site->lifetime_p50).text, human_seconds(site->lifetime_max).text);
+}
+
+static void put_allocated(FILE *out, const struct report_input *input,
+			  const struct snapshot_site *site)
+{
+	const struct snapshot_intervals *in = &site->in;
+	char bounds[160] = "";
+
+	if (input->snapshot->site_intervals)
+		append_bounds(bounds, sizeof(bounds), &in->alloc_count, &in->alloc_bytes);
+	fprintf(out, "\n    allocated %s in %s%s%s%s, freed %s, peak %s",
+		human_bytes((double)site->alloc_bytes).text,
+		human_count((double)site->alloc_count).text, bounds[0] ? " (" : "", bounds,
+		bounds[0] ? ")" : "", human_count((double)site->free_count).text,
+		human_bytes((double)site->peak_live_bytes).text);
 }
 
 static void put_site(FILE *out, const struct report_input *input, size_t rank)
@@ -384,11 +444,7 @@ static void put_site(FILE *out, const struct report_input *input, size_t rank)
 		fprintf(out, " (95 %%: %s to %s)", human_bytes((double)site->live_bytes_low).text,
 			human_bytes((double)site->live_bytes_high).text);
 	put_growth(out, style, site);
-	fprintf(out, "\n    allocated %s in %s, freed %s, peak %s",
-		human_bytes((double)site->alloc_bytes).text,
-		human_count((double)site->alloc_count).text,
-		human_count((double)site->free_count).text,
-		human_bytes((double)site->peak_live_bytes).text);
+	put_allocated(out, input, site);
 	if (site->temporary_count)
 		fprintf(out, ", %s temporary", human_count((double)site->temporary_count).text);
 	put_lifetimes(out, site);

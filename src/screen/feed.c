@@ -284,6 +284,7 @@ static int put_sites(struct apart_answer *to, const struct snapshot *snapshot, u
 		const struct snapshot_site *from = &snapshot->site[i];
 		const struct screen_site site = {
 			.id = from->id, .growing = from->verdict == SNAPSHOT_GROWING,
+			.too_few = from->verdict == SNAPSHOT_TOO_FEW,
 			.live_bytes = from->live_bytes, .live_count = from->live_count,
 			.live_low = from->live_bytes_low, .live_high = from->live_bytes_high,
 			.alloc_bytes = from->alloc_bytes, .alloc_count = from->alloc_count,

@@ -78,7 +78,8 @@ struct screen_point {
 };
 struct screen_site {
 	uint32_t id;
-	uint32_t growing;		/* and not by chance */
+	uint32_t growing;		/* and not by chance; or, */
+	uint32_t too_few;		/* samples, to say whether it does */
 	uint64_t live_bytes, live_count, alloc_bytes, alloc_count, temporary_count;
 	uint64_t live_low, live_high;	/* 95 %; equal: exact */
 	double growth;			/* bytes a second */

@@ -139,20 +139,25 @@ static double interval_for(double fraction, double size)
 	return fmin(fmax(-size / log1p(-fraction), 1.0), WIDEST);
 }
 
-/* -ln 0.025: so many samples are expected where none is seen with 2.5 % (docs/NUMBERS.md). */
-#define NONE_SEEN	3.69
+/*
+ * -ln 0.025, rounded down: so many samples are expected where none is seen with 2.5 %
+ * (docs/NUMBERS.md). What such an interval encloses is then all that passed, not a bit less.
+ */
+#define NONE_SEEN	3.6888
 
-double budget_coarsest(const struct budget *b)
+double budget_coarsest(const struct budget *b, uint64_t interval)
 {
 	double coarsest = 0;
 
-	for (unsigned int i = 0; i < BUDGET_STRATA; i++)
-		coarsest = fmax(coarsest, fmin((double)b->stratum[i].interval,
-					       b->stratum[i].bytes / NONE_SEEN));
+	for (unsigned int i = 0; i < BUDGET_STRATA; i++) {
+		double most = fmax((double)b->stratum[i].interval, (double)interval);
+
+		coarsest = fmax(coarsest, fmin(most, b->stratum[i].bytes / NONE_SEEN));
+	}
 	return coarsest;
 }
 
-static void note_interval(struct budget *b, double bytes)
+void budget_note_passed(struct budget *b, double bytes)
 {
 	unsigned int i = b->interval > 1 ? 63u - (unsigned int)__builtin_clzll(b->interval) : 0;
 	struct budget_stratum *stratum = &b->stratum[i < BUDGET_STRATA ? i : BUDGET_STRATA - 1];
@@ -189,7 +194,6 @@ uint64_t budget_step(struct budget *b, const struct budget_input *in)
 
 	if (step.use <= 0)
 		return b->interval;
-	note_interval(b, in->bytes);
 	learn_cost(b, in);
 	each = b->cost / b->costed;
 	step.whole = (double)in->drawn / fraction;

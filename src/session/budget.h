@@ -35,7 +35,7 @@ struct budget_memory {
 	double bytes;		/* as if blocks were of one size */
 };
 
-/* Intervals of one power of two: the largest of them, and what was allocated meanwhile. */
+/* Intervals of one power of two: the largest of them, and what passed count-downs meanwhile. */
 struct budget_stratum {
 	uint64_t interval;
 	double bytes;
@@ -57,11 +57,14 @@ void budget_begin(struct budget *budget, double percent);
 void budget_set(struct budget *budget, double percent);
 /* The mean sampling interval from now on, in bytes; 0: every allocation. */
 uint64_t budget_step(struct budget *budget, const struct budget_input *input);
+/* So many bytes more were asked for in the present interval (ring_threads_passed). */
+void budget_note_passed(struct budget *budget, double bytes);
 /*
  * How many bytes may a sample that was not drawn stand for? The coarsest interval so far, unless so
- * little was allocated meanwhile that it can't have missed as much.
+ * little passed meanwhile that it can't have missed as much. interval: the present one, where no
+ * budget moves it; else 0.
  */
-double budget_coarsest(const struct budget *budget);
+double budget_coarsest(const struct budget *budget, uint64_t interval);
 /*
  * What may be spent on records within wall seconds in which the target ran for target ones: who
  * has spent more needs not wait for the end of a step.

@@ -30,7 +30,6 @@ int session_memory_take(struct session_memory *m, const struct target_view *view
 		.maps_fd = view->maps_fd, .pagemap_fd = view->pagemap, .reader = &view->reader,
 		.modules = view->modules, .idle = idle, .idle_context = idle_context,
 	};
-	uint64_t vsz;
 	int error;
 
 	regions_free(m->regions);
@@ -38,7 +37,7 @@ int session_memory_take(struct session_memory *m, const struct target_view *view
 	m->told = false;
 	error = regions_take(&input, &m->regions, &m->present, &m->told);
 	if (!error)
-		target_view_sizes(view, &m->regions->rss_bytes, &vsz);
+		m->regions->rss_bytes = target_view_sizes(view).rss;
 	return error;
 }
 

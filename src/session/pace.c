@@ -18,6 +18,7 @@
 #include <math.h>
 #include <unistd.h>
 
+#include "src/session/ring_threads.h"
 
 #define STEP		0.1	/* seconds from one look at the costs to the next */
 #define SHORT_STEP	0.01	/* at the least, for who has spent a step's budget before its end */
@@ -84,8 +85,23 @@ static bool read_costs(const struct pace *p, struct pace_costs *to)
 	return true;
 }
 
+/* Before the interval moves: what passed is the present one's. */
+static void note_passed(struct pace *p)
+{
+	uint64_t passed;
+
+	if (!p->in.control)
+		return;		/* not begun */
+	passed = ring_threads_passed(p->in.control, p->in.control_bytes);
+	if (passed <= p->passed)
+		return;
+	budget_note_passed(&p->budget, (double)(passed - p->passed));
+	p->passed = passed;
+}
+
 static bool look(struct pace *p)
 {
+	note_passed(p);
 	p->running = p->running && read_costs(p, &p->now);
 	return p->running;
 }
@@ -228,6 +244,18 @@ void pace_end(struct pace *p)
 {
 	(void)look(p);
 	p->running = false;
+}
+
+uint64_t pace_passed(const struct pace *p)
+{
+	return p->passed;
+}
+
+double pace_coarsest(const struct pace *p)
+{
+	bool fixed = p->in.percent <= 0;
+
+	return budget_coarsest(&p->budget, fixed ? p->in.control->interval : 0);
 }
 
 double pace_overhead(struct pace *p)

@@ -17,6 +17,7 @@
 /* Borrowed, as long as the pace is used. */
 struct pace_input {
 	struct ring_control *control;
+	size_t control_bytes;		/* of the whole mapping */
 	const struct reader *reader;
 	struct live *live;
 	const struct sites *sites;
@@ -50,6 +51,7 @@ struct pace {
 	struct pace_costs base, now, step;	/* at first, at the last look, at the last step */
 	struct pace_records records;	/* since the last step */
 	struct budget budget;
+	uint64_t passed;		/* ring_threads_passed(), so far */
 	double next_step, next_crowded;
 };
 
@@ -66,6 +68,12 @@ void pace_set_percent(struct pace *pace, double percent);
 void pace_turn(struct pace *pace);
 /* The last look: what costs from here on does not count. */
 void pace_end(struct pace *pace);
+/*
+ * Of what was asked for while blocks were drawn: in all, up to the last look; and how many bytes a
+ * sample that was not drawn may stand for. 0: everything was recorded.
+ */
+uint64_t pace_passed(const struct pace *pace);
+double pace_coarsest(const struct pace *pace);
 /*
  * Everything that was paid, as a percentage of the time that the target had for itself;
  * negative: it had too little to say.

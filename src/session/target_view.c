@@ -112,17 +112,16 @@ int target_view_publish_stacks(struct target_view *view, struct ring_control *co
 		control, &(struct ring_stacks){ stacks.range, stacks.count, stacks.word }, ticket);
 }
 
-void target_view_sizes(const struct target_view *view, uint64_t *ret_rss, uint64_t *ret_vsz)
+struct target_sizes target_view_sizes(const struct target_view *view)
 {
-	unsigned long long vsz = 0, rss = 0;
+	unsigned long long vsz = 0, rss = 0, data = 0;
 	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
 	char text[128];
 	ssize_t got = pread(view->statm, text, sizeof(text) - 1, 0);
 
 	if (got > 0) {
 		text[got] = '\0';
-		(void)sscanf(text, "%llu %llu", &vsz, &rss);
+		(void)sscanf(text, "%llu %llu %*s %*s %*s %llu", &vsz, &rss, &data);
 	}
-	*ret_rss = rss * page;
-	*ret_vsz = vsz * page;
+	return (struct target_sizes){ .rss = rss * page, .vsz = vsz * page, .data = data * page };
 }

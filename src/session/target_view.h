@@ -32,7 +32,13 @@ int target_view_refresh(struct target_view *view);
  */
 int target_view_publish_stacks(struct target_view *view, struct ring_control *control,
 			       size_t control_bytes, uint64_t main_stack_end);
-/* Resident and virtual size in bytes now; zeros when it has ended. */
-void target_view_sizes(const struct target_view *view, uint64_t *ret_rss, uint64_t *ret_vsz);
+/*
+ * In bytes, now; zeros when it has ended. data: of private mappings that can be written to, and
+ * stacks: all that a block can lie in.
+ */
+struct target_sizes {
+	uint64_t rss, vsz, data;
+};
+struct target_sizes target_view_sizes(const struct target_view *view);
 
 #endif

@@ -11,8 +11,9 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <sys/mman.h>
 #include <unistd.h>
+
+#include "src/session/ring_threads.h"
 
 enum { PAGE = 4096, BLOCK_WORDS = 280, BEYOND_BLOCK = 8192, SMALLEST_STACK = 16384 };
 /* glibc's header and list, the head of musl's block: no stack is named in there. */
@@ -131,43 +132,27 @@ static void see_mapping(const struct thread_stacks_input *input, const struct pr
 	}
 }
 
-/* Has anyone written there? Who reads a page of a shared memory that was not there makes it be. */
-static bool is_made(const void *at)
+struct seeing {
+	const struct thread_stacks_input *input;
+	struct thread_stacks *ret;
+};
+
+static void see_slot(void *context, const struct ring_thread *thread)
 {
-	unsigned char state = 1;
+	const struct seeing *seeing = context;
+	uint64_t owner = __atomic_load_n(&thread->owner, __ATOMIC_RELAXED);
 
-	return mincore((void *)((uintptr_t)at & ~(uintptr_t)(PAGE - 1)), PAGE, &state) != 0 ||
-	       (state & 1);
-}
-
-static void see_table(const struct thread_stacks_input *input, struct thread_stacks *ret)
-{
-	uint64_t at = input->control->threads_offset, slots = input->control->thread_slots;
-	const struct ring_thread *thread;
-	bool made = false;
-
-	/* The target can write to control at any time. */
-	if (at % RING_LINE || at > input->control_bytes ||
-	    slots > (input->control_bytes - at) / sizeof(*thread))
-		return;
-	thread = (const struct ring_thread *)((const uint8_t *)input->control + at);
-	for (uint64_t i = 0; i < slots; i++) {
-		uint64_t owner;
-
-		if (i == 0 || (uintptr_t)&thread[i] % PAGE == 0)
-			made = is_made(&thread[i]);
-		owner = made ? __atomic_load_n(&thread[i].owner, __ATOMIC_RELAXED) : 0;
-		if (owner && owner % 8 == 0 && owner <= INT64_MAX)
-			see_thread(input, owner, ret);
-	}
+	if (owner && owner % 8 == 0 && owner <= INT64_MAX)
+		see_thread(seeing->input, owner, seeing->ret);
 }
 
 void thread_stacks_find(const struct thread_stacks_input *input, struct thread_stacks *ret)
 {
+	struct seeing seeing = { input, ret };
 	uint32_t known;
 
 	ret->count = ret->word = 0;
-	see_table(input, ret);
+	ring_threads_each(input->control, input->control_bytes, see_slot, &seeing);
 	qsort(ret->range, ret->count, sizeof(*ret->range), by_high);
 	known = ret->count;
 	for (size_t i = 0; i < input->maps->count && input->pagemap >= 0; i++)

@@ -27,7 +27,6 @@
 #define BEGUN_NS 1000000000ull
 #define BEAT_EVENTS EVICT_EVENTS
 #define CALLS_END_NS 300000000ull /* calls from before the attach have returned: free_places */
-#define COUNTS_NS 5000000ull
 enum { HOLD_DRAINS = 200 };
 #define HOLD_PAUSE_NS 5000000ull
 
@@ -266,8 +265,9 @@ static void begin_pace(struct watch *w)
 	bool sampled = w->options.mode == SNAPSHOT_SAMPLED ||
 		       w->options.mode == SNAPSHOT_ADAPTIVE;
 	const struct pace_input input = {
-		.control = w->control, .reader = w->reader, .live = w->live, .sites = w->sites,
-		.ticks = &w->ticks, .target = w->view->hello.pid,
+		.control = w->control, .control_bytes = w->mapped_bytes, .reader = w->reader,
+		.live = w->live, .sites = w->sites, .ticks = &w->ticks,
+		.target = w->view->hello.pid,
 		.percent = w->options.mode == SNAPSHOT_ADAPTIVE ? w->options.percent : 0,
 		.pair_cost = w->options.pair_cost, .custom_cost = w->options.custom_cost,
 		.sampled = sampled,
@@ -302,6 +302,7 @@ void watch_begin(struct watch *w)
 	if (w->counts)
 		watch_counts_allow(w, 0);
 	begin_pace(w);
+	held_look(&w->memory_held, target_view_sizes(w->view).data);
 	__atomic_store_n(&c->mode, (uint32_t)ring_mode(w), __ATOMIC_RELEASE);
 	if (live_tells_frees(w->live) && target_view_refresh(w->view) >= 0)
 		free_places_note(w->places);
@@ -587,109 +588,4 @@ void watch_finish(struct watch *w)
 		w->error = watch_counts_read(w, true);
 	w->finished = true;
 	w->counts_ns = 0;
-}
-
-/* What was read a moment ago will do. */
-static int read_counts(struct watch *w)
-{
-	uint64_t now = now_ns();
-
-	if (w->counts_ns && now - w->counts_ns < COUNTS_NS)
-		return 0;
-	w->counts_ns = now;
-	return watch_counts_read(w, w->finished);
-}
-
-int watch_tick(struct watch *w)
-{
-	struct timeline_point point;
-	uint64_t rss, vsz;
-	int error;
-
-	target_view_sizes(w->view, &rss, &vsz);
-	sites_tick(w->sites, w->reader ? reader_time(w->reader) : ticks_now());
-	error = w->counts ? read_counts(w) : 0;
-	if (error)
-		return error;
-	point = snapshot_point(w->sites, &w->timeline, (double)(now_ns() - w->begin_ns) / 1e9, rss,
-			       vsz);
-	point.sample_interval = w->reader ? w->control->interval : 0;
-	if (w->counts)
-		watch_counts_point(w, &point);
-	return timeline_add(&w->timeline, &point);
-}
-
-/* The snapshot's wrong frees get the names of their entry points. */
-static void name_calls(const struct watch *w, struct snapshot *snapshot)
-{
-	for (size_t i = 0; i < snapshot->wrong_free_count; i++) {
-		struct snapshot_wrong_free *wrong = &snapshot->wrong_free[i];
-		const char *name = wrong->realloc ? "realloc" : "free";
-
-		if (wrong->entry < w->plan->entry_count)
-			name = w->plan->entry[wrong->entry].name;
-		(void)snprintf(wrong->call, sizeof(wrong->call), "%.*s",
-			       (int)sizeof(wrong->call) - 1, name);
-	}
-}
-
-static void note_recognition(const struct watch *w, struct snapshot_session *session)
-{
-	struct recognition_stats stats;
-
-	if (!w->recognition)
-		return;
-	recognition_stats(w->recognition, &stats);
-	session->stacks.recognised = stats.recognised;
-	session->stacks.truncated += stats.truncated;
-	session->stacks.audited = stats.audited;
-	session->stacks.mismatched = stats.mismatched;
-	session->lost.stack += stats.unknown;
-}
-
-int watch_snapshot(struct watch *w, struct snapshot_target *target,
-		   struct snapshot_session *session, struct snapshot **ret)
-{
-	struct reader_losses losses;
-	struct snapshot_input input = {
-		.target = target, .session = session, .sites = w->sites, .live = w->live,
-		.timeline = &w->timeline, .ticks = &w->ticks,
-		.now = w->reader ? reader_time(w->reader) : ticks_now(),
-		.leaks = w->options.leaks,
-	};
-	uint64_t rss, vsz;
-	int error;
-
-	target_view_sizes(w->view, &rss, &vsz);
-	if (rss) {
-		target->rss_bytes = rss;
-		target->vsz_bytes = vsz;
-	}
-	if (w->reader) {
-		reader_losses(w->reader, &losses);
-		snapshot_session_losses(session, &losses, &w->ticks);
-		session->gaps = w->control->epoch - 1 + w->lapsed;
-		session->gap_seconds =
-			ticks_span(&w->ticks, w->control->gap_cycles + w->open_gap);
-		session->sample_interval_bytes = w->control->interval;
-		session->overhead_percent = pace_overhead(&w->pace);
-		input.coarsest = budget_coarsest(&w->pace.budget);
-	}
-	session->events.alloc = w->events.alloc;
-	session->events.free = w->events.free;
-	session->events.map = w->events.map;
-	session->events.unmap = w->events.unmap;
-	session->stacks.distinct = stacks_count(w->stacks);
-	session->stacks.unwound = w->events.unwound;
-	session->stacks.truncated = w->events.truncated;
-	note_recognition(w, session);
-	evict_note(w, session);
-	error = w->counts ? read_counts(w) : 0;
-	if (!error)
-		error = snapshot_take(&input, ret);
-	if (!error && w->counts)
-		error = watch_counts_snapshot(w, *ret);
-	if (!error)
-		name_calls(w, *ret);
-	return error;
 }

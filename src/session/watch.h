@@ -14,6 +14,7 @@
 #include "src/recognition/recognition.h"
 #include "src/live/sites.h"
 #include "src/live/snapshot.h"
+#include "src/session/held.h"
 #include "src/session/pace.h"
 #include "src/session/stack_places.h"
 #include "src/session/target_view.h"
@@ -94,6 +95,7 @@ struct watch {
 	bool finished;			/* nothing comes any more */
 	struct thread_ids threads;
 	struct watch_memory memory;
+	struct held memory_held;	/* by the target, in which blocks can lie */
 	struct watch_caller caller[WATCH_CALLERS];
 	uint8_t stack_copy[RING_MAX_STACK_BYTES];
 };

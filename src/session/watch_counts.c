@@ -248,6 +248,7 @@ static void take_totals(const struct watch *w, struct snapshot *to)
 	to->totals.free_count = from->free_count;
 	to->totals.free_bytes = from->free_unsized ? 0 : from->free_usable;
 	to->every_alloc = to->site_peaks = to->resizes = false;
+	to->intervals = to->site_intervals = false;
 }
 
 /* Recognised are those of a site that has a whole path, and not from a copy. */

@@ -22,6 +22,7 @@ struct sample {
 	struct ticks ticks;
 	uint64_t now;
 	uint32_t stack[4];
+	double unit;		/* that an undrawn sample may stand for; 0: the session's */
 };
 
 static inline void sample_must(int err)
@@ -127,6 +128,7 @@ static inline struct snapshot *sample_take(const struct sample *sample, bool lea
 		.allocator = &allocator,
 	};
 	bool exact = live_exact(sample->live);
+	bool drawn = sites_totals(sample->sites, SITE_MALLOC)->alloc.samples > 0;
 	struct snapshot_session session = {
 		.version = (char *)(uintptr_t)"0.1.0", .begin_time = 1.7e9 + 5,
 		.mode = exact ? SNAPSHOT_EXACT : SNAPSHOT_SAMPLED,
@@ -138,6 +140,8 @@ static inline struct snapshot *sample_take(const struct sample *sample, bool lea
 		.target = &target, .session = &session, .sites = sample->sites,
 		.live = sample->live, .timeline = &sample->timeline, .ticks = &sample->ticks,
 		.now = sample->now, .leaks = leaks,
+		.doubt = { .unit = sample->unit > 0 ? sample->unit : drawn ? 4096 : 0,
+			   .passed = 1ull << 60 },
 	};
 	struct snapshot *snapshot = NULL;
 

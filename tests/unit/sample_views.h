@@ -97,7 +97,12 @@ static inline void views_totals(struct views_sample *sample)
 		.alloc_count = 142, .alloc_bytes = 36862, .free_count = 68, .free_bytes = 13462,
 		.temporary_count = 44, .overhead_bytes = 592, .live_count = 74,
 		.live_bytes = 23400, .peak_live_bytes = 18398, .live_bytes_low = 23400,
-		.live_bytes_high = 23400, .samples = 142 };
+		.live_bytes_high = 23400, .samples = 142,
+		.in = { .alloc_count = { 142, 142 }, .alloc_bytes = { 36862, 36862 },
+			.free_count = { 68, 68 }, .free_bytes = { 13462, 13462 },
+			.live_count = { 74, 74 }, .peak_live_bytes = { 18398, 18398 },
+			.temporary_count = { 44, 44 } } };
+	s->intervals = s->site_intervals = true;
 	s->map_totals = (struct snapshot_map_totals){
 		.map_count = 2, .map_bytes = 8192, .live_count = 2, .live_bytes = 8192,
 		.peak_live_bytes = 8192, .allocator_live_bytes = 135168 };

@@ -71,12 +71,35 @@ static void tell_growth_and_plateau(void **state)
 	assert_int_equal(number(f.news, "GROWING_SITES"), 3);
 	assert_string_equal(f.news->text, "it grows: by 20.0 MiB in 20 min 0 s to 32.0 MiB live, "
 			    "60.0 MiB an hour, at 3 sites");
+	assert_int_equal(number(f.news, "TOO_FEW_SAMPLES_SITES"), 0);
 	for (i = 0, f.count = 0; i < 30 && !f.count; i++)
 		live(&f, 32);
 	assert_int_equal(i, GROWTH_HELD);
 	assert_int_equal(f.news->kind, EVENT_PLATEAU);
 	assert_int_equal(number(f.news, "LIVE_BYTES"), 32 << 20);
 	assert_int_equal(number(f.news, "GROWTH_BYTES"), 20 << 20);
+}
+
+/* The process grows, and of none of its sites is enough known to say that it is the one. */
+static void say_what_rests_on_too_little(void **state)
+{
+	struct fixture f;
+	uint64_t i = 0;
+
+	(void)state;
+	begin(&f);
+	while (i < 60 && !f.count)
+		live(&f, ++i);
+	assert_int_equal(f.count, 0);
+	begin(&f);
+	f.figures.too_few = 2;
+	for (i = 0; i < 50 && !f.count;)
+		live(&f, ++i);
+	assert_int_equal(f.count, 1);
+	assert_int_equal(f.news->kind, EVENT_GROWTH);
+	assert_int_equal(number(f.news, "GROWING_SITES"), 0);
+	assert_int_equal(number(f.news, "TOO_FEW_SAMPLES_SITES"), 2);
+	assert_non_null(strstr(f.news->text, "at 0 sites; 2 sites had too few samples to tell"));
 }
 
 /* An analyst that tells figures all the time gets no further than one that does not. */
@@ -221,6 +244,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(tell_growth_and_plateau),
+		cmocka_unit_test(say_what_rests_on_too_little),
 		cmocka_unit_test(look_at_no_flood),
 		cmocka_unit_test(believe_no_odd_interval),
 		cmocka_unit_test(tell_of_the_budget_once),

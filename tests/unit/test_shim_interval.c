@@ -17,6 +17,7 @@
 
 #include "src/live/estimate.h"
 #include "src/session/budget.h"
+#include "src/session/ring_threads.h"
 #include "tests/unit/shim_host.h"
 
 #define RUNS		200u
@@ -70,6 +71,7 @@ struct run {
 	struct budget budget;
 	uint64_t random, drawn, allocs, least, most;
 	double calls, bytes;	/* estimated, in this step */
+	uint64_t passed, asked;	/* as the shim counts them down, and as it was */
 	struct estimate_term *term;	/* of each block that was sampled */
 };
 
@@ -132,12 +134,22 @@ static void one_call(struct run *r)
 	uint64_t size = draw_size(r, at);
 	void *block = r->malloc(size);
 
+	r->asked += size;
 	if (uniform(r) < kinds[at].freed) {
 		r->free(block);
 	} else {
 		r->site[at].truth += (double)size;
 		r->site[at].expected += 1 / estimate_weight(size, r->host.control->interval);
 	}
+}
+
+/* What passed so far did so in the present interval. */
+static void note_passed(struct run *r)
+{
+	uint64_t passed = ring_threads_passed(r->host.control, r->host.bytes);
+
+	budget_note_passed(&r->budget, (double)(passed - r->passed));
+	r->passed = passed;
 }
 
 /* Bursts and lulls; the interval that is found comes into force somewhere within the next step. */
@@ -150,10 +162,16 @@ static void one_step(struct run *r)
 	r->drawn = r->allocs = 0;
 	r->calls = r->bytes = 0;
 	for (unsigned int i = 0; i < calls; i++) {
-		if (i == moved)
-			r->host.control->interval = r->budget.interval;
+		if (i == moved) {
+			uint64_t found = r->budget.interval;
+
+			r->budget.interval = r->host.control->interval;
+			note_passed(r);
+			r->budget.interval = r->host.control->interval = found;
+		}
 		one_call(r);
 	}
+	note_passed(r);
 	drain(r);	/* of both intervals */
 	in.drawn = r->drawn;
 	in.allocs = r->allocs;
@@ -170,7 +188,7 @@ static void judge(const struct run *r, struct outcome *outcome)
 	for (unsigned int i = 0; i < SITES; i++) {
 		const struct site *site = &r->site[i];
 		struct estimate_interval interval =
-			estimate_bytes_interval(&site->live, budget_coarsest(&r->budget));
+			estimate_bytes_interval(&site->live, budget_coarsest(&r->budget, 0));
 		double error = interval.value / site->truth - 1;
 
 		if (site->expected < 5)
@@ -213,6 +231,7 @@ static void one_run(uint64_t seed, bool wrong, struct outcome *outcome)
 		one_step(r);
 	assert_int_equal(r->host.control->ring[0].lost_alloc, 0);
 	assert_int_equal(r->host.control->lost_table, 0);
+	assert_int_equal(r->passed, r->asked);
 	judge(r, outcome);
 	shim_host_close(&r->host);
 	free(r->term);

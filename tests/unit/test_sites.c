@@ -120,7 +120,7 @@ static void leaves_allocator_frames_out(void **state)
 static enum snapshot_verdict verdict_of(const struct sample *sample, double *ret_growth)
 {
 	struct snapshot *snapshot = sample_take(sample, false, SNAPSHOT_PRISTINE);
-	enum snapshot_verdict verdict = SNAPSHOT_THIN;
+	enum snapshot_verdict verdict = SNAPSHOT_TOO_FEW;
 
 	for (size_t i = 0; i < snapshot->site_count; i++) {
 		if (snapshot->site[i].id == 1) {
@@ -176,7 +176,7 @@ static void growth_and_verdicts(void **state)
 	sample_done(&sample);
 }
 
-static void three_samples_are_thin(void **state)
+static void three_samples_are_too_few(void **state)
 {
 	struct sample sample;
 	uint64_t block = 0;
@@ -186,9 +186,56 @@ static void three_samples_are_thin(void **state)
 	sample_init(&sample, false);
 	run(&sample, 3, 500, 65536, NULL, &block);
 	sample_tick(&sample);
-	assert_int_equal(verdict_of(&sample, &growth), SNAPSHOT_THIN);
+	assert_int_equal(verdict_of(&sample, &growth), SNAPSHOT_TOO_FEW);
 	run(&sample, 40, 500, 65536, NULL, &block);
 	assert_int_equal(verdict_of(&sample, &growth), SNAPSHOT_GROWING);
+	sample_done(&sample);
+}
+
+/*
+ * A leak beside heavy churn: a few of its blocks were recorded before the interval became coarse,
+ * and none was drawn since. Nobody can say that it does not grow.
+ */
+static void what_is_not_drawn_is_not_steady(void **state)
+{
+	struct sample sample;
+	uint64_t block = 0;
+	double growth = 0;
+
+	(void)state;
+	sample_init(&sample, false);
+	run(&sample, 7, 64, 0, NULL, &block);
+	for (int i = 0; i < 40; i++)
+		sample_tick(&sample);
+	assert_int_equal(verdict_of(&sample, &growth), SNAPSHOT_STEADY);
+	sample.unit = 1 << 20;
+	assert_int_equal(verdict_of(&sample, &growth), SNAPSHOT_TOO_FEW);
+	assert_true(fabs(growth) <= 0);
+	assert_string_equal(snapshot_verdict_name(SNAPSHOT_TOO_FEW), "too-few-samples");
+	assert_string_equal(snapshot_verdict_words(SNAPSHOT_TOO_FEW), "too few samples");
+	/* All is freed: as far as is known, which is not enough, either. */
+	for (uint64_t i = 1; i <= block; i++)
+		sample_free(&sample, i * 0x1000);
+	assert_int_equal(verdict_of(&sample, &growth), SNAPSHOT_TOO_FEW);
+	sample.unit = 0;
+	assert_int_equal(verdict_of(&sample, &growth), SNAPSHOT_FREED);
+	sample_done(&sample);
+}
+
+/* Many that stay, and few that come: steady, although some are not drawn. */
+static void many_samples_are_steady(void **state)
+{
+	struct sample sample;
+	uint64_t block = 0;
+	double growth = 0;
+
+	(void)state;
+	sample_init(&sample, false);
+	run(&sample, 100, 500, 4096, NULL, &block);
+	for (int i = 0; i < 60; i++)
+		sample_tick(&sample);
+	run(&sample, 100, 500, 4096, always, &block);
+	assert_int_equal(verdict_of(&sample, &growth), SNAPSHOT_STEADY);
 	sample_done(&sample);
 }
 
@@ -382,7 +429,9 @@ int main(void)
 		cmocka_unit_test(histogram_by_size),
 		cmocka_unit_test(leaves_allocator_frames_out),
 		cmocka_unit_test(growth_and_verdicts),
-		cmocka_unit_test(three_samples_are_thin),
+		cmocka_unit_test(three_samples_are_too_few),
+		cmocka_unit_test(what_is_not_drawn_is_not_steady),
+		cmocka_unit_test(many_samples_are_steady),
 		cmocka_unit_test(freed_and_temporary),
 		cmocka_unit_test(a_snapshot_knows_all_lifetimes),
 		cmocka_unit_test(timeline_joins_neighbours),
