@@ -109,7 +109,8 @@ static int gather(struct list *list)
 
 	for (size_t i = 0; !error && i < there.count; i++)
 		if (is_own(list, there.pid[i]) &&
-		    process_has_program(&list->search, there.pid[i]))
+		    process_has_program(&list->search, there.pid[i]) &&
+		    !process_is_picture(&list->search, there.pid[i]))
 			error = add(list, there.pid[i]);
 	return error;
 }

@@ -173,12 +173,31 @@ static bool is_own(const struct process_search *search, pid_t pid)
 	       own.st_dev == file.st_dev && own.st_ino == file.st_ino;
 }
 
+/* The signal that tells its parent of its end (field 38 of stat, see proc(5)); 0: none; -1. */
+static long exit_signal(const struct process_search *search, pid_t pid)
+{
+	enum { STATE = 3, EXIT_SIGNAL = 38 };
+	char text[2048], *at;
+
+	if (!read_text(search, pid, "stat", text, sizeof(text)))
+		return -1;
+	at = strrchr(text, ')');	/* the name before it may hold anything */
+	for (int i = STATE - 1; at && i < EXIT_SIGNAL; i++)
+		at = strchr(at + 1, ' ');
+	return at ? strtol(at + 1, NULL, 10) : -1;
+}
+
 bool process_has_program(const struct process_search *search, pid_t pid)
 {
 	char status[2048];
 
 	return read_text(search, pid, "status", status, sizeof(status)) &&
 	       strstr(status, "\nVmSize:") && !is_own(search, pid);
+}
+
+bool process_is_picture(const struct process_search *search, pid_t pid)
+{
+	return process_tracer(search, pid) > 0 && exit_signal(search, pid) == 0;
 }
 
 void process_executable(const struct process_search *search, pid_t pid, char *ret, size_t room)
@@ -359,7 +378,8 @@ static int add_found(const struct process_search *search, pid_t pid, struct proc
 {
 	int error;
 
-	if (!process_has_program(search, pid) || !is_users(search, pid))
+	if (!process_has_program(search, pid) || process_is_picture(search, pid) ||
+	    !is_users(search, pid))
 		return 0;
 	error = process_set_add(to, pid);
 	return error ? error : 1;
