@@ -145,19 +145,6 @@ uid_t process_user(const struct process_search *search, pid_t pid)
 	return (uid_t)strtoul(end, NULL, 10);
 }
 
-bool process_is_only(const struct process_search *search, pid_t pid, uid_t user)
-{
-	unsigned id[4];
-	char status[2048];
-	const char *uid;
-
-	if (!read_text(search, pid, "status", status, sizeof(status)))
-		return false;
-	uid = strstr(status, "\nUid:");
-	return uid && sscanf(uid + 5, "%u %u %u %u", &id[0], &id[1], &id[2], &id[3]) == 4 &&
-	       id[0] == user && id[1] == user && id[2] == user && id[3] == user;
-}
-
 static bool is_users(const struct process_search *search, pid_t pid)
 {
 	return search->user == 0 || process_user(search, pid) == search->user;

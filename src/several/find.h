@@ -61,8 +61,6 @@ struct process_name process_name(const struct process_search *search, pid_t pid)
 
 /* Its effective user; -1: it has ended. */
 uid_t process_user(const struct process_search *search, pid_t pid);
-/* Is it user in every respect (effective, real, saved, for files), as who may trace it must be? */
-bool process_is_only(const struct process_search *search, pid_t pid, uid_t user);
 /*
  * The path of its executable file, without what the kernel adds to a replaced one's; "" if it is
  * not known.

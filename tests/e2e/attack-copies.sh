@@ -20,7 +20,8 @@ copies() {
 	for copies_exe in /proc/[0-9]*/exe; do
 		copies_pid=${copies_exe#/proc/}
 		[ "${copies_pid%/exe}" = "$VICTIM" ] ||
-			[ "$(readlink "$copies_exe" 2>/dev/null)" != "$1" ] || echo "${copies_pid%/exe}"
+			[ "$(readlink "$copies_exe" 2>/dev/null)" != "$1" ] ||
+			echo "${copies_pid%/exe}"
 	done
 }
 no_copies() { [ -z "$(copies "$1")" ]; }

@@ -118,7 +118,8 @@ grep -vE " (pristine|target-ended) " "$WORK/recordings" && fail "$(cat "$WORK/re
 
 # As the unit's user, by memattachd: what is read is a copy of redis, and none stays.
 redis=$(unit_processes redis-server | head -n 1)
-group=$(dirname "$(find /sys/fs/cgroup -path '*/redis-server.service/cgroup.procs' | head -n 1)")
+group=$(find /sys/fs/cgroup -path '*/redis-server.service/cgroup.procs' | head -n 1)
+group=${group%/cgroup.procs}
 before=$(memory_of "$group")
 inside systemctl start memattachd || fail "$(inside systemctl status memattachd)"
 await 60 watched redis-server || fail "redis, to be searched: $(status)"
@@ -127,7 +128,7 @@ for search in $(seq 100); do
 		fail "search $search: $(cat "$WORK/search")"
 done
 inside systemctl stop memattachd || fail "stop: $(inside systemctl status memattachd)"
-expect "$(inside systemctl show -p ExecMainStatus --value memattachd)" 0 "memattachd, after searches"
+expect "$(inside systemctl show -p ExecMainStatus --value memattachd)" 0 "after the searches"
 expect "$(unit_processes redis-server | head -n 1)" "$redis" "the process of redis"
 expect "$(unit_processes redis-server | wc -l)" 1 "processes of redis after 100 searches"
 after=$(memory_of "$group")
