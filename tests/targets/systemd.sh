@@ -124,8 +124,8 @@ before=$(memory_of "$group")
 inside systemctl start memattachd || fail "$(inside systemctl status memattachd)"
 await 60 watched redis-server || fail "redis, to be searched: $(status)"
 for search in $(seq 100); do
-	inside memattach leaks --daemon -p "$(main_of redis-server)" >"$WORK/search" 2>&1 || [ $? -eq 1 ] ||
-		fail "search $search: $(cat "$WORK/search")"
+	inside memattach leaks --daemon -p "$(main_of redis-server)" >"$WORK/search" 2>&1 ||
+		[ $? -eq 1 ] || fail "search $search: $(cat "$WORK/search")"
 done
 inside systemctl stop memattachd || fail "stop: $(inside systemctl status memattachd)"
 expect "$(inside systemctl show -p ExecMainStatus --value memattachd)" 0 "after the searches"
