@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # The tests of leaks once more, with memattach as its unit runs it: another user than the target's,
 # with few capabilities, who may send it no signal and write none of its files. AS_UNIT_TESTS names
-# those that are run (make soak SOAK=leaks has all of them).
+# those that are run.
 TEST_LIMIT=${TEST_LIMIT:-900}
 . "$(dirname "$0")/lib.sh"
 : "${AS_UNIT_TESTS:=leaks-unnoticed leaks-in-free leaks-refused leaks-remapped leaks-running}"
