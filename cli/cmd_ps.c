@@ -13,6 +13,7 @@
 #include "cli/commands.h"
 #include "cli/daemon_client.h"
 #include "src/base/log.h"
+#include "src/daemon/rights.h"
 #include "src/report/human.h"
 #include "src/report/printable.h"
 #include "src/several/find.h"
@@ -98,8 +99,11 @@ static int add(struct list *list, pid_t pid)
 
 static bool is_own(const struct list *list, pid_t pid)
 {
-	return pid != getpid() && (list->search.user == 0 ||
-				   process_is_only(&list->search, pid, list->search.user));
+	const struct control_peer own = { .uid = geteuid(), .gid = getegid(),
+					  .all = list->search.user == 0 };
+	const struct rights_subject subject = { .pid = pid };
+
+	return pid != getpid() && rights_allow(&list->search, &subject, &own);
 }
 
 static int gather(struct list *list)
@@ -109,7 +113,8 @@ static int gather(struct list *list)
 
 	for (size_t i = 0; !error && i < there.count; i++)
 		if (is_own(list, there.pid[i]) &&
-		    process_has_program(&list->search, there.pid[i]))
+		    process_has_program(&list->search, there.pid[i]) &&
+		    !process_is_picture(&list->search, there.pid[i]))
 			error = add(list, there.pid[i]);
 	return error;
 }

@@ -417,7 +417,8 @@ static int pause_ms(const struct daemon *d, bool all)
 	for (size_t i = 0; i < d->watches; i++)
 		next = fmin(next, d->watch[i].leaks_due);
 	if (!d->stopping)
-		next = fmin(next, fmin(next_look(d), share_due(d)));
+		next = fmin(fmin(next, daemon_check_hands_next(d)),
+			    fmin(next_look(d), share_due(d)));
 	if (!d->stopping && d->watches < d->settings.max_targets)
 		next = fmin(next, roster_next(&d->roster));
 	if (!all)		/* nothing of that can't wait so long */
@@ -487,6 +488,7 @@ static void begin_and_look(struct daemon *d)
 	begin_due(d);
 	for (size_t i = 0; i < d->watches; i++)
 		daemon_leaks_turn(&d->watch[i], roster_now());
+	daemon_check_hands(d, roster_now());
 	if (roster_now() >= share_due(d))
 		share(d);
 	if (roster_now() >= next_look(d))

@@ -13,6 +13,10 @@
 
 #include "src/version.h"
 
+#define NOT_YOURS_ALONE \
+	"it is not yours alone: the kernel would not let you trace it (another user or group, " \
+	"capabilities, not dumpable), or not what it was when its session began"
+
 /* --- for all commands ----------------------------------------------------- */
 
 void daemon_outcomes_note(struct daemon_outcomes *outcomes, const struct daemon_watch *watch)
@@ -32,37 +36,58 @@ enum control_reply daemon_control_refuse(struct question *q, int status, const c
 	return CONTROL_ANSWERED;
 }
 
-bool daemon_control_is_of(const struct daemon_state *state, const struct control_peer *peer,
-			  pid_t pid)
+bool daemon_control_may_see_watch(const struct daemon_state *state,
+				  const struct control_peer *peer,
+				  const struct daemon_watch *watch)
 {
-	uid_t user = process_user(state->search, pid);
+	const struct rights_subject subject = daemon_watch_subject(watch);
 
-	return user != (uid_t)-1 && (peer->all || user == peer->uid);
+	return rights_allow(state->search, &subject, peer);
 }
 
-bool daemon_control_may_see(const struct question *q, pid_t pid)
+bool daemon_control_may_see_job(const struct daemon_state *state, const struct control_peer *peer,
+				const struct restore_job *job)
 {
-	return daemon_control_is_of(q->state, q->peer, pid);
+	const struct rights_subject subject = { job->of.pid, job->of.start_time, NULL };
+
+	return restore_is_there(job) && rights_allow(state->search, &subject, peer);
+}
+
+bool daemon_control_may_see_waiting(const struct daemon_state *state,
+				    const struct control_peer *peer,
+				    const struct roster_process *process)
+{
+	const struct rights_subject subject = { process->pid, process->start_time, NULL };
+
+	return process->state == ROSTER_WAITING && !restore_find(state->restore, process->pid) &&
+	       rights_allow(state->search, &subject, peer);
+}
+
+/* Its session may still be that of a process that had the same id before. */
+static bool may_touch(const struct question *q, pid_t pid)
+{
+	const struct daemon_watch *watch = daemon_control_watch(q, pid);
+	const struct rights_subject subject = watch ? daemon_watch_subject(watch) :
+						      (struct rights_subject){ .pid = pid };
+
+	return rights_allow(q->state->search, &subject, q->peer);
 }
 
 pid_t daemon_control_pid(struct question *q)
 {
 	json_int_t pid = json_integer_value(json_object_get(q->asked->request, "pid"));
+	bool is_his;
 
 	if (pid <= 0 || pid > INT_MAX) {
 		(void)daemon_control_refuse(q, SESSION_USAGE, "\"pid\" is missing, or is none");
 		return 0;
 	}
-	if (!daemon_control_may_see(q, (pid_t)pid)) {
-		(void)daemon_control_refuse(q, SESSION_REFUSED, "there is no such process");
-		return 0;
-	}
-	if (!q->peer->all && !process_is_only(q->state->search, (pid_t)pid, q->peer->uid)) {
-		(void)daemon_control_refuse(q, SESSION_REFUSED, "it is not yours alone: its real "
-					    "or saved user is another one");
-		return 0;
-	}
-	return (pid_t)pid;
+	if (may_touch(q, (pid_t)pid))
+		return (pid_t)pid;
+	is_his = process_user(q->state->search, (pid_t)pid) == q->peer->uid;
+	(void)daemon_control_refuse(q, SESSION_REFUSED, is_his ? NOT_YOURS_ALONE :
+				    "there is no such process");
+	return 0;
 }
 
 struct daemon_watch *daemon_control_watch(const struct question *q, pid_t pid)
@@ -188,12 +213,6 @@ static void emit_cleaning(struct question *q, const struct restore_job *job)
 	emit_end(q->to, '}');
 }
 
-bool daemon_control_is_waiting(const struct daemon_state *state,
-			       const struct roster_process *process)
-{
-	return process->state == ROSTER_WAITING && !restore_find(state->restore, process->pid);
-}
-
 static void emit_processes(struct question *q)
 {
 	const struct roster *roster = q->state->roster;
@@ -201,15 +220,13 @@ static void emit_processes(struct question *q)
 
 	emit_begin(q->to, "processes", '[');
 	for (size_t i = 0; i < *q->state->watches; i++)
-		if (daemon_control_may_see(q, (*q->state->watch)[i].pid))
+		if (daemon_control_may_see_watch(q->state, q->peer, &(*q->state->watch)[i]))
 			emit_watched(q, &(*q->state->watch)[i]);
 	for (size_t i = 0; i < restore->count; i++)
-		if (restore_is_there(&restore->job[i]) &&
-		    daemon_control_may_see(q, restore->job[i].of.pid))
+		if (daemon_control_may_see_job(q->state, q->peer, &restore->job[i]))
 			emit_cleaning(q, &restore->job[i]);
 	for (size_t i = 0; i < roster->count; i++)
-		if (daemon_control_is_waiting(q->state, &roster->process[i]) &&
-		    daemon_control_may_see(q, roster->process[i].pid))
+		if (daemon_control_may_see_waiting(q->state, q->peer, &roster->process[i]))
 			emit_waiting(q, &roster->process[i]);
 	emit_end(q->to, ']');
 }

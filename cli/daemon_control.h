@@ -28,7 +28,7 @@ struct daemon_orders {
 	double overhead_percent;
 	uint64_t sample_bytes;
 	double snapshot_every;
-	uid_t user;		/* who said it */
+	struct control_peer peer;	/* who said it */
 };
 
 /* Borrowed, for one turn of answers. */
@@ -58,11 +58,16 @@ control_answer daemon_control_answer;
 /* The answer to "status". */
 void daemon_control_put_status(const struct daemon_state *state, const struct control_peer *peer,
 			       struct emit *to);
-/* It waits for its time: what is to be cleaned first does not. */
-bool daemon_control_is_waiting(const struct daemon_state *state,
-			       const struct roster_process *process);
-/* Is it peer's business? */
-bool daemon_control_is_of(const struct daemon_state *state, const struct control_peer *peer,
-			  pid_t pid);
+/* May peer be told of this session, by rights_allow()? */
+bool daemon_control_may_see_watch(const struct daemon_state *state,
+				  const struct control_peer *peer,
+				  const struct daemon_watch *watch);
+/* Is there something to be cleaned, and may he be told of it? */
+bool daemon_control_may_see_job(const struct daemon_state *state, const struct control_peer *peer,
+				const struct restore_job *job);
+/* Does it wait for its time (what is to be cleaned first does not), and may he be told of it? */
+bool daemon_control_may_see_waiting(const struct daemon_state *state,
+				    const struct control_peer *peer,
+				    const struct roster_process *process);
 
 #endif

@@ -38,7 +38,7 @@ static const char *orders_of(const struct question *q, struct daemon_orders *ret
 	const json_t *request = q->asked->request;
 	double sample = 0;
 
-	*ret = (struct daemon_orders){ .user = q->peer->uid };
+	*ret = (struct daemon_orders){ .peer = *q->peer };
 	if (number_of(request, "overhead", percent, &ret->overhead_percent))
 		return "\"overhead\" is no percentage from 0.01 to 100";
 	if (number_of(request, "sample", bytes, &sample))
@@ -74,7 +74,7 @@ static bool has_enough(const struct question *q)
 
 	for (size_t i = 0; i < *q->state->watches; i++)
 		theirs += (*q->state->watch)[i].by_hand &&
-			  (*q->state->watch)[i].asked_by == q->peer->uid;
+			  (*q->state->watch)[i].asked_by.uid == q->peer->uid;
 	return !q->peer->all && theirs >= MOST_BY_HAND;
 }
 

@@ -16,7 +16,6 @@ typedef enum control_reply daemon_command(struct question *q);
 
 /* {"error": text, "status": status}: an exit status of ours. CONTROL_ANSWERED. */
 enum control_reply daemon_control_refuse(struct question *q, int status, const char *text);
-bool daemon_control_may_see(const struct question *q, pid_t pid);
 /*
  * The process that the request names, and that the asker may see: and touch, as he could himself.
  * 0: there is none, which was said; in the same words whether it is another's or does not exist.

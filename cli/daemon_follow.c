@@ -8,16 +8,26 @@
 #include "src/daemon/roster.h"
 
 struct heard {
-	uid_t began_as;
-	uid_t now;	/* -1: it has ended */
+	const struct process_search *search;
+	struct rights_subject subject;
+	bool ended;
 };
 
-/* Of a process that has changed its user since, the one from before hears no more. */
+/* Of one that has ended those hear who could have been told when its session began. */
 static bool may_hear(void *context, const struct control_peer *peer)
 {
 	const struct heard *heard = context;
 
-	return peer->all || peer->uid == (heard->now == (uid_t)-1 ? heard->began_as : heard->now);
+	if (heard->ended)
+		return peer->all || rights_may_trace(heard->subject.began, peer);
+	return peer->all || rights_allow(heard->search, &heard->subject, peer);
+}
+
+static bool has_ended(const struct process_search *search, pid_t pid, const struct rights *began)
+{
+	struct rights now;
+
+	return rights_read(search, pid, &now) != 0 || now.start_time != began->start_time;
 }
 
 static double unix_time(void)
@@ -29,9 +39,10 @@ static double unix_time(void)
 }
 
 void daemon_follow_tell(struct control *control, const struct process_search *search,
-			const struct daemon_event *event, uid_t user)
+			const struct daemon_event *event, const struct rights *began)
 {
-	struct heard heard = { user, process_user(search, event->pid) };
+	struct heard heard = { search, { event->pid, 0, began },
+			       has_ended(search, event->pid, began) };
 	const struct control_hearers hearers = { may_hear, &heard, roster_now() };
 	_cleanup_free_ char *line = NULL;
 	size_t bytes = 0;

@@ -5,13 +5,14 @@
 
 #include "src/daemon/control.h"
 #include "src/daemon/events.h"
+#include "src/daemon/rights.h"
 #include "src/several/find.h"
 
 /*
- * To all who may see the process: user is its effective user when its session began, for when it
- * has ended. Nobody is waited for.
+ * To all who may be told of the process (rights.h), which had the rights began when its session
+ * began. Nobody is waited for.
  */
 void daemon_follow_tell(struct control *control, const struct process_search *search,
-			const struct daemon_event *event, uid_t user);
+			const struct daemon_event *event, const struct rights *began);
 
 #endif

@@ -3,6 +3,11 @@
 #include "cli/daemon_private.h"
 
 #include <errno.h>
+#include <math.h>
+
+#include "src/base/log.h"
+
+#define CHECK_SECONDS 1.0
 
 /* As the first rule that means it, else as [defaults] have it; and as was ordered. */
 static struct watch_rule rule_for(const struct daemon *d, pid_t pid,
@@ -35,8 +40,9 @@ static int attach_by_hand(void *context, pid_t pid, const struct daemon_orders *
 	struct daemon *d = context;
 	struct watch_rule rule = rule_for(d, pid, orders);
 	struct roster_process *process;
-	int error = d->stopping ? -ECANCELED : d->watches >= d->settings.max_targets ? -EUSERS :
-		    roster_know(&d->roster, pid, &process);
+	int error = d->stopping                           ? -ECANCELED :
+		    d->watches >= d->settings.max_targets ? -EUSERS :
+							    roster_know(&d->roster, pid, &process);
 
 	if (error)
 		return error;
@@ -44,7 +50,7 @@ static int attach_by_hand(void *context, pid_t pid, const struct daemon_orders *
 	error = daemon_begin_by(d, process, &rule);
 	if (!error) {
 		d->watch[d->watches - 1].by_hand = true;
-		d->watch[d->watches - 1].asked_by = orders->user;
+		d->watch[d->watches - 1].asked_by = orders->peer;
 	}
 	return error;
 }
@@ -63,14 +69,60 @@ static int hold_by_hand(void *context, pid_t pid)
 	return error;
 }
 
+/* By one who may not have everything watched. */
+static bool is_a_users(const struct daemon_watch *watch)
+{
+	return watch->by_hand && !watch->asked_by.all && !watch->ending;
+}
+
+/* It lives, and is another's by now; that it has ended its keeper sees. */
+static bool has_lost_rights(const struct daemon *d, const struct daemon_watch *watch)
+{
+	const struct rights_subject subject = daemon_watch_subject(watch);
+	const struct control_peer root = { .all = true };
+
+	return rights_allow(&d->search, &subject, &root) &&
+	       !rights_allow(&d->search, &subject, &watch->asked_by);
+}
+
+double daemon_check_hands_next(const struct daemon *d)
+{
+	for (size_t i = 0; i < d->watches; i++)
+		if (is_a_users(&d->watch[i]))
+			return d->checked + CHECK_SECONDS;
+	return INFINITY;
+}
+
+void daemon_check_hands(struct daemon *d, double now)
+{
+	if (now < d->checked + CHECK_SECONDS)
+		return;
+	d->checked = now;
+	for (size_t i = 0; i < d->watches; i++) {
+		if (!is_a_users(&d->watch[i]) || !has_lost_rights(d, &d->watch[i]))
+			continue;
+		log_notice("%d %s: left: user %u, who had it watched, may not trace it any more",
+			   d->watch[i].pid, d->watch[i].name.text, d->watch[i].asked_by.uid);
+		daemon_watch_end(&d->watch[i]);
+	}
+}
+
 void daemon_take_questions(struct daemon *d)
 {
 	struct daemon_state state = {
-		.settings = &d->settings, .roster = &d->roster, .search = &d->search,
-		.watch = &d->watch, .watches = &d->watches, .restore = &d->restore,
+		.settings = &d->settings,
+		.roster = &d->roster,
+		.search = &d->search,
+		.watch = &d->watch,
+		.watches = &d->watches,
+		.restore = &d->restore,
 		.told = d->events >= 0,
-		.control = d->control, .outcomes = &d->outcomes, .folder = d->files->state,
-		.attach = attach_by_hand, .hold = hold_by_hand, .daemon = d,
+		.control = d->control,
+		.outcomes = &d->outcomes,
+		.folder = d->files->state,
+		.attach = attach_by_hand,
+		.hold = hold_by_hand,
+		.daemon = d,
 	};
 
 	if (d->control)

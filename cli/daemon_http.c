@@ -37,16 +37,12 @@ static void count_waiting(const struct daemon_state *state, const struct control
 	for (size_t i = 0; i < state->roster->count; i++) {
 		const struct roster_process *process = &state->roster->process[i];
 
-		if (daemon_control_is_waiting(state, process) &&
-		    daemon_control_is_of(state, peer, process->pid))
+		if (daemon_control_may_see_waiting(state, peer, process))
 			metrics->count[process->refusals ? METRICS_REFUSED : METRICS_WAITING]++;
 	}
-	for (size_t i = 0; i < state->restore->count; i++) {
-		const struct restore_job *job = &state->restore->job[i];
-
-		metrics->count[METRICS_CLEANING] += restore_is_there(job) &&
-						    daemon_control_is_of(state, peer, job->of.pid);
-	}
+	for (size_t i = 0; i < state->restore->count; i++)
+		metrics->count[METRICS_CLEANING] +=
+			daemon_control_may_see_job(state, peer, &state->restore->job[i]);
 }
 
 /* What peer may see; names are borrowed. 0, with ret->target the caller's to free; -ENOMEM. */
@@ -62,7 +58,7 @@ static int collect(const struct daemon_state *state, const struct control_peer *
 	for (size_t i = 0; i < *state->watches; i++) {
 		const struct daemon_watch *watch = &(*state->watch)[i];
 
-		if (!daemon_control_is_of(state, peer, watch->pid))
+		if (!daemon_control_may_see_watch(state, peer, watch))
 			continue;
 		ret->count[watch->ending ? METRICS_LEAVING : METRICS_WATCHED]++;
 		ret->target[ret->targets++] = (struct metrics_target){
@@ -123,7 +119,7 @@ static struct daemon_watch *recorded(const struct daemon_state *state,
 {
 	for (size_t i = 0; i < *state->watches; i++)
 		if ((*state->watch)[i].pid == pid && (*state->watch)[i].recording &&
-		    daemon_control_is_of(state, peer, pid))
+		    daemon_control_may_see_watch(state, peer, &(*state->watch)[i]))
 			return &(*state->watch)[i];
 	return NULL;
 }
@@ -165,7 +161,8 @@ static void reap_exports(struct daemon_http *http)
 static void answer(struct daemon_http *http, struct daemon_state *state,
 		   const struct http_question *question, double now)
 {
-	const struct control_peer peer = { .uid = question->uid, .all = question->all == 1 };
+	const struct control_peer peer = { .uid = question->uid, .gid = question->gid,
+					   .all = question->all == 1 };
 	int error = -ENOENT, fd = -1;
 
 	if (http_is_export(question->kind)) {

@@ -32,7 +32,7 @@ struct daemon {
 	size_t polls;		/* that there is room for */
 	int events;		/* -1: the kernel tells us nothing */
 	int signals;
-	double looked, asked, tidied, shared;	/* roster_now() of the last ones */
+	double looked, asked, tidied, shared, checked;	/* roster_now() of the last ones */
 	double heard;		/* of events and watches */
 	bool ended;		/* a child has, and was not looked for */
 	bool stopping;
@@ -44,5 +44,12 @@ int daemon_begin_by(struct daemon *d, struct roster_process *process,
 		    const struct watch_rule *rule) _must_check_;
 /* Answers what was asked at the control socket and over HTTP. */
 void daemon_take_questions(struct daemon *d);
+/*
+ * Leaves processes that a user had watched who may not trace them any more: they have changed their
+ * user, or have got rights that he has not.
+ */
+void daemon_check_hands(struct daemon *d, double now);
+/* When that is to be done next, in roster_now()'s seconds; INFINITY: there are none. */
+double daemon_check_hands_next(const struct daemon *d);
 
 #endif

@@ -23,13 +23,13 @@ void daemon_tell_init(struct daemon_tell *tell)
 
 /* --- events --------------------------------------------------------------- */
 
-/* user: whose process it is, or was when its session began. */
+/* began: whose process it was when its session began. */
 static void say_event(struct daemon_tell *tell, const struct settings *settings,
-		      const struct daemon_event *event, uid_t user)
+		      const struct daemon_event *event, const struct rights *began)
 {
 	event_tell(event);
 	if (tell->control)
-		daemon_follow_tell(tell->control, tell->search, event, user);
+		daemon_follow_tell(tell->control, tell->search, event, began);
 	if (settings->on_event)
 		on_event_run(&tell->runs, settings->on_event, event);
 }
@@ -42,7 +42,7 @@ static void say_of(struct daemon_tell *tell, const struct settings *settings,
 	event.name = watch->name.text;
 	event.rule = watch->rule;
 	event.recording = watch->recording;
-	say_event(tell, settings, &event, watch->user);
+	say_event(tell, settings, &event, &watch->rights);
 }
 
 static void say(struct daemon_tell *tell, const struct settings *settings,
@@ -133,6 +133,7 @@ void daemon_tell_restored(struct daemon_tell *tell, const struct settings *setti
 {
 	const char *what = "something is left in it, dormant; it can't be taken out";
 	char text[400], path[4096];
+	struct rights rights;
 	struct daemon_event event = {
 		.kind = EVENT_DORMANT, .pid = job->of.pid, .name = job->name.text,
 		.rule = job->of.rule, .text = text,
@@ -152,8 +153,10 @@ void daemon_tell_restored(struct daemon_tell *tell, const struct settings *setti
 	(void)snprintf(text, sizeof(text), "%s%s%s", what,
 		       event.kind == EVENT_CLEANED ? "" : ": ",
 		       event.kind == EVENT_CLEANED ? "" : job->why);
-	say_event(tell, settings, &event, tell->search ? process_user(tell->search, job->of.pid) :
-							 (uid_t)-1);
+	if (!tell->search || rights_read(tell->search, job->of.pid, &rights) != 0 ||
+	    rights.start_time != job->of.start_time)
+		rights = (struct rights){ .start_time = 0 };
+	say_event(tell, settings, &event, &rights);
 }
 
 /* --- the service manager -------------------------------------------------- */

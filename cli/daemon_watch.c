@@ -165,6 +165,11 @@ static void forget_empty(struct daemon_watch *watch)
 
 /* --- from begin to end ---------------------------------------------------- */
 
+struct rights_subject daemon_watch_subject(const struct daemon_watch *watch)
+{
+	return (struct rights_subject){ .pid = watch->pid, .began = &watch->rights };
+}
+
 int daemon_watch_prepare(struct daemon_watch *watch, pid_t pid, const struct watch_rule *rule,
 			 const char *state)
 {
@@ -173,20 +178,18 @@ int daemon_watch_prepare(struct daemon_watch *watch, pid_t pid, const struct wat
 
 	*watch = (struct daemon_watch){ .pid = pid, .said = said_open(),
 					.begun = roster_now(), .figures = { .socket = -1 },
-					.user = process_user(&search, pid),
 					.retry_after = rule->watch.retry_after,
 					.name = process_name(&search, pid),
 					.rule = strdup(rule->name) };
+	error = rights_read(&search, pid, &watch->rights);
 	watch->leak_check = rule->watch.leak_check;
 	watch->most_percent = rule->watch.sample_bytes ? 0 : rule->watch.overhead_percent;
 	watch->percent = watch->most_percent;
 	daemon_leaks_put_off(watch, watch->begun);
 	episodes_init(&watch->episodes, rule->watch.snapshot_every,
 		      rule->watch.sample_bytes ? 0 : rule->watch.overhead_percent);
-	if (watch->said < 0)
-		error = watch->said;
-	else if (!watch->rule)
-		error = -ENOMEM;
+	if (!error)
+		error = watch->said < 0 ? watch->said : watch->rule ? 0 : -ENOMEM;
 	if (!error) {
 		watch->recording = name_recording(state, rule, &watch->name, pid);
 		error = watch->recording ? 0 : -errno;

@@ -5,6 +5,7 @@
 
 #include "src/daemon/episodes.h"
 #include "src/daemon/figures.h"
+#include "src/daemon/rights.h"
 #include "src/daemon/settings.h"
 #include "src/session/session.h"
 #include "src/several/find.h"
@@ -13,8 +14,8 @@ struct daemon_watch {
 	pid_t pid;			/* of whom is watched */
 	pid_t keeper;			/* our child; 0: it has ended */
 	uint64_t serial;		/* of this session, among all of ours */
-	uid_t user;			/* of the process, when it began; */
-	uid_t asked_by;			/* who had it begun, where by_hand */
+	struct rights rights;		/* of the process, when it began */
+	struct control_peer asked_by;	/* who had it begun, where by_hand */
 	bool by_hand;			/* rules don't decide how long */
 	char *rule;			/* its name */
 	char *recording;		/* path; NULL: there is none, or none any more */
@@ -46,6 +47,8 @@ struct daemon_watch {
  */
 int daemon_watch_prepare(struct daemon_watch *watch, pid_t pid, const struct watch_rule *rule,
 			 const char *state) _must_check_;
+/* Its process, for rights_allow(): the one that it began with, and no other with the same id. */
+struct rights_subject daemon_watch_subject(const struct daemon_watch *watch);
 /* What a session may take, in bytes: to remember things; for copies of files that have names. */
 struct daemon_watch_memory {
 	uint64_t remembered, names;

@@ -3,7 +3,7 @@
  * freeze.c - see freeze.h.
  *
  * The child is made with CLONE_FILES: a connection that the target closes is closed,
- * though the child lives. Then it gives the table up (picture_files.c); where it can't, and the
+ * though the child lives. Then it gives the table up (picture_calls.c); where it can't, and the
  * target ends or starts another program (freeze_is_stale), the child must go at once, for it
  * holds what is left of that table. It has no exit
  * signal: the target gets no SIGCHLD, and its wait calls don't see the child; one that
@@ -31,7 +31,7 @@
 
 #include "inject/abandon.h"
 #include "inject/load.h"
-#include "inject/picture_files.h"
+#include "inject/picture_calls.h"
 #include "inject/preflight.h"
 #include "inject/proc_status.h"
 #include "inject/remote_mem.h"
@@ -141,18 +141,23 @@ static int open_picture(struct freeze *f, pid_t pid)
 	return f->mem < 0 ? f->mem : f->maps < 0 ? f->maps : 0;
 }
 
-/* When memory runs out it goes before the target that it is a copy of; its parent's stays. */
-static void offer_to_oom(pid_t child)
+/* As root, or the target's own user. */
+static bool write_oom_score(pid_t child)
 {
+	_cleanup_fd_ int fd = -1;
 	char path[48];
-	int fd;
 
 	(void)snprintf(path, sizeof(path), "/proc/%d/oom_score_adj", child);
 	fd = open(path, O_WRONLY | O_CLOEXEC);
-	if (fd < 0 || write(fd, "1000", 4) != 4)
-		log_debug("%s: %s", path, strerror(errno));
-	if (fd >= 0)
-		(void)close(fd);
+	return fd >= 0 && write(fd, "1000", 4) == 4;
+}
+
+/* When memory runs out it goes before the target that it is a copy of; its parent's stays. */
+static void offer_to_oom(const struct freeze *f, const struct freeze_gadgets *gadgets)
+{
+	if (!write_oom_score(f->child) &&
+	    !(f->own_files && picture_offer_to_oom(f->child, gadgets->syscall_ret)))
+		log_debug("process %d: no score for it to be ended before the target", f->child);
 }
 
 /* Makes it last as long as we live and no longer, and opens it. */
@@ -166,8 +171,8 @@ static int hold_child(const struct freeze_gadgets *gadgets, struct freeze *f)
 		error = tracee_die_with_us(f->child);
 	if (error)
 		return error;
-	offer_to_oom(f->child);
-	f->own_files = picture_files_drop(f->child, gadgets->syscall_ret);
+	f->own_files = picture_drop_files(f->child, gadgets->syscall_ret);
+	offer_to_oom(f, gadgets);
 	f->complete = f->data_kib && f->data_kib == data_kib(f->child);
 	return open_picture(f, f->child);
 }
@@ -433,15 +438,18 @@ bool freeze_is_stale(const struct target *target, const struct freeze_gadgets *g
 	return syscall(SYS_kcmp, tid, f->child, KCMP_FILES, 0, 0) > 0;
 }
 
-/* Dead, but nobody has been told: a zombie that is traced is there for its tracer only. */
+/*
+ * Dead, but nobody has been told: a zombie that is traced is there for its tracer only. Its user is
+ * the target's, whom we may not send signals to; its tracer may always end it.
+ */
 static int kill_child(const struct freeze *f)
 {
 	uint64_t end = tracee_now_ns() + CHILD_LIMIT_NS;
 	siginfo_t info;
 	int error = 0;
 
-	(void)kill(f->child, SIGKILL);	/* not waited for yet: still this process */
 	for (;;) {
+		(void)!tracee_kill(f->child);	/* not waited for yet: still this process */
 		info.si_pid = 0;
 		if (waitid(P_PID, (id_t)f->child, &info, WEXITED | WNOHANG | WNOWAIT | __WALL) < 0)
 			return errno == ECHILD ? 0 : -errno;

@@ -230,6 +230,11 @@ int tracee_die_with_us(pid_t child)
 	return set_options(child, PTRACE_O_EXITKILL);
 }
 
+int tracee_kill(pid_t child)
+{
+	return query(PTRACE_KILL, child, 0, NULL);
+}
+
 int tracee_get_registers(pid_t tid, struct user_regs_struct *ret)
 {
 	return query(PTRACE_GETREGS, tid, 0, ret);

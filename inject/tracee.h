@@ -69,6 +69,12 @@ int tracee_guard_end(pid_t tid) _must_check_;
 int tracee_get_child(pid_t tid, pid_t *ret) _must_check_;
 /* In a stop: it dies with us. Never for a thread of a target, only for a child that we made. */
 int tracee_die_with_us(pid_t child) _must_check_;
+/*
+ * Ends a child that we made, as its tracer: kill() would ask whether its user is ours. In any state
+ * since Linux 5.19; before, an event stop only runs on, so call it again at each stop until it has
+ * ended. 0, -ESRCH (it has ended, or is not ours).
+ */
+int tracee_kill(pid_t child) _must_check_;
 
 /* In a stop: one word of its memory, in read-only text, too. */
 int tracee_write_word(pid_t tid, uint64_t address, uint64_t word) _must_check_;

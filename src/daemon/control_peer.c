@@ -28,6 +28,7 @@ int control_who_asks(int fd, gid_t group, struct control_peer *ret)
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &bytes) < 0)
 		return -errno;
 	ret->uid = peer.uid;
+	ret->gid = peer.gid;
 	ret->all = peer.uid == 0 || peer.uid == geteuid() ||
 		   (group != (gid_t)-1 && peer.gid == group) || is_of_group(fd, group);
 	return 0;

@@ -10,6 +10,7 @@
 
 struct control_peer {
 	uid_t uid;
+	gid_t gid;
 	bool all;	/* root, memattachd's own user, or of its group: may see everybody's */
 };
 

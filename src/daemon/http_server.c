@@ -139,6 +139,7 @@ static unsigned int check_peer(const struct http_begin *begin, struct MHD_Connec
 	if (control_who_asks(socket_of(connection), begin->group, &peer))
 		return MHD_HTTP_FORBIDDEN;
 	question->uid = peer.uid;
+	question->gid = peer.gid;
 	question->all = peer.all;
 	return 0;
 }

@@ -30,7 +30,7 @@ struct http_question {
 	uint32_t id;		/* the asker's, for the answer */
 	uint32_t kind;		/* enum http_kind */
 	int32_t pid;		/* with http_is_export() */
-	uint32_t uid;		/* who asks: of whose processes he may hear; */
+	uint32_t uid, gid;	/* who asks: of processes that he may trace; */
 	uint32_t all;		/* 1: of everybody's */
 };
 struct http_answer {

@@ -15,7 +15,7 @@
 int facts_read(const struct process_search *search, pid_t pid, struct process_facts *ret)
 {
 	*ret = (struct process_facts){ .pid = pid };
-	if (!process_has_program(search, pid))
+	if (!process_has_program(search, pid) || process_is_picture(search, pid))
 		return -ESRCH;
 	ret->user = process_user(search, pid);
 	(void)snprintf(ret->name, sizeof(ret->name), "%s", process_name(search, pid).text);

@@ -14,7 +14,7 @@ struct process_facts {
 	char executable[4096];		/* "" unknown */
 	char cgroup[4096];		/* "" unknown */
 };
-/* 0; -ESRCH it has ended, is a kernel thread or memattach's own. */
+/* 0; -ESRCH it has ended, is a kernel thread, memattach's own, or a copy of a target. */
 int facts_read(const struct process_search *search, pid_t pid, struct process_facts *ret)
 	_must_check_;
 

@@ -145,19 +145,6 @@ uid_t process_user(const struct process_search *search, pid_t pid)
 	return (uid_t)strtoul(end, NULL, 10);
 }
 
-bool process_is_only(const struct process_search *search, pid_t pid, uid_t user)
-{
-	unsigned id[4];
-	char status[2048];
-	const char *uid;
-
-	if (!read_text(search, pid, "status", status, sizeof(status)))
-		return false;
-	uid = strstr(status, "\nUid:");
-	return uid && sscanf(uid + 5, "%u %u %u %u", &id[0], &id[1], &id[2], &id[3]) == 4 &&
-	       id[0] == user && id[1] == user && id[2] == user && id[3] == user;
-}
-
 static bool is_users(const struct process_search *search, pid_t pid)
 {
 	return search->user == 0 || process_user(search, pid) == search->user;
@@ -173,12 +160,31 @@ static bool is_own(const struct process_search *search, pid_t pid)
 	       own.st_dev == file.st_dev && own.st_ino == file.st_ino;
 }
 
+/* The signal that tells its parent of its end (field 38 of stat, see proc(5)); 0: none; -1. */
+static long exit_signal(const struct process_search *search, pid_t pid)
+{
+	enum { STATE = 3, EXIT_SIGNAL = 38 };
+	char text[2048], *at;
+
+	if (!read_text(search, pid, "stat", text, sizeof(text)))
+		return -1;
+	at = strrchr(text, ')');	/* the name before it may hold anything */
+	for (int i = STATE - 1; at && i < EXIT_SIGNAL; i++)
+		at = strchr(at + 1, ' ');
+	return at ? strtol(at + 1, NULL, 10) : -1;
+}
+
 bool process_has_program(const struct process_search *search, pid_t pid)
 {
 	char status[2048];
 
 	return read_text(search, pid, "status", status, sizeof(status)) &&
 	       strstr(status, "\nVmSize:") && !is_own(search, pid);
+}
+
+bool process_is_picture(const struct process_search *search, pid_t pid)
+{
+	return process_tracer(search, pid) > 0 && exit_signal(search, pid) == 0;
 }
 
 void process_executable(const struct process_search *search, pid_t pid, char *ret, size_t room)
@@ -359,7 +365,8 @@ static int add_found(const struct process_search *search, pid_t pid, struct proc
 {
 	int error;
 
-	if (!process_has_program(search, pid) || !is_users(search, pid))
+	if (!process_has_program(search, pid) || process_is_picture(search, pid) ||
+	    !is_users(search, pid))
 		return 0;
 	error = process_set_add(to, pid);
 	return error ? error : 1;

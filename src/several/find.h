@@ -43,6 +43,12 @@ int process_find_unit(const struct process_search *search, const char *unit,
 int process_find_all(const struct process_search *search, struct process_set *to) _must_check_;
 /* Does it run a program that is not memattach's own? Not of kernel threads, nor once it ended. */
 bool process_has_program(const struct process_search *search, pid_t pid);
+/*
+ * Is it the copy of a target, made by a keeper (inject/freeze.h)? It is traced as long as it lives,
+ * and its end is told to nobody. It is nobody's target; what else is so could not be one either,
+ * since somebody traces it.
+ */
+bool process_is_picture(const struct process_search *search, pid_t pid);
 /* Who traces it; 0: nobody, or it has ended. */
 pid_t process_tracer(const struct process_search *search, pid_t pid);
 /* Its parent; 0: unknown, or it has ended. */
@@ -55,8 +61,6 @@ struct process_name process_name(const struct process_search *search, pid_t pid)
 
 /* Its effective user; -1: it has ended. */
 uid_t process_user(const struct process_search *search, pid_t pid);
-/* Is it user in every respect (effective, real, saved, for files), as who may trace it must be? */
-bool process_is_only(const struct process_search *search, pid_t pid, uid_t user);
 /*
  * The path of its executable file, without what the kernel adds to a replaced one's; "" if it is
  * not known.

@@ -387,3 +387,29 @@ exact_session() {
 	pristine_check "$VICTIM"
 	truth_holds "$session_name" "$session_modules"
 }
+
+# --- as the service's user ---------------------------------------------------
+
+# From here on memattach is run as memattach@.service runs it. What it reads and writes is in $WORK.
+as_unit() {
+	needs setpriv
+	is_root || skip "only root can run it as another user with capabilities"
+	sh "$E2E/as_unit.sh" memattach@ true 2>/dev/null ||
+		skip "the capabilities of memattach@.service can't be given here"
+	chmod 1777 "$WORK"
+	mkdir "$WORK/unit"
+	for unit_program in "$MEMATTACH" "$MEMATTACH_STEPS"; do
+		[ -x "$unit_program" ] || continue
+		cp "$unit_program" "$WORK/unit/" || fail "no copy of $unit_program"
+		cat >"$WORK/${unit_program##*/}" <<-END
+			#!/bin/sh
+			exec sh "$E2E/as_unit.sh" memattach@ "$WORK/unit/${unit_program##*/}" "\$@"
+		END
+		chmod +x "$WORK/${unit_program##*/}"
+	done
+	MEMATTACH=$WORK/${MEMATTACH##*/}
+	MEMATTACH_STEPS=$WORK/${MEMATTACH_STEPS##*/}
+}
+
+# AS_UNIT=1: the whole test is run so.
+[ -z "${AS_UNIT:-}" ] || as_unit

@@ -114,6 +114,28 @@ stops="longest stop of each, us: $(sort -n "$WORK/stops" | awk '{ us[NR] = $1 }
 grep -q " pristine [1-9]" "$WORK/recordings" || fail "recordings: $(cat "$WORK/recordings")"
 grep -vE " (pristine|target-ended) " "$WORK/recordings" && fail "$(cat "$WORK/recordings")"
 
+# --- searched for leaks, a hundred times --------------------------------------
+
+# As the unit's user, by memattachd: what is read is a copy of redis, and none stays.
+redis=$(unit_processes redis-server | head -n 1)
+group=$(find /sys/fs/cgroup -path '*/redis-server.service/cgroup.procs' | head -n 1)
+group=${group%/cgroup.procs}
+before=$(memory_of "$group")
+inside systemctl start memattachd || fail "$(inside systemctl status memattachd)"
+await 60 watched redis-server || fail "redis, to be searched: $(status)"
+for search in $(seq 100); do
+	inside memattach leaks --daemon -p "$(main_of redis-server)" >"$WORK/search" 2>&1 ||
+		[ $? -eq 1 ] || fail "search $search: $(cat "$WORK/search")"
+done
+inside systemctl stop memattachd || fail "stop: $(inside systemctl status memattachd)"
+expect "$(inside systemctl show -p ExecMainStatus --value memattachd)" 0 "after the searches"
+expect "$(unit_processes redis-server | head -n 1)" "$redis" "the process of redis"
+expect "$(unit_processes redis-server | wc -l)" 1 "processes of redis after 100 searches"
+after=$(memory_of "$group")
+[ "$after" -lt $((before + before / 2 + 16777216)) ] ||
+	fail "memory of redis-server's group: $before bytes before 100 searches, $after after"
+note "redis: $before bytes before 100 searches for leaks, $after after"
+
 # --- by its socket ------------------------------------------------------------
 
 inside systemctl enable --now memattachd.socket >"$WORK/enable" 2>&1 || fail "$(cat "$WORK/enable")"

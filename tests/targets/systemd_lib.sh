@@ -88,6 +88,11 @@ watched() {
 		select(.pid == $pid and .state == "watched" and .figures.alloc_count != null)'
 }
 
+# memory_of GROUP: bytes, of either version of control groups.
+memory_of() {
+	cat "$1/memory.current" 2>/dev/null || cat "$1/memory.usage_in_bytes"
+}
+
 recording_of() {
 	status | jq -r --argjson pid "$(main_of "$1")" \
 		'.processes[] | select(.pid == $pid) | .recording'

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,6 +40,17 @@ struct process {
 	bool kernel;
 };
 
+/* 20 and 21 are traced; of the end of 21 and 22 nobody is told. */
+static int tracer_of(pid_t pid)
+{
+	return pid == 20 || pid == 21 ? 9 : 0;
+}
+
+static int exit_signal_of(pid_t pid)
+{
+	return pid == 21 || pid == 22 ? 0 : SIGCHLD;
+}
+
 static void make_process(const struct process *p)
 {
 	char path[160], status[300];
@@ -47,9 +59,14 @@ static void make_process(const struct process *p)
 	assert_int_equal(mkdir(path, 0700), 0);
 	snprintf(status, sizeof(status), "%s\n", p->comm);
 	write_file(p->pid, "comm", status);
-	snprintf(status, sizeof(status), "Name:\t%s\nPPid:\t%d\nUid:\t0\t%u\t0\t0\n%s", p->comm,
-		 p->pid - 1, p->user, p->kernel ? "" : "VmSize:\t  10 kB\n");
+	snprintf(status, sizeof(status), "Name:\t%s\nPPid:\t%d\nTracerPid:\t%d\n"
+		 "Uid:\t0\t%u\t0\t0\n%s", p->comm, p->pid - 1, tracer_of(p->pid), p->user,
+		 p->kernel ? "" : "VmSize:\t  10 kB\n");
 	write_file(p->pid, "status", status);
+	snprintf(status, sizeof(status), "%d (a ) b) t 1 1 1 0 -1 4194560 1 0 0 0 0 0 0 0 20 0 1 "
+		 "0 2829 2588672 223 18446744073709551615 1 1 1 0 0 0 0 0 0 1 0 0 %d 0 0\n",
+		 p->pid, exit_signal_of(p->pid));
+	write_file(p->pid, "stat", status);
 	write_file(p->pid, "cgroup", p->cgroup);
 	snprintf(path, sizeof(path), "%s/%d/exe", proc, p->pid);
 	assert_int_equal(p->kernel ? 0 : symlink(p->exe, path), 0);
@@ -75,6 +92,9 @@ static int begin(void **state)
 		{ 18, "sh", "/bin/sh", "9:name=systemd:/\n5:cpu:/x\n0::/hybrid.service\n", 0,
 		  false },
 		{ 19, "sh", "/bin/sh", "9:name=systemd:/hybrid.service\n0::/\n", 0, false },
+		{ 20, "copied", "/bin/copied", "0::/c.service\n", 0, false },
+		{ 21, "copied", "/bin/copied", "0::/c.service\n", 0, false },
+		{ 22, "copied", "/bin/copied", "0::/c.service\n", 0, false },
 	};
 	FILE *file;
 
@@ -207,6 +227,17 @@ static void sets_are_sorted_and_have_each_once(void **state)
 	process_set_done(&set);
 }
 
+static void a_copy_is_nobodys_target(void **state)
+{
+	const struct process_search search = { proc, own, 0 };
+
+	(void)state;
+	by_name("copied", 0, "20 22 ");		/* 21: traced, and its end is told to nobody */
+	by_unit("c", 0, "20 22 ");
+	assert_true(process_is_picture(&search, 21));
+	assert_false(process_is_picture(&search, 4242));
+}
+
 static void what_is_gone_is_nothing(void **state)
 {
 	const struct process_search search = { proc, own, 0 };
@@ -220,7 +251,7 @@ static void what_is_gone_is_nothing(void **state)
 	assert_string_equal(process_name(&search, 4242).text, "");
 	assert_int_equal(process_find_name(&nowhere, "x", &set), -ENOENT);
 	assert_int_equal(process_find_all(&search, &set), 0);
-	assert_int_equal(set.count, 12);
+	assert_int_equal(set.count, 15);
 	process_set_done(&set);
 }
 
@@ -232,6 +263,7 @@ int main(void)
 		cmocka_unit_test(a_container_has_its_own_root),
 		cmocka_unit_test(paths),
 		cmocka_unit_test(sets_are_sorted_and_have_each_once),
+		cmocka_unit_test(a_copy_is_nobodys_target),
 		cmocka_unit_test(what_is_gone_is_nothing),
 	};
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* picture_files.h - the child that is a picture of the target's memory gives up descriptors. */
-#ifndef MEMATTACH_PICTURE_FILES_H
-#define MEMATTACH_PICTURE_FILES_H
+/* picture_calls.h - what the child that a picture is made of is made to call, before it is read. */
+#ifndef MEMATTACH_PICTURE_CALLS_H
+#define MEMATTACH_PICTURE_CALLS_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -15,6 +15,12 @@
  * False: they share it still (an older kernel; a filter, which is not put to the test; a child that
  * ended).
  */
-bool picture_files_drop(pid_t child, uint64_t syscall_ret);
+bool picture_drop_files(pid_t child, uint64_t syscall_ret);
+/*
+ * pre: picture_drop_files has succeeded. The child gives itself the highest score that the kernel
+ * chooses by when memory runs out. False: it could not (there is no /proc in its root, or its file
+ * is root's as the target is not dumpable).
+ */
+bool picture_offer_to_oom(pid_t child, uint64_t syscall_ret);
 
 #endif
