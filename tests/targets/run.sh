@@ -21,7 +21,7 @@ wanted=${*:-$all}
 results=$TARGETS_RESULTS
 . "$SRCDIR/tests/results.sh"
 # What tests need besides memattach itself.
-make -C "$BUILDDIR" check TESTS= >"$log" 2>&1 || { cat "$log"; exit 99; }
+make -C "$BUILDDIR" check-programs >"$log" 2>&1 || { cat "$log"; exit 99; }
 TEST_LIMIT=900
 BROWSER_LIMIT=600	# for the largest page on a machine with other work
 export TEST_LIMIT BROWSER_LIMIT
@@ -41,6 +41,9 @@ targets_html() {
 	pictures html-postgres
 	one "HTML report, PostgreSQL" export-html-postgres.sh
 	unset SITES
+	one "HTML report of a moment" export-html-moment.sh
+	one "HTML report, live" daemon-http-live.sh
+	one "speedscope, a small program" export-speedscope-chromium.sh
 }
 
 targets_recognition() {
