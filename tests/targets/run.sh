@@ -5,7 +5,7 @@
 # failed. Results add up in targets-results.tsv, pictures of what was opened are in
 # targets-pictures, both in the build folder.
 #
-#	targets/run.sh [NAME...]	only those: crowd, faults, html, metrics, programs,
+#	targets/run.sh [NAME...]	only those: crowd, distros, faults, html, metrics, programs,
 #					places, readers, recognition, many, redis, postgres,
 #					systemd (not without its name;
 #					SECONDS_WATCHED=1800 is its full form)
@@ -76,6 +76,11 @@ targets_places() {
 	cat "$log"
 }
 
+targets_distros() {
+	TEST_LIMIT=14400 one "other releases" ../targets/distros.sh
+	cat "$log"
+}
+
 targets_metrics() {
 	one "Prometheus and pprof, by HTTP" ../targets/metrics.sh
 }
@@ -122,6 +127,7 @@ targets_systemd() {
 for name in $wanted; do
 	case $name in
 	html)	targets_html ;;
+	distros) targets_distros ;;
 	faults)	targets_faults ;;
 	metrics) targets_metrics ;;
 	programs) targets_programs ;;
