@@ -90,6 +90,7 @@ for name in ${DISTROS:-bookworm trixie forky sid}; do
 		continue
 	fi
 	sources
+	step lists apt-get -q update
 	step packages sh packaging/deps/install-missing build
 	step compilers apt-get install -y --no-install-recommends clang
 	for compiler in ${COMPILERS:-gcc clang}; do
