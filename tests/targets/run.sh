@@ -5,7 +5,7 @@
 # failed. Results add up in targets-results.tsv, pictures of what was opened are in
 # targets-pictures, both in the build folder.
 #
-#	targets/run.sh [NAME...]	only those: crowd, faults, html, metrics, programs,
+#	targets/run.sh [NAME...]	only those: crowd, distros, faults, html, metrics, programs,
 #					places, readers, recognition, many, redis, postgres,
 #					systemd (not without its name;
 #					SECONDS_WATCHED=1800 is its full form)
@@ -21,7 +21,7 @@ wanted=${*:-$all}
 results=$TARGETS_RESULTS
 . "$SRCDIR/tests/results.sh"
 # What tests need besides memattach itself.
-make -C "$BUILDDIR" check TESTS= >"$log" 2>&1 || { cat "$log"; exit 99; }
+make -C "$BUILDDIR" check-programs >"$log" 2>&1 || { cat "$log"; exit 99; }
 TEST_LIMIT=900
 BROWSER_LIMIT=600	# for the largest page on a machine with other work
 export TEST_LIMIT BROWSER_LIMIT
@@ -41,6 +41,9 @@ targets_html() {
 	pictures html-postgres
 	one "HTML report, PostgreSQL" export-html-postgres.sh
 	unset SITES
+	one "HTML report of a moment" export-html-moment.sh
+	one "HTML report, live" daemon-http-live.sh
+	one "speedscope, a small program" export-speedscope-chromium.sh
 }
 
 targets_recognition() {
@@ -70,6 +73,11 @@ targets_programs() {
 
 targets_places() {
 	TEST_LIMIT=1800 one "other roots, libcs and namespaces" ../targets/places.sh
+	cat "$log"
+}
+
+targets_distros() {
+	TEST_LIMIT=14400 one "other releases" ../targets/distros.sh
 	cat "$log"
 }
 
@@ -119,6 +127,7 @@ targets_systemd() {
 for name in $wanted; do
 	case $name in
 	html)	targets_html ;;
+	distros) targets_distros ;;
 	faults)	targets_faults ;;
 	metrics) targets_metrics ;;
 	programs) targets_programs ;;

@@ -1,0 +1,85 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# make check, make check-quick, once their programs are built: goes through all folders of tests
+# whatever fails in one of them, the cheap ones first, and ends with one list of what failed and one
+# line of totals. A folder that fails outside of its tests is a failure of its own.
+#
+#	check.sh all	everything; the packages of tests are installed beside the first of them
+#	check.sh quick	unit, lint, race, and end-to-end tests that need no more than the build does
+#
+# From a recipe of make: MAKE, SRCDIR and BUILDDIR are set.
+set -u
+: "${MAKE:=make}"
+: "${SRCDIR:=$(cd "$(dirname "$0")/.." && pwd)}"
+: "${BUILDDIR:=$SRCDIR}"
+tier=${1:-all}
+flags=${MAKEFLAGS:-}
+case ${flags%% *} in
+*[!a-zA-Z]*) ;;
+*n*) exit 0 ;;	# make -n
+esac
+trouble=$BUILDDIR/tests/check-trouble.log	# what failed outside of the tests, a line each
+installed=$BUILDDIR/tests/check-packages.log
+
+# As many jobs as processors where nobody said how many.
+case " ${MAKEFLAGS:-}" in
+*" -j"* | *--jobserver*) jobs= ;;
+*) jobs=-j$(nproc 2>/dev/null || echo 1) ;;
+esac
+
+# in_folder FOLDER [ARGUMENT...]: its tests, or its programs; its failures are counted at the end.
+in_folder() {
+	folder=$1
+	shift
+	[ "$folder" != tests/unit ] || grep -q '^UNIT = unit' "$BUILDDIR/tests/Makefile" ||
+		{ echo "no cmocka: the unit tests are left out"; return 0; }
+	echo "==== $folder"
+	begun=$(count_failed)
+	# shellcheck disable=SC2086 # no word, or one
+	"$MAKE" $jobs -C "$BUILDDIR/$folder" -k check "$@" && return 0
+	[ "$(count_failed)" -gt "$begun" ] ||
+		echo "$folder: make failed outside of its tests" >>"$trouble"
+}
+
+count_failed() {
+	find "$BUILDDIR/tests" -name '*.trs' \
+		-exec grep -lE '^:test-result: (FAIL|XPASS|ERROR)' {} + | wc -l
+}
+
+# The packages come while the first tests run, unless a password may be asked for.
+packages_begin() {
+	packages=
+	if [ "$(id -u)" -ne 0 ]; then
+		sh "$SRCDIR/packaging/deps/install-missing" test
+		return
+	fi
+	sh "$SRCDIR/packaging/deps/install-missing" test >"$installed" 2>&1 </dev/null &
+	packages=$!
+}
+
+packages_await() {
+	[ -n "$packages" ] || return 0
+	wait "$packages" || tail -n 3 "$installed"
+	grep '^install-missing:' "$installed"
+}
+
+check_quick() {
+	in_folder tests/lint
+	in_folder tests/race
+	in_folder tests/unit
+	in_folder tests/e2e "TESTS=\$(e2e_quick_tests)"
+}
+
+check_all() {
+	packages_begin
+	in_folder tests/lint
+	in_folder tests/race
+	packages_await
+	in_folder tests/unit
+	in_folder tests/e2e
+}
+
+find "$BUILDDIR/tests" \( -name '*.trs' -o -name '*test-suite.log' \) -exec rm -f {} +
+rm -f "$trouble"
+"check_$tier"
+exec "${SHELL:-/bin/sh}" "$SRCDIR/tests/summary.sh"
