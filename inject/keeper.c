@@ -32,6 +32,7 @@
 #include "src/base/log.h"
 #include "src/base/spare_pages.h"
 
+enum { END_MS = 1000 };	/* that a process whose memory is gone may take to end */
 enum { POLL_TRIES = 100, TICK_MS = 400, HANG_TICKS = 13, FIRST_REST_TICKS = 5, REST_TICKS = 150 };
 enum { SLOW_TICK_MS = 8000, SLOW_HANG_TICKS = 3 };	/* while nobody waits */
 #define LOAD_LIMIT_NS 3000000000ull
@@ -418,6 +419,13 @@ static bool has_program(const struct target *target)
 	return pidref_alive(&target->ref) && (readlink(path, &byte, 1) > 0 || errno == EACCES);
 }
 
+/* PROTO_GONE_EXEC, or the signal that ended it. */
+static uint64_t end_of(const struct target *target)
+{
+	return has_program(target) ? PROTO_GONE_EXEC :
+				     (uint64_t)pidref_end_signal(&target->ref, END_MS);
+}
+
 static int tick(struct keeper *k)
 {
 	uint64_t expirations;
@@ -439,7 +447,7 @@ static int tick(struct keeper *k)
 	pace_clock(k);
 	if (k->gone && !k->gone_noted) {
 		k->gone_noted = true;
-		error = note(k, PROTO_NOTE_GONE, has_program(&k->in.at.target));
+		error = note(k, PROTO_NOTE_GONE, end_of(&k->in.at.target));
 	}
 	if (!error && k->stop_wanted && !k->stop_noted) {
 		k->stop_noted = true;

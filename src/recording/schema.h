@@ -61,7 +61,8 @@
 	" temporary_count INTEGER, samples INTEGER, threads INTEGER, lifetime_p50 REAL," \
 	" lifetime_p90 REAL, lifetime_max REAL, first_time REAL, last_time REAL," \
 	" growth REAL, growth_low REAL, growth_high REAL, at_peak_bytes INTEGER," \
-	" at_peak_count INTEGER, size_low INTEGER, size_high INTEGER);" \
+	" at_peak_count INTEGER, size_low INTEGER, size_high INTEGER, sizes_0 INTEGER," \
+	" sizes_1 INTEGER, sizes_2 INTEGER, sizes_3 INTEGER);" \
 	"CREATE TABLE snapshot_sites(snapshot INTEGER, site INTEGER, live_count INTEGER," \
 	" live_bytes INTEGER, alloc_count INTEGER, alloc_bytes INTEGER, free_count INTEGER," \
 	" below INTEGER, above INTEGER, peak_live_bytes INTEGER, temporary_count INTEGER," \

@@ -12,6 +12,7 @@ struct keeper_link {
 	bool busy;		/* a reply is awaited: no other request may be made */
 	bool target_gone;	/* it ended, or (target_execed) changed its program */
 	bool target_execed;
+	unsigned int target_signal;	/* that ended it; 0: none, or not known */
 	/* Called every few milliseconds while a reply is awaited: the rings must not fill up. */
 	void (*idle)(void *context);
 	void *context;
