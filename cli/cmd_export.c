@@ -235,6 +235,19 @@ static int output_close(const struct request *request, struct output *output, bo
 
 /* --- what is written ----------------------------------------------------------------- */
 
+/* An empty picture or file is explained: by another figure it may not be. */
+static void explain_nothing(const struct request *request, const struct recording_content *content,
+			    const struct view_sites *sites)
+{
+	_cleanup_free_ char *text = NULL;
+
+	if (request->format->of != EXPORT_OF_FIGURE || sites->sum[request->metric])
+		return;
+	text = view_metric_nothing(content->snapshot, sites->sum, request->metric);
+	if (text)
+		log_warning("%s: nothing to export: %s", request->path, text);
+}
+
 /* 0 or -errno. */
 static int write_export(FILE *out, const struct request *request,
 			const struct recording_content *content)
@@ -252,6 +265,7 @@ static int write_export(FILE *out, const struct request *request,
 	if (err < 0)
 		return err;
 	input.sites = sites;
+	explain_nothing(request, content, sites);
 	err = request->format->write(out, &input);
 	view_sites_free(sites);
 	return err;

@@ -9,6 +9,8 @@
 
 #include "inject/launch.h"
 
+enum { END_MS = 1000 };	/* that a process whose memory is gone may take to end */
+
 /* Who has lost its memory and is not dead yet has begun another program, or is ending. */
 static bool has_program(const struct target *target, char *name, size_t room)
 {
@@ -27,7 +29,10 @@ int keeper_note_gone(struct keeper *k)
 	struct proto_message message = { .type = PROTO_NOTE_GONE };
 	int error;
 
-	message.value[0] = has_program(&k->in.at.target, message.text, sizeof(message.text));
+	if (has_program(&k->in.at.target, message.text, sizeof(message.text)))
+		message.value[0] = PROTO_GONE_EXEC;
+	else
+		message.value[0] = (uint64_t)pidref_end_signal(&k->in.at.target.ref, END_MS);
 	error = proto_send(k->socket, &message, NULL, NULL);
 	keeper_wake_analyst(k);
 	return error;

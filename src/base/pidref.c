@@ -16,9 +16,22 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 
 #define STAT_START_TIME_FIELD 22
+#define STAT_EXIT_CODE_FIELD 52
+
+/* linux/pidfd.h of Linux 6.15; headers are older than the kernel in places. */
+struct end_info {
+	uint64_t mask, cgroup;
+	uint32_t id[11];
+	int32_t exit_code;
+};
+_Static_assert(sizeof(struct end_info) == 64, "the first version of struct pidfd_info");
+#define END_INFO_EXIT	(1ull << 3)
+#define END_INFO	_IOWR(0xff, 11, struct end_info)
 
 /* The field-th (from 3, after the command name) number of a /proc stat line. */
 static int stat_field(const char *line, int field, uint64_t *ret)
@@ -36,7 +49,7 @@ static int stat_field(const char *line, int field, uint64_t *ret)
 	return errno != 0 || end == at + 1 ? -EBADMSG : 0;
 }
 
-int pidref_read_start_time(pid_t pid, uint64_t *ret)
+static int read_stat_field(pid_t pid, int field, uint64_t *ret)
 {
 	_cleanup_fd_ int fd = -1;
 	char path[32], line[1024];
@@ -50,7 +63,12 @@ int pidref_read_start_time(pid_t pid, uint64_t *ret)
 	if (n < 0)
 		return -errno;
 	line[n] = '\0';
-	return stat_field(line, STAT_START_TIME_FIELD, ret);
+	return stat_field(line, field, ret);
+}
+
+int pidref_read_start_time(pid_t pid, uint64_t *ret)
+{
+	return read_stat_field(pid, STAT_START_TIME_FIELD, ret);
 }
 
 /* A thread id that leads no process is EINVAL up to Linux 6.14 and ENOENT since. */
@@ -110,4 +128,31 @@ bool pidref_alive(const struct pidref *ref)
 	 * memory for an answer has not said that it ended.
 	 */
 	return r <= 0;
+}
+
+/* A zombie's is in /proc, for those who may trace it: 0 says nothing. */
+static int zombie_status(const struct pidref *ref, int *ret)
+{
+	uint64_t status = 0;
+
+	if (read_stat_field(ref->pid, STAT_EXIT_CODE_FIELD, &status) || status == 0 ||
+	    pidfd_reaped(ref->fd))
+		return -ENODATA;
+	*ret = (int)status;
+	return 0;
+}
+
+int pidref_end_signal(const struct pidref *ref, int milliseconds)
+{
+	struct end_info info = { .mask = END_INFO_EXIT };
+	struct pollfd end = { .fd = ref->fd, .events = POLLIN };
+	int status = 0;
+
+	if (ref->fd < 0 || poll(&end, 1, milliseconds) <= 0)
+		return 0;
+	if (zombie_status(ref, &status) == 0)
+		return WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+	if (ioctl(ref->fd, END_INFO, &info) < 0 || !(info.mask & END_INFO_EXIT))
+		return 0;
+	return WIFSIGNALED(info.exit_code) ? WTERMSIG(info.exit_code) : 0;
 }

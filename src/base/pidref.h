@@ -27,6 +27,11 @@ int pidref_open(pid_t pid, struct pidref *ret) _must_check_;
 void pidref_done(struct pidref *ref);
 /* True while the process exists (a zombie does not) and is still the one that was opened. */
 bool pidref_alive(const struct pidref *ref);
+/*
+ * The signal that ended the process; its end is waited for up to so many milliseconds. 0: none did,
+ * it lives, or nobody can say: its zombie is gone, and the kernel is older than Linux 6.15.
+ */
+int pidref_end_signal(const struct pidref *ref, int milliseconds);
 /* Start time of pid (or of thread tid of it) from /proc: 0 or -errno. */
 int pidref_read_start_time(pid_t pid, uint64_t *ret);
 

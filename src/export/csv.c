@@ -55,7 +55,7 @@ static void put_figures(FILE *out, const struct snapshot_site *s, bool every_all
 
 static int put_place(FILE *out, const struct view_site *site)
 {
-	const struct view_frame *frame = site->frame[0];
+	const struct view_frame *frame = view_site_caller(site);
 	int err = export_put_csv(out, frame->title);
 
 	fputc(',', out);

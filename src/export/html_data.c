@@ -175,6 +175,7 @@ static void site_cut(struct page *page, size_t i)
 }
 
 COLUMN(site_node, UINT(page->stacks.of_site[i]))
+COLUMN(site_caller, UINT(page->input->sites->site[i].caller))
 COLUMN(site_id, UINT(SITE->id))
 COLUMN(site_kind, UINT(SITE->kind))
 COLUMN(site_verdict, emit_text(&page->emit, NULL, snapshot_verdict_name(SITE->verdict)))
@@ -196,7 +197,8 @@ COLUMN(site_lifetime_p90, REAL(SITE->lifetime_p90))
 COLUMN(site_lifetime_max, REAL(SITE->lifetime_max))
 
 static const struct { const char *key; void (*put)(struct page *page, size_t i); } site_column[] = {
-	{ "id", site_id }, { "node", site_node }, { "cut", site_cut }, { "kind", site_kind },
+	{ "id", site_id }, { "node", site_node }, { "caller", site_caller }, { "cut", site_cut },
+	{ "kind", site_kind },
 	{ "verdict", site_verdict }, { "live_bytes", site_live_bytes },
 	{ "live_bytes_low", site_live_bytes_low }, { "live_bytes_high", site_live_bytes_high },
 	{ "live_count", site_live_count }, { "alloc_bytes", site_alloc_bytes },

@@ -4,7 +4,8 @@
  *
  * One tree for all moments, since stacks do not change: only its figures are made anew for each.
  * src/view/call_tree.h has the figures of the end and could not tell where a site belongs.
- * Like Massif's, stacks end at 30 frames, which also bounds the recursion here.
+ * Like Massif's, stacks begin at the function that does not merely allocate for another
+ * (view/caller.h), and end at 30 frames, which also bounds the recursion here.
  */
 #include "src/export/massif_tree.h"
 
@@ -84,7 +85,8 @@ static int add_site(struct massif_tree *tree, const struct view_site *site, size
 {
 	struct node *node = tree->node[0];
 
-	for (uint32_t i = 0; node && i < site->frame_count && i < MAX_DEPTH; i++) {
+	for (uint32_t i = site->caller; node && i < site->frame_count &&
+	     i < site->caller + MAX_DEPTH; i++) {
 		struct node *child = child_for(tree, node, site->frame[i]);
 
 		if (child == node)

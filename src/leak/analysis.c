@@ -69,6 +69,17 @@ static void note_covered(struct analysis *a, const struct heap_result *result, s
 	a->covered_count++;
 }
 
+/* Another picture may be whole; -EAGAIN, or 0 if this has been tried: it is not covered then. */
+static int note_torn(const struct analysis *a, struct heap_result *result)
+{
+	if (a->input.torn)
+		snprintf(a->input.torn, a->input.torn_bytes, "%s", result->why);
+	if (!a->input.salvage)
+		return -EAGAIN;
+	result->cover = HEAP_NOT_COVERED;
+	return 0;
+}
+
 static int walk_heaps(struct analysis *a)
 {
 	static heap_walker *const walkers[] = {
@@ -86,7 +97,7 @@ static int walk_heaps(struct analysis *a)
 		int error = walkers[i](a->input.picture, a->input.modules, &a->heap, &result);
 
 		if (!error && result.cover == HEAP_TORN)
-			error = -EAGAIN;
+			error = note_torn(a, &result);
 		if (error)
 			return error;
 		note_heap(report, &result);
@@ -329,6 +340,48 @@ static int trace(struct analysis *a)
 	return error;
 }
 
+static void note_protected(struct leak_report *report, const struct block *block)
+{
+	if (report->protected.count < LEAK_MAX_PROTECTED)
+		report->protected_address[report->protected.count] = block->address;
+	report->protected.count++;
+	report->protected.bytes += block->bytes;
+}
+
+/* Notes the blocks in [low, high), part of a segment. last: the end of the block noted last. */
+static void find_protected(struct analysis *a, uint64_t low, uint64_t high, uint64_t *last)
+{
+	struct block block;
+
+	for (uint64_t at = low > *last ? low : *last; at < high; at += 16) {
+		at = picture_skip_hole(a->input.picture, at);
+		if (at >= high || !blocks_find(a->heap.blocks, at, &block))
+			continue;
+		note_protected(a->report, &block);
+		*last = block.address + block.bytes;
+		at = ((*last + 15) & ~15ull) - 16;
+	}
+}
+
+/* Its owner may have made a block unreadable: that is said, as it is read all the same. */
+static void note_all_protected(struct analysis *a)
+{
+	const struct procmaps *maps = &a->input.picture->maps;
+	const struct ranges *segments = blocks_segments(a->heap.blocks);
+	uint64_t last = 0;
+
+	for (size_t i = 0; segments && i < maps->count; i++) {
+		const struct procmap *map = &maps->map[i];
+		const struct range *r = ranges_at_or_above(segments, map->start);
+
+		if (!picture_is_protected(map))
+			continue;
+		for (; r && r < segments->range + segments->count && r->low < map->end; r++)
+			find_protected(a, r->low > map->start ? r->low : map->start,
+				       r->high < map->end ? r->high : map->end, &last);
+	}
+}
+
 static int make_groups(struct analysis *a)
 {
 	struct groups_input input = {
@@ -351,6 +404,7 @@ static int search(struct analysis *a)
 		error = mark(a, &sums);
 	if (error)
 		return error;
+	note_all_protected(a);
 	for (int i = 0; i < BLOCK_KINDS; i++)
 		a->report->kind[i] = (struct leak_sum){ sums.count[i], sums.bytes[i] };
 	a->report->scanned_bytes = sums.scanned_bytes;
@@ -382,6 +436,7 @@ int analysis_begin(const struct analysis_input *input, struct analysis **ret)
 	error = leak_report_new(&a->report);
 	if (!error)
 		error = blocks_new(&a->heap.blocks);
+	a->heap.salvage = input->salvage;
 	a->heap.figures = input->figures;
 	a->heap.residency.present = input->present;
 	if (a->heap.figures)

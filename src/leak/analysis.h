@@ -18,7 +18,7 @@
 struct analysis_known {
 	uint64_t address, bytes;
 	uint32_t site;
-	uint64_t place;		/* the same for all sites whose innermost call is the same */
+	uint64_t place;		/* the same for all sites whose innermost call (view/caller.h) is */
 	double age;		/* seconds at the picture */
 	double weight;		/* blocks that it stands for */
 };
@@ -41,6 +41,10 @@ struct analysis_input {
 	uint32_t show_bytes;		/* of each example; 0: contents are nobody's business */
 	struct heap_figures *figures;	/* borrowed; filled by the walks; NULL: not wanted */
 	const struct ranges *present;	/* memory that is resident; NULL: not known */
+	bool salvage;			/* see struct heap */
+	/* Set when analysis_begin fails with -EAGAIN: what does not add up. NULL: not wanted. */
+	char *torn;
+	size_t torn_bytes;
 };
 
 struct analysis;

@@ -21,12 +21,13 @@ enum heap_cover {
 	HEAP_COVERED,		/* every live block was found, and the allocator's totals agree */
 	HEAP_TORN,		/* a thread was inside the allocator: take another picture */
 	HEAP_NOT_COVERED,	/* it is there, and can't be walked: see why */
+	HEAP_DAMAGED,		/* blocks were added, but for those where it is damaged: see why */
 };
 struct heap_result {
 	enum heap_cover cover;
 	char allocator[16];	/* "glibc", "musl", "mimalloc", "jemalloc", "tcmalloc" */
 	char version[32];	/* of the layout that fits, "" unknown */
-	char why[160];		/* for people, when not covered or torn */
+	char why[160];		/* for people, when not covered, torn or damaged */
 	uint64_t live_count, live_bytes;	/* usable bytes */
 	uint64_t free_count, free_bytes;	/* chunks that are free or cached */
 	uint64_t arenas, mmapped;
@@ -45,6 +46,11 @@ struct heap_held {
  */
 struct heap {
 	struct blocks *blocks;		/* borrowed */
+	/*
+	 * The same damage was seen in several pictures: no thread is at work there. What can be
+	 * proven beside it is added; what may be free counts as held, the rest is not known.
+	 */
+	bool salvage;
 	struct heap_held *held;		/* owned */
 	size_t held_count;
 	struct ranges own;		/* the allocators' own data: neither roots nor blocks */

@@ -30,6 +30,23 @@ int glibc_fail(struct glibc *glibc, int error, const char *format, ...)
 	return error;
 }
 
+bool glibc_bear(struct glibc *glibc, int error)
+{
+	if (error != -EAGAIN || !glibc->salvage)
+		return false;
+	if (!glibc->damage[0])
+		memcpy(glibc->damage, glibc->why, sizeof(glibc->damage));
+	return true;
+}
+
+void glibc_doubt(struct glibc *glibc, uint64_t size)
+{
+	if (size < glibc->doubt_low)
+		glibc->doubt_low = size;
+	if (size > glibc->doubt_high)
+		glibc->doubt_high = size;
+}
+
 static int glibc_init(struct glibc *glibc)
 {
 	int r = heap_window_init(&glibc->window, glibc->picture);
@@ -39,6 +56,7 @@ static int glibc_init(struct glibc *glibc)
 	if (r == 0)
 		r = heap_pages_init(&glibc->pages, glibc->picture);
 	glibc->probe_budget = PROBE_BUDGET;
+	glibc->doubt_low = UINT64_MAX;
 	return r;
 }
 
@@ -95,9 +113,9 @@ static int check_walk(struct glibc *glibc, struct glibc_orphans *orphans, bool f
 		return r;
 	sum_mapped(glibc);
 	r = glibc_walk_check(glibc);
-	if (r == 0 && glibc->sums.cached_matched != glibc->cached_count)
+	if (r == 0 && glibc->sums.cached_matched != glibc->cached_count && !glibc->damage[0])
 		r = glibc_fail(glibc, -EAGAIN, "a cached block is no chunk");
-	return r;
+	return glibc_bear(glibc, r) ? 0 : r;
 }
 
 /* Everything but the last walk: 0 when the heap agrees with itself. */
@@ -244,14 +262,31 @@ static void take_failure(const struct glibc *glibc, int error, struct heap_resul
 		 torn ? "a thread was inside malloc: " : "", glibc->why);
 }
 
+static void take_damage(const struct glibc *glibc, struct heap_result *ret)
+{
+	if (!glibc->damage[0])
+		return;
+	ret->cover = HEAP_DAMAGED;
+	snprintf(ret->why, sizeof(ret->why), "it is damaged (%s)", glibc->damage);
+	if (glibc->damaged_bytes)
+		snprintf(ret->why, sizeof(ret->why),
+			 "it is damaged (%s): no blocks are known in %llu bytes", glibc->damage,
+			 (unsigned long long)glibc->damaged_bytes);
+}
+
 /* 0, -ENOMEM; ret says the rest. */
 static int check_all(struct glibc *glibc, int count, const struct modules *modules,
-		     bool figures, struct heap_result *ret)
+		     const struct heap *heap, struct heap_result *ret)
 {
-	for (int i = 0; i < count; i++) {
-		int r = glibc_check(&glibc[i]);
+	bool figures = heap->figures, salvage = heap->salvage;
 
-		if (r == 0 && figures)
+	for (int i = 0; i < count; i++) {
+		int r;
+
+		glibc[i].salvage = salvage;
+		r = glibc_check(&glibc[i]);
+		/* Figures of a heap that is not known as a whole would be none. */
+		if (r == 0 && figures && !glibc[i].damage[0])
 			r = glibc_figures_new(&glibc[i]);
 		if (r == -ENOMEM)
 			return r;
@@ -262,8 +297,10 @@ static int check_all(struct glibc *glibc, int count, const struct modules *modul
 			return 0;
 		}
 		take_sums(&glibc[i], ret);
+		take_damage(&glibc[i], ret);
 	}
-	ret->cover = HEAP_COVERED;
+	if (ret->cover == HEAP_ABSENT)
+		ret->cover = HEAP_COVERED;
 	return 0;
 }
 
@@ -338,8 +375,8 @@ int heap_walk_glibc(const struct picture *picture, const struct modules *modules
 	}
 	if (count <= 0)
 		return count == -EBADMSG ? 0 : count;
-	r = check_all(glibc, count, modules, heap->figures, ret);
-	if (r == 0 && ret->cover == HEAP_COVERED)
+	r = check_all(glibc, count, modules, heap, ret);
+	if (r == 0 && (ret->cover == HEAP_COVERED || ret->cover == HEAP_DAMAGED))
 		r = add_all(glibc, count, heap, ret);
 	for (int i = 0; i < count; i++)
 		glibc_done(&glibc[i]);

@@ -32,6 +32,7 @@ struct glibc_region {
 	uint64_t own_low;	/* own_low..low: headers of the allocator */
 	uint64_t own_high;	/* high..own_high: writable, not used yet */
 	uint32_t arena;		/* index */
+	bool cut;		/* what follows at high is damaged: no top, no fence */
 };
 struct glibc_arena {
 	uint64_t address, top, top_bytes, system_mem;
@@ -40,6 +41,7 @@ struct glibc_arena {
 	uint64_t forward, backward;	/* the same over all that the walk has seen */
 	bool locked, pieces;		/* pieces: not contiguous */
 	bool top_seen;			/* by the walk */
+	bool damaged;			/* its lists can't be checked */
 	uint64_t max_system_mem, attached;	/* attached: threads, or HEAP_UNKNOWN */
 	uint64_t unsorted;		/* first of its unsorted chunks, or its bin's head */
 };
@@ -89,8 +91,13 @@ struct glibc {
 	struct glibc_tcache *tcache;	/* owned */
 	/* A thread has its arena and its tcache so many words before its pointer; 0 unknown. */
 	int arena_words, tcache_words;
+	bool tcache_broken;		/* what looks like a thread's tcache is none by its lists */
 	struct glibc_figures *figures;	/* owned; NULL: not wanted */
 	char why[128];
+	bool salvage;			/* heap.salvage */
+	uint64_t damaged_bytes;		/* in which chunks are not known */
+	char damage[128];		/* the first that was found; "": none */
+	uint64_t doubt_low, doubt_high;	/* sizes that may be cached, unknown; none: low > high */
 };
 
 /*
@@ -174,6 +181,17 @@ bool glibc_in_realloc(const struct glibc *glibc);
 
 /* Adds to heap->held what threads inside of malloc have in hand. 0, -ENOMEM. */
 int glibc_add_held(const struct glibc *glibc, struct heap *heap) _must_check_;
+
+/* Damage was found, and why set. True: noted, the walk goes on; false: work in progress, maybe. */
+bool glibc_bear(struct glibc *glibc, int error);
+/* Chunks of this size may be free. */
+void glibc_doubt(struct glibc *glibc, uint64_t size);
+static inline bool glibc_is_doubtful(const struct glibc *glibc, uint64_t size)
+{
+	return size >= glibc->doubt_low && size <= glibc->doubt_high;
+}
+/* Whatever is freed meanwhile, chunk counts as held by a thread (0: by nobody known). -ENOMEM. */
+int glibc_hold(struct heap *heap, uint64_t chunk, int32_t tid) _must_check_;
 
 /* Sets why and returns error. */
 int glibc_fail(struct glibc *glibc, int error, const char *format, ...) _printf_(3, 4);

@@ -23,8 +23,8 @@ struct heap_info {
 
 bool glibc_is_memory(const struct procmap *map)
 {
-	/* Not only what can be written: the owner of a block may have protected it. */
-	if ((map->prot & (PROCMAP_R | PROCMAP_SHARED)) != PROCMAP_R)
+	/* Not only what can be written, or read: the owner of a block may have protected it. */
+	if (map->prot & PROCMAP_SHARED || !(map->prot & PROCMAP_R || picture_is_protected(map)))
 		return false;
 	return (map->inode == 0 && strncmp(map->path, "[v", 2) != 0) ||
 	       strcmp(map->path, "/anon_hugepage") == 0;
@@ -121,6 +121,13 @@ bool glibc_is_arena(const struct glibc *glibc, uint64_t address)
 	return bsearch(&address, glibc->ring, glibc->arena_count, sizeof(*glibc->ring), by_value);
 }
 
+/* Where the arena ends is not known. */
+static void drop_top(struct glibc_arena *arena)
+{
+	arena->top = arena->top_bytes = 0;
+	arena->damaged = true;
+}
+
 int glibc_read_arenas(struct glibc *glibc)
 {
 	uint64_t address = glibc->main;
@@ -143,7 +150,9 @@ int glibc_read_arenas(struct glibc *glibc)
 		r = read_arena(glibc, address, &glibc->arena[glibc->arena_count], &address);
 		/* Counted even if it failed, for the sake of its lock. */
 		glibc->arena_count++;
-		if (r < 0)
+		if (glibc_bear(glibc, r))
+			drop_top(&glibc->arena[glibc->arena_count - 1]);
+		else if (r < 0)
 			return r;
 	} while (address != glibc->main);
 	return sort_ring(glibc);
@@ -265,7 +274,7 @@ static uint64_t main_limit(struct glibc *glibc, uint64_t low)
 	const struct procmap *map = procmaps_find(&glibc->picture->maps, low);
 	uint64_t end = main->top + main->top_bytes;
 
-	if (!main->pieces)
+	if (!main->pieces && !main->damaged)
 		return glibc->brk_limit = end;
 	if (map && strcmp(map->path, "[heap]") == 0)
 		glibc->brk_limit = map->end;
@@ -312,7 +321,17 @@ int glibc_read_regions(struct glibc *glibc)
 {
 	int r = read_main(glibc);
 
-	for (size_t i = 1; i < glibc->arena_count && r == 0; i++)
+	if (glibc_bear(glibc, r))
+		r = 0;
+	for (size_t i = 1; i < glibc->arena_count && r == 0; i++) {
+		size_t before = glibc->region_count;
+
 		r = read_heaps(glibc, (uint32_t)i);
+		if (!glibc_bear(glibc, r))
+			continue;
+		glibc->arena[i].damaged = true;
+		glibc->region_count = before;
+		r = 0;
+	}
 	return r ? r : check_disjoint(glibc);
 }

@@ -108,8 +108,10 @@ static int read_fastbins(struct glibc *glibc, const struct glibc_arena *arena)
 		int64_t n = glibc_follow(glibc, &list, arena->fastbin[i]);
 
 		if (n == -EAGAIN)
-			return glibc_fail(glibc, -EAGAIN, "a fastbin is broken");
-		if (n < 0)
+			n = glibc_fail(glibc, -EAGAIN, "a fastbin is broken");
+		if (glibc_bear(glibc, (int)n))
+			glibc_doubt(glibc, GLIBC_MINSIZE + 16ull * i);
+		else if (n < 0)
 			return (int)n;
 	}
 	return 0;
@@ -145,12 +147,18 @@ static int by_address(const void *a, const void *b)
 
 int glibc_cached_sort(struct glibc *glibc)
 {
+	size_t kept = glibc->cached_count > 0;
+
 	if (glibc->cached_count > 1)
 		qsort(glibc->cached, glibc->cached_count, sizeof(*glibc->cached), by_address);
 	for (size_t i = 1; i < glibc->cached_count; i++) {
-		if (glibc->cached[i - 1] >> 4 == glibc->cached[i] >> 4)
-			return glibc_fail(glibc, -EAGAIN, "a block is cached twice");
+		if (glibc->cached[i - 1] >> 4 != glibc->cached[i] >> 4)
+			kept++;
+		else if (!glibc_bear(glibc, glibc_fail(glibc, -EAGAIN, "a block is cached twice")))
+			return -EAGAIN;
+		glibc->cached[kept - 1] = glibc->cached[i];
 	}
+	glibc->cached_count = kept;
 	return 0;
 }
 

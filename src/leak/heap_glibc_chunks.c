@@ -18,6 +18,7 @@
 /* Headers with the two words behind them, as they lie in memory. */
 enum { PREVIOUS_SIZE, SIZE, FD, BK, WORDS };
 
+#define RESUME_TRIES 4096u	/* of what looks like a chunk's header above damage */
 #define FENCE 16u	/* a chunk too small to be one: the end of a stretch */
 
 struct stretch {
@@ -28,6 +29,7 @@ struct stretch {
 	uint64_t arena_bit;	/* what chunks in use must have of GLIBC_NON_MAIN */
 	size_t cached;		/* index of the next one */
 	uint64_t chunk, words[WORDS];	/* the last one met, not yet settled; chunk 0: none */
+	uint64_t before;		/* the one below it; 0: none */
 	bool ended_at_top;
 };
 
@@ -93,6 +95,9 @@ static int settle_used(struct stretch *s, uint64_t size)
 
 	if ((s->words[SIZE] & (GLIBC_NON_MAIN | GLIBC_IS_MMAPPED)) != s->arena_bit)
 		return torn(s, "a chunk of another arena stands", s->chunk);
+	while (glibc->damage[0] && s->cached < glibc->cached_count &&
+	       (glibc->cached[s->cached] & ~15ull) < s->chunk)
+		s->cached++;
 	if (s->cached < glibc->cached_count && glibc->cached[s->cached] < s->chunk)
 		return torn(s, "a cached block is no chunk", glibc->cached[s->cached]);
 	if (s->cached < glibc->cached_count &&
@@ -104,6 +109,8 @@ static int settle_used(struct stretch *s, uint64_t size)
 		note_orphan(s, size);
 		return 0;
 	}
+	if (glibc_is_doubtful(glibc, size) && glibc_hold(s->walk->heap, s->chunk, 0) < 0)
+		return -ENOMEM;
 	return blocks_add(s->walk->heap->blocks, s->chunk + GLIBC_HEADER, size - 8) ?:
 	       note(s, HEAP_USED, s->chunk, size);
 }
@@ -185,15 +192,21 @@ static int step(struct stretch *s, const uint64_t *words, uint64_t at)
 	uint64_t size = words[SIZE] & ~(uint64_t)GLIBC_SIZE_BITS;
 	int r;
 
+	if (s->region.cut && at == s->region.high)
+		return settle(s, words) ?: 1;
 	if (at == s->region.top)
 		return at_top(s, words, at);
 	if (size == FENCE)
 		return at_fence(s, words, at);
 	if (size == 0 && s->region.arena != 0)
 		return at_heap_end(s, words, at) ?: 1;
-	if (size < GLIBC_MINSIZE || size % 16 != 0 || size > s->region.high - at - 16)
+	if (size < GLIBC_MINSIZE || size % 16 != 0 ||
+	    size > s->region.high - at - (s->region.cut ? 0 : 16))
 		return torn(s, "a chunk has no plausible size", at);
 	r = settle(s, words);
+	if (r < 0)
+		return r;
+	s->before = s->chunk;
 	s->chunk = at;
 	for (unsigned int i = 0; i < WORDS; i++)
 		s->words[i] = words[i];
@@ -205,10 +218,13 @@ static int walk_chunks(struct stretch *s)
 	struct glibc *glibc = s->glibc;
 	uint64_t at = s->region.low;
 
-	heap_window_begin(&glibc->window, at, s->region.high);
+	/* The header behind what was cut off is still whole. */
+	uint64_t high = s->region.high + (s->region.cut ? 16 : 0);
+
+	heap_window_begin(&glibc->window, at, high);
 	for (;;) {
-		size_t bytes = s->region.high - at < 32 ? 16 : 32;
-		const uint64_t *words = at < s->region.high
+		size_t bytes = high - at < 32 ? 16 : 32;
+		const uint64_t *words = at < high
 						? heap_window_words(&glibc->window, at, bytes)
 						: NULL;
 		uint64_t next;
@@ -254,7 +270,7 @@ static int take_end(struct glibc *glibc, size_t index, const struct stretch *s)
 {
 	struct glibc_region *region = &glibc->region[index];
 
-	if (region->arena != 0 || s->ended_at_top)
+	if (region->arena != 0 || s->ended_at_top || region->cut)
 		return 0;
 	region->high = region->own_high = s->region.high;
 	region->top = 0;
@@ -265,7 +281,9 @@ static int take_end(struct glibc *glibc, size_t index, const struct stretch *s)
 
 static int add_region(struct heap *heap, const struct glibc_region *region)
 {
-	int r = blocks_add_segment(heap->blocks, region->low, region->high, 16);
+	/* A block reaches into the header behind it. */
+	uint64_t high = region->high + (region->cut ? FENCE : 0);
+	int r = blocks_add_segment(heap->blocks, region->low, high, 16);
 
 	if (r == 0 && region->own_low && region->own_low < region->low)
 		r = ranges_add(&heap->own, region->own_low, region->low);
@@ -274,16 +292,98 @@ static int add_region(struct heap *heap, const struct glibc_region *region)
 	return r;
 }
 
+/* --- damage -------------------------------------------------------------------------- */
+
+/* Do chunks follow one another from low to the region's end? *ret_second: where the second is. */
+static bool leads_to_end(struct glibc *glibc, const struct glibc_region *region, uint64_t low,
+			 uint64_t *ret_second)
+{
+	uint64_t at = low, size;
+
+	heap_window_begin(&glibc->probe, low, region->high);
+	for (; glibc->probe_budget > 0; glibc->probe_budget--, at += size) {
+		const uint64_t *words = at < region->high ?
+			heap_window_words(&glibc->probe, at, 16) : NULL;
+
+		size = words ? words[SIZE] & ~(uint64_t)GLIBC_SIZE_BITS : 0;
+		if (words && region->top && at == region->top)
+			return at > low;
+		if (words && !region->top && size <= FENCE && at >= region->high - 3 * FENCE)
+			return at > low;
+		if (!words || size < GLIBC_MINSIZE || size % 16 != 0 ||
+		    size > region->high - at - 16 || words[SIZE] & GLIBC_IS_MMAPPED ||
+		    (region->arena == 0 && words[SIZE] & GLIBC_NON_MAIN))
+			return false;
+		if (at == low)
+			*ret_second = low + size;
+	}
+	return false;
+}
+
+/*
+ * The first chunk above damage from which others lead to the end, and the one behind it: what
+ * looks like a header in the midst of a block may lead to a true one. 0: there is none.
+ */
+static uint64_t resume_at(struct glibc *glibc, const struct glibc_region *region, uint64_t from)
+{
+	unsigned int tries = RESUME_TRIES;
+	uint64_t second = 0;
+
+	heap_window_begin(&glibc->window, from, region->high);
+	for (uint64_t at = from; at < region->high - FENCE && tries > 0; at += 16) {
+		const uint64_t *words = heap_window_words(&glibc->window, at, 16);
+		uint64_t size = words ? words[SIZE] & ~(uint64_t)GLIBC_SIZE_BITS : 0;
+
+		if (!words)
+			return 0;
+		if (size < GLIBC_MINSIZE || size % 16 != 0 || size > region->high - at - 16)
+			continue;
+		tries--;
+		if (leads_to_end(glibc, region, at, &second))
+			return second;
+	}
+	return 0;
+}
+
+/*
+ * The region ends below the damage: without the last two chunks, since what one of them says of the
+ * other may be wrong. What lies above it becomes a region of its own.
+ */
+static int cut_region(struct glibc *glibc, size_t index, const struct stretch *s)
+{
+	struct glibc_region rest = glibc->region[index], *region = &glibc->region[index];
+	uint64_t low = s->before ? s->before : s->chunk ? s->chunk : region->low;
+	uint64_t from = (s->chunk ? s->chunk : region->low) + 16, next;
+
+	/* The end of a stretch that is in pieces is not known. */
+	if (rest.arena == 0 && !rest.top)
+		rest.high = rest.low;
+	next = rest.high > from ? resume_at(glibc, &rest, from) : 0;
+	glibc->arena[region->arena].damaged = true;
+	glibc->damaged_bytes += (next ? next : region->high) - low;
+	region->high = region->own_high = low;
+	region->top = 0;
+	region->cut = true;
+	rest.low = next;
+	rest.own_low = 0;
+	return next ? glibc_add_region(glibc, &rest) : 0;
+}
+
 static int walk_region(const struct glibc_walk *walk, size_t index)
 {
 	struct glibc *glibc = walk->glibc;
 	struct stretch s = { .walk = walk, .glibc = glibc, .region = glibc->region[index] };
-	int r = walk->heap ? add_region(walk->heap, &s.region) : 0;
+	int r;
 
+	if (s.region.low >= s.region.high)	/* all of it was cut off */
+		return 0;
+	r = walk->heap ? add_region(walk->heap, &s.region) : 0;
 	s.arena = &glibc->arena[s.region.arena];
 	s.arena_bit = s.region.arena == 0 ? 0 : GLIBC_NON_MAIN;
 	s.cached = glibc_cached_from(glibc, s.region.low);
 	r = r ? r : walk_chunks(&s);
+	if (!walk->heap && glibc_bear(glibc, r))
+		return cut_region(glibc, index, &s);
 	return r ? r : take_end(glibc, index, &s);
 }
 
@@ -309,6 +409,8 @@ int glibc_walk_regions(const struct glibc_walk *walk, size_t first)
 int glibc_walk_check(struct glibc *glibc)
 {
 	for (size_t i = 0; i < glibc->arena_count; i++) {
+		if (glibc->arena[i].damaged)
+			continue;
 		if (glibc->arena[i].forward != glibc->arena[i].backward)
 			return glibc_fail(glibc, -EAGAIN, "a list of free chunks is broken");
 		if (!glibc->arena[i].top_seen)

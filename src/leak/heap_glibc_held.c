@@ -161,7 +161,7 @@ static size_t malloc_words(const struct malloc_code *code, uint64_t rip, const u
 	return outermost + FRAME_WORDS < count ? outermost + FRAME_WORDS : count;
 }
 
-static int add_chunk(struct heap *heap, uint64_t chunk, int32_t tid)
+int glibc_hold(struct heap *heap, uint64_t chunk, int32_t tid)
 {
 	struct heap_held *grown = heap->held;
 	size_t count = heap->held_count;
@@ -197,9 +197,9 @@ static int add_state(const struct glibc *glibc, const struct malloc_code *code,
 		sizeof(*word);
 	count = malloc_words(code, state->rip, word, count);
 	for (size_t i = 0; count && !error && i < ARRAY_SIZE(state->other); i++)
-		error = add_chunk(heap, state->other[i], state->tid);
+		error = glibc_hold(heap, state->other[i], state->tid);
 	for (size_t i = 0; !error && i < count; i++)
-		error = add_chunk(heap, word[i], state->tid);
+		error = glibc_hold(heap, word[i], state->tid);
 	return error;
 }
 

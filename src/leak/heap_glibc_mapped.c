@@ -295,6 +295,8 @@ static int check_totals(struct search *s)
 				  "blocks with mappings of their own: %llu bytes, not %llu",
 				  (unsigned long long)s->mapped_bytes,
 				  (unsigned long long)glibc->mmapped_mem);
+	if (glibc->arena[0].damaged)
+		return 0;
 	if (s->main_bytes > glibc->arena[0].system_mem ||
 	    s->main_bytes + s->gap_bytes < glibc->arena[0].system_mem)
 		return glibc_fail(glibc, -EAGAIN, "the main heap's pieces do not add up");
@@ -325,6 +327,20 @@ static int gather_and_choose(struct search *s)
 	return r;
 }
 
+/* Some blocks are damaged: the others count if there is nothing among them that is too much. */
+static int bear_missing(struct search *s, int error)
+{
+	struct glibc *glibc = s->glibc;
+	uint64_t count = glibc->mapped_count;
+
+	if (!glibc_bear(glibc, error))
+		return error;
+	if (count > glibc->n_mmaps || s->mapped_bytes > glibc->mmapped_mem ||
+	    glibc->mmapped_mem - s->mapped_bytes < GLIBC_PAGE * (glibc->n_mmaps - count))
+		glibc->mapped_count = 0;
+	return 0;
+}
+
 int glibc_search_mapped(struct glibc *glibc)
 {
 	struct search s = { .glibc = glibc, .pages = MAX_PAGES,
@@ -335,7 +351,7 @@ int glibc_search_mapped(struct glibc *glibc)
 	r = mapped_missing(&s) || main_missing(&s) ? search_maps(&s) : 0;
 	if (r == 0 && glibc->mapped_count > glibc->n_mmaps)
 		r = glibc_fail(glibc, -EAGAIN, "a block with a mapping of its own is not counted");
-	if (r < 0 || (check_totals(&s) == 0 && !main_missing(&s)))
+	if (r < 0 || (check_totals(&s) == 0 && (!main_missing(&s) || glibc->arena[0].damaged)))
 		return r;
 	/* Blocks that were found may have been misread: they are looked for once more. */
 	r = search_again(&s, false);
@@ -343,5 +359,5 @@ int glibc_search_mapped(struct glibc *glibc)
 		r = gather_and_choose(&s);
 		r = r ? r : check_totals(&s);
 	}
-	return r;
+	return bear_missing(&s, r);
 }

@@ -15,6 +15,9 @@
 #include <string.h>
 
 #define TLS_BYTES	(64u << 10)	/* searched below the thread pointer */
+#define OF_THREAD	1u		/* slack of a count of a tcache that a thread has */
+#define SMALL_LISTS	64u		/* of chunks of one size each */
+#define BROKEN_MOST	2u		/* lists of what still looks like a tcache */
 #define NEAR_WORDS	8u		/* thread_arena and tcache are at most that far apart */
 
 static uint64_t tcache_count(const struct glibc_tcache_layout *layout, const uint8_t *bytes,
@@ -52,11 +55,33 @@ static int tcache_used(const struct glibc_tcache_layout *layout, const uint8_t *
 	return used;
 }
 
+/* Does it look like a tcache, some lists of which were written over? */
+static bool is_broken_tcache(const struct glibc_tcache_layout *layout, const uint8_t *bytes)
+{
+	unsigned int broken = 0, used = 0;
+
+	for (unsigned int i = 0; i < layout->bins; i++) {
+		uint64_t entry = tcache_entry(layout, bytes, i);
+
+		broken += entry % 16 != 0 || (entry != 0 && entry < GLIBC_PAGE) || entry >> 47;
+		used += entry != 0;
+	}
+	return used > 0 && broken <= BROKEN_MOST;
+}
+
 bool glibc_maybe_tcache(const struct glibc *glibc, uint64_t size, const uint64_t *words)
 {
 	const struct glibc_tcache_layout *layout = glibc_tcache_layout(glibc->versions, size);
 
 	return layout && tcache_used(layout, (const uint8_t *)words) > 0;
+}
+
+/* Blocks in a list that can't be followed are not known. The last lists have no one size. */
+static void doubt_list(struct glibc *glibc, unsigned int list)
+{
+	(void)glibc_fail(glibc, -EAGAIN, "the tcache of a thread is inconsistent");
+	(void)glibc_bear(glibc, -EAGAIN);
+	glibc_doubt(glibc, list < SMALL_LISTS ? GLIBC_MINSIZE + 16ull * list : UINT64_MAX);
 }
 
 /* Every list of the tcache in bytes; a count may differ by slack from its list. */
@@ -69,10 +94,13 @@ static int tcache_lists(struct glibc *glibc, const struct glibc_tcache_layout *l
 						 UINT16_MAX, 0 };
 		int64_t n = glibc_follow(glibc, &list, tcache_entry(layout, bytes, i));
 
-		if (n < 0)
+		if (n >= 0 && !layout->remaining &&
+		    ((uint64_t)n > count + 1 || count > (uint64_t)n + slack))
+			n = -EAGAIN;
+		if (n == -EAGAIN && glibc->salvage && slack == OF_THREAD)
+			doubt_list(glibc, i);
+		else if (n < 0)
 			return (int)n;
-		if (!layout->remaining && ((uint64_t)n > count + 1 || count > (uint64_t)n + slack))
-			return -EAGAIN;
 	}
 	return 0;
 }
@@ -111,6 +139,8 @@ static int read_tcache(struct glibc *glibc, uint64_t chunk, uint64_t slack)
 			chunk, { glibc->cached_count - before, glibc->followed_bytes, 0 } });
 	if (r == 0)
 		r = glibc_cached_push(glibc, chunk | GLIBC_CACHED_TCACHE);
+	if (r == -EAGAIN && slack == OF_THREAD)
+		glibc->tcache_broken |= is_broken_tcache(layout, (const uint8_t *)words);
 	if (r == -EAGAIN)
 		glibc->cached_count = before;
 	else if (r == 0)
@@ -130,7 +160,7 @@ static int search_near(struct glibc *glibc, const uint64_t *words, size_t count,
 		int r = -EAGAIN;
 
 		if (words[i] % 16 == 0 && words[i] >= GLIBC_PAGE && words[i] >> 47 == 0)
-			r = read_tcache(glibc, words[i] - GLIBC_HEADER, 1);
+			r = read_tcache(glibc, words[i] - GLIBC_HEADER, OF_THREAD);
 		if (r != -EAGAIN)
 			return r ? r : (int)(count - i);
 	}
@@ -174,7 +204,7 @@ static int read_known(struct glibc *glibc, uint64_t pointer, int words_before)
 	if (word == 0 || (word >= glibc->code_low && word < glibc->code_high))
 		return 0;
 	if (word % 16 == 0 && word >= GLIBC_PAGE)
-		r = read_tcache(glibc, word - GLIBC_HEADER, 1);
+		r = read_tcache(glibc, word - GLIBC_HEADER, OF_THREAD);
 	return r == -EAGAIN ? glibc_fail(glibc, r, "the tcache of a thread is inconsistent") : r;
 }
 
@@ -201,6 +231,9 @@ int glibc_read_tcaches(struct glibc *glibc)
 		where = search_tls(glibc, picture->thread[first].registers.fs_base, words);
 	if (where < 0)
 		return where;
+	/* Else what is cached there would pass for live. */
+	if (where == 0 && glibc->tcache_broken)
+		return glibc_fail(glibc, -EAGAIN, "the tcache of a thread is inconsistent");
 	glibc->tcache_words = where;
 	/* Those before it have none: the search would have found it. */
 	for (size_t i = first; i < picture->thread_count && r == 0; i++) {

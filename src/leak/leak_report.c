@@ -91,62 +91,36 @@ int leak_report_add_early(struct leak_report *report, const struct leak_early *e
 	return 0;
 }
 
-/* A group in the order of the report. */
-struct rank {
-	struct leak_group group;
-	uint64_t family;	/* the site, also of older blocks that are probably its */
-	uint64_t weight;	/* of the family, among groups of the same verdict */
-};
+static int compare(uint64_t a, uint64_t b)
+{
+	return (a > b) - (a < b);
+}
 
 static uint64_t weight_of(const struct leak_group *group)
 {
 	return group->bytes + group->indirect_bytes;
 }
 
-static int compare(uint64_t a, uint64_t b)
+static uint32_t site_of(const struct leak_group *group)
 {
-	return (a > b) - (a < b);
+	return group->site ? group->site : group->likely_site;
 }
 
-static int by_family(const void *a, const void *b)
+/* By bytes within a verdict. Of equal ones, what has a site comes first: it has a name. */
+static int by_bytes(const void *a, const void *b)
 {
-	const struct rank *x = a, *y = b;
+	const struct leak_group *x = a, *y = b;
 
-	return x->group.verdict != y->group.verdict ?
-		       compare(x->group.verdict, y->group.verdict) :
-		       compare(x->family, y->family);
-}
-
-/* Of a family, what has a site comes first: it has a name. */
-static int by_weight(const void *a, const void *b)
-{
-	const struct rank *x = a, *y = b;
-
-	if (x->group.verdict != y->group.verdict)
-		return compare(x->group.verdict, y->group.verdict);
-	if (x->weight != y->weight)
-		return compare(y->weight, x->weight);
-	if (x->family != y->family)
-		return compare(x->family, y->family);
-	if (!x->group.site != !y->group.site)
-		return x->group.site ? -1 : 1;
-	return weight_of(&x->group) != weight_of(&y->group) ?
-		       compare(weight_of(&y->group), weight_of(&x->group)) :
-		       compare(x->group.count, y->group.count);
-}
-
-static void weigh_families(struct rank *rank, size_t count)
-{
-	size_t end;
-
-	for (size_t i = 0; i < count; i = end) {
-		uint64_t weight = 0;
-
-		for (end = i; end < count && by_family(&rank[i], &rank[end]) == 0; end++)
-			weight += weight_of(&rank[end].group);
-		for (size_t k = i; k < end; k++)
-			rank[k].weight = weight;
-	}
+	if (x->verdict != y->verdict)
+		return compare(x->verdict, y->verdict);
+	if (weight_of(x) != weight_of(y))
+		return compare(weight_of(y), weight_of(x));
+	if (!x->site != !y->site)
+		return x->site ? -1 : 1;
+	if (site_of(x) != site_of(y))
+		return compare(site_of(x), site_of(y));
+	return x->count != y->count ? compare(x->count, y->count) :
+				      compare(x->address[0], y->address[0]);
 }
 
 static int by_early_bytes(const void *a, const void *b)
@@ -158,23 +132,8 @@ static int by_early_bytes(const void *a, const void *b)
 
 void leak_report_sort(struct leak_report *report)
 {
-	struct rank *rank = calloc(report->group_count + 1, sizeof(*rank));
-
 	if (report->early_count)
 		qsort(report->early, report->early_count, sizeof(*report->early), by_early_bytes);
-	if (!rank)
-		return;
-	for (size_t i = 0; i < report->group_count; i++) {
-		const struct leak_group *group = &report->group[i];
-		uint32_t site = group->site ? group->site : group->likely_site;
-
-		rank[i].group = *group;
-		rank[i].family = site ? site : UINT32_MAX + 1ull + i;
-	}
-	qsort(rank, report->group_count, sizeof(*rank), by_family);
-	weigh_families(rank, report->group_count);
-	qsort(rank, report->group_count, sizeof(*rank), by_weight);
-	for (size_t i = 0; i < report->group_count; i++)
-		report->group[i] = rank[i].group;
-	free(rank);
+	if (report->group_count)
+		qsort(report->group, report->group_count, sizeof(*report->group), by_bytes);
 }

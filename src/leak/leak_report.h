@@ -88,6 +88,7 @@ struct leak_heap {
 	uint64_t live_count, live_bytes;
 };
 #define LEAK_MAX_HEAPS 8u
+#define LEAK_MAX_PROTECTED 4u
 struct leak_report {
 	bool unsearched;		/* memory was not: suspects alone, by their survival */
 	double watched;			/* seconds, for suspects; NAN unknown */
@@ -102,6 +103,12 @@ struct leak_report {
 	 * is lost is called possibly lost at the most. Not in recordings.
 	 */
 	uint64_t late_bytes;
+	/*
+	 * Blocks of which the process may not read some part (mprotect); their contents are read
+	 * all the same. Not in recordings.
+	 */
+	struct leak_sum protected;
+	uint64_t protected_address[LEAK_MAX_PROTECTED];	/* the first of them */
 	double seconds;			/* that the analysis took */
 	struct leak_sum kind[BLOCK_KINDS];	/* by enum block_kind */
 	struct leak_sum suppressed;
@@ -128,9 +135,8 @@ int leak_report_add(struct leak_report *report, const struct leak_group *group) 
 /* 0 or -ENOMEM. */
 int leak_report_add_early(struct leak_report *report, const struct leak_early *early) _must_check_;
 /*
- * Puts the groups in order: by verdict, then by bytes, a site's together with those of older blocks
- * that are probably its, which follow it; and by bytes the sites of which it is too early to tell.
- * Without memory for that groups stay as they are.
+ * Puts the groups in order: by verdict, then by bytes (with indirect ones); and by bytes the sites
+ * of which it is too early to tell.
  */
 void leak_report_sort(struct leak_report *report);
 

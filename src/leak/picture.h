@@ -67,6 +67,11 @@ int picture_add_live(struct picture *picture, int live, const struct procmaps *m
  * smallest holes if there are more than two million. Once, after picture_add_live. 0, -ENOMEM.
  */
 int picture_find_holes(struct picture *picture, int pagemap, int live_pagemap) _must_check_;
+/*
+ * True for private memory that its owner has made unreadable (mprotect): its bytes can be read here
+ * all the same. What is larger than blocks are is reserved address space, and left alone.
+ */
+bool picture_is_protected(const struct procmap *map);
 /* Where the hole ends that address is in; address itself if it is in none. */
 uint64_t picture_skip_hole(const struct picture *picture, uint64_t address);
 /* How much of [low, high) lies in holes. */

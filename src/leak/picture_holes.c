@@ -25,6 +25,7 @@
 #define MAX_HOLES	(2u << 20)	/* 32 MiB */
 #define MAX_BY_ENTRY	(32ull << 40)	/* half a minute */
 #define RANGES		1024u		/* of one call */
+#define MOST_PROTECTED	(1ull << 30)	/* glibc reserves 64 MiB for an arena, runtimes terabytes */
 #define LEAST_LIVE	(64ull << 20)	/* smaller holes of what still runs are read */
 
 struct finder {
@@ -113,12 +114,23 @@ static void keep_large(struct finder *f)
 	f->holes.count = kept;
 }
 
+static bool is_private_memory(const struct procmap *map)
+{
+	return !(map->prot & PROCMAP_SHARED) && map->inode == 0 &&
+	       (map->path[0] == '\0' || strcmp(map->path, "[heap]") == 0 ||
+		strncmp(map->path, "[stack", 6) == 0 || strncmp(map->path, "[anon:", 6) == 0);
+}
+
+bool picture_is_protected(const struct procmap *map)
+{
+	return !(map->prot & PROCMAP_R) && map->end - map->start <= MOST_PROTECTED &&
+	       is_private_memory(map);
+}
+
 /* Empty where it has no page? */
 static bool is_anonymous(const struct procmap *map)
 {
-	return (map->prot & PROCMAP_R) && !(map->prot & PROCMAP_SHARED) && map->inode == 0 &&
-	       (map->path[0] == '\0' || strcmp(map->path, "[heap]") == 0 ||
-		strncmp(map->path, "[stack", 6) == 0 || strncmp(map->path, "[anon:", 6) == 0);
+	return is_private_memory(map) && ((map->prot & PROCMAP_R) || picture_is_protected(map));
 }
 
 static int find_all(struct finder *f, const struct pagemap *own, const struct pagemap *live)

@@ -118,7 +118,8 @@ static uint64_t code_above(const struct search *s, uint64_t place)
 		uint64_t word = *(const uint64_t *)(const void *)(s->window + (at - s->low));
 		const struct module *module = word ? modules_find(s->input->modules, word) : NULL;
 
-		if (module && call_site_may_end_at(module, word - module->bias))
+		if (module && module->kind != MODULE_SHIM &&	/* not memattach's own */
+		    call_site_may_end_at(module, word - module->bias))
 			return word;
 	}
 	return 0;

@@ -518,6 +518,15 @@ bool live_size_at(const struct live *live, uint64_t address, uint64_t *ret)
 	return true;
 }
 
+uint32_t live_site_at(const struct live *live, uint64_t address)
+{
+	uint64_t value;
+
+	if (!hashmap_get(&live->addresses, address, &value) || (value & MARK))
+		return 0;
+	return pairs_at(live->pairs, live->block[value >> 1].pair)->site;
+}
+
 bool live_wants_stack(const struct event *event)
 {
 	if (event->kind == RING_BRK)

@@ -100,6 +100,8 @@ void live_await_older(struct live *live, uint64_t moment);
 bool live_set_older(struct live *live, struct older *older);
 /* True: a block is known to live at address; its size was asked for as *ret bytes. */
 bool live_size_at(const struct live *live, uint64_t address, uint64_t *ret);
+/* The site of the block that lives at address; 0: none is known there. */
+uint32_t live_site_at(const struct live *live, uint64_t address);
 /* How many allocations of the thread with this thread pointer were booked. */
 uint64_t live_thread_allocs(const struct live *live, uint64_t thread);
 /* From now on not every event is recorded (the adaptive mode began to sample). */

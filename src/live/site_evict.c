@@ -176,6 +176,7 @@ static void merge_times(struct site *to, const struct site *from)
 	if (from->size_low < to->size_low)
 		to->size_low = from->size_low;
 	to->size_high = larger(to->size_high, from->size_high);
+	size_set_merge(&to->sizes, &from->sizes);
 }
 
 /* Those from 64 on are in a table of their own. */

@@ -419,6 +419,7 @@ void sites_alloc(struct sites *sites, struct site *site, const struct site_chang
 	if (change->term.size < site->size_low)
 		site->size_low = change->term.size;
 	site->size_high = later(site->size_high, change->term.size);
+	size_set_add(&site->sizes, change->term.size);
 	estimate_add(&site->alloc, &change->term);
 	if (site->first_time == 0)
 		site->first_time = change->time;

@@ -10,6 +10,7 @@
 #include "src/live/estimate.h"
 #include "src/live/lifetimes.h"
 #include "src/live/site_resizes.h"
+#include "src/live/size_set.h"
 #include "src/live/stacks.h"
 
 /*
@@ -56,6 +57,7 @@ struct site {
 	struct estimate live;
 	struct estimate alloc;	/* from here on: allocations only */
 	uint64_t size_low, size_high;	/* smallest and largest requested size; none: low > high */
+	struct size_set sizes;		/* all of them */
 	/* Changed while sampling, and seldom: */
 	struct estimate untracked;	/* allocated; whether it lives can't be known */
 	struct site_window window, previous;

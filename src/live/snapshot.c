@@ -430,6 +430,7 @@ static void take_site(const struct snapshot_input *input, const struct site *fro
 		.last_time = ticks_seconds(input->ticks, from->last_time),
 		.at_peak_bytes = at_peak.bytes, .at_peak_count = at_peak.count,
 		.size_low = from->size_low, .size_high = from->size_high,
+		.sizes = from->sizes,
 	};
 	take_resizes(sites_resizes(input->sites, from), &to->resizes);
 	take_lifetimes(input->ticks, sites_lifetimes(input->sites, from), to);

@@ -74,6 +74,7 @@ struct snapshot_site {
 	double growth, growth_low, growth_high;	/* bytes/s over the later part of the session */
 	uint64_t at_peak_bytes, at_peak_count;	/* live when its kind's total was at its most */
 	uint64_t size_low, size_high;	/* of requests */
+	struct size_set sizes;		/* of requests; empty: not known */
 	struct site_resizes resizes;	/* scaled: calls and bytes */
 };
 

@@ -51,6 +51,7 @@ struct stacks {
 	struct stack_chunk *chunk;
 	uint32_t chunk_count;
 	uint64_t seed;			/* the target chooses the frames, not their slots */
+	uint32_t hidden;		/* module whose frames are left out; 0: none */
 };
 
 static uint64_t mix(uint64_t a, uint64_t b)
@@ -219,7 +220,7 @@ static int append(struct stacks *stacks, const struct stack_entry *like, uint32_
 	return 0;
 }
 
-int stacks_intern(struct stacks *stacks, const struct frame *frame, uint32_t count,
+static int intern(struct stacks *stacks, const struct frame *frame, uint32_t count,
 		  uint32_t flags, uint32_t *ret_id)
 {
 	struct stack_entry wanted = { .frame = frame, .count = count, .flags = flags };
@@ -242,6 +243,36 @@ int stacks_intern(struct stacks *stacks, const struct frame *frame, uint32_t cou
 	if (r == 0)
 		*find_slot(stacks, wanted.hash, frame, wanted.count, wanted.flags) = stacks->count;
 	return r;
+}
+
+void stacks_hide_module(struct stacks *stacks, uint32_t module)
+{
+	stacks->hidden = module;
+}
+
+static bool has_hidden(const struct stacks *stacks, const struct frame *frame, uint32_t count)
+{
+	for (uint32_t i = 0; stacks->hidden && i < count; i++)
+		if (frame[i].module == stacks->hidden)
+			return true;
+	return false;
+}
+
+int stacks_intern(struct stacks *stacks, const struct frame *frame, uint32_t count,
+		  uint32_t flags, uint32_t *ret_id)
+{
+	_cleanup_free_ struct frame *shown = NULL;
+	uint32_t kept = 0;
+
+	if (!has_hidden(stacks, frame, count))
+		return intern(stacks, frame, count, flags, ret_id);
+	shown = calloc(count, sizeof(*shown));
+	if (!shown)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < count; i++)
+		if (frame[i].module != stacks->hidden)
+			shown[kept++] = frame[i];
+	return intern(stacks, shown, kept, flags, ret_id);
 }
 
 /* NULL: there is none, or no more. */

@@ -161,7 +161,9 @@ static int put_site(struct recording *recording, const struct snapshot_site *s)
 		   CELL_R(s->lifetime_max), CELL_R(s->first_time), CELL_R(s->last_time),
 		   CELL_R(s->growth), CELL_R(s->growth_low), CELL_R(s->growth_high),
 		   CELL_I(s->at_peak_bytes), CELL_I(s->at_peak_count),
-		   CELL_I(s->size_low), CELL_I(s->size_high), CELLS_OF_INTERVALS(s->in));
+		   CELL_I(s->size_low), CELL_I(s->size_high), CELLS_OF_INTERVALS(s->in),
+		   CELL_I(s->sizes.word[0]), CELL_I(s->sizes.word[1]),
+		   CELL_I(s->sizes.word[2]), CELL_I(s->sizes.word[3]));
 }
 
 /* Sites with events since then are written; at the end all. */

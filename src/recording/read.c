@@ -308,6 +308,8 @@ static int read_site(void *context, struct row *row)
 	s->size_low = row_uint(row);
 	s->size_high = row_uint(row);
 	snapshot->site_intervals &= read_intervals(row, &s->in);
+	for (size_t i = 0; i < ARRAY_SIZE(s->sizes.word); i++)
+		s->sizes.word[i] = row_uint(row);
 	return 0;
 }
 

@@ -76,7 +76,8 @@
 	" free_bytes_low INTEGER, free_bytes_high INTEGER," \
 	" live_count_low INTEGER, live_count_high INTEGER," \
 	" peak_live_bytes_low INTEGER, peak_live_bytes_high INTEGER," \
-	" temporary_count_low INTEGER, temporary_count_high INTEGER);" \
+	" temporary_count_low INTEGER, temporary_count_high INTEGER, sizes_0 INTEGER," \
+	" sizes_1 INTEGER, sizes_2 INTEGER, sizes_3 INTEGER);" \
 	"CREATE TABLE snapshot_sites(snapshot INTEGER, site INTEGER, live_count INTEGER," \
 	" live_bytes INTEGER, alloc_count INTEGER, alloc_bytes INTEGER, free_count INTEGER," \
 	" below INTEGER, above INTEGER, peak_live_bytes INTEGER, temporary_count INTEGER," \

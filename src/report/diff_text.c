@@ -3,7 +3,8 @@
  * diff_text.c - a comparison for people: totals, then what is new, grew, shrank, is gone.
  *
  * Whether rates and leaks can be compared at all is said first. What got more is shown with its
- * whole stack, because somebody will have to find it; what got less by its innermost frame.
+ * whole stack, because somebody will have to find it; what got less by the frame that
+ * stands for it (view/caller.h).
  * All names come from the documents, which may say anything: printed by text_put.h only.
  */
 #include <errno.h>
@@ -13,6 +14,7 @@
 #include "src/report/diff_write.h"
 #include "src/report/human.h"
 #include "src/report/text_put.h"
+#include "src/view/caller.h"
 
 static void put_process(FILE *out, const struct diff_document *document)
 {
@@ -110,12 +112,29 @@ static void put_frame(FILE *out, const struct style *style, const struct diff_fr
 	text_put_frame(out, style, &symbol, &place);
 }
 
+static uint32_t find_caller(const struct diff_entry *entry)
+{
+	struct caller_search search = { 0 };
+
+	for (uint32_t i = 0; i < entry->frame_count && !search.ended; i++) {
+		const struct diff_frame *frame = &entry->frame[i];
+		const struct caller_function f = { .function = frame->function,
+						   .module = frame->module, .file = frame->file,
+						   .line = frame->line };
+
+		(void)caller_search_next(&search, &f);
+	}
+	return caller_search_found(&search);
+}
+
 static void put_stack(FILE *out, const struct style *style, const struct diff_entry *entry)
 {
 	bool more = entry->change == DIFF_ADDED || entry->change == DIFF_GREW;
 
-	for (uint32_t i = 0; i < (more ? entry->frame_count : entry->frame_count > 0); i++)
+	for (uint32_t i = 0; more && i < entry->frame_count; i++)
 		put_frame(out, style, &entry->frame[i]);
+	if (!more && entry->frame_count > 0)
+		put_frame(out, style, &entry->frame[find_caller(entry)]);
 	if (entry->frame_count == 0)
 		fprintf(out, "      %s%s%s\n", style->dim, entry->estimate ? "unknown" :
 			"allocated before the attach", style->plain);

@@ -194,6 +194,23 @@ static void put_watch(struct emit *emit, const struct leak_report *leaks)
 	emit_end(emit, ']');
 }
 
+static void put_protected(struct emit *emit, const struct leak_report *leaks)
+{
+	char address[24];
+
+	emit_begin(emit, "protected_blocks", '{');
+	emit_uint(emit, "count", leaks->protected.count);
+	emit_uint(emit, "bytes", leaks->protected.bytes);
+	emit_begin(emit, "addresses", '[');
+	for (uint64_t i = 0; i < leaks->protected.count && i < LEAK_MAX_PROTECTED; i++) {
+		(void)snprintf(address, sizeof(address), "0x%llx",
+			       (unsigned long long)leaks->protected_address[i]);
+		emit_text(emit, NULL, address);
+	}
+	emit_end(emit, ']');
+	emit_end(emit, '}');
+}
+
 static void put_searched(struct emit *emit, const struct leak_report *leaks)
 {
 	emit_bool(emit, "covers_older_blocks", leaks->covers_older_blocks);
@@ -201,6 +218,7 @@ static void put_searched(struct emit *emit, const struct leak_report *leaks)
 	emit_uint(emit, "scanned_bytes", leaks->scanned_bytes);
 	emit_uint(emit, "unread_shared_bytes", leaks->unread_shared_bytes);
 	emit_uint(emit, "late_bytes", leaks->late_bytes);
+	put_protected(emit, leaks);
 	put_sum(emit, "definitely_lost", &leaks->kind[BLOCK_DEFINITELY_LOST]);
 	put_sum(emit, "indirectly_lost", &leaks->kind[BLOCK_INDIRECTLY_LOST]);
 	put_sum(emit, "possibly_lost", &leaks->kind[BLOCK_POSSIBLY_LOST]);

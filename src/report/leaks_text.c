@@ -4,8 +4,8 @@
  *
  * What was not covered, and why, stands before any figure: "0 lost" means nothing where older
  * blocks could not be seen. The words are memcheck's, which users know, and so is the closing
- * LEAK SUMMARY, in one line that a log keeps. Blocks that are merely reachable are left out
- * unless so many groups are asked for: they are most of a healthy program.
+ * LEAK SUMMARY, in one line that a log keeps. Blocks that are merely reachable are
+ * counted and not listed: they are most of a healthy program.
  * Types, variables and holders come from the target's memory and files: printable_copy.
  * Rejected: a table with a column each; a type of C++ alone is wider than a terminal.
  */
@@ -18,6 +18,7 @@
 #include "src/report/leaks_bytes.h"
 #include "src/report/name_shape.h"
 #include "src/report/text_put.h"
+#include "src/view/caller.h"
 
 #define SHOWN_ADDRESSES	4u
 #define SHOWN_EARLY	3u
@@ -54,12 +55,29 @@ static void put_heap(FILE *out, const struct style *style, const struct leak_hea
 		fputs(", those from before the attach too\n", out);
 		return;
 	}
-	fprintf(out, "; %snot covered%s from before the attach", style->warn, style->plain);
+	fprintf(out, "; %snot %scovered%s from before the attach", style->warn,
+		heap->live_count ? "all " : "", style->plain);
 	if (heap->why[0]) {
 		fputs(": ", out);
 		text_put_printable(out, heap->why);
 	}
 	fputc('\n', out);
+}
+
+/* Blocks that the process itself can't read now. */
+static void put_protected(FILE *out, const struct leak_report *leaks)
+{
+	if (!leaks->protected.count)
+		return;
+	text_put_label(out, "protected");
+	text_put_blocks(out, leaks->protected.bytes, leaks->protected.count);
+	fprintf(out, " %s not readable for the process (mprotect), at",
+		leaks->protected.count == 1 ? "is" : "are");
+	for (uint64_t i = 0; i < leaks->protected.count && i < LEAK_MAX_PROTECTED; i++)
+		fprintf(out, " 0x%llx", (unsigned long long)leaks->protected_address[i]);
+	fprintf(out, "%s; what %s counts\n",
+		leaks->protected.count > LEAK_MAX_PROTECTED ? " ..." : "",
+		leaks->protected.count == 1 ? "it holds" : "they hold");
 }
 
 static void put_history(FILE *out, const struct leak_report *leaks)
@@ -112,6 +130,7 @@ static void put_search(FILE *out, const struct report_input *input)
 	else if (!leaks->covers_older_blocks)
 		fprintf(out, "  %s%-10s%sof blocks from before the attach, some or all are missing "
 			"below\n", style->warn, "older", style->plain);
+	put_protected(out, leaks);
 	put_history(out, leaks);
 	access_text_put_run(out, input);
 }
@@ -212,20 +231,19 @@ static void put_likely_site(FILE *out, const struct report_input *input,
 			    const struct leak_group *group)
 {
 	const struct snapshot_site *site = text_site_by_id(input->snapshot, group->likely_site);
-	const struct symbol_frame *symbol;
 	_cleanup_free_ char *title = NULL;
+	struct caller caller;
 	struct stack stack;
-	size_t count = 0;
 
 	if (!group->likely_site || !site)
 		return;
 	stack = stacks_get(input->stacks, site->stack);
-	if (stack.frame_count <= site->skip_frames)
+	caller = caller_of_stack(&input->names, &stack, site->skip_frames);
+	if (!caller.symbol)
 		return;
-	symbol = input->names.frame(input->names.context, &stack.frame[site->skip_frames], &count);
-	title = text_frame_title(symbol, &stack.frame[site->skip_frames]);
+	title = text_frame_title(caller.symbol, caller.machine);
 	fprintf(out, "      same size as what %s allocates (", title ? title : "?");
-	text_put_location(out, symbol);
+	text_put_location(out, caller.symbol);
 	fputs(")\n", out);
 }
 
@@ -302,22 +320,17 @@ static void put_early_site(FILE *out, const struct report_input *input,
 			   const struct leak_early *early)
 {
 	const struct snapshot_site *site = text_site_by_id(input->snapshot, early->site);
-	const struct symbol_frame *symbol = NULL;
-	_cleanup_free_ char *title = NULL;
-	struct stack stack = { 0 };
-	size_t count = 0;
+	struct stack stack = stacks_get(input->stacks, site ? site->stack : 0);
+	struct caller caller = caller_of_stack(&input->names, &stack,
+					       site ? site->skip_frames : 0);
 
-	if (site)
-		stack = stacks_get(input->stacks, site->stack);
 	fputs("    ", out);
 	text_put_blocks(out, early->bytes, early->count);
-	if (site && stack.frame_count > site->skip_frames) {
-		const struct frame *frame = &stack.frame[site->skip_frames];
+	if (caller.symbol) {
+		_cleanup_free_ char *title = text_frame_title(caller.symbol, caller.machine);
 
-		symbol = input->names.frame(input->names.context, frame, &count);
-		title = text_frame_title(symbol, frame);
 		fprintf(out, " of %s at ", title ? title : "?");
-		text_put_location(out, symbol);
+		text_put_location(out, caller.symbol);
 	}
 	if (early->longest > 0)
 		fprintf(out, ": freed ones lived up to %s", human_seconds(early->longest).text);

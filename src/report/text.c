@@ -20,6 +20,7 @@
 #include "src/report/style.h"
 #include "src/report/text_put.h"
 #include "src/report/wrong_frees_text.h"
+#include "src/view/caller.h"
 
 #define UNHOOKED_SHOWN 6u /* functions */
 #define THIN_SAMPLES   200u
@@ -569,16 +570,11 @@ static void put_live_site(FILE *out, const struct report_input *input,
 {
 	const struct style *style = style_for(&input->options);
 	struct stack stack = stacks_get(input->stacks, site->stack);
-	const struct symbol_frame *symbol = NULL;
-	_cleanup_free_ char *title = NULL;
-	size_t count = 0, width = input->options.width ? input->options.width : DEFAULT_WIDTH;
+	struct caller caller = caller_of_stack(&input->names, &stack, site->skip_frames);
+	const struct symbol_frame *symbol = caller.symbol;
+	_cleanup_free_ char *title = symbol ? text_frame_title(symbol, caller.machine) : NULL;
+	size_t width = input->options.width ? input->options.width : DEFAULT_WIDTH;
 
-	if (stack.frame_count > site->skip_frames) {
-		const struct frame *frame = &stack.frame[site->skip_frames];
-
-		symbol = input->names.frame(input->names.context, frame, &count);
-		title = text_frame_title(symbol, frame);
-	}
 	if (title)
 		printable_cut(title, width > LIVE_COLUMNS ? width - LIVE_COLUMNS : 8);
 	if (snapshot_knows_live(input->snapshot, NULL))

@@ -12,6 +12,7 @@
 
 #include "src/report/text_put.h"
 #include "src/screen/feed_private.h"
+#include "src/view/caller.h"
 
 #define QUEUE_BYTES	(64u << 10)	/* with so much unsent, names can wait */
 #define MAX_NAMED	(SCREEN_MAX_SITES * 3u)
@@ -89,13 +90,46 @@ void feed_name_anew(struct feed *feed)
 	}
 }
 
-/* The innermost frame that is not the allocator's. 0, -EAGAIN not known yet, -ENOMEM. */
+/* The name of source-level frame `wanted` of those from machine frame `from` on: all are known. */
+static int put_frame_name(struct feed *feed, const struct stack *stack, uint32_t from,
+			  uint32_t wanted)
+{
+	for (uint32_t i = from; i < stack->frame_count; i++) {
+		size_t count;
+		const struct symbol_frame *symbol = feed_frame(feed, &stack->frame[i], &count);
+
+		if (!symbol)
+			return -EAGAIN;
+		if (wanted < count)
+			return put_name(&feed->out.bytes, &symbol[wanted], &stack->frame[i]);
+		wanted -= (uint32_t)count;
+	}
+	return -EAGAIN;
+}
+
+/* Which source-level frame stands for the stack from machine frame `from` on; -EAGAIN. */
+static int find_caller(struct feed *feed, const struct stack *stack, uint32_t from,
+		       uint32_t *ret)
+{
+	struct caller_search search = { 0 };
+
+	for (uint32_t i = from; i < stack->frame_count && !search.ended; i++) {
+		size_t count;
+		const struct symbol_frame *symbol = feed_frame(feed, &stack->frame[i], &count);
+
+		if (!symbol)
+			return -EAGAIN;
+		caller_search_frames(&search, symbol, count);
+	}
+	*ret = caller_search_found(&search);
+	return 0;
+}
+
+/* The frame that stands for the stack. 0, -EAGAIN not known yet, -ENOMEM. */
 static int put_site(struct feed *feed, const struct site *site, const struct stacks *stacks)
 {
 	struct stack stack = stacks_get(stacks, site->stack);
-	const struct symbol_frame *symbol;
-	const struct frame *frame;
-	size_t count;
+	uint32_t wanted = 0;
 	int error;
 
 	if (stack.frame_count <= site->skip_frames)
@@ -103,12 +137,10 @@ static int put_site(struct feed *feed, const struct site *site, const struct sta
 		       apart_put_text(&feed->out.bytes, stack.flags & STACK_OTHER ?
 						"other" : "unknown") ?:
 		       apart_put_text(&feed->out.bytes, "");
-	frame = &stack.frame[site->skip_frames];
-	symbol = feed_frame(feed, frame, &count);
-	if (!symbol)
-		return -EAGAIN;
-	error = apart_put(&feed->out.bytes, &site->id, sizeof(site->id));
-	return error ? error : put_name(&feed->out.bytes, symbol, frame);
+	error = find_caller(feed, &stack, site->skip_frames, &wanted);
+	if (!error)
+		error = apart_put(&feed->out.bytes, &site->id, sizeof(site->id));
+	return error ? error : put_frame_name(feed, &stack, site->skip_frames, wanted);
 }
 
 /* As a message of its own. */

@@ -11,7 +11,7 @@
 #include <poll.h>
 #include <string.h>
 
-enum { IDLE_MS = 2 };
+enum { IDLE_MS = 2, MAX_SIGNALS = 65 };
 
 void keeper_link_init(struct keeper_link *link, int socket)
 {
@@ -38,6 +38,14 @@ int keeper_link_take_fd(struct keeper_link *link, unsigned int i)
 	return fd;
 }
 
+static void note_gone(struct keeper_link *link)
+{
+	uint64_t how = link->reply.value[0];
+
+	link->target_execed = how == PROTO_GONE_EXEC;
+	link->target_signal = how < MAX_SIGNALS ? (unsigned int)how : 0;
+}
+
 /* 1 a reply lies in link->reply, 0 a note was taken, -errno. */
 static int receive(struct keeper_link *link)
 {
@@ -54,7 +62,7 @@ static int receive(struct keeper_link *link)
 	else if (link->reply.type == PROTO_NOTE_ENDING)
 		link->target_ending = true;
 	else if (link->reply.type == PROTO_NOTE_GONE)
-		link->target_execed = link->reply.value[0] != 0;
+		note_gone(link);
 	else
 		return 1;
 	if (link->reply.type == PROTO_NOTE_GONE && !link->target_gone) {

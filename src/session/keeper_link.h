@@ -14,6 +14,7 @@ struct keeper_link {
 	bool target_execed;
 	char became[PROTO_TEXT_BYTES];	/* target_execed: that program; "": it can't be seen */
 	bool target_ending;	/* it stands at its end, with its memory, until it is let go */
+	unsigned int target_signal;	/* that ended it; 0: none, or not known */
 	/* Called every few milliseconds while a reply is awaited: the rings must not fill up. */
 	void (*idle)(void *context);
 	void *context;

@@ -24,8 +24,9 @@
 #include "src/leak/roots.h"
 #include "src/session/contents.h"
 #include "src/session/under_way.h"
+#include "src/view/caller.h"
 
-enum { MAX_PICTURES = 30, MAX_LATE = 3 };
+enum { MAX_PICTURES = 30, MAX_LATE = 3, SAME_PLACE = 4 };
 /* For an allocator to finish what it was at: longer each time, as it may wait for a processor. */
 #define BETWEEN_PICTURES_NS 10000000l
 #define LONGEST_BETWEEN_NS 100000000l
@@ -154,8 +155,11 @@ struct copying {
 	int error;
 };
 
-/* What is told apart by the innermost call alone: (module, offset), or the site's stack. */
-static uint64_t place_of(const struct watch *watch, uint32_t id)
+/*
+ * Sites are told apart by the innermost call alone: (module, offset), or the stack's id. Calls in
+ * the C library and the C++ runtime (operator new) are the same for all who allocate by them.
+ */
+static uint64_t place_of(const struct session_leaks *l, const struct watch *watch, uint32_t id)
 {
 	const struct site *site = sites_peek(watch->sites, id);
 	struct stack stack;
@@ -163,10 +167,13 @@ static uint64_t place_of(const struct watch *watch, uint32_t id)
 	if (!site || !site->stack)
 		return id;
 	stack = stacks_get(watch->stacks, site->stack);
-	if (stack.frame_count <= site->skip_frames)
-		return id;
-	return (uint64_t)stack.frame[site->skip_frames].module << 48 ^
-	       stack.frame[site->skip_frames].offset;
+	for (uint32_t i = site->skip_frames; i < stack.frame_count; i++) {
+		const struct module *m = modules_get(l->view->modules, stack.frame[i].module);
+
+		if (!m || !caller_is_library(m->path))
+			return (uint64_t)stack.frame[i].module << 48 ^ stack.frame[i].offset;
+	}
+	return id;
 }
 
 static void copy_block(void *context, const struct live_block *block)
@@ -179,7 +186,7 @@ static void copy_block(void *context, const struct live_block *block)
 		return;
 	l->known[l->known_count] = (struct session_block){
 		.known = { .address = block->address, .bytes = block->size,
-			   .site = block->site, .place = place_of(c->watch, block->site),
+			   .site = block->site, .place = place_of(l, c->watch, block->site),
 			   .age = c->now - ticks_seconds(c->ticks, block->time),
 			   .weight = block->weight },
 		.time = block->time, .weight = block->weight,
@@ -292,6 +299,9 @@ static int walk(struct session_leaks *l, struct watch *watch)
 		.context = l, .roots = l->options->roots,
 		.heuristics = MARK_ALL_HEURISTICS, .workers = 2,
 		.show_bytes = l->options->show_bytes,
+		.salvage = l->same_why >= SAME_PLACE || l->view->link->target_ending,
+		.torn = l->torn_why,
+		.torn_bytes = sizeof(l->torn_why),
 	};
 	struct draining draining = { .watch = watch };
 	int error;
@@ -362,6 +372,34 @@ int session_leaks_walk(struct session_leaks *l, const struct watch *watch)
 	return error ? error : walk(l, NULL);
 }
 
+/* Do all threads stand where they stood in the picture before? Where they do is summed up. */
+static bool is_asleep(struct session_leaks *l)
+{
+	uint64_t before = l->places, sum = l->picture.thread_count;
+
+	for (size_t i = 0; i < l->picture.thread_count; i++) {
+		const struct user_regs_struct *r = &l->picture.thread[i].registers;
+
+		sum = (sum ^ r->rip) * 0x9e3779b97f4a7c15u + r->rsp;
+	}
+	l->places = sum;
+	return sum == before;
+}
+
+/*
+ * Work in progress moves on: what does not add up at the same address in picture after picture is
+ * damaged. Words without an address may be said of different places.
+ */
+static void compare_torn(struct session_leaks *l)
+{
+	bool asleep = is_asleep(l);
+	bool same = strcmp(l->torn_why, l->torn_before) == 0 &&
+		    (strstr(l->torn_why, " at 0x") || asleep);
+
+	l->same_why = l->torn && same ? l->same_why + 1 : 0;
+	memcpy(l->torn_before, l->torn_why, sizeof(l->torn_before));
+}
+
 static void wait_for_another(int taken)
 {
 	long pause = taken * BETWEEN_PICTURES_NS;
@@ -393,8 +431,7 @@ static void say_torn(struct session_leaks *l)
 	const char *why = link->target_ending ?
 		"a thread was in its allocator, or in a hook, when the process ended, or its heap "
 		"is damaged" :
-		l->torn ? "its allocator is at work in every picture, or its heap is damaged; "
-			  "try again" :
+		l->torn ? "its allocator is at work in every picture; try again" :
 			  "records of what it did before the picture are late; try again";
 
 	(void)snprintf(link->reply.text, sizeof(link->reply.text), "%s", why);
@@ -406,6 +443,7 @@ int session_leaks_take(struct session_leaks *l, struct watch *watch)
 
 	/* at its end there is no other moment */
 	for (int i = 1; l->torn && i < MAX_PICTURES && !l->view->link->target_ending; i++) {
+		compare_torn(l);
 		error = session_leaks_thaw(l);
 		if (watch)
 			(void)watch_drain(watch);

@@ -34,6 +34,9 @@ struct session_leaks {
 	struct ranges uncopied;		/* what was there before it, and it has no copy of */
 	bool taken;
 	bool torn;			/* an allocator was at work in the picture; try another */
+	char torn_why[160], torn_before[160];	/* of the last picture, and the one before it */
+	uint64_t places;		/* where all threads stood, as one number */
+	unsigned int same_why;		/* pictures in a row that were torn at the same place */
 	int late;			/* pictures of which a record did not come in time */
 	bool ended;			/* it was gone before its heaps were walked */
 	bool for_older;			/* of the beginning: see older.h */

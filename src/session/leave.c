@@ -11,7 +11,7 @@
 #include "src/session/safe_thread.h"
 #include "src/session/trace.h"
 
-enum { LEAVE_SECONDS = 30, CLEANUP_KEEP_AFTER = 2, FAILURES = 25 };
+enum { LEAVE_SECONDS = 30, CLEANUP_KEEP_AFTER = 2, FAILURES = 25, NOTE_MS = 1000 };
 
 /*
  * What no other try will change: the target or its keeper is gone, its filter refuses a call of
@@ -175,6 +175,12 @@ static void restore_children(struct session *s)
 		s->exit = SESSION_DORMANT;
 }
 
+/* A command's end is as it should be; that of a log of its calls may be what was looked for. */
+static bool is_log_of_crash(const struct session *s)
+{
+	return s->options->trace && s->link.target_signal;
+}
+
 /*
  * A cleanup often is one of many, of forked processes that wait in a row for theirs: 80 of them
  * took 18 s by ten tries each, 6 s by two.
@@ -196,11 +202,13 @@ void session_leave(struct session *s)
 		error = 0;
 		short_pause();
 	}
+	if (error == -ESRCH && !s->link.target_gone)	/* the keeper may be about to say it */
+		(void)!keeper_link_poll(&s->link, NOTE_MS);
 	if (s->link.target_gone || error == -ESRCH) {
 		s->report.detached = SNAPSHOT_TARGET_ENDED;
 		s->link.target_gone = true;
 		say_why(s);
-		if (!s->exit && s->options->task != SESSION_RUN)
+		if (!s->exit && (s->options->task != SESSION_RUN || is_log_of_crash(s)))
 			s->exit = SESSION_TARGET_ENDED;
 	} else if (!error) {
 		s->report.detached = SNAPSHOT_PRISTINE;

@@ -115,8 +115,8 @@ static bool plan_hooks(const struct hook_plan *plan, enum ring_shape shape)
 }
 
 /*
- * A log of calls has callers alone; of samples names are used if that is asked for. Rules hold
- * only as long as every change of code is seen before it happens: by these hooks.
+ * Samples bear names if that is asked for. Rules hold only as long as every change of code is seen
+ * before it happens: by these hooks.
  */
 bool session_recognises(const struct session *s)
 {
@@ -126,7 +126,7 @@ bool session_recognises(const struct session *s)
 	bool usual = o->mode == SNAPSHOT_EXACT || o->counts == COUNTS_SITES;
 	bool sampled = o->mode == SNAPSHOT_SAMPLED || o->mode == SNAPSHOT_ADAPTIVE;
 
-	if (o->trace || o->stacks == STACKS_COPY ||
+	if (o->stacks == STACKS_COPY ||
 	    (!usual && !(sampled && o->stacks == STACKS_RECOGNISE)))
 		return false;
 	link_map_parse_auxv(s->view.hello.auxv, s->view.hello.auxv_bytes, &auxv);

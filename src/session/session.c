@@ -69,6 +69,7 @@ static int hook(struct session *s)
 		.max_memory = s->options->max_memory,
 		.unhurried = s->options->screen && s->options->screen_can_wait,
 		.observe = s->trace ? trace_log_observe : NULL, .observer = s->trace,
+		.observe_wrong = s->trace ? trace_log_observe_wrong : NULL,
 	};
 	uint64_t value[PROTO_ASKED] = { 0 };
 	int error = target_view_refresh(&s->view);

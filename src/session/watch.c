@@ -55,10 +55,10 @@ static int map_ring(struct watch *w, int fd)
 	return 0;
 }
 
-/* The hooked functions' own code and the shim's: frames that no report shows. */
+/* The hooked functions' own code and, anywhere in a stack, the shim's: no report shows it. */
 static int set_allocator_frames(struct watch *w)
 {
-	struct frame_range range[RING_MAX_ENTRIES + 1];
+	struct frame_range range[RING_MAX_ENTRIES];
 	size_t count = 0;
 
 	for (uint32_t i = 0; i < w->plan->entry_count; i++) {
@@ -74,8 +74,7 @@ static int set_allocator_frames(struct watch *w)
 		const struct module *m = modules_get(w->view->modules, id);
 
 		if (m && m->kind == MODULE_SHIM && !m->closed)
-			range[count++] = (struct frame_range){ id, m->low - m->bias,
-							       m->high - m->bias };
+			stacks_hide_module(w->stacks, id);
 	}
 	return sites_set_allocator_frames(w->sites, range, count);
 }
@@ -95,18 +94,17 @@ static int make_books(struct watch *w)
 
 	if (!error)
 		error = free_places_new(w->view, &w->places);
-
 	options.context = w->reader;
 	options.place_context = w->places;
-	for (uint32_t i = 0; i < w->plan->entry_count; i++)
-		options.realloc_entry[i] = w->plan->entry[i].shape == RING_SHAPE_REALLOC ||
-					   w->plan->entry[i].shape == RING_SHAPE_REALLOCARRAY ||
-					   w->plan->entry[i].shape == RING_SHAPE_CUSTOM_REALLOC;
-	for (uint32_t i = 0; i < w->plan->entry_count; i++)
-		options.custom_entry[i] = ring_shape_is_custom(w->plan->entry[i].shape);
-	for (uint32_t i = 0; i < w->plan->entry_count; i++)
-		options.glibc_entry[i] = strcmp(w->plan->family[w->plan->entry[i].family].name,
-						"glibc") == 0;
+	for (uint32_t i = 0; i < w->plan->entry_count; i++) {
+		const struct hook_entry *e = &w->plan->entry[i];
+
+		options.realloc_entry[i] = e->shape == RING_SHAPE_REALLOC ||
+					   e->shape == RING_SHAPE_REALLOCARRAY ||
+					   e->shape == RING_SHAPE_CUSTOM_REALLOC;
+		options.custom_entry[i] = ring_shape_is_custom(e->shape);
+		options.glibc_entry[i] = strcmp(w->plan->family[e->family].name, "glibc") == 0;
+	}
 	if (!error)
 		error = sites_new(w->stacks, &w->sites);
 	if (!error)
@@ -287,10 +285,8 @@ void watch_begin(struct watch *w)
 	c->overflow = w->options.block ? RING_OVERFLOW_BLOCK : RING_OVERFLOW_DROP;
 	c->interval = w->options.mode == SNAPSHOT_SAMPLED ? w->options.sample_bytes : 0;
 	c->free_stacks = w->options.free_stacks;
-	if (w->options.observe) {
-		c->stack_limit = 0;
+	if (w->options.observe)
 		c->calls = RING_CALLS | (w->view->hello.may_gettid ? RING_CALLS_TID : 0);
-	}
 	if (w->recognition) {
 		publish_rules(w);	/* what was mapped while the first were compiled */
 		recognition_begin(w->recognition);
@@ -463,9 +459,8 @@ static void tell(struct watch *w, const struct event *event)
 		w->error = error;
 }
 
-static void book(void *context, const struct event *event)
+static void book_event(struct watch *w, const struct event *event)
 {
-	struct watch *w = context;
 	uint32_t stack = 0;
 	int error = 0;
 
@@ -478,16 +473,12 @@ static void book(void *context, const struct event *event)
 	count(w, event);
 	if (w->options.observe)
 		w->options.observe(w->options.observer, event);
-	if (event->kind == RING_CALL)
-		return;
-	if (event->kind == RING_MODULE) {
+	if (event->kind == RING_MODULE)
 		publish(w);
+	if (event->kind == RING_CALL || event->kind == RING_MODULE)
 		return;
-	}
-	if (event->kind == RING_PATH) {
-		tell(w, event);
-		return;
-	}
+	if (event->kind == RING_PATH)
+		return tell(w, event);
 	if (w->counts && event->kind == RING_ALLOC) {
 		error = watch_counts_event(w, event);
 		w->error = w->error ? w->error : error;
@@ -504,6 +495,18 @@ static void book(void *context, const struct event *event)
 	/* it will never be as sure to live as now */
 	if (live_threads(w->live) != w->threads.count)
 		thread_ids_look(&w->threads, w->live, &w->view->reader, false);
+}
+
+static void book(void *context, const struct event *event)
+{
+	struct watch *w = context;
+	const struct site_oddities *now = sites_oddities(w->sites), before = *now;
+	bool twice;
+
+	book_event(w, event);
+	twice = now->double_free != before.double_free;
+	if (w->options.observe_wrong && (twice || now->illegal_free != before.illegal_free))
+		w->options.observe_wrong(w->options.observer, event, twice);
 }
 
 static int drain(struct watch *w)

@@ -38,10 +38,12 @@ struct watch_options {
 	uint64_t verify_stacks;		/* every so many of them are audited; 0: none */
 	uint64_t max_memory;		/* bytes, see evict.h; 0: no limit */
 	/*
-	 * Exact, if not NULL: each call is recorded as it was made, and stacks are their callers
-	 * alone. observe gets every event before it is booked, RING_CALL too.
+	 * Exact, if not NULL: each call is recorded as it was made. observe gets every event before
+	 * it is booked, RING_CALL too; observe_wrong those that turned out to be wrong frees, right
+	 * after that. twice: of what was freed before.
 	 */
 	void (*observe)(void *context, const struct event *event);
+	void (*observe_wrong)(void *context, const struct event *event, bool twice);
 	void *observer;
 };
 

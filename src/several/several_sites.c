@@ -125,6 +125,7 @@ static void add_figures(struct slot *slot, const struct snapshot_site *s)
 		      to->threads + s->threads;
 	to->size_low = first || s->size_low < to->size_low ? s->size_low : to->size_low;
 	to->size_high = s->size_high > to->size_high ? s->size_high : to->size_high;
+	size_set_merge(&to->sizes, &s->sizes);
 }
 
 /* Frames are those of site, just taken. */

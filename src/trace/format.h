@@ -32,6 +32,7 @@ struct trace_end {
 	const struct snapshot *snapshot;
 	struct trace_counts counts;
 	uint64_t blocks_left_out;	/* live blocks that are not listed */
+	unsigned int signal;		/* that ended the process; 0: none, or not known */
 };
 /* A block that was not freed. */
 struct trace_block {

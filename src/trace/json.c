@@ -126,6 +126,9 @@ static void put_effect(struct emit *emit, const struct trace_line *call)
 	put_value(emit, "result", returned ? trace_result_type(call) : TRACE_END, call->result);
 	emit_bool(emit, "returned", returned);
 	emit_bool(emit, "failed", trace_failed(call));
+	if (call->wrong)
+		emit_text(emit, "wrong", call->wrong == TRACE_FREED_TWICE ? "double-free" :
+									    "illegal-free");
 	put_address_if(emit, "address", trace_given(call));
 	put_address_if(emit, "freed", trace_taken(call));
 	emit_uint_if(emit, "size", bytes, known);
@@ -200,6 +203,7 @@ static void json_end(FILE *out, struct trace_scene *scene, const struct trace_en
 	begin_event(&emit, "totals");
 	emit_real(&emit, "duration", end->snapshot->session.duration);
 	emit_text(&emit, "detached", snapshot_detached_name(end->snapshot->session.detached));
+	emit_uint_if(&emit, "killed_by_signal", end->signal, end->signal);
 	put_missing(&emit, end);
 	emit_uint(&emit, "allocated_count", totals->alloc_count);
 	emit_uint(&emit, "allocated_total", totals->alloc_bytes);

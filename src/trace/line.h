@@ -12,12 +12,15 @@ enum trace_kind {
 	TRACE_LATE,		/* count calls found no room in the log's own queue */
 	TRACE_GAP,		/* nothing was recorded for count TSC cycles */
 };
+/* The books' word on a free, or on a realloc's old block, when it begins. */
+enum trace_wrong { TRACE_RIGHT = 0, TRACE_FREED_TWICE, TRACE_FREED_NO_BLOCK };
 struct trace_line {
 	enum trace_kind kind;
 	uint16_t entry;		/* index in the hook plan */
 	uint16_t shape;		/* enum ring_shape */
 	bool open;		/* it was announced and has not returned yet */
 	bool old_known;
+	uint8_t wrong;		/* enum trace_wrong */
 	uint32_t tid;		/* 0: unknown */
 	uint64_t time;		/* TSC: its place in the log */
 	uint64_t begin, end;	/* TSC around the call; end 0: not known */
@@ -26,6 +29,8 @@ struct trace_line {
 	uint64_t old_size;	/* of the block that is given back, if it is known */
 	uint64_t thread;	/* thread pointer */
 	struct frame caller;
+	uint32_t stack;		/* of what it allocated: id in stacks; 0: not known */
+	uint16_t skip_frames;	/* innermost frames of stack that are the allocator's own */
 	uint64_t count;
 };
 

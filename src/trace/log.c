@@ -15,8 +15,10 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "src/base/hashmap.h"
 #include "src/base/log.h"
 #include "src/report/style.h"
+#include "src/session/thread_ids.h"
 #include "src/trace/format.h"
 #include "src/trace/out.h"
 #include "src/trace/places.h"
@@ -51,6 +53,7 @@ struct trace_log {
 	double refined;		/* seconds since the beginning */
 	struct trace_counts counts;
 	uint32_t lost[RING_MAX_RINGS];	/* as the last record of each ring said */
+	struct hashmap tids;	/* thread pointer -> id */
 	bool called[RING_MAX_ENTRIES];	/* the entry is the function that was asked for */
 };
 
@@ -127,6 +130,7 @@ void trace_log_close(struct trace_log *log)
 	free(log->bytes);
 	trace_places_free(log->places);
 	trace_queue_free(log->queue);
+	hashmap_done(&log->tids);
 	free(log);
 }
 
@@ -190,11 +194,28 @@ static void end_text_waiting(struct trace_log *log)
 	}
 }
 
+/* The place that stands for the stack of an allocation; NULL: not known (yet). */
+static const struct trace_place *caller_place(struct trace_log *log, uint32_t stack_id,
+					      uint32_t skip, bool wait)
+{
+	struct stack stack = stacks_get(log->in.watch->stacks, stack_id);
+	uint32_t from = skip < stack.frame_count ? skip : 0;
+
+	return stack.frame_count ? trace_places_caller(log->places, &stack, from, wait) : NULL;
+}
+
+static bool has_stack(const struct trace_log *log, const struct trace_line *line)
+{
+	return stacks_get(log->in.watch->stacks, line->stack).frame_count > 0;
+}
+
 /* Is the line shown? *ret_place is for a call only. -EAGAIN: its name is not known yet. */
 static int judge(struct trace_log *log, const struct trace_line *line,
 		 const struct trace_place **ret_place)
 {
+	bool called = log->called[line->entry % RING_MAX_ENTRIES];
 	const struct trace_place *place;
+	int shown;
 
 	*ret_place = NULL;
 	if (line->kind != TRACE_CALL)
@@ -202,11 +223,17 @@ static int judge(struct trace_log *log, const struct trace_line *line,
 	if (!trace_filter_call(&log->in.options->filter, line))
 		return 0;
 	place = trace_places_get(log->places, &line->caller, log->left);
-	if (!place && !log->left)
-		return -EAGAIN;
+	if (!place)
+		return log->left ? 1 : -EAGAIN;
+	shown = called ? place->passes_called : place->passes;
+	if (!place->ends_search && has_stack(log, line)) {
+		place = caller_place(log, line->stack, line->skip_frames, log->left);
+		if (!place)
+			return log->left ? 1 : -EAGAIN;
+		shown |= called ? place->passes_called : place->passes;
+	}
 	*ret_place = place;
-	return !place || log->called[line->entry % RING_MAX_ENTRIES] ? place->passes_called :
-	       place->passes;
+	return shown;
 }
 
 static void count_written(struct trace_log *log, const struct trace_line *line)
@@ -334,9 +361,31 @@ static struct trace_line line_of(const struct trace_log *log, const struct event
 	};
 }
 
+/* The thread's id, as its call may never return to say it. 0: not known. */
+static uint32_t tid_of(struct trace_log *log, uint64_t thread)
+{
+	uint64_t tid;
+
+	if (hashmap_get(&log->tids, thread, &tid))
+		return (uint32_t)tid;
+	tid = thread_ids_read(&log->in.view->reader, thread);
+	if (tid && hashmap_put(&log->tids, thread, tid) < 0)
+		return 0;
+	return (uint32_t)tid;
+}
+
+/* The thread at this pointer may be another one by now. */
+static void note_tid(struct trace_log *log, uint64_t thread, uint32_t tid)
+{
+	if (tid && tid_of(log, thread) != tid && hashmap_put(&log->tids, thread, tid) < 0)
+		log_debug("out of memory: the id of a thread is not kept");
+}
+
 static void announce(struct trace_log *log, const struct event *event)
 {
 	struct trace_line line = line_of(log, event);
+
+	line.tid = tid_of(log, event->thread);
 
 	line.argument[0] = event->address;
 	line.argument[1] = event->size;
@@ -360,6 +409,17 @@ static void note_losses(struct trace_log *log, const struct event *event)
 		*seen = lost;
 }
 
+/* The allocation is booked before the record of the whole call comes. */
+static void note_stack(const struct trace_log *log, struct trace_line *line)
+{
+	uint64_t block = trace_is_mapping(line) ? 0 : trace_given(line);
+	uint32_t id = block ? live_site_at(log->in.watch->live, block) : 0;
+	const struct site *site = id ? sites_peek(log->in.watch->sites, id) : NULL;
+
+	line->stack = site ? site->stack : 0;
+	line->skip_frames = site ? site->skip_frames : 0;
+}
+
 static bool returned(struct trace_log *log, const struct event *event)
 {
 	const struct ring_call *call = event->call;
@@ -372,6 +432,8 @@ static bool returned(struct trace_log *log, const struct event *event)
 	line.result = event->address;
 	line.block = event->old_address;
 	line.tid = ring_call_tid(event->size);
+	note_tid(log, line.thread, line.tid);
+	note_stack(log, &line);
 	return trace_queue_return(log->queue, &line, event->flags & RING_F_ANNOUNCED);
 }
 
@@ -404,6 +466,16 @@ void trace_log_observe(void *context, const struct event *event)
 		announce(log, event);
 	else if (!returned(log, event))
 		log->late++;
+}
+
+void trace_log_observe_wrong(void *context, const struct event *event, bool twice)
+{
+	struct trace_log *log = context;
+	struct trace_line line = line_of(log, event);
+
+	line.argument[0] = event->address;
+	line.wrong = twice ? TRACE_FREED_TWICE : TRACE_FREED_NO_BLOCK;
+	trace_queue_mark(log->queue, &line);
 }
 
 /* ---- beginning and end ---- */
@@ -466,10 +538,8 @@ static int by_time(const void *a, const void *b)
 static const struct trace_place *place_of(struct trace_log *log, const struct live_block *block)
 {
 	const struct site *site = sites_peek(log->in.watch->sites, block->site);
-	struct stack stack = stacks_get(log->in.watch->stacks, site ? site->stack : 0);
-	uint32_t at = site && site->skip_frames < stack.frame_count ? site->skip_frames : 0;
 
-	return stack.frame_count ? trace_places_get(log->places, &stack.frame[at], true) : NULL;
+	return site ? caller_place(log, site->stack, site->skip_frames, true) : NULL;
 }
 
 /* Those that the filter shows, at the front of list. */
@@ -507,7 +577,8 @@ static void write_end(struct trace_log *log, const struct snapshot *snapshot)
 {
 	const struct session_options *options = log->in.options;
 	struct unfreed_list list = { .filter = &options->filter };
-	struct trace_end end = { .snapshot = snapshot, .counts = log->counts };
+	struct trace_end end = { .snapshot = snapshot, .counts = log->counts,
+				 .signal = log->in.view->link->target_signal };
 	size_t top;
 
 	live_each(log->in.watch->live, collect, &list);

@@ -33,6 +33,8 @@ void trace_log_close(struct trace_log *log);
 void trace_log_begin(struct trace_log *log);
 /* For watch_options.observe; context: the log. */
 void trace_log_observe(void *context, const struct event *event);
+/* For watch_options.observe_wrong: the event just observed frees what is no live block. */
+void trace_log_observe_wrong(void *context, const struct event *event, bool twice);
 /* Writes what can be written; after each drain. 0, -errno the output has ended. */
 int trace_log_pump(struct trace_log *log) _must_check_;
 /* The target is left: from now on the log waits for its reader. */

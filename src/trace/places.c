@@ -13,6 +13,7 @@
 #include <uthash.h>
 
 #include "src/report/name_shape.h"
+#include "src/view/caller.h"
 
 #define PLACES_MAX 65536u	/* more than that are forged: all are forgotten then */
 #define PATIENCE 0.001		/* seconds: what has been read before is answered sooner */
@@ -101,12 +102,16 @@ static struct place *add(struct trace_places *places, const struct place_key *ke
 	const struct frame machine = { .module = key->module, .flags = key->flags,
 				       .offset = key->offset };
 	struct place *place = calloc(1, sizeof(*place));
+	struct caller_search search = { 0 };
 
 	if (!place)
 		return NULL;
 	place->key = *key;
 	place->place.passes = trace_filter_place(&places->filter, frame, count, false);
 	place->place.passes_called = trace_filter_place(&places->filter, frame, count, true);
+	caller_search_frames(&search, frame, count);
+	place->place.helper = search.found == count;
+	place->place.ends_search = !place->place.helper && (search.found || search.ended);
 	frame = name_shaper_frames(places->shaper, &machine, frame, count, &count);
 	place->place.text = places->text(frame, count);
 	if (!place->place.text) {
@@ -137,4 +142,25 @@ const struct trace_place *trace_places_get(struct trace_places *places, const st
 	}
 	places->last = place;
 	return place ? &place->place : NULL;
+}
+
+const struct trace_place *trace_places_caller(struct trace_places *places,
+					      const struct stack *stack, uint32_t from, bool wait)
+{
+	uint32_t found = from;
+
+	for (uint32_t i = from; i < stack->frame_count; i++) {
+		const struct trace_place *place = trace_places_get(places, &stack->frame[i],
+								   wait);
+
+		if (!place)
+			return NULL;
+		if (place->helper)
+			found = i + 1;
+		if (place->ends_search)
+			break;
+	}
+	if (found >= stack->frame_count)
+		found = from;
+	return trace_places_get(places, &stack->frame[found], wait);
 }

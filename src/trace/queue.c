@@ -145,6 +145,18 @@ void trace_queue_announce(struct trace_queue *queue, const struct trace_line *ca
 		open->number = push(queue, &open->call);
 }
 
+void trace_queue_mark(struct trace_queue *queue, const struct trace_line *call)
+{
+	uint32_t at = find_open(queue, call);
+	struct open_call *open = &queue->open[at];
+
+	if (at == queue->open_count || open->call.argument[0] != call->argument[0])
+		return;
+	open->call.wrong = call->wrong;
+	if (open->number < LEFT_OUT && open->number >= queue->first)
+		line_at(queue, open->number)->wrong = call->wrong;
+}
+
 /* Another thread's realloc gave block back before it returned: its place is before taker's. */
 static void place_before(struct trace_queue *queue, const struct trace_line *taker)
 {
@@ -190,6 +202,7 @@ bool trace_queue_return(struct trace_queue *queue, const struct trace_line *call
 	if (known) {
 		returned.old_size = queue->open[at].call.old_size;
 		returned.old_known = queue->open[at].call.old_known;
+		returned.wrong = queue->open[at].call.wrong;
 		forget(queue, at);
 	}
 	if (number == LEFT_OUT)

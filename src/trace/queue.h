@@ -26,6 +26,8 @@ size_t trace_queue_room(const struct trace_queue *queue);
  * of which trace_queue_return tells.
  */
 void trace_queue_announce(struct trace_queue *queue, const struct trace_line *call);
+/* Notes call->wrong of the call that its thread announced last, if that is of the same address. */
+void trace_queue_mark(struct trace_queue *queue, const struct trace_line *call);
 /*
  * call has returned; time is that of its record. announced: its thread said so before. False: no
  * room, it is left out. (A place that it has already is filled in any case.)

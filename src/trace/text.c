@@ -3,6 +3,7 @@
  * text.c - the log of calls for people: columns that line up as long as nothing is too long
  * for its own, what is longest last. Lines that are no calls begin with #.
  */
+#include <signal.h>
 #include <string.h>
 #include <time.h>
 
@@ -132,6 +133,14 @@ static void put_remark(FILE *out, const struct trace_scene *scene, const struct 
 	fprintf(out, "%s\n", style->plain);
 }
 
+/* Behind the caller: "  double free". */
+static void put_wrong(FILE *out, const struct style *style, const struct trace_line *line)
+{
+	if (line->wrong)
+		fprintf(out, "  %s<-- %s%s", style->warn, line->wrong == TRACE_FREED_TWICE ?
+			"double free" : "illegal free: no block begins there", style->plain);
+}
+
 static void text_line(FILE *out, struct trace_scene *scene, const struct trace_line *line,
 		      const char *place)
 {
@@ -150,11 +159,13 @@ static void text_line(FILE *out, struct trace_scene *scene, const struct trace_l
 	else
 		(void)snprintf(thread, sizeof(thread), "0x%llx", (unsigned long long)line->thread);
 	fprintf(out, "%12.6f %8s  %s", trace_scene_time(scene, line->time), thread,
-		trace_failed(line) ? style->warn : "");
+		trace_failed(line) || line->wrong ? style->warn : "");
 	put_call(out, scene, line);
-	fprintf(out, "%s %*s %9s  %s%s%s\n", style->plain, SIZE_COLUMNS, size,
+	fprintf(out, "%s %*s %9s  %s%s%s", style->plain, SIZE_COLUMNS, size,
 		line->end ? human_seconds(ticks_span(scene->ticks, line->end - line->begin)).text :
 			    "?", style->name, place, style->plain);
+	put_wrong(out, style, line);
+	fputc('\n', out);
 }
 
 static void put_sum(FILE *out, const char *name, uint64_t bytes, uint64_t count, const char *what)
@@ -186,12 +197,39 @@ static void put_counts(FILE *out, const struct trace_scene *scene, const struct 
 			human_exact(session->lost.free).text, style->plain);
 }
 
+/* Those that end a process by its own fault, or by a user's wish. */
+static const char *signal_name(unsigned int number)
+{
+	static const struct { unsigned int number; const char *name; } table[] = {
+		{ SIGABRT, "SIGABRT, " }, { SIGBUS, "SIGBUS, " }, { SIGFPE, "SIGFPE, " },
+		{ SIGHUP, "SIGHUP, " }, { SIGILL, "SIGILL, " }, { SIGINT, "SIGINT, " },
+		{ SIGKILL, "SIGKILL, " }, { SIGPIPE, "SIGPIPE, " }, { SIGQUIT, "SIGQUIT, " },
+		{ SIGSEGV, "SIGSEGV, " }, { SIGSYS, "SIGSYS, " }, { SIGTERM, "SIGTERM, " },
+		{ SIGTRAP, "SIGTRAP, " },
+	};
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
+		if (table[i].number == number)
+			return table[i].name;
+	return "";
+}
+
+static void put_signal(FILE *out, const struct trace_scene *scene, unsigned int number)
+{
+	const struct style *style = style_of(scene);
+
+	if (number)
+		fprintf(out, "%s# the process was killed by signal %u (%s%s)%s\n", style->warn,
+			number, signal_name(number), strsignal((int)number), style->plain);
+}
+
 static void text_end(FILE *out, struct trace_scene *scene, const struct trace_end *end)
 {
 	const struct snapshot_totals *totals = &end->snapshot->totals;
 	const struct snapshot_map_totals *maps = &end->snapshot->map_totals;
 
 	put_counts(out, scene, end);
+	put_signal(out, scene, end->signal);
 	put_sum(out, "allocated_total", totals->alloc_bytes, totals->alloc_count, "allocation");
 	fprintf(out, "# %-16s %20.1f bytes\n", "allocated_avg", totals->alloc_count ?
 		(double)totals->alloc_bytes / (double)totals->alloc_count : 0.0);

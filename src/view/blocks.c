@@ -113,7 +113,7 @@ static void put_block(FILE *out, const struct view_input *input, const struct sh
 {
 	const struct style *style = style_for(&input->report.options);
 	const struct listed_block *block = shown->block;
-	const struct view_frame *caller = shown->site->frame[0];
+	const struct view_frame *caller = view_site_caller(shown->site);
 
 	fprintf(out, "  0x%-14llx %11s %10s %7u %7u  %s", (unsigned long long)block->address,
 		human_bytes((double)block->size).text, human_seconds(age_of(input, block)).text,
@@ -167,7 +167,7 @@ static void json_block(struct emit *emit, const struct view_input *input,
 	emit_real(emit, "weight", shown->block->weight);
 	emit_uint(emit, "thread", shown->block->thread);
 	emit_uint(emit, "site", shown->block->site);
-	view_json_frame(emit, "caller", shown->site->frame[0]);
+	view_json_frame(emit, "caller", view_site_caller(shown->site));
 	emit_end(emit, '}');
 }
 

@@ -60,7 +60,7 @@ static int put_tops(FILE *out, const struct view_input *input)
 			view_human(metric, most).text);
 		view_put_share(out, most, sites->sum[metric]);
 		fprintf(out, "  site %u, ", top->figures->id);
-		text_put_name(out, top->frame[0]->title);
+		text_put_name(out, view_site_caller(top)->title);
 		fputc('\n', out);
 	}
 	view_sites_free(sites);

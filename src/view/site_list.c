@@ -111,6 +111,8 @@ static void put_sites(FILE *out, const struct view_input *input, const struct si
 	view_put_title(out, input, "Top %zu of %zu sites by %s, %s in all", list->shown,
 		       list->count, view_metric_words(list->metric),
 		       view_human(list->metric, list->sites->sum[list->metric]).text);
+	if (list->count == 0)
+		view_put_nothing(out, input, list->sites, list->metric);
 	for (size_t i = 0; i < list->shown; i++)
 		put_site(out, input, list, i);
 }

@@ -78,9 +78,9 @@ static void add_site(struct collecting *c, const struct view_site *site, size_t 
 
 		if (at == 0)
 			continue;
-		if (!ended)
+		if (!ended && i >= site->caller)
 			add_figures(c->lines->line[at - 1].self, site->figures);
-		ended = true;
+		ended |= i >= site->caller;
 		if (c->last_site[at - 1] == number + 1)
 			continue;
 		c->last_site[at - 1] = number + 1;

@@ -177,6 +177,7 @@ int tree_text(FILE *out, const struct view_input *input)
 		fputs("  Too many different stacks: some end at the caller that still had room.\n",
 		      out);
 	fprintf(out, "%9s %11s %11s %10s\n", "total", "", "itself", "calls");
+	view_put_nothing(out, input, p.sites, metric);
 	put_nodes(out, input, &p);
 	planted_done(&p);
 	return 0;
@@ -309,6 +310,15 @@ static void json_path(void *to, const struct call_node *const *path, uint32_t co
 	emit_end(emit, '}');
 }
 
+/* Readers of folded stacks pass over a line that does not end in a number. */
+static void put_no_path(FILE *out, const struct view_input *input, const struct planted *p)
+{
+	_cleanup_free_ char *text = view_metric_nothing(input->report.snapshot, p->sites->sum,
+							p->metric);
+
+	fprintf(out, "# nothing: %s\n", text ? text : "");
+}
+
 int flame_text(FILE *out, const struct view_input *input)
 {
 	struct planted p;
@@ -316,6 +326,8 @@ int flame_text(FILE *out, const struct view_input *input)
 
 	if (err < 0)
 		return err;
+	if (!p.sites->sum[p.metric])
+		put_no_path(out, input, &p);
 	err = each_path(&p, out, put_path);
 	planted_done(&p);
 	return err;

@@ -2,7 +2,11 @@
 /* view_metric.c - a table of {name, words, suffix, unit, value}. */
 #include "src/view/view_metric.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+#include "src/report/human.h"
 
 static uint64_t site_live_bytes(const struct snapshot_site *s) { return s->live_bytes; }
 static uint64_t site_live_count(const struct snapshot_site *s) { return s->live_count; }
@@ -77,6 +81,31 @@ bool view_metric_is_bytes(enum view_metric metric)
 uint64_t view_metric_value(const struct snapshot_site *site, enum view_metric metric)
 {
 	return table[metric].value(site);
+}
+
+char *view_metric_nothing(const struct snapshot *snapshot, const uint64_t sum[VIEW_METRIC_COUNT],
+			  enum view_metric metric)
+{
+	const char *before = "; there are";
+	char *text = NULL;
+	size_t bytes;
+	FILE *out = open_memstream(&text, &bytes);
+
+	if (!out)
+		return NULL;
+	fprintf(out, "no site has %s", table[metric].words);
+	for (int m = 0; m < VIEW_METRIC_COUNT; m++) {
+		if (sum[m] == 0 || view_metric_missing(snapshot, (enum view_metric)m))
+			continue;
+		fprintf(out, "%s %s by --by=%s", before, table[m].bytes ?
+			human_bytes((double)sum[m]).text : human_count((double)sum[m]).text,
+			table[m].name);
+		before = ",";
+	}
+	if (fclose(out) == 0)
+		return text;
+	free(text);
+	return NULL;
 }
 
 uint64_t view_sum(uint64_t a, uint64_t b)

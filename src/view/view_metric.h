@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 
+#include "src/base/cleanup.h"
 #include "src/live/snapshot.h"
 
 /* Each is additive: the sum over sites means something. */
@@ -31,6 +32,13 @@ bool view_metric_find(const char *name, enum view_metric *ret);
 /* Is it bytes rather than a number of blocks? */
 bool view_metric_is_bytes(enum view_metric metric);
 uint64_t view_metric_value(const struct snapshot_site *site, enum view_metric metric);
+/*
+ * "no site has live bytes; there are 1.2 MiB by --by=bytes, 120 by --by=calls": for what is empty,
+ * by what it would not be. sum: of all sites that are shown. A copy, to be freed; NULL: out of
+ * memory.
+ */
+char *view_metric_nothing(const struct snapshot *snapshot, const uint64_t sum[VIEW_METRIC_COUNT],
+			  enum view_metric metric) _must_check_;
 /* a + b, or UINT64_MAX: figures of a recording may be anything. */
 uint64_t view_sum(uint64_t a, uint64_t b);
 

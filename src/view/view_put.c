@@ -122,6 +122,17 @@ void view_put_bar(FILE *out, uint64_t part, uint64_t whole, uint32_t columns)
 	fputc('\n', out);
 }
 
+void view_put_nothing(FILE *out, const struct view_input *input, const struct view_sites *sites,
+		      enum view_metric metric)
+{
+	_cleanup_free_ char *text = NULL;
+
+	if (sites->sum[metric])
+		return;
+	text = view_metric_nothing(input->report.snapshot, sites->sum, metric);
+	fprintf(out, "  Nothing: %s.\n", text ? text : "");
+}
+
 enum view_metric view_metric_or(const struct view_input *input, enum view_metric otherwise)
 {
 	if (input->options.metric_given)

@@ -21,6 +21,9 @@ void view_put_value(FILE *out, enum view_metric metric, uint64_t value);
 void view_put_location(FILE *out, const struct view_frame *frame);
 /* A line a frame, innermost first, and whether that is all of it. */
 void view_put_stack(FILE *out, const struct view_input *input, const struct view_site *site);
+/* "  Nothing: no site has ...", if none of sites has something by metric. */
+void view_put_nothing(FILE *out, const struct view_input *input, const struct view_sites *sites,
+		      enum view_metric metric);
 /* A bar of # for part of whole, up to columns, and the end of the line. */
 void view_put_bar(FILE *out, uint64_t part, uint64_t whole, uint32_t columns);
 

@@ -17,6 +17,7 @@
 #include <uthash.h>
 
 #include "src/base/hashmap.h"
+#include "src/view/caller.h"
 #include "src/view/text_store.h"
 #include "src/view/threads_filter.h"
 
@@ -223,6 +224,21 @@ static struct named_stack *place_of(struct view_store *store, uint32_t id)
 	return &store->stack[store->stack_count++];
 }
 
+static uint32_t find_caller(const struct view_site *site)
+{
+	struct caller_search search = { 0 };
+
+	for (uint32_t i = 0; i < site->frame_count && !search.ended; i++) {
+		const struct view_frame *frame = site->frame[i];
+		const struct caller_function f = { .function = frame->function,
+						   .module = frame->module, .file = frame->file,
+						   .line = frame->line };
+
+		(void)caller_search_next(&search, &f);
+	}
+	return caller_search_found(&search);
+}
+
 static int set_stack(struct view_store *store, struct view_site *site)
 {
 	struct stack stack = stacks_get(store->input->stacks, site->figures->stack);
@@ -241,8 +257,9 @@ static int set_stack(struct view_store *store, struct view_site *site)
 		site->frame = stack.flags & STACK_OTHER ? &store->other : &store->unknown;
 		site->frame_count = 1;
 	}
-	if (depth && site->frame_count > depth) {
-		site->frame_count = depth;
+	site->caller = find_caller(site);
+	if (depth && site->frame_count - site->caller > depth) {
+		site->frame_count = site->caller + depth;
 		site->cut = true;
 	}
 	return 0;
@@ -275,7 +292,13 @@ static bool has_sizes(const struct snapshot *snapshot, const struct snapshot_sit
 	uint64_t low = snapshot->site_peaks ? site->size_low : mean;
 	uint64_t high = snapshot->site_peaks ? site->size_high : mean;
 
-	return site->alloc_count && high >= filter->size_low && low <= filter->size_high;
+	if (!site->alloc_count || high < filter->size_low || low > filter->size_high)
+		return false;
+	if (!snapshot->site_peaks || size_set_is_empty(&site->sizes))
+		return true;
+	low = low > filter->size_low ? low : filter->size_low;
+	high = high < filter->size_high ? high : filter->size_high;
+	return size_set_may_have(&site->sizes, low, high);
 }
 
 /* What can be told before the stack is named. */

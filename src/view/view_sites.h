@@ -38,6 +38,7 @@ struct view_site {
 	 */
 	uint32_t frame_count;
 	const struct view_frame *const *frame;
+	uint32_t caller;		/* index of the frame that stands for them all (caller.h) */
 	uint32_t stack_flags;			/* enum stack_flag */
 	bool cut;				/* at VIEW_MAX_FRAMES, or by view_filter.depth */
 };
@@ -55,11 +56,12 @@ struct view_filter {
 	 */
 	const char *thread;
 	/*
-	 * Requested sizes, of which some may lie in [low, high]; both 0: all. Where a recording
-	 * has no sizes of sites (snapshot.site_peaks): the mean size lies there.
+	 * Requested sizes, of which some lie in [low, high], as far as size_set.h can tell; both 0:
+	 * all. Where a recording has no sizes of sites (snapshot.site_peaks): the mean size does.
 	 */
 	uint64_t size_low, size_high;
-	uint32_t depth;			/* innermost source-level frames kept; 0: all */
+	/* Source-level frames kept from the caller outwards, with those in it; 0: all. */
+	uint32_t depth;
 };
 
 struct view_sites {
@@ -79,6 +81,11 @@ int view_sites_new(const struct report_input *input, const struct view_filter *f
 		   struct view_sites **ret) _must_check_;
 /* NULL is ignored. */
 void view_sites_free(struct view_sites *sites);
+/* The frame of site that stands for its stack. */
+static inline const struct view_frame *view_site_caller(const struct view_site *site)
+{
+	return site->frame[site->caller];
+}
 /* A module's name without its folders. */
 const char *view_base_name(const char *path);
 

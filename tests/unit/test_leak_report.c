@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_leak_report.c - the order of groups: what has a name before what probably is the same. */
+/* test_leak_report.c - the order of groups: by verdict, then by bytes. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -57,15 +57,24 @@ static void order_by_verdict_then_bytes(void **state)
 	assert_order((const uint64_t[]){ 5, 20, 10, 8000, 9000 }, 5);
 }
 
-static void older_blocks_follow_their_likely_site(void **state)
+/* A group with a name does not stand above a larger one, though both be of one site. */
+static void few_with_a_site_stand_below_many_without(void **state)
 {
 	(void)state;
 	add(LEAK_DEFINITELY_LOST, 0, 7, 5000, 0);	/* a month of what site 7 does now */
 	add(LEAK_DEFINITELY_LOST, 8, 0, 300, 0);
 	add(LEAK_DEFINITELY_LOST, 7, 0, 200, 0);
 	add(LEAK_DEFINITELY_LOST, 0, 0, 5100, 0);	/* of unknown origin */
-	add(LEAK_POSSIBLY_LOST, 0, 7, 10000, 0);	/* another verdict, another family */
-	assert_order((const uint64_t[]){ 200, 5000, 5100, 300, 10000 }, 5);
+	add(LEAK_POSSIBLY_LOST, 0, 7, 10000, 0);
+	assert_order((const uint64_t[]){ 5100, 5000, 300, 200, 10000 }, 5);
+}
+
+static void of_equal_ones_what_has_a_name_is_first(void **state)
+{
+	(void)state;
+	add(LEAK_DEFINITELY_LOST, 0, 0, 60, 40);
+	add(LEAK_DEFINITELY_LOST, 9, 0, 100, 0);
+	assert_order((const uint64_t[]){ 100, 60 }, 2);
 }
 
 static void nothing_is_in_order(void **state)
@@ -78,7 +87,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(order_by_verdict_then_bytes, begin, end),
-		cmocka_unit_test_setup_teardown(older_blocks_follow_their_likely_site, begin, end),
+		cmocka_unit_test_setup_teardown(few_with_a_site_stand_below_many_without, begin,
+						end),
+		cmocka_unit_test_setup_teardown(of_equal_ones_what_has_a_name_is_first, begin,
+						end),
 		cmocka_unit_test_setup_teardown(nothing_is_in_order, begin, end),
 	};
 

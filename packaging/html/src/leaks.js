@@ -140,7 +140,7 @@ export class Leaks {
 			group.type ??
 			(site === undefined
 				? 'allocated before the attach'
-				: this.app.model.innermost(site).title);
+				: this.app.model.caller(site).title);
 
 		return h(
 			'details',

@@ -151,9 +151,15 @@ export class Model {
 		};
 	}
 
-	/* The function that a site's memory is allocated in; what is left of a cut stack: none. */
-	innermost(site) {
-		const node = this.sites.node[site];
+	/*
+	 * The function that stands for a site's stack: the innermost that does not merely allocate
+	 * for its own caller. What is left of a cut stack: none.
+	 */
+	caller(site) {
+		let node = this.sites.node[site];
+
+		for (let up = this.sites.caller[site]; up > 0 && this.parent[node] > 0; up--)
+			node = this.parent[node];
 
 		return node > 0 ? this.describe(this.frame[node]) : { title: '?', module: '' };
 	}

@@ -236,7 +236,7 @@ export class Overview {
 
 	row(site, value, total) {
 		const { model, metric } = this.app;
-		const frame = model.innermost(site);
+		const frame = model.caller(site);
 
 		return h(
 			'tr',

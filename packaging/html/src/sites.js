@@ -237,7 +237,7 @@ export class Sites {
 		} else {
 			const titles = Array.from(
 				{ length: model.siteCount },
-				(_, site) => model.innermost(site).title,
+				(_, site) => model.caller(site).title,
 			);
 
 			this.order.sort(
@@ -289,7 +289,7 @@ export class Sites {
 
 	rowOf(item) {
 		const site = this.order[item.index];
-		const frame = this.app.model.innermost(site);
+		const frame = this.app.model.caller(site);
 		const cells = this.columns.map((column, i) =>
 			this.cell(column, this.values[i][site]),
 		);
@@ -383,7 +383,7 @@ export class Sites {
 
 		fill(
 			this.detail,
-			h('h2', { text: model.innermost(site).title }),
+			h('h2', { text: model.caller(site).title }),
 			facts(siteFacts(model, site)),
 			history,
 			h('h3', { text: 'Stack, innermost first' }),
