@@ -321,7 +321,8 @@ static int run_keeper(struct target *target, const struct session_options *optio
 	own = *target;
 	error = keeper_run(&own, &keeper, &result);
 	cleanup_fd(&keeper.socket);
-	return error ? failed_status_of(&result, pid, error) : exit_status_of(&analyst, &result, pid);
+	return error ? failed_status_of(&result, pid, error) :
+		       exit_status_of(&analyst, &result, pid);
 }
 
 /*

@@ -11,10 +11,10 @@
  * other. A contender that sees another gives its name back and tries again after a pause of drawn
  * length: a holder stays, a contender may be gone by then.
  *
- * A question stays in the holder's queue until the holder takes it (target_lock_answer). Anybody can
- * fill a queue, which hides its owner's credentials. Then the mappings of the process decide: those
- * of a session can be seen there. A user who fills a queue for a process in which something was left
- * behind holds up its cleanup, and nothing else.
+ * A question stays in the holder's queue until the holder takes it (target_lock_answer). Anybody
+ * can fill a queue, which hides its owner's credentials. Then the mappings of the process decide:
+ * those of a session can be seen there. A user who fills a queue for a process in which something
+ * was left behind holds up its cleanup, and nothing else.
  *
  * Rejected: one fixed name (anybody takes it for all processes); a lock on a file of /proc/PID
  * (each mount of /proc has files of its own, and services have mounts of their own).

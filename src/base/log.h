@@ -13,8 +13,8 @@ void log_init(enum log_level level);
 /* Prints one line if level is enabled. Keeps errno. Never called while a tracee is stopped. */
 void log_print(enum log_level level, const char *format, ...) _printf_(2, 3);
 /*
- * Control characters of text (utf8.h) and bytes that are no UTF-8 become "?", byte by byte: text may
- * carry names that a hostile target chose.
+ * Control characters of text (utf8.h) and bytes that are no UTF-8 become "?", byte by byte: text
+ * may carry names that a hostile target chose.
  */
 void log_neutralise(char *text);
 

@@ -13,8 +13,8 @@ size_t utf8_length(const char *text);
 uint32_t utf8_code_point(const char *text, size_t length);
 /*
  * Does the character move a cursor, end a line or change the direction or the meaning of those
- * around it? C0, DEL, C1, U+2028, U+2029, the marks of bidirectional text (Unicode 15, Bidi_Control),
- * interlinear annotations and tags.
+ * around it? C0, DEL, C1, U+2028, U+2029, the marks of bidirectional text (Bidi_Control of Unicode
+ * 15), interlinear annotations and tags.
  */
 bool utf8_is_control(uint32_t code);
 

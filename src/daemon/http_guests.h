@@ -36,8 +36,8 @@ void http_guests_answered(struct http_guests *guests, uint64_t id, double now);
 /* It has ended. Unknown ids are ignored. */
 void http_guests_go(struct http_guests *guests, uint64_t id);
 /*
- * Shuts down those that have taken HTTP_REQUEST_SECONDS for a request, or HTTP_ANSWER_SECONDS for an
- * answer. When the next one's time is over, INFINITY: nobody's.
+ * Shuts down those that have taken HTTP_REQUEST_SECONDS for a request, or HTTP_ANSWER_SECONDS for
+ * an answer. When the next one's time is over, INFINITY: nobody's.
  */
 double http_guests_turn(struct http_guests *guests, double now);
 

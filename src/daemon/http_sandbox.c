@@ -18,13 +18,13 @@ static const int allowed[] = {
 	SCMP_SYS(accept4), SCMP_SYS(brk), SCMP_SYS(clock_gettime), SCMP_SYS(close),
 	SCMP_SYS(epoll_ctl), SCMP_SYS(epoll_pwait), SCMP_SYS(epoll_wait), SCMP_SYS(exit),
 	SCMP_SYS(exit_group), SCMP_SYS(fcntl), SCMP_SYS(fstat), SCMP_SYS(futex),
-	SCMP_SYS(geteuid), SCMP_SYS(getpid), SCMP_SYS(getrandom), SCMP_SYS(getsockname), SCMP_SYS(getsockopt),
-	SCMP_SYS(gettimeofday), SCMP_SYS(lseek), SCMP_SYS(madvise), SCMP_SYS(mremap),
-	SCMP_SYS(munmap), SCMP_SYS(newfstatat), SCMP_SYS(poll), SCMP_SYS(ppoll),
-	SCMP_SYS(pread64), SCMP_SYS(read), SCMP_SYS(recvfrom), SCMP_SYS(recvmsg),
-	SCMP_SYS(restart_syscall), SCMP_SYS(rt_sigprocmask), SCMP_SYS(rt_sigreturn),
-	SCMP_SYS(sendfile), SCMP_SYS(sendmsg), SCMP_SYS(sendto), SCMP_SYS(setsockopt),
-	SCMP_SYS(shutdown), SCMP_SYS(write), SCMP_SYS(writev),
+	SCMP_SYS(geteuid), SCMP_SYS(getpid), SCMP_SYS(getrandom), SCMP_SYS(getsockname),
+	SCMP_SYS(getsockopt), SCMP_SYS(gettimeofday), SCMP_SYS(lseek), SCMP_SYS(madvise),
+	SCMP_SYS(mremap), SCMP_SYS(munmap), SCMP_SYS(newfstatat), SCMP_SYS(poll),
+	SCMP_SYS(ppoll), SCMP_SYS(pread64), SCMP_SYS(read), SCMP_SYS(recvfrom),
+	SCMP_SYS(recvmsg), SCMP_SYS(restart_syscall), SCMP_SYS(rt_sigprocmask),
+	SCMP_SYS(rt_sigreturn), SCMP_SYS(sendfile), SCMP_SYS(sendmsg), SCMP_SYS(sendto),
+	SCMP_SYS(setsockopt), SCMP_SYS(shutdown), SCMP_SYS(write), SCMP_SYS(writev),
 };
 
 static int install(scmp_filter_ctx filter)

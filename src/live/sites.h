@@ -105,10 +105,7 @@ int sites_set_allocator_frames(struct sites *sites, const struct frame_range *ra
 			       size_t count) _must_check_;
 /* How many innermost frames of stack are the allocator's own. */
 uint16_t sites_skip_frames(const struct sites *sites, uint32_t stack);
-/*
- * The site of (stack, kind), made if new. NULL: out of memory. Valid until sites are evicted
- * (sites_evict_end).
- */
+/* The site of (stack, kind), made if new. NULL: no memory. Valid until sites are evicted. */
 struct site *sites_get(struct sites *sites, uint32_t stack, enum site_kind kind);
 /* An allocation by that stack will come soon; stage as of recognition_foresee, 1 and 2. */
 void sites_foresee(const struct sites *sites, unsigned int stage, uint32_t stack);

@@ -68,7 +68,7 @@ struct session_options {
 	const struct recording_unnamed *unnamed;	/* NULL; it is there, and called output */
 	uint64_t max_recording;		/* bytes; 0: no limit */
 	uint64_t max_memory;		/* bytes to remember things with; 0: no limit */
-	uint64_t names_memory;		/* bytes for copies of files that have names; 0: as modules.h */
+	uint64_t names_memory;		/* bytes for copies of files with names; 0: as modules.h */
 	struct snapshot_triggers snapshot_on;	/* snapshots between intervals */
 	const char *history;		/* an earlier one, for leaks; NULL: none */
 	enum attachment_loader loader;

@@ -109,7 +109,7 @@ static int copy_data(struct making *m, off_t at, off_t end, uint64_t to)
 	return 0;
 }
 
-/* What the file has of [from, from + bytes), to offset to: its data, as holes would become pages. */
+/* What the file has of [from, from + bytes), to offset to: data alone, holes would become pages. */
 static int copy_range(struct making *m, uint64_t from, uint64_t to, uint64_t bytes)
 {
 	off_t end = (off_t)(from + bytes), low = (off_t)from, high;

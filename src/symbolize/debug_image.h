@@ -25,8 +25,8 @@ struct image_room {
 
 /*
  * A sealed memfd with an ELF file of the same headers, segments and sections, without code; the
- * caller's to close, whereafter *ret_bytes go back to room. Holes of a sparse file stay holes. Where
- * room is too small for all of it, the copy has symbol tables, but no debug information.
+ * caller's to close, whereafter *ret_bytes go back to room. Holes of a sparse file stay holes.
+ * Where room is too small for all of it, the copy has symbol tables, but no debug information.
  * -ENOEXEC no 64-bit ELF file, -EFBIG there is no room for that either, -ENOMEM, -errno.
  */
 int debug_image_make(const struct debug_source *source, struct image_room *room,

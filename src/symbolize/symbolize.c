@@ -30,7 +30,8 @@
 #include "src/symbolize/jit_map.h"
 #include "src/symbolize/symbol_table.h"
 
-#define JIT_PART 4u	/* of the room for copies: its text, what is in it, both twice while it changes */
+/* Of the room for copies: the text, its lines, and both once more while they are renewed. */
+#define JIT_PART 4u
 
 /* What names one module; absent parts are NULL. */
 struct names {

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Another user binds the names by which memattach keeps a second one of itself out, for every process
-# that there is: an attach works all the same, and a second one is refused as ever.
+# Another user binds the names by which memattach keeps a second one of itself out, for each of
+# hundreds of processes: an attach works all the same, and a second one is refused as ever.
 . "$(dirname "$0")/lib.sh"
 needs jq python3
 is_root || skip "only root can be another user"
@@ -14,7 +14,8 @@ import sys
 
 os.setresuid(2, 2, 2)
 kept = []
-for pid in sorted(filter(str.isdigit, os.listdir("/proc")), key=lambda pid: pid != sys.argv[1])[:300]:
+pids = sorted(filter(str.isdigit, os.listdir("/proc")), key=lambda pid: pid != sys.argv[1])
+for pid in pids[:300]:
     try:
         start = open(f"/proc/{pid}/stat").read().rsplit(")", 1)[1].split()[19]
     except OSError:

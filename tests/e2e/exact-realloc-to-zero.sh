@@ -13,7 +13,8 @@ for mode in --exact --sample=1; do
 	attach_begin -p "$VICTIM" "$mode" --on-overflow=block --json
 	attach_await "$VICTIM"
 	tell stacks z
-	await 90 grep -q '^truth .*}$' "$WORK/stacks.out" || fail "no truth: $(cat "$WORK/stacks.err")"
+	await 90 grep -q '^truth .*}$' "$WORK/stacks.out" ||
+		fail "no truth: $(cat "$WORK/stacks.err")"
 	attach_end INT
 	expect "$STATUS" 0 "exit status"
 	json_valid

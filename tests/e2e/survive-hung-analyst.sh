@@ -18,7 +18,8 @@ case $STATUS in
 6)	;;
 *)	fail "exit status $STATUS" ;;
 esac
-grep -q "the analyst did not finish in time and was ended" "$ERRORS" || fail "not said: why it ended"
+grep -q "the analyst did not finish in time and was ended" "$ERRORS" ||
+	fail "not said: why it ended"
 is_gone "$analyst" || fail "the analyst is still there"
 "$TOOLS/ringwatch" "$VICTIM" gone 0 >"$WORK/ringwatch" || fail "something is still mapped"
 pristine_check "$VICTIM"

@@ -5,8 +5,8 @@
  * one gets one reply of its type, in order; after nonsense nobody is heard any more; no descriptor
  * is left, and how it ended is told.
  *
- * The target has ended, and is a zombie all the time: what is asked comes to where a target would be
- * touched, and touches none.
+ * The target has ended, and is a zombie all the time: what is asked comes to where a target would
+ * be touched, and touches none.
  *
  * Input: a request is a byte (type), one (payload, values, lies), then what these want.
  */

@@ -64,7 +64,8 @@ static void keeps_places_for_root(void **state)
 	assert_true(come(&hall, 0) >= 0);
 	assert_true(come(&hall, geteuid()) >= 0);
 	assert_int_equal(places_of_uid(&hall, 0), geteuid() == 0 ? 2 : 1);
-	assert_int_equal(places_of_uid(&hall, FIRST + 99), 1);	/* the newest took an old one's place */
+	/* the newest took an old one's place */
+	assert_int_equal(places_of_uid(&hall, FIRST + 99), 1);
 	assert_int_equal(places_of_uid(&hall, FIRST), 0);
 }
 

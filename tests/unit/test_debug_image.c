@@ -187,8 +187,10 @@ static void refuses(void **state)
 	close(device);
 }
 
-/* Ten thousand sections that all are the whole file do not make it ten thousand times as large: none
- * of them is copied. */
+/*
+ * Ten thousand sections that all are the whole file do not make it ten thousand times as large:
+ * none of them is copied.
+ */
 static void overlaps_are_bounded(void **state)
 {
 	const size_t count = 10000, bytes = 1 << 20;

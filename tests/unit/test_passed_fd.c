@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_passed_fd.c - descriptors in packets: one is taken, what else a sender adds stays nowhere. */
+/* test_passed_fd.c - descriptors in packets: one is taken, what else a sender adds is closed. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

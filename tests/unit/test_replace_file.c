@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_replace_file.c - a file is replaced whole, whatever has the name that it is written under. */
+/* test_replace_file.c - a file is replaced whole, whatever has the name of the new one. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -58,7 +58,8 @@ static void makes_names_harmless(void **state)
 			 "plain \xc3\xa4 \xe2\x82\xac \xf0\x9f\x98\x80");
 	assert_printable("\033[2J\r\n\x7f\xc2\x9b", PRINTABLE_TERMINAL, "?[2J????");
 	assert_printable("\xe2\x80\xae" "evil", PRINTABLE_TERMINAL, "?evil");
-	assert_printable("\033 \" \\ \x7f \xc2\x9b \xe2\x80\xa8 \xe2\x80\xae \xd8\x9c", PRINTABLE_JSON,
+	assert_printable("\033 \" \\ \x7f \xc2\x9b \xe2\x80\xa8 \xe2\x80\xae \xd8\x9c",
+			 PRINTABLE_JSON,
 			 "\\u001b \\\" \\\\ \\u007f \\u009b \\u2028 \\u202e \\u061c");
 	assert_printable("\xf3\xa0\x81\x81 \xef\xbf\xb9", PRINTABLE_JSON,
 			 "\\udb40\\udc41 \\ufff9");

@@ -70,7 +70,8 @@ static _Noreturn void occupy_all(const struct pidref *ref, uid_t uid, int ready,
 		int fd = socket(AF_UNIX, SOCK_STREAM, 0);
 		socklen_t length = make_name(ref, end[i], &name);
 
-		if (bind(fd, (const struct sockaddr *)&name, length) < 0 || listen(fd, strcmp(end[i], "-full") ? SOMAXCONN : 0) < 0)
+		if (bind(fd, (const struct sockaddr *)&name, length) < 0 ||
+		    listen(fd, strcmp(end[i], "-full") ? SOMAXCONN : 0) < 0)
 			_exit(1);
 		for (int j = 0; j < 3 && strcmp(end[i], "-full") == 0; j++)
 			(void)!connect(socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0),
