@@ -318,7 +318,8 @@ static int gather_segments(const struct glibc *glibc, struct ranges *all)
 	int r = 0;
 
 	for (size_t i = 0; i < glibc->region_count && r == 0; i++)
-		r = ranges_add(all, glibc->region[i].low, glibc->region[i].high);
+		if (glibc->region[i].low < glibc->region[i].high)	/* else all was cut off */
+			r = ranges_add(all, glibc->region[i].low, glibc->region[i].high);
 	for (size_t i = 0; i < glibc->mapped_count && r == 0; i++)
 		r = ranges_add(all, glibc->mapped[i].chunk, glibc->mapped[i].end);
 	return r;

@@ -15,8 +15,8 @@ ended_meanwhile() {
 	"$MEMATTACH" -p "$target" -d 1 "$@" >"$WORK/out" 2>"$WORK/err" &
 	ATTACH=$!
 	sleep "0.$(printf %03d "$after")"
-	family=$(attach_processes)
 	kill -KILL "$target"
+	family=$(attach_processes)	# takes longer than an attach, on a machine that is busy
 	wait "$ATTACH"
 	STATUS=$?
 	wait "$target" 2>/dev/null

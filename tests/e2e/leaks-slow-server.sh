@@ -15,12 +15,18 @@ STALE=10
 
 slow_server_start "$RATE" $((2 * SECONDS_WATCHED + 60)) 2000
 
+# The first group of blocks that were allocated while it was watched. What the same leak lost before
+# has no site, and stands where its bytes put it: before that group only if it is probably its.
+LEAK='[.leaks.groups[] | select(.site)][0]'
+
 # first_is_the_leak: named by variable, function and line.
 first_is_the_leak() {
-	note "first: $(json '.leaks.groups[0] | [.verdict, .variable, .count, .site] | tostring')"
+	note "first: $(json "$LEAK | [.verdict, .variable, .count, .site] | tostring")"
 	json_expect '.leaks.groups[0].verdict' definitely-lost
-	json_expect '.leaks.groups[0].variable' reason
-	json_expect ". as \$r | [.sites[] | select(.id == \$r.leaks.groups[0].site) | .frames[] |
+	json_expect "$LEAK.verdict" definitely-lost
+	json_expect "$LEAK.variable" reason
+	json_expect "($LEAK.site) as \$s | .leaks.groups[0] | .site // .likely_site // \$s | . == \$s" true
+	json_expect "($LEAK.site) as \$s | [.sites[] | select(.id == \$s) | .frames[] |
 		select(.function == \"request_refuse\") | .line][0]" "$(counts refuse_line)"
 }
 
@@ -33,7 +39,7 @@ lost_after=$(counts refused)
 expect "$STATUS" 1 "exit status"
 json_valid
 first_is_the_leak
-lost=$(json '.leaks.groups[0].count')
+lost=$(json "$LEAK.count")
 note "$lost lost while watched; $lost_before to $lost_after by the server's count"
 [ "$lost" -le $((lost_after - lost_before)) ] || fail "more are lost than were"
 [ "$lost" -ge $((SECONDS_WATCHED * RATE / 100 / 4)) ] || fail "too few are lost"
