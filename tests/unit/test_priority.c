@@ -58,7 +58,7 @@ static int check_in_child(int policy, int priority, int nice, bool real_time)
 
 static void expect_same(int policy, int priority, int nice)
 {
-	int plain = policy & ~SCHED_RESET_ON_FORK, status;
+	int plain = policy & ~SCHED_RESET_ON_FORK, status = -1;
 	bool real_time = plain == SCHED_FIFO || plain == SCHED_RR;
 	pid_t child = fork();
 
