@@ -25,7 +25,8 @@ first_is_the_leak() {
 	json_expect '.leaks.groups[0].verdict' definitely-lost
 	json_expect "$LEAK.verdict" definitely-lost
 	json_expect "$LEAK.variable" reason
-	json_expect "($LEAK.site) as \$s | .leaks.groups[0] | .site // .likely_site // \$s | . == \$s" true
+	json_expect "($LEAK.site) as \$s | .leaks.groups[0] |
+		(.site // .likely_site // \$s) == \$s" true
 	json_expect "($LEAK.site) as \$s | [.sites[] | select(.id == \$s) | .frames[] |
 		select(.function == \"request_refuse\") | .line][0]" "$(counts refuse_line)"
 }
