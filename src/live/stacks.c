@@ -250,6 +250,16 @@ void stacks_hide_module(struct stacks *stacks, uint32_t module)
 	stacks->hidden = module;
 }
 
+uint32_t stacks_drop_hidden(const struct stacks *stacks, struct frame *frame, uint32_t count)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < count; i++)
+		if (!stacks->hidden || frame[i].module != stacks->hidden)
+			frame[kept++] = frame[i];
+	return kept;
+}
+
 static bool has_hidden(const struct stacks *stacks, const struct frame *frame, uint32_t count)
 {
 	for (uint32_t i = 0; stacks->hidden && i < count; i++)
@@ -262,17 +272,14 @@ int stacks_intern(struct stacks *stacks, const struct frame *frame, uint32_t cou
 		  uint32_t flags, uint32_t *ret_id)
 {
 	_cleanup_free_ struct frame *shown = NULL;
-	uint32_t kept = 0;
 
 	if (!has_hidden(stacks, frame, count))
 		return intern(stacks, frame, count, flags, ret_id);
 	shown = calloc(count, sizeof(*shown));
 	if (!shown)
 		return -ENOMEM;
-	for (uint32_t i = 0; i < count; i++)
-		if (frame[i].module != stacks->hidden)
-			shown[kept++] = frame[i];
-	return intern(stacks, shown, kept, flags, ret_id);
+	memcpy(shown, frame, count * sizeof(*shown));
+	return intern(stacks, shown, stacks_drop_hidden(stacks, shown, count), flags, ret_id);
 }
 
 /* NULL: there is none, or no more. */

@@ -43,6 +43,8 @@ int stacks_new(struct stacks **ret) _must_check_;
 void stacks_free(struct stacks *stacks);
 /* From now on frames of this module (memattach's own, in the target) are left out of stacks. */
 void stacks_hide_module(struct stacks *stacks, uint32_t module);
+/* Takes them out of a list of frames, as stacks_intern() does. How many are left. */
+uint32_t stacks_drop_hidden(const struct stacks *stacks, struct frame *frame, uint32_t count);
 /*
  * The id (from 1) of this list of frames; lists that are equal in frames and
  * flags have equal ids. More than STACKS_MAX_FRAMES are cut and marked

@@ -248,6 +248,7 @@ void recognition_audit(struct recognition *r, const struct unwind_input *input, 
 	if (unwinder_walk(r->in.unwinder, input, r->frame, &count, &end) < 0)
 		return;
 	r->stats.audited++;
+	count = stacks_drop_hidden(r->in.stacks, r->frame, count);
 	if (!agree(&known, r->frame, count, end, whole))
 		differ(r, &known, count);
 }
