@@ -13,7 +13,7 @@ struct heard {
 	bool ended;
 };
 
-/* Of one that has ended those hear who could have been told when its session began. */
+/* Users who could be told when the session began hear of a process that has ended. */
 static bool may_hear(void *context, const struct control_peer *peer)
 {
 	const struct heard *heard = context;

@@ -49,7 +49,7 @@ int daemon_watch_prepare(struct daemon_watch *watch, pid_t pid, const struct wat
 			 const char *state) _must_check_;
 /* Its process, for rights_allow(): the one that it began with, and no other with the same id. */
 struct rights_subject daemon_watch_subject(const struct daemon_watch *watch);
-/* What a session may take, in bytes: to remember things; for copies of files that have names. */
+/* Bytes that a session may take: to remember things; for copies of files that have names. */
 struct daemon_watch_memory {
 	uint64_t remembered, names;
 };

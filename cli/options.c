@@ -598,7 +598,7 @@ static int take_options(int argc, char **argv, struct cli_options *ret)
 	return status;
 }
 
-/* Of the machine's, for debug information: nobody has said how much it may be. */
+/* The default for debug information, where the user gave no limit: bytes of a quarter. */
 static uint64_t quarter_of_memory(void)
 {
 	long pages = sysconf(_SC_PHYS_PAGES), bytes = sysconf(_SC_PAGESIZE);

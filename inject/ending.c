@@ -168,7 +168,7 @@ static int go_on(pid_t tid, const struct tracee_stop *stop)
 	return tracee_continue(tid, stop->kind == TRACEE_SIGNAL ? stop->signal : 0);
 }
 
-/* One stop. true: the thread is no longer traced. */
+/* Serves one stop. true: the thread is no longer traced. */
 static bool serve(struct ending *e, size_t i, const struct tracee_stop *stop)
 {
 	pid_t tid = e->thread[i].tid;

@@ -334,7 +334,7 @@ static void add_entry(struct hook_plan *plan, struct candidate *c)
 	c->entry.shape = c->symbol->name->shape;
 	c->entry.family = c->symbol->family;
 	c->entry.arguments = ring_arguments_pack(c->symbol->arguments);
-	/* What an allocator calls that nobody knows, nobody knows. */
+	/* An unknown allocator may hand its calls on to any other. */
 	c->entry.hands_on = hook_plan_is_unknown(&plan->family[c->entry.family]);
 	plan->entry[plan->entry_count++] = c->entry;
 }

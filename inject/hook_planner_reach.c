@@ -136,7 +136,7 @@ static void add_own_calls(struct planner *planner, const struct allocator_module
 	}
 }
 
-/* What the entries of one module reach: helpers, and by jumps each other. */
+/* Code that the entries of one module reach: helpers, and by jumps each other. */
 static int plan_reach(struct planner *planner, const struct allocator_module *module)
 {
 	struct hook_plan *plan = planner->plan;
