@@ -316,8 +316,7 @@ static void read_signals(struct keeper *k)
 			k->stop_wanted = k->picture_unwanted = k->access_unwanted = true;
 }
 
-/* After exec the old address space is gone: what we had in there went with it. */
-static bool address_space_gone(const struct keeper *k)
+bool keeper_address_space_gone(const struct keeper *k)
 {
 	return k->in.at.ring_base && remote_is_gone(&k->in.at.target, k->in.at.ring_base);
 }
@@ -418,12 +417,14 @@ static int tick(struct keeper *k)
 		keeper_watch_confined(k, false);
 	}
 	k->abandoned = abandon_release() > 0;
-	k->gone = k->gone || !pidref_alive(&k->in.at.target.ref) || address_space_gone(k);
+	k->gone = k->gone || !pidref_alive(&k->in.at.target.ref) || keeper_address_space_gone(k);
 	keeper_tend_picture(k);
 	if (k->gone)
 		keeper_ending_over(k);
-	if (ticked && !k->gone)
+	if (ticked && !k->gone) {
 		yield_to_traps(k);
+		keeper_read_name(k);
+	}
 	pace_clock(k);
 	if (k->gone && !k->gone_noted) {
 		k->gone_noted = true;
@@ -669,6 +670,7 @@ int keeper_run(struct target *target, const struct keeper_options *options,
 	k->signals = open_signals();
 	k->timer = open_clock();
 	keeper_look_at_filters(k);
+	keeper_read_name(k);
 	error = k->signals < 0 || k->timer < 0 ? -EMFILE : loop(k);
 	access_watch_done(&k->access);
 	ret->analyst_died = !k->finished;

@@ -24,6 +24,27 @@ static bool has_program(const struct target *target, char *name, size_t room)
 	return pidref_alive(&target->ref) && (length > 0 || errno == EACCES);
 }
 
+void keeper_read_name(struct keeper *k)
+{
+	struct proc_thread_status status;
+
+	if (proc_read_status(k->in.at.target.ref.pid, &status) == 0 && status.has_memory &&
+	    !keeper_address_space_gone(k))
+		memcpy(k->name, status.name, sizeof(k->name));
+}
+
+/* An exec renames. Of a process that has ended since, its name is all that tells of the exec. */
+static bool had_program(const struct keeper *k, char *name, size_t room)
+{
+	struct proc_thread_status status;
+
+	if (!k->name[0] || proc_read_status(k->in.at.target.ref.pid, &status) ||
+	    strcmp(status.name, k->name) == 0)
+		return false;
+	(void)snprintf(name, room, "%s", status.name);
+	return true;
+}
+
 int keeper_note_gone(struct keeper *k)
 {
 	struct proto_message message = { .type = PROTO_NOTE_GONE };
@@ -31,6 +52,8 @@ int keeper_note_gone(struct keeper *k)
 
 	if (has_program(&k->in.at.target, message.text, sizeof(message.text)))
 		message.value[0] = PROTO_GONE_EXEC;
+	else if (had_program(k, message.text, sizeof(message.text)))
+		message.value[0] = PROTO_GONE_EXEC_ENDED;
 	else
 		message.value[0] = (uint64_t)pidref_end_signal(&k->in.at.target.ref, END_MS);
 	error = proto_send(k->socket, &message, NULL, NULL);

@@ -11,6 +11,7 @@
 #include "inject/inject.h"
 #include "inject/keeper.h"
 #include "inject/keeper_silence.h"
+#include "inject/proc_status.h"
 #include "inject/proto.h"
 #include "inject/seccomp_check.h"
 
@@ -43,6 +44,7 @@ struct keeper {
 	bool is_child;			/* of the target: forked, and being restored */
 	bool children_told;		/* the analyst knows what became of them */
 	int status;
+	char name[PROC_NAME_BYTES];	/* the target's, when it was last seen as it is */
 	struct seccomp_verdict seccomp;
 	struct keeper_confined confined;
 	int filter_error;		/* -errno: nor could the helper (filter_helper.h) read it */
@@ -82,6 +84,10 @@ void keeper_read_filters(struct keeper *k);
 int keeper_check_filter(struct keeper *k, uint32_t loader);
 /* May it be left? It may have got a filter since, or this is a cleanup. 0, -EACCES as above. */
 int keeper_check_filter_again(struct keeper *k);
+
+/* ---- in keeper.c ---- */
+/* After exec the old address space is gone: what we had in there went with it. */
+bool keeper_address_space_gone(const struct keeper *k);
 
 /* ---- in keeper_confined.c ---- */
 
@@ -133,6 +139,8 @@ int keeper_on_access_end(struct keeper *k, const struct proto_message *request,
 			 struct reply *reply);
 
 /* ---- in keeper_ending.c ---- */
+/* Reads the target's name, while its address space is the one that is watched. */
+void keeper_read_name(struct keeper *k);
 
 int keeper_on_release(struct keeper *k, const struct proto_message *request, struct reply *reply);
 /* For poll(), on account of the threads that are guarded: what to wait for, and how long. */

@@ -63,7 +63,8 @@ says 2 "no room on the disk" || fail "not said twice: $(cat "$log")"
 says 2 "there is room again" || fail "not said twice: $(cat "$log")"
 "$MEMATTACH" report --json "$WORK/whole.memattach" >"$WORK/whole.json" 2>"$ERRORS" ||
 	fail "it can't be read: $(cat "$ERRORS")"
-jq -e '.session.detached == "pristine" and .totals.alloc_count > 0 and (.sites | length) > 0' \
+jq -en 'input |
+	.session.detached == "pristine" and .totals.alloc_count > 0 and (.sites | length) > 0' \
 	"$WORK/whole.json" >"$WORK/out" || fail "not whole: $(jq -c .session "$WORK/whole.json")"
 pristine_check "$VICTIM"
 checked one

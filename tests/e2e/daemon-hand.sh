@@ -88,7 +88,8 @@ for _ in 1 2; do
 	[ "$count" -gt "$before" ] || fail "$count allocations, before $before"
 done
 ask snapshot -p "$MEANT" -o "$WORK/file.json" || fail "snapshot -o: $(cat "$ERRORS")"
-jq -e ".totals.alloc_count > $count" "$WORK/file.json" >/dev/null || fail "not what it was told"
+jq -en "input | .totals.alloc_count > $count" "$WORK/file.json" >/dev/null ||
+	fail "not what it was told"
 ask snapshot -p "$MEANT" --top 1 || fail "snapshot: $(cat "$ERRORS")"
 grep -q "^live .* allocations" "$REPORT" || fail "$(cat "$REPORT")"
 grep -q "(site [0-9]*)" "$REPORT" || fail "no site: $(cat "$REPORT")"
@@ -103,7 +104,7 @@ for i in 1 2 3; do	# at once
 done
 for i in 1 2 3; do
 	eval "wait \$one$i" || fail "snapshot $i: $(cat "$WORK/at_once.$i.err")"
-	jq -e .schema "$WORK/at_once.$i" >/dev/null || fail "snapshot $i is none"
+	jq -en 'input | .schema' "$WORK/at_once.$i" >/dev/null || fail "snapshot $i is none"
 done
 
 note "leaks of one that goes on"

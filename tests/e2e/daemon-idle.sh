@@ -56,7 +56,8 @@ took=$((($(date +%s%N) - begun) / 1000000)) awake=$(($(switches "$analyst") - be
 [ "$status" -le 1 ] || fail "leaks: $(cat "$WORK/errors")"
 note "a search of $took ms: the analyst was awake $awake times"
 [ $((awake * 1000)) -ge $((took * 4)) ] || fail "awake $awake times in $took ms of a search"
-jq -e .definitely_lost "$WORK/answer" >/dev/null || fail "leaks: $(head -c 300 "$WORK/answer")"
+jq -en 'input | .definitely_lost' "$WORK/answer" >/dev/null ||
+	fail "leaks: $(head -c 300 "$WORK/answer")"
 
 end
 pristine_check "$APP"

@@ -17,6 +17,7 @@ python3 "$E2E/forge_sites.py" "$WORK/recording" 300 5 || fail "forge_sites.py"
 "$MEMATTACH" export "$WORK/recording" --to=html >"$WORK/page.html" 2>"$ERRORS" ||
 	fail "export of hostile names"
 attach report --json "$WORK/recording"
-jq -e '[.sites[].frames[].function] | any(. and contains("</script>"))' "$REPORT" >/dev/null ||
+jq -en 'input |
+	[.sites[].frames[].function] | any(. and contains("</script>"))' "$REPORT" >/dev/null ||
 	fail "no hostile name"
 python3 "$E2E/check_html.py" "$REPORT" "$WORK/page.html" || fail "the page with hostile names"

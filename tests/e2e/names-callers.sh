@@ -74,7 +74,9 @@ begun_program() {
 	await 20 grep -q ready "$WORK/$1.out" || fail "the program does not start"
 }
 
-# worked NAME COMMANDS ARGUMENTS: under memattach ARGUMENTS it does COMMANDS.
+# worked NAME COMMANDS ARGUMENTS: under memattach ARGUMENTS it does COMMANDS; SHOWS, if it is not
+# empty, is in the output before that ends.
+SHOWS=
 worked() {
 	worked_name=$1 worked_commands=$2
 	shift 2
@@ -86,6 +88,7 @@ worked() {
 		tell "$worked_name" "$command"
 		answer "$worked_name" "done"
 	done
+	[ -z "$SHOWS" ] || await 20 grep -q "$SHOWS" "$REPORT" || fail "$worked_name: no $SHOWS"
 	attach_end INT
 	expect "$STATUS" 0 "exit status of $worked_name"
 	pristine_check "$VICTIM"
@@ -156,7 +159,9 @@ END
 
 # --- the plain screen, the log of calls -----------------------------------------------------
 
+SHOWS='by_[a-z]*()'
 worked plain k $EXACT --interval=0.2 --plain --top=30
+SHOWS=
 sed -n '/allocated by/,$p' "$WORK/plain.report" | sed '/^Top/,$d' |
 	grep -E '^ +[0-9.]+ (B|KiB) .*/s ' | sed 's/  [^ ]*:[0-9:]*$//' >"$WORK/callers"
 # It does not wait for names.

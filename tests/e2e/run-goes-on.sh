@@ -9,7 +9,7 @@ cat >"$WORK/program.c" <<'END'
 int main(int argc, char **argv)
 {
 	free(malloc(100));
-	if (argc > 2) execl(argv[2], "other", (char *)0);
+	if (argc > 2) execl(argv[2], "other", "2", (char *)0);
 	if (argc > 1) {
 		pid_t child = fork();
 		for (int i = 0; child == 0 && i < 600 && access(argv[1], F_OK) != 0; i++)
@@ -21,11 +21,17 @@ int main(int argc, char **argv)
 END
 # shellcheck disable=SC2086
 $CC -O1 -fno-builtin -o "$WORK/program" "$WORK/program.c" || fail "compiling"
-cp "$WORK/program" "$WORK/other" || exit 99
+cp "$WORK/program" "$WORK/other" && cp "$(command -v sleep)" "$WORK/lasting" || exit 99
 
-timeout 60 "$MEMATTACH" run -- "$WORK/program" no "$WORK/other" >"$REPORT" 2>"$ERRORS" </dev/null
+timeout 60 "$MEMATTACH" run -- "$WORK/program" no "$WORK/lasting" >"$REPORT" 2>"$ERRORS" </dev/null
 expect "$?" 0 "exit status of run with exec"
-grep -q "became $WORK/other by exec" "$ERRORS" || fail "an exec is not told"
+grep -q "became $WORK/lasting by exec" "$ERRORS" || fail "an exec is not told"
+
+# It may have ended before anybody could look.
+timeout 60 "$MEMATTACH" run -- "$WORK/program" no "$WORK/other" >"$REPORT" 2>"$ERRORS" </dev/null
+expect "$?" 0 "exit status of run with a short exec"
+grep -q "became $WORK/other by exec\|ended by another name, other" "$ERRORS" ||
+	fail "a short exec is not told"
 
 timeout 60 "$MEMATTACH" run -- "$WORK/program" "$WORK/enough" >"$REPORT" 2>"$ERRORS" </dev/null
 expect "$?" 0 "exit status of run with a child"
@@ -36,4 +42,5 @@ grep -q "left a child $child," "$ERRORS" || fail "a child that goes on is not to
 
 timeout 60 "$MEMATTACH" run -- "$WORK/program" >"$REPORT" 2>"$ERRORS" </dev/null
 expect "$?" 0 "exit status of run"
-! grep -q 'by exec\|left a child' "$ERRORS" || fail "an ordinary end is told as another"
+! grep -q 'by exec\|by another name\|left a child' "$ERRORS" ||
+	fail "an ordinary end is told as another"

@@ -127,7 +127,7 @@ is_let_go() {
 	done
 	[ -n "$COMMAND" ] && grep -q '^TracerPid:.0$' "/proc/$COMMAND/status"
 }
-is_reported() { jq -e .leaks "$REPORT"; }
+is_reported() { jq -en "input | .leaks" "$REPORT"; }
 await 60 is_reported || fail "no report after a time"
 is_let_go || fail "it is traced after the report"
 kill "$COMMAND"

@@ -10,13 +10,13 @@ covered=0 figures=0
 # enclosed KEY TRUTH: counts; an interval of no length is the truth.
 enclosed() {
 	figures=$((figures + 1))
-	if jq -e ".totals | .$1_low <= $2 and $2 <= .$1_high" "$REPORT" >/dev/null; then
+	if jq -en "input | .totals | .$1_low <= $2 and $2 <= .$1_high" "$REPORT" >/dev/null; then
 		covered=$((covered + 1))
 	else
 		note "$1: $2 is not in $(jq -c ".totals | [.$1_low, .$1_high]" "$REPORT"), lost" \
 			"$(jq -c .session.lost "$REPORT")"
 	fi
-	jq -e ".totals | .$1_low <= .$1 and .$1 <= .$1_high and
+	jq -en "input | .totals | .$1_low <= .$1 and .$1 <= .$1_high and
 		(.$1_low < .$1_high or .$1 == $2)" "$REPORT" >/dev/null ||
 		fail "$1 is said to be exact, and is not $2: $(jq -c .totals "$REPORT")"
 }

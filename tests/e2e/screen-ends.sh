@@ -93,7 +93,7 @@ attach_await "$VICTIM"
 shown 'rate .*allocs in all'
 screen_children || fail "screen, keeper and analyst are not there"
 echo >"$WORK/sh.in"
-end 4 "process $VICTIM has begun another program"
+end 4 "process $VICTIM became .*sleep by exec"
 await 20 is_gone "$VICTIM" || fail "what it became does not end"
 
 begin "the analyst is killed"

@@ -104,7 +104,7 @@ for view in $views; do
 		fail "$view: a control character"
 done
 try report "$forged" --json
-jq -e .schema "$REPORT" >/dev/null || fail "no document"
+jq -en 'input | .schema' "$REPORT" >/dev/null || fail "no document"
 all_commands
 
 # What runs, what is not there, what is somebody else's.

@@ -69,10 +69,10 @@ refused 'go with' report "$WORK/recording" --reverse
 
 # A recording from before sites kept their peak, and how long blocks lived.
 if command -v sqlite3 >/dev/null; then
-	for column in at_peak_bytes at_peak_count size_low size_high sizes_0 sizes_1 sizes_2 sizes_3 \
-		alloc_count_low alloc_count_high alloc_bytes_low alloc_bytes_high free_count_low \
-		free_count_high free_bytes_low free_bytes_high live_count_low live_count_high \
-		peak_live_bytes_low peak_live_bytes_high temporary_count_low \
+	for column in at_peak_bytes at_peak_count size_low size_high sizes_0 sizes_1 sizes_2 \
+		sizes_3 alloc_count_low alloc_count_high alloc_bytes_low alloc_bytes_high \
+		free_count_low free_count_high free_bytes_low free_bytes_high live_count_low \
+		live_count_high peak_live_bytes_low peak_live_bytes_high temporary_count_low \
 		temporary_count_high; do
 		sqlite3 "$WORK/recording" "ALTER TABLE sites DROP COLUMN $column" || exit 99
 	done

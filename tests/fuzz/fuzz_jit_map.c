@@ -123,7 +123,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (size > 0)
 		memcpy(text, data, size);
 	must(write(fd, text, size) == (ssize_t)size);
-	must(jit_map_parse(text, size, &parsed) == 0 && jit_map_read(fd, &read) == 0);
+	must(jit_map_parse(text, size, &parsed) == 0 && jit_map_read(fd, UINT64_MAX, &read) == 0);
 	(void)close(fd);
 	read_lines(text, size, &lines);
 	ask_all(parsed, &lines);
