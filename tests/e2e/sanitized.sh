@@ -63,7 +63,11 @@ unit_tests() {
 	for program in tests/unit/test_*; do
 		[ -f "$program" ] && [ -x "$program" ] || continue
 		case " $LEFT_OUT " in *" ${program##*/} "*) continue ;; esac
-		ASAN_OPTIONS=$leaks SHIM=$scratch/build/inject/shim/memattach-shim.so \
+		options=$leaks
+		case ${program##*/} in	# leaks can't be looked for in a child that is traced
+		test_ending) options=$ASAN_OPTIONS ;;
+		esac
+		ASAN_OPTIONS=$options SHIM=$scratch/build/inject/shim/memattach-shim.so \
 			timeout 300 "$program" >"$WORK/unit" 2>&1 </dev/null ||
 			{ tail -n 40 "$WORK/unit"; echo "FAIL: $program"; return 1; }
 	done
