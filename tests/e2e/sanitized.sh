@@ -6,8 +6,10 @@
 # ones: preflight refuses a target that has a sanitizer itself.
 # With clang it is also the proof that clang builds all of it without a warning.
 # FUZZ_SECONDS: for each fuzzer (1). SANITIZED: end-to-end tests. LEFT_OUT: unit tests that take
-# minutes so, and test_ending, whose traced children can't look for leaks; make soak SOAK=builds leaves none out.
-: "${TEST_LIMIT:=980}" "${LEFT_OUT=test_ending test_leak_mark test_leak_mark_random test_leak_picture \
+# minutes so, and test_ending, whose traced children can't look for leaks; make soak
+# SOAK=builds leaves none out.
+: "${TEST_LIMIT:=980}" "${LEFT_OUT=test_ending test_leak_mark test_leak_mark_random \
+test_leak_picture \
 test_leak_heap_glibc test_leak_heap_jemalloc test_leak_heap_mimalloc test_leak_heap_musl \
 test_leak_assigned test_leak_holders test_procmaps test_recording_forged test_recording_limit \
 test_recording_sites test_recording_unnamed test_report_json test_screen_feed test_several \
