@@ -5,6 +5,9 @@
  * A thread runs (its tracer waits), stands at its end, or is gone. A thread that ends alone goes
  * on at once, and so do those that another thread's exec ends: it waits for them.
  *
+ * A thread that stands at its end is not safe there: when another one ends the process, the kernel
+ * kills it out of its stop. Of a leader nobody is told that until all others have ended, too.
+ *
  * Rejected: stopping at each system call for exit_group (a stop for every call, and a fatal signal
  * makes none), a hook on _exit (the same, and libc has several), a copy by clone at the end (a
  * thread that ends makes no calls). Never for a process that somebody else has started: as long as
@@ -31,7 +34,8 @@ enum { PARTLY_MS = 5 };
 
 struct guarded {
 	pid_t tid;
-	bool held;                         /* it stands at its end */
+	bool held;                         /* it stands at its end, */
+	bool past;                         /* or is a leader that was killed there */
 	bool foreign;                      /* no thread of the target: let go at its first stop */
 	struct user_regs_struct registers; /* if held */
 };
@@ -101,18 +105,19 @@ int ending_events(const struct ending *e)
 	return e->events;
 }
 
-static size_t held_count(const struct ending *e)
+/* Those that do not run any more. */
+static size_t ended_count(const struct ending *e)
 {
-	size_t held = 0;
+	size_t ended = 0;
 
 	for (size_t i = 0; i < e->count; i++)
-		held += e->thread[i].held;
-	return held;
+		ended += e->thread[i].held || e->thread[i].past;
+	return ended;
 }
 
 int ending_left_ms(const struct ending *e)
 {
-	return e->first_ns && held_count(e) < e->count ? PARTLY_MS : -1;
+	return e->first_ns && ended_count(e) < e->count ? PARTLY_MS : -1;
 }
 
 static bool is_thread_of(pid_t pid, pid_t tid)
@@ -138,7 +143,7 @@ static void on_child(struct ending *e, pid_t parent)
 /* By its own wish, while others go on. */
 static bool ends_alone(const struct ending *e, const struct user_regs_struct *registers)
 {
-	return registers->orig_rax == SYS_exit && e->count > held_count(e) + 1;
+	return registers->orig_rax == SYS_exit && e->count > ended_count(e) + 1;
 }
 
 /* true: it was let go for good. */
@@ -200,6 +205,13 @@ static bool turn_thread(struct ending *e, size_t i)
 	return over || error == -ESRCH;
 }
 
+static void find_past_leader(struct ending *e)
+{
+	for (size_t i = 0; i < e->count; i++)
+		if (e->thread[i].tid == e->pid && !e->thread[i].held)
+			e->thread[i].past = proc_runs_no_code(e->pid, e->pid);
+}
+
 static bool is_in_exec(pid_t pid, pid_t tid)
 {
 	struct proc_thread_syscall call;
@@ -239,29 +251,39 @@ void ending_turn(struct ending *e)
 			i++;
 	}
 	if (ending_left_ms(e) >= 0)
+		find_past_leader(e);
+	if (ending_left_ms(e) >= 0)
 		look_at_rest(e);
 }
 
 bool ending_is_held(const struct ending *e)
 {
 	struct user_regs_struct registers;
+	size_t held = 0;
 
-	for (size_t i = 0; i < e->count; i++)
+	for (size_t i = 0; i < e->count; i++) {
+		if (e->thread[i].past)
+			continue;
 		if (!e->thread[i].held || tracee_get_registers(e->thread[i].tid, &registers))
 			return false;
-	return e->count > 0;
+		held++;
+	}
+	return held > 0;
 }
 
 int ending_picture(const struct ending *e, struct freeze *ret)
 {
 	struct stop_thread *thread = calloc(e->count, sizeof(*thread));
+	size_t count = 0;
 
 	if (!thread)
 		return -ENOMEM;
 	for (size_t i = 0; i < e->count; i++)
-		thread[i] = (struct stop_thread){ .tid = e->thread[i].tid,
-						  .registers = e->thread[i].registers };
-	return freeze_standing(thread, e->count, ret);
+		if (e->thread[i].held)
+			thread[count++] = (struct stop_thread){
+				.tid = e->thread[i].tid, .registers = e->thread[i].registers,
+			};
+	return freeze_standing(thread, count, ret);
 }
 
 /* From wherever it is. */

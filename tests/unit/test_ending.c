@@ -9,11 +9,15 @@
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "inject/abandon.h"
 #include "inject/ending.h"
 #include "inject/tracee.h"
 
@@ -120,6 +124,43 @@ static int take(int fd)
 	return value;
 }
 
+static char state_of(pid_t pid)
+{
+	char path[64], text[256] = "", *end;
+	FILE *file;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/task/%d/stat", pid, pid);
+	file = fopen(path, "re");
+	if (!file)
+		return 0;
+	(void)!fgets(text, sizeof(text), file);
+	(void)fclose(file);
+	end = strrchr(text, ')');
+	return end ? end[2] : 0;
+}
+
+static void *end_process_beside_stop(void *argument)
+{
+	put(answer[1], WORD);
+	while (state_of(getpid()) != 't')
+		(void)usleep(1000);
+	(void)syscall(SYS_exit_group, (int)(intptr_t)argument);
+	return NULL;
+}
+
+/* Its leader stands at its end, and is killed there, since another thread ends the process. */
+static void end_leader_in_its_stop(void)
+{
+	pthread_t thread;
+	char byte;
+
+	if (pthread_create(&thread, NULL, end_process_beside_stop, (void *)9))
+		_exit(99);
+	while (read(gate[0], &byte, 1) < 0)
+		;
+	pthread_exit(NULL);
+}
+
 static void become_child(void (*end)(void))
 {
 	const struct rlimit core = { 0, 0 };
@@ -165,24 +206,57 @@ static pid_t begin(void (*end)(void), struct target *ret)
 	return parent;
 }
 
+static void turn(struct ending *ending, uint64_t end)
+{
+	struct pollfd wait = { .fd = ending_events(ending), .events = POLLIN };
+	int left = ending_left_ms(ending);
+
+	(void)poll(&wait, 1, left < 0 || left > 100 ? 100 : left);
+	ending_turn(ending);
+	assert_true(tracee_now_ns() < end);
+}
+
 static void run_to_end(struct ending *ending)
 {
 	uint64_t end = tracee_now_ns() + LIMIT_NS;
 
-	assert_int_equal(write(gate[1], "", 1), 1);
-	while (!ending_is_held(ending)) {
-		struct pollfd wait = { .fd = ending_events(ending), .events = POLLIN };
+	while (!ending_is_held(ending))
+		turn(ending, end);
+}
 
-		(void)poll(&wait, 1, ending_left_ms(ending) < 0 ? 1000 : ending_left_ms(ending));
-		ending_turn(ending);
+static bool has_answer(void)
+{
+	struct pollfd wait = { .fd = answer[0], .events = POLLIN };
+
+	return poll(&wait, 1, 0) == 1;
+}
+
+/* Nobody looks from when its leader comes to its end until it was killed there. */
+static void look_away(struct ending *ending, pid_t child)
+{
+	uint64_t end = tracee_now_ns() + LIMIT_NS;
+
+	while (!has_answer())
+		turn(ending, end);
+	assert_int_equal(take(answer[0]), WORD);
+	assert_int_equal(write(gate[1], "", 1), 1);
+	while (state_of(child) != 'Z') {
+		(void)usleep(1000);
 		assert_true(tracee_now_ns() < end);
 	}
 }
 
 static int finish(pid_t parent, struct target *target)
 {
-	int status = take(answer[0]);
+	uint64_t end = tracee_now_ns() + LIMIT_NS;
+	int status;
 
+	while (!has_answer()) {
+		(void)abandon_release();	/* as the keeper does with each tick */
+		(void)usleep(1000);
+		assert_true(tracee_now_ns() < end);
+	}
+	status = take(answer[0]);
 	assert_int_equal(waitpid(parent, NULL, 0), parent);
 	for (int i = 0; i < 2; i++) {
 		close(gate[i]);
@@ -203,6 +277,9 @@ static int see_end(void (*end)(void), size_t threads)
 
 	assert_int_equal(ending_guard(&target, &ending), 0);
 	assert_int_equal(target.held, 0);
+	assert_int_equal(write(gate[1], "", 1), 1);
+	if (end == end_leader_in_its_stop)
+		look_away(ending, target.ref.pid);
 	run_to_end(ending);
 	assert_int_equal(ending_picture(ending, &picture), 0);
 	if (threads)
@@ -228,6 +305,7 @@ static void ways_to_end(void **state)
 		{ end_by_signal, 1, 0, SIGTERM }, { end_by_fault, 1, 0, SIGSEGV },
 		{ end_by_kill, 1, 0, SIGKILL },   { end_with_threads, 1 + THREADS, 6, 0 },
 		{ end_after_churn, 1, 7, 0 },     { end_without_leader, 0, 8, 0 },
+		{ end_leader_in_its_stop, 1, 9, 0 },
 	};
 
 	(void)state;
