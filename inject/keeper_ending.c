@@ -33,16 +33,15 @@ void keeper_read_name(struct keeper *k)
 		memcpy(k->name, status.name, sizeof(k->name));
 }
 
-/* An exec renames. Of a process that has ended since, its name is all that tells of the exec. */
-static bool had_program(const struct keeper *k, char *name, size_t room)
+/* An exec renames: of a process that has ended since, the name alone tells that there was one. */
+static void note_end(const struct keeper *k, struct proto_message *message)
 {
 	struct proc_thread_status status;
 
-	if (!k->name[0] || proc_read_status(k->in.at.target.ref.pid, &status) ||
-	    strcmp(status.name, k->name) == 0)
-		return false;
-	(void)snprintf(name, room, "%s", status.name);
-	return true;
+	if (k->name[0] && proc_read_status(k->in.at.target.ref.pid, &status) == 0 &&
+	    strcmp(status.name, k->name) != 0)
+		(void)snprintf(message->text, sizeof(message->text), "%s", status.name);
+	message->value[0] = (uint64_t)pidref_end_signal(&k->in.at.target.ref, END_MS);
 }
 
 int keeper_note_gone(struct keeper *k)
@@ -52,10 +51,8 @@ int keeper_note_gone(struct keeper *k)
 
 	if (has_program(&k->in.at.target, message.text, sizeof(message.text)))
 		message.value[0] = PROTO_GONE_EXEC;
-	else if (had_program(k, message.text, sizeof(message.text)))
-		message.value[0] = PROTO_GONE_EXEC_ENDED;
 	else
-		message.value[0] = (uint64_t)pidref_end_signal(&k->in.at.target.ref, END_MS);
+		note_end(k, &message);
 	error = proto_send(k->socket, &message, NULL, NULL);
 	keeper_wake_analyst(k);
 	return error;

@@ -16,7 +16,6 @@
 #define PROTO_MAX_FDS 6
 #define PROTO_ASKED 4	/* values of a request */
 #define PROTO_GONE_EXEC UINT64_MAX
-#define PROTO_GONE_EXEC_ENDED (UINT64_MAX - 1)
 #define PROTO_VALUES 5	/* of a reply */
 #define PROTO_TEXT_BYTES 512
 #define PROTO_MAX_PAYLOAD (96u * 1024u)
@@ -62,9 +61,9 @@ enum proto_type {
 	PROTO_NOTE_SNAPSHOT, /* note: the user wants a snapshot now */
 	PROTO_NOTE_ENDING, /* note: the target stands at its end; it can be frozen, nothing else */
 	PROTO_NOTE_GONE, /* note: the target has ended (value[0]: by which signal; 0: not known, or
-			    none), or become another program (PROTO_GONE_EXEC; text: its path,
-			    "" it can't be seen), which may have ended, too
-			    (PROTO_GONE_EXEC_ENDED; text: its name) */
+			    none; text: the name that it ended by, "" its own or not known), or
+			    become another program (PROTO_GONE_EXEC; text: its path, "" not to
+			    be seen) */
 	PROTO_TYPE_COUNT
 };
 

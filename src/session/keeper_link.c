@@ -42,8 +42,7 @@ static void note_gone(struct keeper_link *link)
 {
 	uint64_t how = link->reply.value[0];
 
-	link->target_execed = how == PROTO_GONE_EXEC || how == PROTO_GONE_EXEC_ENDED;
-	link->became_ended = how == PROTO_GONE_EXEC_ENDED;
+	link->target_execed = how == PROTO_GONE_EXEC;
 	link->target_signal = how < MAX_SIGNALS ? (unsigned int)how : 0;
 }
 

@@ -12,8 +12,9 @@ struct keeper_link {
 	bool busy;		/* a reply is awaited: no other request may be made */
 	bool target_gone;	/* it ended, or (target_execed) changed its program */
 	bool target_execed;
-	char became[PROTO_TEXT_BYTES];	/* target_execed: that program; "": it can't be seen */
-	bool became_ended;		/* target_execed: it has ended, too */
+	/* target_execed: that program; "": it can't be seen. Else the name that the target ended by,
+	 * if it had another one while it was watched: an exec or the program itself renamed it. */
+	char became[PROTO_TEXT_BYTES];
 	bool target_ending;	/* it stands at its end, with its memory, until it is let go */
 	unsigned int target_signal;	/* that ended it; 0: none, or not known */
 	/* Called every few milliseconds while a reply is awaited: the rings must not fill up. */

@@ -136,13 +136,13 @@ static void say_why(const struct session *s)
 {
 	pid_t pid = s->view.hello.pid;
 
-	if (s->link.became_ended && s->options->task != SESSION_CLEANUP)
-		log_notice("process %d ended by another name, %.64s: if it became that by exec, "
-			   "that was not watched", pid, s->link.became);
-	else if (s->link.target_execed && s->options->task != SESSION_CLEANUP)
+	if (s->link.target_execed && s->options->task != SESSION_CLEANUP)
 		log_notice("process %d became %.400s by exec, which is not watched: `memattach "
 			   "-p %d` attaches to it", pid,
 			   s->link.became[0] ? s->link.became : "another program", pid);
+	else if (s->link.became[0] && s->options->task != SESSION_CLEANUP)
+		log_notice("process %d ended by another name, %.64s: if it became that by exec, "
+			   "that was not watched", pid, s->link.became);
 	else if (s->options->screen)
 		log_notice("process %d has ended", pid);
 }

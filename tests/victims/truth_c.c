@@ -96,7 +96,7 @@ VICTIM_FRAME static void case_realloc_moves(void)
 	TRUTH_FUNCTION();
 
 	TRUTH_ALLOC(&block, 1000, malloc(1000));
-	/* Of the same size, so behind it, whatever is free elsewhere: no room to grow in place. */
+	/* A block of the same size lies behind it, whatever is free: it can't grow in place. */
 	TRUTH_ALLOC(keep(), 1000, malloc(1000));
 	before = (uintptr_t)block.p;
 	TRUTH_REALLOC(&block, 9000, realloc(block.p, victim_size(9000)));
