@@ -12,8 +12,8 @@ struct keeper_link {
 	bool busy;		/* a reply is awaited: no other request may be made */
 	bool target_gone;	/* it ended, or (target_execed) changed its program */
 	bool target_execed;
-	/* target_execed: that program; "": it can't be seen. Else the name that the target ended by,
-	 * if it had another one while it was watched: an exec or the program itself renamed it. */
+	/* target_execed: that program; "": it can't be seen. Else the name that it ended by, if
+	 * it had another one while it was watched: an exec or the program itself renamed it. */
 	char became[PROTO_TEXT_BYTES];
 	bool target_ending;	/* it stands at its end, with its memory, until it is let go */
 	unsigned int target_signal;	/* that ended it; 0: none, or not known */
