@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # A thousand threads on stacks of 16 KiB, all of which wait; the same beside BUSY that do nothing
 # but allocate; threads that begin and end without a pause. How long they stood still is said.
-: "${TEST_LIMIT:=300}" "${BUSY:=24}"
+: "${TEST_LIMIT:=600}" "${BUSY:=24}"
 . "$(dirname "$0")/lib.sh"
 needs jq
 
@@ -50,7 +50,8 @@ compare_waits() {
 undisturbed() {
 	first=$(waiter 0)
 	last=$(waiter 202)
-	await 20 compare_waits || fail "$1: no stop of all threads in time"
+	# Beside other tests three stops of four are given up, and a report has several.
+	await 120 compare_waits || fail "$1: no stop of all threads in time"
 	case $STATUS in 0 | 1) ;; *) fail "exit status $STATUS: $(cat "$ERRORS")" ;; esac
 	[ "$MORE" -le 0 ] || fail "$1: a thread that can't be borrowed gave up $MORE times more"
 }
