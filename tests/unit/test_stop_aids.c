@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * test_stop_aids.c - what keeps a stop of all threads short: who has come to share the memory
- * since, many stacks at once, since when a thread has stood.
+ * since, many stacks at once, since when a thread has stood; that no thread is stopped in vain.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,6 +14,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -23,9 +24,19 @@
 #include "inject/stack_batch.h"
 #include "inject/stack_scan.h"
 #include "inject/stood.h"
+#include "inject/threads.h"
 #include "inject/tracee.h"
 
 #define LIMIT_NS 20000000000ull
+#define SMALL_STACK 16384
+
+/* What a borrowed thread of the child makes calls with: fork leaves it where it is here. */
+extern const char syscall_ret[], restorer[];
+__asm__(".text\n"
+	"syscall_ret: syscall\n"
+	"	ret\n"
+	"restorer: mov $15, %rax\n"
+	"	syscall\n");
 
 static struct target child;	/* does what it is told to through a pipe, one byte each */
 static int orders, answers;
@@ -49,10 +60,12 @@ static void *wait_in_thread(void *gate)
 static void serve(int from, int to)
 {
 	int gate[2];
+	pthread_attr_t small;
 	pthread_t thread;
 	char order;
 
-	if (pipe(gate) < 0)
+	if (pipe(gate) < 0 || pthread_attr_init(&small) != 0 ||
+	    pthread_attr_setstacksize(&small, SMALL_STACK) != 0)
 		_exit(1);
 	while (read(from, &order, 1) == 1) {
 		if (order == 's' && clone(wait_here, sharer_stack + sizeof(sharer_stack),
@@ -60,6 +73,8 @@ static void serve(int from, int to)
 			_exit(2);
 		if (order == 't' && pthread_create(&thread, NULL, wait_in_thread, &gate[0]) != 0)
 			_exit(3);
+		if (order == 'q' && pthread_create(&thread, &small, wait_in_thread, &gate[0]) != 0)
+			_exit(5);
 		/* a byte for the thread as well, should there be one */
 		if (order == 'e' && (write(gate[1], "ee", 2) != 2 || wait(NULL) < 0))
 			_exit(4);
@@ -287,7 +302,7 @@ static void waiting_for_a_processor_is_no_stop(void **state)
 	pin_to_one(&before);
 	pid = seize_child();
 	priority_raise();
-	if (sched_getscheduler(0) == (SCHED_FIFO | SCHED_RESET_ON_FORK)) {
+	if ((sched_getscheduler(0) & ~SCHED_RESET_ON_FORK) == SCHED_FIFO) {
 		stood_ask(&stood, pid, pid);
 		assert_int_equal(tracee_interrupt(pid), 0);
 		while (tracee_now_ns() < stood.asked_ns + busy_ns)
@@ -325,12 +340,59 @@ static void it_never_stood_before_it_was_asked_nor_later_than_now(void **state)
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
 }
 
+/* The child's youngest thread, as soon as it waits. */
+static pid_t newest_waiting(void)
+{
+	_cleanup_free_ pid_t *tids = NULL;
+	struct proc_thread_syscall call;
+	int count = proc_list_threads(child.ref.pid, &tids);
+	pid_t newest = 0;
+
+	assert_true(count > 0);
+	for (int i = 0; i < count; i++)
+		newest = tids[i] > newest ? tids[i] : newest;
+	do {
+		usleep(1000);
+		assert_int_equal(proc_read_thread_syscall(child.ref.pid, newest, &call), 0);
+	} while (call.running || call.number != SYS_read);
+	return newest;
+}
+
+/* Both wait without a limit; the one that came last would be tried first. */
+static void a_thread_without_the_room_is_not_stopped(void **state)
+{
+	struct borrow_request request = {
+		.syscall_ret = (uint64_t)(uintptr_t)syscall_ret,
+		.restorer = (uint64_t)(uintptr_t)restorer,
+		.stack_room = THREADS_CALL_STACK,
+		.deadline_ns = tracee_now_ns() + LIMIT_NS,
+	};
+	struct proc_thread_status before, after;
+	static struct borrow borrow;
+	pid_t roomy, small;
+
+	(void)state;
+	tell('t');
+	roomy = newest_waiting();
+	tell('q');
+	small = newest_waiting();
+	assert_int_not_equal(small, roomy);
+	assert_int_equal(proc_read_thread_status(child.ref.pid, small, &before), 0);
+	assert_int_equal(threads_borrow(&child, &request, &borrow), 0);
+	assert_int_equal(request.tid, roomy);
+	assert_int_equal(borrow_end(&borrow), 0);
+	assert_int_equal(proc_read_thread_status(child.ref.pid, small, &after), 0);
+	assert_int_equal(after.voluntary_switches, before.voluntary_switches);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(sharers_that_come_are_seen, begin, end),
 		cmocka_unit_test_setup_teardown(sharers_that_go_are_gone, begin, end),
 		cmocka_unit_test_setup_teardown(unknown_numbers_ask_everybody, begin, end),
+		cmocka_unit_test_setup_teardown(a_thread_without_the_room_is_not_stopped, begin,
+						end),
 		cmocka_unit_test(stacks_are_read_together),
 		cmocka_unit_test(unreadable_stacks_are_left),
 		cmocka_unit_test(known_words_are_part_of_the_stack),
