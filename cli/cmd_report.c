@@ -13,6 +13,7 @@
 #include "cli/open_recording.h"
 #include "cli/options_view.h"
 #include "cli/several_report.h"
+#include "src/base/file_reader.h"
 #include "src/base/log.h"
 
 struct request {
@@ -104,13 +105,15 @@ static int print(const struct recording_content *content, const struct request *
 static int print_view(const struct recording_content *content, const struct request *request)
 {
 	const struct session_options *options = &request->options.session;
+	struct file_reader reader;
 	const struct view_input input = {
-		.report = input_for(content, request), .lives = content->lives,
+		.reader = &reader, .report = input_for(content, request), .lives = content->lives,
 		.blocks = content->blocks, .regions = content->regions,
 		.heaps = content->heaps, .options = options->view_options,
 	};
 	const char *missing = view_missing(options->view, &input);
 
+	file_reader_of_file(content->path, &reader);
 	if (!missing)
 		return written(view_write(options->view, stdout, &input, options->json));
 	log_error("%s: the view %s can't be shown: %s", request->path[0], options->view->name,

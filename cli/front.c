@@ -122,7 +122,7 @@ static int start_analyst(const struct analyst *a, const struct session_options *
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
 		return -errno;
 	if (session_opens_files(options))
-		opener = opener_begin(options);
+		opener = opener_begin(options, a->target->ref.pid);
 	*ret_pid = fork();
 	if (*ret_pid < 0) {
 		int error = -errno;

@@ -42,14 +42,17 @@ struct source_files {
 	size_t bytes;
 	uint64_t clock;
 	char *root;
+	const struct file_reader *reader;	/* NULL: no more is asked */
 };
 
-int assigned_files_new(const char *root, struct source_files **ret)
+int assigned_files_new(const char *root, const struct file_reader *reader,
+		       struct source_files **ret)
 {
 	struct source_files *files = calloc(1, sizeof(*files));
 
 	if (!files)
 		return -ENOMEM;
+	files->reader = reader;
 	if (root) {
 		files->root = strdup(root);
 		if (!files->root) {
@@ -102,14 +105,27 @@ bool assigned_file_is_source(const char *path)
 	return !dot && strstr(path, "/c++/");
 }
 
+/* Its own name counts, too: else a link called x.c shows what is none. */
+static int open_readable(const struct file_reader *reader, const char *path)
+{
+	char place[PATH_MAX];
+	int fd = file_reader_open(reader, path, place);
+
+	if (fd < 0 || assigned_file_is_source(place))
+		return fd;
+	close(fd);
+	return -1;
+}
+
 /* A descriptor of the regular file at path, or -1. */
-static int open_regular(const char *path, struct stat *ret)
+static int open_regular(const struct source_files *files, const char *path, struct stat *ret)
 {
 	int fd;
 
 	if (!assigned_file_is_source(path) || stat(path, ret) < 0 || !S_ISREG(ret->st_mode))
 		return -1;
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	fd = files->reader ? open_readable(files->reader, path) :
+			     open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (fd >= 0 && (fstat(fd, ret) < 0 || !S_ISREG(ret->st_mode) || ret->st_size <= 0 ||
 			ret->st_size > (off_t)MAX_BYTES)) {
 		close(fd);
@@ -121,7 +137,7 @@ static int open_regular(const char *path, struct stat *ret)
 /* The same, in the root folder too, under the ends of path. */
 static int open_somewhere(const struct source_files *files, const char *path, struct stat *ret)
 {
-	int fd = *path == '/' ? open_regular(path, ret) : -1;
+	int fd = *path == '/' ? open_regular(files, path, ret) : -1;
 	const char *end = path;
 
 	for (unsigned int i = 0; fd < 0 && files->root && end && i < MAX_SHORTER; i++) {
@@ -133,7 +149,7 @@ static int open_somewhere(const struct source_files *files, const char *path, st
 			full = NULL;
 			return -1;
 		}
-		fd = open_regular(full, ret);
+		fd = open_regular(files, full, ret);
 		end = strchr(end, '/');
 	}
 	return fd;

@@ -3,15 +3,18 @@
 #ifndef MEMATTACH_LEAK_ASSIGNED_FILE_H
 #define MEMATTACH_LEAK_ASSIGNED_FILE_H
 
+#include "src/base/file_reader.h"
 #include "src/leak/assigned_lexer.h"
 
 struct source_file;
 struct source_files;
 /*
  * root: a folder in which files are looked for that are not where their path says, with
- * ever shorter ends of the path; copied, may be NULL. 0 or -ENOMEM.
+ * ever shorter ends of the path; copied, may be NULL. reader: by whom they must be readable;
+ * borrowed, NULL: the process that opens files for this one asks (session/opener.h). 0 or -ENOMEM.
  */
-int assigned_files_new(const char *root, struct source_files **ret) _must_check_;
+int assigned_files_new(const char *root, const struct file_reader *reader,
+		       struct source_files **ret) _must_check_;
 void assigned_files_free(struct source_files *files);
 /* Has path a name that source files have? Nothing else is opened. */
 bool assigned_file_is_source(const char *path);

@@ -122,7 +122,7 @@ static void ignore_signals(void)
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-static _Noreturn void become(const struct session_options *options, int socket)
+static _Noreturn void become(const struct session_options *options, pid_t target, int socket)
 {
 	int keep[] = { socket, -1, -1 };
 	struct opener_rules rules;
@@ -130,7 +130,7 @@ static _Noreturn void become(const struct session_options *options, int socket)
 	(void)prctl(PR_SET_PDEATHSIG, 0, 0, 0, 0);
 	(void)prctl(PR_SET_NAME, OPENER_NAME, 0, 0, 0);
 	ignore_signals();
-	if (opener_rules_init(options, &rules))
+	if (opener_rules_init(options, target, &rules))
 		_exit(1);
 	keep[1] = rules.unnamed[0];
 	keep[2] = rules.unnamed[1];
@@ -140,7 +140,7 @@ static _Noreturn void become(const struct session_options *options, int socket)
 	serve(&rules, socket);
 }
 
-int opener_begin(const struct session_options *options)
+int opener_begin(const struct session_options *options, pid_t target)
 {
 	const int on = 1;
 	int pair[2], error;
@@ -153,7 +153,7 @@ int opener_begin(const struct session_options *options)
 	give_back_memory();	/* what is free now would be copied when it is used here */
 	child = fork();
 	if (child == 0)
-		become(options, pair[1]);
+		become(options, target, pair[1]);
 	error = child < 0 ? -errno : 0;
 	(void)close(pair[1]);
 	if (error)
@@ -163,7 +163,7 @@ int opener_begin(const struct session_options *options)
 
 int opener_confine(const struct session_options *options)
 {
-	int opener = opener_begin(options);
+	int opener = opener_begin(options, 0);
 
 	return opener < 0 ? opener : trapped_begin(opener) ?: sandbox_enter();
 }

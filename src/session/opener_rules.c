@@ -79,7 +79,8 @@ static char *resolve(const char *path)
 	return NULL;
 }
 
-int opener_rules_init(const struct session_options *options, struct opener_rules *ret)
+int opener_rules_init(const struct session_options *options, pid_t target,
+		      struct opener_rules *ret)
 {
 	const struct recording_unnamed *unnamed = options->output ? options->unnamed : NULL;
 
@@ -92,6 +93,7 @@ int opener_rules_init(const struct session_options *options, struct opener_rules
 	};
 	if (options->output && !unnamed && !options->trace)
 		ret->recording = resolve(options->output);
+	file_reader_of(target, &ret->reader);
 	if (options->history)
 		ret->history = resolve(options->history);
 	return 0;
@@ -229,28 +231,6 @@ static int open_known(const struct opener_file *file)
 
 /* ---- files by what they are ---- */
 
-/* A regular file that is none of the kernel's own making, to be read; or -errno. */
-static int open_regular(const char *path, struct stat *ret)
-{
-	_cleanup_fd_ int fd = -1;
-	struct statfs system;
-	int result;
-
-	if (stat(path, ret) < 0)
-		return -errno;
-	if (!S_ISREG(ret->st_mode))	/* to open a device may do things */
-		return -ENOENT;
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	if (fd < 0)
-		return -errno;
-	if (fstat(fd, ret) < 0 || !S_ISREG(ret->st_mode) || fstatfs(fd, &system) < 0 ||
-	    system.f_type == PROC_SUPER_MAGIC)
-		return -ENOENT;
-	result = fd;
-	fd = -1;
-	return result;
-}
-
 static bool is_program(int fd)
 {
 	unsigned char head[EI_NIDENT + 2];
@@ -263,28 +243,41 @@ static bool is_program(int fd)
 	return type != ET_CORE;
 }
 
-static bool is_source(const struct opener_rules *rules, const char *path, const struct stat *file)
+/* Its own name counts, too: else a link called x.c shows what is none. */
+static bool is_source(const struct opener_rules *rules, const char *path, const char *place)
 {
-	return rules->sources && assigned_file_is_source(path) &&
-	       (!rules->only_public || (file->st_mode & S_IROTH));
+	return rules->sources && assigned_file_is_source(path) && assigned_file_is_source(place);
 }
 
+static bool is_kernels(int fd)
+{
+	struct statfs system;
+
+	return fstatfs(fd, &system) < 0 || system.f_type == PROC_SUPER_MAGIC;
+}
+
+/* A regular file that is none of the kernel's own making, of one of the kinds. */
 static int open_kind(const struct opener_rules *rules, const struct opener_file *file)
 {
-	_cleanup_fd_ int fd = -1;
-	struct stat status;
-	int result;
+	static const struct file_reader everybody;
+	char place[PATH_MAX];
+	bool program;
+	int fd;
 
 	if (!only_reads(file))
 		return -EACCES;
-	fd = open_regular(file->path, &status);
+	fd = file_reader_open(&rules->reader, file->path, place);
 	if (fd < 0)
 		return fd;
-	if (!is_program(fd) && !is_source(rules, file->path, &status))
+	program = is_program(fd);
+	if (is_kernels(fd) || (!program && !is_source(rules, file->path, place))) {
+		(void)close(fd);
 		return -ENOENT;
-	result = fd;
-	fd = -1;
-	return result;
+	}
+	if (program || !rules->only_public)
+		return fd;
+	(void)close(fd);
+	return file_reader_open(&everybody, file->path, place);
 }
 
 int opener_rules_open(const struct opener_rules *rules, const struct opener_file *file)

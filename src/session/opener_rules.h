@@ -7,6 +7,7 @@
 #include <sys/types.h>
 
 #include "src/base/cleanup.h"
+#include "src/base/file_reader.h"
 
 struct session_options;
 
@@ -18,6 +19,7 @@ struct opener_rules {
 	int unnamed[2];		/* descriptors of a recording without a name; -1 */
 	bool sources;		/* leaks are told with variables, or it is a view of them */
 	bool only_public;	/* of sources those that anybody may read */
+	struct file_reader reader;	/* of programs, debug files and sources */
 };
 struct opener_file {
 	const char *path;
@@ -26,14 +28,14 @@ struct opener_file {
 	pid_t from;		/* who asks */
 };
 
-/* Borrows options. 0 or -ENOMEM. */
-int opener_rules_init(const struct session_options *options, struct opener_rules *ret)
-	_must_check_;
+/* Borrows options; target: whose owner the files are for; 0: file_reader_of(). 0 or -ENOMEM. */
+int opener_rules_init(const struct session_options *options, pid_t target,
+		      struct opener_rules *ret) _must_check_;
 void opener_rules_done(struct opener_rules *rules);
 /*
  * Opens it, if these rules let it be: the recording and what SQLite has beside it; the log; for
  * reading only regular files: --history, ELF files that are no core dumps, source files (by their
- * names), some of the kernel's that are about the machine. A descriptor above 0; -EACCES; -ENOENT,
+ * names) that rules->reader may read, some of the kernel's that are about the machine. A descriptor above 0; -EACCES; -ENOENT,
  * also for a file that is not of these kinds; -errno.
  */
 int opener_rules_open(const struct opener_rules *rules, const struct opener_file *file)

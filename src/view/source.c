@@ -47,7 +47,7 @@ static int annotate(const struct view_input *input, struct annotation *ret)
 	if (err == 0)
 		err = source_lines_new(a.sites, a.metric, &a.lines);
 	if (err == 0)
-		err = assigned_files_new(".", &a.files);
+		err = assigned_files_new(".", input->reader, &a.files);
 	if (err < 0) {
 		annotation_done(&a);
 		return err;

@@ -33,6 +33,7 @@ struct view_input {
 	const struct regions *regions;	/* the same */
 	const struct heap_figures *heaps;	/* the same */
 	struct view_options options;
+	const struct file_reader *reader;	/* of sources, for assigned_files_new() */
 };
 /* What a session has to find out for it at its end. */
 enum view_needs {

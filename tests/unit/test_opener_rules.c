@@ -10,10 +10,13 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "src/recording/unnamed.h"
@@ -26,6 +29,7 @@
 struct lab {
 	char folder[64];
 	struct session_options options;
+	pid_t target;
 	struct opener_rules rules;
 };
 
@@ -65,11 +69,12 @@ static void begin(struct lab *lab)
 	put(lab, "secret", "secret", 6);
 	put(lab, "source.c", "int x;", 6);
 	lab->options = (struct session_options){ .task = SESSION_WATCH };
+	lab->target = getpid();
 }
 
 static void use(struct lab *lab)
 {
-	assert_int_equal(opener_rules_init(&lab->options, &lab->rules), 0);
+	assert_int_equal(opener_rules_init(&lab->options, lab->target, &lab->rules), 0);
 }
 
 static void end(struct lab *lab)
@@ -134,8 +139,9 @@ static void sources_are_read_where_they_are_asked_about(void **state)
 	opener_rules_done(&lab.rules);
 	lab.options.only_public = true;
 	use(&lab);
-	assert_int_equal(opens(&lab, in(&lab, "source.c"), O_RDONLY), -ENOENT);
-	assert_int_equal(chmod(in(&lab, "source.c"), 0604), 0);
+	assert_int_equal(chmod(lab.folder, 0755), 0);
+	assert_int_equal(opens(&lab, in(&lab, "source.c"), O_RDONLY), -EACCES);
+	assert_int_equal(chmod(in(&lab, "source.c"), 0644), 0);
 	assert_int_equal(opens(&lab, in(&lab, "source.c"), O_RDONLY), 0);
 	end(&lab);
 
@@ -149,6 +155,66 @@ static void sources_are_read_where_they_are_asked_about(void **state)
 		opener_rules_done(&lab.rules);
 	}
 	use(&lab);
+	end(&lab);
+}
+
+/* A process of another user's; it waits until it is killed. */
+static pid_t process_of(uid_t uid)
+{
+	int ready[2];
+	char byte;
+	pid_t child;
+
+	assert_int_equal(pipe(ready), 0);
+	child = fork();
+	if (child == 0) {
+		if (setgroups(0, NULL) == 0 && setgid(uid) == 0 && setuid(uid) == 0 &&
+		    write(ready[1], "r", 1) == 1)
+			(void)pause();
+		_exit(1);
+	}
+	(void)close(ready[1]);
+	assert_int_equal(read(ready[0], &byte, 1), 1);
+	(void)close(ready[0]);
+	return child;
+}
+
+/* What root may read and the target's owner may not; also where a link leads there. */
+static void files_are_read_that_the_owner_may_read(void **state)
+{
+	const uid_t other = 65534;
+	struct lab lab;
+
+	(void)state;
+	if (geteuid() != 0)
+		skip();
+	begin(&lab);
+	lab.options.leaks = true;
+	lab.target = process_of(other);
+	use(&lab);
+	assert_int_equal(symlink("source.c", in(&lab, "link.c")), 0);
+	assert_int_equal(symlink("secret", in(&lab, "secret.c")), 0);
+	assert_int_equal(opens(&lab, in(&lab, "source.c"), O_RDONLY), -EACCES);	/* 0700 */
+	assert_int_equal(opens(&lab, in(&lab, "debug"), O_RDONLY), -EACCES);
+	assert_int_equal(chmod(lab.folder, 0711), 0);
+	assert_int_equal(opens(&lab, in(&lab, "source.c"), O_RDONLY), 0);
+	assert_int_equal(opens(&lab, in(&lab, "link.c"), O_RDONLY), 0);
+	assert_int_equal(opens(&lab, in(&lab, "debug"), O_RDONLY), 0);
+	assert_int_equal(opens(&lab, in(&lab, "secret.c"), O_RDONLY), -ENOENT);
+	assert_int_equal(chmod(in(&lab, "source.c"), 0600), 0);
+	assert_int_equal(opens(&lab, in(&lab, "source.c"), O_RDONLY), -EACCES);
+	assert_int_equal(opens(&lab, in(&lab, "link.c"), O_RDONLY), -EACCES);
+	assert_int_equal(chown(in(&lab, "source.c"), other, 0), 0);
+	assert_int_equal(opens(&lab, in(&lab, "link.c"), O_RDONLY), 0);
+	assert_int_equal(chown(in(&lab, "source.c"), 0, other), 0);
+	assert_int_equal(opens(&lab, in(&lab, "link.c"), O_RDONLY), -EACCES);
+	assert_int_equal(chmod(in(&lab, "source.c"), 0640), 0);
+	assert_int_equal(opens(&lab, in(&lab, "link.c"), O_RDONLY), 0);
+	(void)kill(lab.target, SIGKILL);
+	(void)waitpid(lab.target, NULL, 0);
+	opener_rules_done(&lab.rules);
+	use(&lab);	/* of a process that is gone: what everybody may read */
+	assert_int_equal(opens(&lab, in(&lab, "link.c"), O_RDONLY), -EACCES);
 	end(&lab);
 }
 
@@ -253,6 +319,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(programs_are_read_and_no_more),
 		cmocka_unit_test(sources_are_read_where_they_are_asked_about),
+		cmocka_unit_test(files_are_read_that_the_owner_may_read),
 		cmocka_unit_test(a_recording_is_written_with_what_lies_beside_it),
 		cmocka_unit_test(a_history_is_not_changed),
 		cmocka_unit_test(a_recording_without_a_name_is_opened_by_number),
