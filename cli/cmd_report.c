@@ -113,7 +113,7 @@ static int print_view(const struct recording_content *content, const struct requ
 	};
 	const char *missing = view_missing(options->view, &input);
 
-	file_reader_of_file(content->path, &reader);
+	file_reader_of_recording(content->path, content->snapshot->target.owner, &reader);
 	if (!missing)
 		return written(view_write(options->view, stdout, &input, options->json));
 	log_error("%s: the view %s can't be shown: %s", request->path[0], options->view->name,

@@ -113,6 +113,15 @@ static void ignore_stop_signals(void)
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
+/* An opener for the target's owner; its socket, or -errno. */
+static int open_for(const struct session_options *options, pid_t target)
+{
+	struct file_reader reader;
+
+	file_reader_of(target, &reader);
+	return opener_begin(options, &reader);
+}
+
 /* Starts an analyst; the keeper's end of its socket, or -errno. */
 static int start_analyst(const struct analyst *a, const struct session_options *options,
 			 pid_t *ret_pid)
@@ -122,7 +131,7 @@ static int start_analyst(const struct analyst *a, const struct session_options *
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
 		return -errno;
 	if (session_opens_files(options))
-		opener = opener_begin(options, a->target->ref.pid);
+		opener = open_for(options, a->target->ref.pid);
 	*ret_pid = fork();
 	if (*ret_pid < 0) {
 		int error = -errno;

@@ -84,6 +84,7 @@ int hello_fill(const struct target *target, struct proto_hello *ret)
 		return error;
 	ret->pid = target->ref.pid;
 	ret->threads = status.threads;
+	ret->owner = status.uid[1] + 1;
 	ret->start_time_ticks = target->ref.start_time;
 	ret->auxv_bytes = read_proc(target, "auxv", ret->auxv, sizeof(ret->auxv));
 	(void)snprintf(path, sizeof(path), "/proc/%d/exe", target->ref.pid);

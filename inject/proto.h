@@ -87,7 +87,7 @@ struct proto_hello {
 	uint32_t filtered;		/* it has such a filter: no calls but those we checked */
 	uint32_t may_gettid;
 	uint32_t sees_proc;		/* there is a /proc in its root: dlopen finds the shim */
-	uint32_t reserved;
+	uint32_t owner;			/* the user by whose rights it opens files, + 1 */
 };
 struct proto_sample {
 	struct user_regs_struct registers;

@@ -57,33 +57,47 @@ static bool read_status(pid_t pid, char *ret)
 	return got > 0;
 }
 
+static void bind_to(uid_t uid, struct file_reader *ret)
+{
+	ret->known = true;
+	ret->uid = uid;
+	ret->unbounded = uid == 0 || uid == geteuid();
+}
+
 void file_reader_of(pid_t pid, struct file_reader *ret)
 {
 	char status[STATUS_BYTES];
 	const char *uid;
 	unsigned int of_files;
 
-	*ret = (struct file_reader){ .unbounded = geteuid() != 0 };
-	if (pid == 0 || ret->unbounded || !read_status(pid, status))
+	*ret = FILE_READER_EVERYBODY;
+	if (!read_status(pid, status))
 		return;
 	uid = strstr(status, "\nUid:");
 	if (!uid || sscanf(uid, "\nUid: %*u %*u %*u %u", &of_files) != 1)
 		return;
-	ret->known = true;
-	ret->uid = of_files;
-	ret->unbounded = of_files == 0;
+	bind_to(of_files, ret);
 	read_groups(status, ret);
 }
 
-void file_reader_of_file(const char *path, struct file_reader *ret)
+void file_reader_of_us(struct file_reader *ret)
+{
+	*ret = FILE_READER_EVERYBODY;
+	if (geteuid() != 0)
+		bind_to(geteuid(), ret);
+}
+
+void file_reader_of_recording(const char *path, uint32_t owner, struct file_reader *ret)
 {
 	struct stat status;
 
-	file_reader_of(0, ret);
-	if (ret->unbounded || stat(path, &status) < 0 || status.st_uid == 0)
+	file_reader_of_us(ret);
+	if (stat(path, &status) < 0)
 		return;
-	ret->known = true;
-	ret->uid = status.st_uid;
+	if (status.st_uid != 0 && status.st_uid != geteuid())
+		bind_to(status.st_uid, ret);
+	else if (owner)
+		bind_to(owner - 1, ret);
 }
 
 /* ---- files ---- */
@@ -154,8 +168,11 @@ int file_reader_open(const struct file_reader *reader, const char *path, char *r
 	if (!S_ISREG(status.st_mode))	/* to open a device may do things */
 		return -ENOENT;
 	(void)snprintf(link, sizeof(link), "/proc/self/fd/%d", held);
-	if (!place_of(held, link, ret_place))
-		return -ENOENT;
+	if (!place_of(held, link, ret_place)) {
+		if (!reader->unbounded)
+			return -ENOENT;
+		(void)snprintf(ret_place, PATH_MAX, "%s", path);
+	}
 	if (!file_reader_may(reader, &status) || !may_come_to(reader, ret_place))
 		return -EACCES;
 	fd = open(link, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);

@@ -11,6 +11,7 @@
 
 #include <limits.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/stat.h>
 #include <sys/types.h>
 
@@ -18,22 +19,26 @@
 
 #define FILE_READER_GROUPS 64u	/* more are left out: what only they let read is not read */
 
-/* A user by whom a file must be readable. Zeroed: by everybody. */
+/* A user by whom a file must be readable. */
 struct file_reader {
-	bool unbounded;		/* the kernel's answer to us is his, or he is root: no more is asked */
+	bool unbounded;		/* he is root or ourselves: what the kernel says to us is enough */
 	bool known;		/* uid and groups are; else only what everybody may read */
 	uid_t uid;
 	gid_t group[FILE_READER_GROUPS];
 	unsigned int groups;
 };
 
-/*
- * The owner of process pid as it is now; of one that can't be looked at, everybody. pid 0: the
- * user of this process, or everybody where that is root.
- */
+#define FILE_READER_EVERYBODY ((struct file_reader){ 0 })
+
+/* The owner of process pid as it is now; of one that can't be looked at, everybody. */
 void file_reader_of(pid_t pid, struct file_reader *ret);
-/* The owner of the file at path, which names other files; everybody where that is root. */
-void file_reader_of_file(const char *path, struct file_reader *ret);
+/* The user of this process; everybody where that is root, whom files of others may lead astray. */
+void file_reader_of_us(struct file_reader *ret);
+/*
+ * For names in the recording at path. owner: of the process that was recorded, as it says,
+ * snapshot_target.owner; believed where the recording is ours or root's, else its own owner's.
+ */
+void file_reader_of_recording(const char *path, uint32_t owner, struct file_reader *ret);
 /* May he read a file of this status, or look into such a folder? By owner, group and mode. */
 bool file_reader_may(const struct file_reader *reader, const struct stat *status);
 /*

@@ -63,7 +63,7 @@ static int confine(const char *recording)
 {
 	const struct session_options options = { .history = recording };
 
-	return opener_confine(&options);
+	return opener_confine(&options, &FILE_READER_EVERYBODY);
 }
 
 /* 0 or -errno. */

@@ -32,6 +32,7 @@ struct snapshot_target {
 	double start_time;		/* seconds since 1970 */
 	uint32_t threads;
 	uint64_t rss_bytes, vsz_bytes;
+	uint32_t owner;			/* user id by whose rights it opens files, + 1; 0 unknown */
 	size_t allocator_count;
 	struct snapshot_allocator *allocator;
 };

@@ -59,7 +59,7 @@ static int put_target(struct recording *recording, const struct snapshot_target 
 		err = PUT(recording, TABLE_TARGET, CELL_I(target->pid), CELL_T(target->exe),
 			  CELL_T(target->cmdline), CELL_R(target->start_time),
 			  CELL_I(target->threads), CELL_I(target->rss_bytes),
-			  CELL_I(target->vsz_bytes));
+			  CELL_I(target->vsz_bytes), CELL_I(target->owner));
 	if (err == 0 && recording_hooked_count(target) != recording->hooked_count)
 		err = put_allocators(recording, target);
 	return err;

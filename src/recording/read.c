@@ -58,6 +58,7 @@ static int read_target(void *context, struct row *row)
 	target->threads = row_uint32(row, UINT32_MAX);
 	target->rss_bytes = row_uint(row);
 	target->vsz_bytes = row_uint(row);
+	target->owner = row_uint32(row, UINT32_MAX);
 	return target->exe && target->cmdline ? 0 : -ENOMEM;
 }
 

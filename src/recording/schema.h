@@ -11,7 +11,7 @@
 
 #define RECORDING_TABLES \
 	"CREATE TABLE target(pid INTEGER, exe TEXT, cmdline TEXT, start_time REAL," \
-	" threads INTEGER, rss_bytes INTEGER, vsz_bytes INTEGER);" \
+	" threads INTEGER, rss_bytes INTEGER, vsz_bytes INTEGER, owner INTEGER);" \
 	"CREATE TABLE allocators(id INTEGER PRIMARY KEY, name TEXT, version TEXT, module TEXT);" \
 	"CREATE TABLE entry_points(allocator INTEGER, name TEXT, unhooked INTEGER);" \
 	"CREATE TABLE session(version TEXT, mode INTEGER, loader INTEGER, begin_time REAL," \

@@ -169,12 +169,15 @@ static void count_named(struct work *w)
 static int open_names(struct work *w)
 {
 	int err = symbolizer_new(w->modules, &w->symbolizer);
+	struct file_reader reader;
 
 	if (err == 0)
 		err = session_names_new(w->modules, w->symbolizer, &w->names);
-	if (err == 0)
-		session_names_confine(w->names);
-	return err;
+	if (err < 0)
+		return err;
+	file_reader_of_recording(w->content.path, w->content.snapshot->target.owner, &reader);
+	session_names_confine(w->names, &reader);
+	return 0;
 }
 
 /* True: debug information came that was not there before. */

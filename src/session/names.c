@@ -34,6 +34,7 @@ struct session_names {
 	struct apart *apart;
 	uint32_t known;			/* modules, when the child was made */
 	bool is_child, confine;
+	struct file_reader reader;	/* of files that the child opens, confined */
 	bool asked;			/* since session_names_rest() */
 	struct assigned_finder *finder;	/* the child's */
 	struct symbol_frame told[SYMBOLIZER_MAX_FRAMES];
@@ -114,7 +115,7 @@ static int answer(void *context, const void *bytes, size_t count, struct apart_a
 	if (!names->is_child) {
 		symbolizer_set_remote(names->symbolizer, NULL);
 		limit_growth(names);
-		if (names->confine && opener_confine(&none) != 0)
+		if (names->confine && opener_confine(&none, &names->reader) != 0)
 			return -EPERM;
 	}
 	names->is_child = true;
@@ -259,9 +260,10 @@ int session_names_new(struct modules *modules, struct symbolizer *symbolizer,
 	return 0;
 }
 
-void session_names_confine(struct session_names *names)
+void session_names_confine(struct session_names *names, const struct file_reader *reader)
 {
 	names->confine = true;
+	names->reader = *reader;
 }
 
 void session_names_until(struct session_names *names, double time)

@@ -7,6 +7,7 @@
 
 #include "src/leak/assigned.h"
 #include "src/symbolize/modules.h"
+#include "src/base/file_reader.h"
 #include "src/symbolize/symbolize.h"
 
 struct session_names;
@@ -15,9 +16,9 @@ int session_names_new(struct modules *modules, struct symbolizer *symbolizer,
 		      struct session_names **ret) _must_check_;
 /*
  * The child gives up its privileges (sandbox.h) before it opens anything: for those who keep
- * theirs. pre: nothing was asked yet.
+ * theirs. It opens what reader may read, too. pre: nothing was asked yet.
  */
-void session_names_confine(struct session_names *names);
+void session_names_confine(struct session_names *names, const struct file_reader *reader);
 /*
  * Names that are not known by that time (CLOCK_MONOTONIC seconds; 0: as long as it takes) are left
  * out, to be asked for again: for reports between which the rings have to be emptied.

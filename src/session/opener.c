@@ -122,7 +122,8 @@ static void ignore_signals(void)
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-static _Noreturn void become(const struct session_options *options, pid_t target, int socket)
+static _Noreturn void become(const struct session_options *options,
+			     const struct file_reader *reader, int socket)
 {
 	int keep[] = { socket, -1, -1 };
 	struct opener_rules rules;
@@ -130,7 +131,7 @@ static _Noreturn void become(const struct session_options *options, pid_t target
 	(void)prctl(PR_SET_PDEATHSIG, 0, 0, 0, 0);
 	(void)prctl(PR_SET_NAME, OPENER_NAME, 0, 0, 0);
 	ignore_signals();
-	if (opener_rules_init(options, target, &rules))
+	if (opener_rules_init(options, reader, &rules))
 		_exit(1);
 	keep[1] = rules.unnamed[0];
 	keep[2] = rules.unnamed[1];
@@ -140,7 +141,7 @@ static _Noreturn void become(const struct session_options *options, pid_t target
 	serve(&rules, socket);
 }
 
-int opener_begin(const struct session_options *options, pid_t target)
+int opener_begin(const struct session_options *options, const struct file_reader *reader)
 {
 	const int on = 1;
 	int pair[2], error;
@@ -153,7 +154,7 @@ int opener_begin(const struct session_options *options, pid_t target)
 	give_back_memory();	/* what is free now would be copied when it is used here */
 	child = fork();
 	if (child == 0)
-		become(options, target, pair[1]);
+		become(options, reader, pair[1]);
 	error = child < 0 ? -errno : 0;
 	(void)close(pair[1]);
 	if (error)
@@ -161,9 +162,9 @@ int opener_begin(const struct session_options *options, pid_t target)
 	return error ? error : pair[0];
 }
 
-int opener_confine(const struct session_options *options)
+int opener_confine(const struct session_options *options, const struct file_reader *reader)
 {
-	int opener = opener_begin(options, 0);
+	int opener = opener_begin(options, reader);
 
 	return opener < 0 ? opener : trapped_begin(opener) ?: sandbox_enter();
 }

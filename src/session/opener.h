@@ -11,9 +11,9 @@
 #include <limits.h>
 #include <stdint.h>
 #include <sys/socket.h>
-#include <sys/types.h>
 
 #include "src/base/cleanup.h"
+#include "src/base/file_reader.h"
 
 struct session_options;
 
@@ -31,14 +31,16 @@ struct opener_question {
 
 /*
  * Starts it as a child of this process; it ends when its socket is closed by all who have it. It
- * may open what options call for that this process may open, and the owner of process target, too
- * (opener_rules.h). Its socket, or -errno.
+ * may open what options call for that this process may open; of what a target or a recording
+ * names (opener_rules.h), what reader may open, too. Its socket, or -errno.
  */
-int opener_begin(const struct session_options *options, pid_t target) _must_check_;
+int opener_begin(const struct session_options *options, const struct file_reader *reader)
+	_must_check_;
 /*
  * Starts one and enters the analyst's sandbox: for a process that is no analyst, and reads what
  * may be forged. 0 or -errno; then nothing may be read.
  */
-int opener_confine(const struct session_options *options) _must_check_;
+int opener_confine(const struct session_options *options, const struct file_reader *reader)
+	_must_check_;
 
 #endif

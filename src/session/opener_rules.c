@@ -22,6 +22,7 @@
 #include "src/leak/assigned_file.h"
 #include "src/recording/unnamed.h"
 #include "src/session/session.h"
+#include "src/symbolize/symbol_files.h"
 
 #define MAX_LINKS 8
 #define ALLOWED_FLAGS (O_ACCMODE | O_CREAT | O_EXCL | O_TRUNC | O_APPEND | O_NONBLOCK | O_NOCTTY | \
@@ -79,7 +80,7 @@ static char *resolve(const char *path)
 	return NULL;
 }
 
-int opener_rules_init(const struct session_options *options, pid_t target,
+int opener_rules_init(const struct session_options *options, const struct file_reader *reader,
 		      struct opener_rules *ret)
 {
 	const struct recording_unnamed *unnamed = options->output ? options->unnamed : NULL;
@@ -89,11 +90,10 @@ int opener_rules_init(const struct session_options *options, pid_t target,
 		.unnamed = { unnamed ? unnamed->file : -1, unnamed ? unnamed->journal : -1 },
 		.sources = options->leaks || options->screen ||
 			   (view_needs(options->view) & VIEW_NEEDS_SOURCES),
-		.only_public = options->only_public,
+		.only_public = options->only_public, .reader = *reader,
 	};
 	if (options->output && !unnamed && !options->trace)
 		ret->recording = resolve(options->output);
-	file_reader_of(target, &ret->reader);
 	if (options->history)
 		ret->history = resolve(options->history);
 	return 0;
@@ -259,14 +259,15 @@ static bool is_kernels(int fd)
 /* A regular file that is none of the kernel's own making, of one of the kinds. */
 static int open_kind(const struct opener_rules *rules, const struct opener_file *file)
 {
-	static const struct file_reader everybody;
+	static const struct file_reader everybody, ourselves = { .unbounded = true };
+	const bool fetched = symbol_files_is_fetched(file->path);
 	char place[PATH_MAX];
 	bool program;
 	int fd;
 
 	if (!only_reads(file))
 		return -EACCES;
-	fd = file_reader_open(&rules->reader, file->path, place);
+	fd = file_reader_open(fetched ? &ourselves : &rules->reader, file->path, place);
 	if (fd < 0)
 		return fd;
 	program = is_program(fd);

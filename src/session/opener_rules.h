@@ -28,15 +28,15 @@ struct opener_file {
 	pid_t from;		/* who asks */
 };
 
-/* Borrows options; target: whose owner the files are for; 0: file_reader_of(). 0 or -ENOMEM. */
-int opener_rules_init(const struct session_options *options, pid_t target,
+/* Borrows options. 0 or -ENOMEM. */
+int opener_rules_init(const struct session_options *options, const struct file_reader *reader,
 		      struct opener_rules *ret) _must_check_;
 void opener_rules_done(struct opener_rules *rules);
 /*
  * Opens it, if these rules let it be: the recording and what SQLite has beside it; the log; for
- * reading only regular files: --history, ELF files that are no core dumps, source files (by their
- * names) that rules->reader may read, some of the kernel's that are about the machine. A descriptor above 0; -EACCES; -ENOENT,
- * also for a file that is not of these kinds; -errno.
+ * reading only regular files: --history, ELF files that are no core dumps and source files (by
+ * their names) that rules->reader may read, some of the kernel's that are about the machine. A
+ * descriptor above 0; -EACCES; -ENOENT, also for a file that is not of these kinds; -errno.
  */
 int opener_rules_open(const struct opener_rules *rules, const struct opener_file *file)
 	_must_check_;

@@ -237,7 +237,7 @@ int session_report_snapshot(struct session_report *r, struct watch *watch, struc
 		.pid = hello->pid, .exe = (char *)(uintptr_t)hello->exe,
 		.cmdline = (char *)(uintptr_t)hello->cmdline,
 		.start_time = process_start_time(hello->start_time_ticks),
-		.threads = hello->threads, .allocator = allocator,
+		.threads = hello->threads, .owner = hello->owner, .allocator = allocator,
 	};
 	int error;
 

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "src/base/file_reader.h"
 #include "src/report/emit.h"
 #include "src/several/several_put.h"
 
@@ -65,7 +66,10 @@ int several_view_write(const struct view *view, FILE *out, const struct several 
 {
 	const struct report_head head = { put_head, put_json_head, several };
 	struct view_input input = input_for(several, report, options);
+	struct file_reader reader;
 
+	file_reader_of_us(&reader);
+	input.reader = &reader;
 	input.report.head = &head;
 	return view_write(view, out, &input, json);
 }

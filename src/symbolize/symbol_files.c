@@ -247,6 +247,22 @@ int symbol_files_open_fetched(const char *build_id)
 	return fd < 0 ? -ENOENT : fd;
 }
 
+bool symbol_files_is_fetched(const char *path)
+{
+	_cleanup_free_ char *folder = cache_folder(), *build_id = NULL;
+	size_t length = folder ? strlen(folder) : 0;
+	const char *name, *end;
+
+	if (!folder || strncmp(path, folder, length) != 0 || path[length] != '/')
+		return false;
+	name = path + length + 1;
+	end = strchr(name, '/');
+	if (!end || strcmp(end, "/debuginfo") != 0)
+		return false;
+	build_id = strndup(name, (size_t)(end - name));
+	return build_id && is_hex(build_id);
+}
+
 /* ---- all of them ---- */
 
 int symbol_files_find(struct symbol_files *files, const char *path, const char *build_id,

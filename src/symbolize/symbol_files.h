@@ -38,5 +38,7 @@ bool symbol_files_fetch_debug(struct symbol_files *files, const char *build_id, 
  * connect to servers. A descriptor or -ENOENT.
  */
 int symbol_files_open_fetched(const char *build_id) _must_check_;
+/* Is path such a file's, as symbol_files_open_fetched() writes it? */
+bool symbol_files_is_fetched(const char *path);
 
 #endif

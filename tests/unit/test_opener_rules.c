@@ -74,7 +74,10 @@ static void begin(struct lab *lab)
 
 static void use(struct lab *lab)
 {
-	assert_int_equal(opener_rules_init(&lab->options, lab->target, &lab->rules), 0);
+	struct file_reader reader;
+
+	file_reader_of(lab->target, &reader);
+	assert_int_equal(opener_rules_init(&lab->options, &reader, &lab->rules), 0);
 }
 
 static void end(struct lab *lab)
@@ -218,6 +221,69 @@ static void files_are_read_that_the_owner_may_read(void **state)
 	end(&lab);
 }
 
+/* What debuginfod's client fetched for us lies in a folder of ours. */
+static void fetched_debug_information_is_read(void **state)
+{
+	struct lab lab;
+
+	(void)state;
+	if (geteuid() != 0)
+		skip();
+	begin(&lab);
+	lab.target = process_of(65534);
+	lab.options.leaks = true;
+	use(&lab);
+	assert_int_equal(setenv("DEBUGINFOD_CACHE_PATH", in(&lab, "cache"), 1), 0);
+	assert_int_equal(mkdir(in(&lab, "cache"), 0700), 0);
+	assert_int_equal(mkdir(in(&lab, "cache/00ff"), 0700), 0);
+	assert_int_equal(mkdir(in(&lab, "cache/secrets"), 0700), 0);
+	put_elf(&lab, "cache/00ff/debuginfo", ET_DYN);
+	put_elf(&lab, "cache/00ff/executable", ET_DYN);
+	put_elf(&lab, "cache/secrets/debuginfo", ET_DYN);
+	assert_int_equal(opens(&lab, in(&lab, "cache/00ff/debuginfo"), O_RDONLY), 0);
+	assert_int_equal(opens(&lab, in(&lab, "cache/00ff/../00ff/debuginfo"), O_RDONLY), -EACCES);
+	assert_int_equal(opens(&lab, in(&lab, "cache/00ff/executable"), O_RDONLY), -EACCES);
+	assert_int_equal(opens(&lab, in(&lab, "cache/secrets/debuginfo"), O_RDONLY), -EACCES);
+	put(&lab, "cache/00ff/debuginfo", "secret", 6);
+	assert_int_equal(opens(&lab, in(&lab, "cache/00ff/debuginfo"), O_RDONLY), -ENOENT);
+	assert_int_equal(unsetenv("DEBUGINFOD_CACHE_PATH"), 0);
+	(void)kill(lab.target, SIGKILL);
+	(void)waitpid(lab.target, NULL, 0);
+	end(&lab);
+}
+
+static void expect_reader(const struct lab *lab, uint32_t owner, bool unbounded, bool known,
+			  uid_t uid)
+{
+	struct file_reader reader;
+
+	file_reader_of_recording(in(lab, "recording"), owner, &reader);
+	assert_int_equal(reader.unbounded, unbounded);
+	assert_int_equal(reader.known, known);
+	assert_int_equal(reader.uid, uid);
+}
+
+/* A recording of another user's may name anything and say that it is of root's process. */
+static void a_recording_is_believed_as_far_as_its_owner(void **state)
+{
+	const uid_t other = 65534;
+	struct lab lab;
+
+	(void)state;
+	if (geteuid() != 0)
+		skip();
+	begin(&lab);
+	use(&lab);
+	put(&lab, "recording", "", 0);
+	expect_reader(&lab, 0, false, false, 0);
+	expect_reader(&lab, 1, true, true, 0);
+	expect_reader(&lab, 1002, false, true, 1001);
+	assert_int_equal(chown(in(&lab, "recording"), other, 0), 0);
+	expect_reader(&lab, 0, false, true, other);
+	expect_reader(&lab, 1, false, true, other);
+	end(&lab);
+}
+
 static void check_recording(struct lab *lab, const char *name)
 {
 	char log[64];
@@ -320,6 +386,8 @@ int main(void)
 		cmocka_unit_test(programs_are_read_and_no_more),
 		cmocka_unit_test(sources_are_read_where_they_are_asked_about),
 		cmocka_unit_test(files_are_read_that_the_owner_may_read),
+		cmocka_unit_test(fetched_debug_information_is_read),
+		cmocka_unit_test(a_recording_is_believed_as_far_as_its_owner),
 		cmocka_unit_test(a_recording_is_written_with_what_lies_beside_it),
 		cmocka_unit_test(a_history_is_not_changed),
 		cmocka_unit_test(a_recording_without_a_name_is_opened_by_number),

@@ -51,7 +51,7 @@ static int in_sandbox(int (*check)(void))
 static bool enter(void)
 {
 	static const struct session_options options = { .task = SESSION_WATCH };
-	int opener = opener_begin(&options, getpid());
+	int opener = opener_begin(&options, &FILE_READER_EVERYBODY);
 
 	return opener >= 0 && !trapped_begin(opener) && !sandbox_enter();
 }
@@ -219,7 +219,7 @@ static int check_nonsense(void)
 	static const struct session_options options = { .task = SESSION_WATCH };
 	struct opener_question question = { .what = 77 };
 	char large[2 * OPENER_PATH_BYTES];
-	int opener = opener_begin(&options, getpid());
+	int opener = opener_begin(&options, &FILE_READER_EVERYBODY);
 
 	memset(large, 'x', sizeof(large));
 	if (opener < 0 || trapped_begin(opener) || sandbox_enter())
