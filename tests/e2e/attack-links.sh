@@ -77,7 +77,7 @@ record=$WORK/session.mem
 shows session "$MEMATTACH" -p "$VICTIM" -d 2 --exact --output="$record" --view=source
 pristine_check "$VICTIM"
 shows recording "$MEMATTACH" report "$record" source
-shows several "$MEMATTACH" report "$record" source --json
+shows document "$MEMATTACH" report "$record" source --json
 shows leaks "$MEMATTACH" -p "$VICTIM" -d 1 --exact --leaks
 pristine_check "$VICTIM"
 grep -q 'named.c:3' "$WORK/leaks" || fail "the leaks have no places: $(cat "$WORK/leaks")"
@@ -85,4 +85,5 @@ grep -q 'named.c:3' "$WORK/leaks" || fail "the leaks have no places: $(cat "$WOR
 # The control: the same file is shown once its owner lets the attacker read it.
 chmod 644 "$WORK/secret/linked.c"
 "$MEMATTACH" report "$record" source >"$WORK/control" || fail "report"
-grep -q 'SECRET(3000)' "$WORK/control" || fail "the text is not there at all: $(cat "$WORK/control")"
+grep -q 'SECRET(3000)' "$WORK/control" ||
+	fail "the text is not there at all: $(cat "$WORK/control")"
