@@ -20,7 +20,6 @@
 #include "cli/daemon_share.h"
 #include "cli/front.h"
 #include "src/base/log.h"
-#include "src/daemon/retention.h"
 #include "src/daemon/service.h"
 #include "src/session/session.h"
 #include "src/several/process_events.h"
@@ -28,6 +27,7 @@
 #define LOOK_SECONDS	5.0	/* where the kernel tells nothing */
 #define ASK_SECONDS	60.0	/* and all are asked about again: none is missed for longer */
 #define TIDY_SECONDS	600.0
+#define NO_PLACE_SECONDS 5.0	/* none for processes of its user */
 #define NAMES_PART	8u
 #define LEAST_MEMORY	(16ull << 20)
 #define HEAR_SECONDS	0.1	/* what events and hundreds of watches say is heard together */
@@ -42,55 +42,6 @@ static struct daemon_watch_memory memory_each(const struct settings *settings)
 
 	each = each > LEAST_MEMORY ? each : LEAST_MEMORY;
 	return (struct daemon_watch_memory){ each, each > names ? each : names };
-}
-
-/* Is one of this name (context's rule is the folder's) being written? */
-struct shelf {
-	const struct daemon *daemon;
-	const char *rule;
-};
-
-static bool is_being_written(void *context, const char *name)
-{
-	const struct shelf *shelf = context;
-
-	for (size_t i = 0; i < shelf->daemon->watches; i++) {
-		const struct daemon_watch *watch = &shelf->daemon->watch[i];
-		const char *base = watch->recording ? strrchr(watch->recording, '/') : NULL;
-
-		if (base && strcmp(watch->rule, shelf->rule) == 0 && strcmp(base + 1, name) == 0)
-			return true;
-	}
-	return false;
-}
-
-static void tidy(struct daemon *d, const char *name, const struct watch_settings *watch)
-{
-	struct shelf shelf = { d, name };
-	char folder[4096];
-	int removed;
-
-	(void)snprintf(folder, sizeof(folder), "%s/%s", d->files->state, name);
-	removed = retention_apply(folder, watch, time(NULL), is_being_written, &shelf);
-	if (removed > 0)
-		log_notice("[watch %s]: %d recording%s removed", name, removed,
-			   removed == 1 ? "" : "s");
-	else if (removed < 0 && removed != -ENOENT)
-		log_error("%s: %s", folder, strerror(-removed));
-}
-
-/* Of each rule's recordings those go that are too old, too many or too large together. */
-static void tidy_up(struct daemon *d)
-{
-	bool by_hand = true;	/* no rule has that name */
-
-	d->tidied = roster_now();
-	for (size_t i = 0; i < d->settings.rules; i++) {
-		tidy(d, d->settings.rule[i].name, &d->settings.rule[i].watch);
-		by_hand = by_hand && strcmp(d->settings.rule[i].name, DAEMON_BY_HAND) != 0;
-	}
-	if (by_hand)
-		tidy(d, DAEMON_BY_HAND, &d->settings.defaults);
 }
 
 /* Who is restarted after us, if we are killed, looks after those that were noted here. */
@@ -153,9 +104,11 @@ static void begin_due(struct daemon *d)
 {
 	struct roster_process *process;
 
-	while (d->watches < d->settings.max_targets &&
+	while (daemon_has_places(d, PLACES_RULE) &&
 	       (process = roster_due(&d->roster, roster_now()))) {
-		if (restore_has(&d->restore, process->pid))
+		if (!daemon_has_place_for(d, PLACES_RULE, process->pid))
+			roster_put_off(process, roster_now() + NO_PLACE_SECONDS);
+		else if (restore_has(&d->restore, process->pid))
 			roster_pause(process);
 		else
 			begin(d, process);
@@ -189,6 +142,7 @@ static void conclude(struct daemon *d, struct daemon_watch *watch)
 	if (!carries)
 		daemon_tell_ended(&d->tell, &d->settings, watch);
 	daemon_outcomes_note(&d->outcomes, watch);
+	daemon_tidy_hand(d, watch);
 	if (process && watch->figures.known)
 		process->refusals = 0;
 	if (process)
@@ -419,7 +373,7 @@ static int pause_ms(const struct daemon *d, bool all)
 	if (!d->stopping)
 		next = fmin(fmin(next, daemon_check_hands_next(d)),
 			    fmin(next_look(d), share_due(d)));
-	if (!d->stopping && d->watches < d->settings.max_targets)
+	if (!d->stopping && daemon_has_places(d, PLACES_RULE))
 		next = fmin(next, roster_next(&d->roster));
 	if (!all)		/* nothing of that can't wait so long */
 		next = d->heard + HEAR_SECONDS;
@@ -506,7 +460,7 @@ static bool turn(struct daemon *d)
 	attend_restore(d);
 	complain(roster_look_at_noted(&d->roster, &d->search, &d->matcher, roster_now()));
 	if (ended || roster_now() >= d->tidied + TIDY_SECONDS)
-		tidy_up(d);
+		daemon_tidy_up(d);
 	if (ended && !d->stopping)
 		look(d, false);
 	if (!d->stopping)
@@ -518,7 +472,7 @@ static bool turn(struct daemon *d)
 
 static void attend(struct daemon *d)
 {
-	tidy_up(d);
+	daemon_tidy_up(d);
 	take_over(d);
 	attend_restore(d);
 	look(d, true);

@@ -82,7 +82,7 @@ static const char *why_not(int error)
 {
 	switch (error) {
 	case -EUSERS:
-		return "as many processes are watched as max-targets allows";
+		return "as many processes are watched as max-targets allows, for who asks";
 	case -ECANCELED:
 		return "memattachd stops";
 	case -ESRCH:

@@ -9,16 +9,22 @@
 
 #define CHECK_SECONDS 1.0
 
-/* As the first rule that means it, else as [defaults] have it; and as was ordered. */
+/*
+ * As the first rule that means it, else as [defaults] have it; and as was ordered. A user gets no
+ * rule's, whatever he calls his program, and has a folder of his own: what he has recorded is no
+ * reason to remove others' recordings.
+ */
 static struct watch_rule rule_for(const struct daemon *d, pid_t pid,
 				  const struct daemon_orders *orders)
 {
 	static struct process_facts facts;
-	static char by_hand[] = DAEMON_BY_HAND;
+	static char by_hand[sizeof(DAEMON_BY_HAND ".4294967295")];
 	struct watch_rule rule = { .name = by_hand, .watch = d->settings.defaults };
 	const struct watch_rule *meant = NULL;
 
-	if (facts_read(&d->search, pid, &facts) == 0)
+	(void)snprintf(by_hand, sizeof(by_hand),
+		       orders->peer.all ? DAEMON_BY_HAND : DAEMON_BY_HAND ".%u", orders->peer.uid);
+	if (orders->peer.all && facts_read(&d->search, pid, &facts) == 0)
 		meant = match_find(&d->matcher, &facts);
 	if (meant) {
 		rule.name = meant->name;
@@ -35,14 +41,49 @@ static struct watch_rule rule_for(const struct daemon *d, pid_t pid,
 	return rule;
 }
 
+/* By one who may not have everything watched. */
+static bool is_a_users(const struct daemon_watch *watch)
+{
+	return watch->by_hand && !watch->asked_by.all;
+}
+
+static struct places places_now(const struct daemon *d, uid_t owner)
+{
+	struct places places = { .most = d->settings.max_targets, .taken = (uint32_t)d->watches,
+				 .owner = owner };
+
+	for (size_t i = 0; i < d->watches; i++) {
+		places.by_users += is_a_users(&d->watch[i]);
+		places.of_owner += d->watch[i].rights.uid[1] == owner;
+	}
+	return places;
+}
+
+bool daemon_has_places(const struct daemon *d, enum places_asker asker)
+{
+	const struct places places = places_now(d, 0);
+
+	return places_any(&places, asker);
+}
+
+bool daemon_has_place_for(const struct daemon *d, enum places_asker asker, pid_t pid)
+{
+	struct rights rights;
+	const struct places places =
+		places_now(d, rights_read(&d->search, pid, &rights) == 0 ? rights.uid[1] : 0);
+
+	return places_one(&places, asker);
+}
+
 static int attach_by_hand(void *context, pid_t pid, const struct daemon_orders *orders)
 {
 	struct daemon *d = context;
 	struct watch_rule rule = rule_for(d, pid, orders);
 	struct roster_process *process;
-	int error = d->stopping                           ? -ECANCELED :
-		    d->watches >= d->settings.max_targets ? -EUSERS :
-							    roster_know(&d->roster, pid, &process);
+	enum places_asker asker = orders->peer.all ? PLACES_ROOT : PLACES_USER;
+	int error = d->stopping                                ? -ECANCELED :
+		    !daemon_has_place_for(d, asker, pid) ? -EUSERS :
+							   roster_know(&d->roster, pid, &process);
 
 	if (error)
 		return error;
@@ -69,12 +110,6 @@ static int hold_by_hand(void *context, pid_t pid)
 	return error;
 }
 
-/* By one who may not have everything watched. */
-static bool is_a_users(const struct daemon_watch *watch)
-{
-	return watch->by_hand && !watch->asked_by.all && !watch->ending;
-}
-
 /* It lives, and is another's by now; that it has ended its keeper sees. */
 static bool has_lost_rights(const struct daemon *d, const struct daemon_watch *watch)
 {
@@ -88,7 +123,7 @@ static bool has_lost_rights(const struct daemon *d, const struct daemon_watch *w
 double daemon_check_hands_next(const struct daemon *d)
 {
 	for (size_t i = 0; i < d->watches; i++)
-		if (is_a_users(&d->watch[i]))
+		if (is_a_users(&d->watch[i]) && !d->watch[i].ending)
 			return d->checked + CHECK_SECONDS;
 	return INFINITY;
 }
@@ -99,7 +134,8 @@ void daemon_check_hands(struct daemon *d, double now)
 		return;
 	d->checked = now;
 	for (size_t i = 0; i < d->watches; i++) {
-		if (!is_a_users(&d->watch[i]) || !has_lost_rights(d, &d->watch[i]))
+		if (!is_a_users(&d->watch[i]) || d->watch[i].ending ||
+		    !has_lost_rights(d, &d->watch[i]))
 			continue;
 		log_notice("%d %s: left: user %u, who had it watched, may not trace it any more",
 			   d->watch[i].pid, d->watch[i].name.text, d->watch[i].asked_by.uid);

@@ -10,6 +10,7 @@
 #include "cli/daemon_http.h"
 #include "cli/daemon_restore.h"
 #include "cli/daemon_tell.h"
+#include "src/daemon/places.h"
 #include "src/daemon/watched.h"
 
 struct daemon {
@@ -42,6 +43,13 @@ struct daemon {
 /* Begins to watch it: the last of d->watch. 0 or -errno, which is in the log. */
 int daemon_begin_by(struct daemon *d, struct roster_process *process,
 		    const struct watch_rule *rule) _must_check_;
+/* Of each rule's recordings, and of each user's by hand, those go that are too old or too many. */
+void daemon_tidy_up(struct daemon *d);
+/* The same at once, of the user whose session has just ended: he may begin a thousand more. */
+void daemon_tidy_hand(struct daemon *d, const struct daemon_watch *watch);
+/* Are there places (places.h) at all, and for this process? */
+bool daemon_has_places(const struct daemon *d, enum places_asker asker);
+bool daemon_has_place_for(const struct daemon *d, enum places_asker asker, pid_t pid);
 /* Answers what was asked at the control socket and over HTTP. */
 void daemon_take_questions(struct daemon *d);
 /*

@@ -315,6 +315,11 @@ void roster_ended(struct roster_process *process, bool refused, double retry_aft
 		process->refusals++;
 }
 
+void roster_put_off(struct roster_process *process, double due)
+{
+	process->due = due;
+}
+
 void roster_pause(struct roster_process *process)
 {
 	process->due = INFINITY;
