@@ -16,8 +16,10 @@
 
 #include "inject/abandon.h"
 #include "inject/eintr.h"
+#include "inject/priority.h"
 #include "inject/proc_status.h"
 #include "inject/tracee.h"
+#include "inject/transfers.h"
 
 #define STOP_LIMIT_NS 200000000ull
 enum { MAX_THREADS = 256 };
@@ -47,14 +49,12 @@ static int write_through(pid_t tid, const struct poke *poke)
 	return (size_t)put == poke->bytes ? 0 : -EFAULT;
 }
 
+/* pre: it is seized; it is let go. */
 static int stop_and_write(pid_t tid, const struct poke *poke)
 {
 	struct tracee_stop stop;
-	int error = tracee_seize(tid);
+	int error = tracee_interrupt(tid);
 
-	if (error)
-		return error;
-	error = tracee_interrupt(tid);
 	if (!error)
 		error = tracee_wait(tid, tracee_now_ns() + STOP_LIMIT_NS, &stop);
 	if (error) {
@@ -75,13 +75,38 @@ static bool is_stopped_by_us(pid_t tid)
 
 static int poke_by(pid_t tid, const struct poke *poke)
 {
-	return is_stopped_by_us(tid) ? write_through(tid, poke) : stop_and_write(tid, poke);
+	int error;
+
+	if (is_stopped_by_us(tid))
+		return write_through(tid, poke);
+	error = tracee_seize(tid);
+	if (error)
+		return error;
+	priority_raise();
+	error = stop_and_write(tid, poke);
+	priority_restore();
+	return error;
 }
 
 /* Is it the thread, not the address, that it failed for? */
 static bool another_may_do(int error)
 {
 	return error && error != -EFAULT;
+}
+
+/* Those first that a stop costs nothing: dozens of words are written, all by the same thread. */
+static int poke_by_any_of(pid_t pid, const pid_t *tids, int count, const struct poke *poke)
+{
+	int error = -ESRCH;
+
+	for (int i = 0; i < count && another_may_do(error); i++)
+		if (!transfer_is_under_way(pid, tids[i]))
+			error = poke_by(tids[i], poke);
+	for (int i = 0; i < count && another_may_do(error); i++) {
+		transfers_wait_for(pid, tids[i]);
+		error = poke_by(tids[i], poke);
+	}
+	return error;
 }
 
 static int poke_by_any(const struct target *target, const struct poke *poke)
@@ -91,14 +116,13 @@ static int poke_by_any(const struct target *target, const struct poke *poke)
 
 	if (!pidref_alive(&target->ref))
 		return -ESRCH;
-	if (lead > 0)
+	if (lead > 0 && !transfer_is_under_way(target->ref.pid, lead))
 		error = poke_by(lead, poke);
 	if (!another_may_do(error))
 		return error;
 	count = proc_list_task(target->task, tids, MAX_THREADS);
-	for (int i = 0; i < count && i < MAX_THREADS && another_may_do(error); i++)
-		error = poke_by(tids[i], poke);
-	return error;
+	return poke_by_any_of(target->ref.pid, tids, count < MAX_THREADS ? count : MAX_THREADS,
+			      poke);
 }
 
 int remote_poke(const struct target *target, uint64_t address, const void *buffer, size_t bytes)

@@ -87,7 +87,7 @@ void transfers_pause(void)
 	waited_ns += last_ns - began;
 }
 
-static bool is_in_one(pid_t pid, pid_t tid)
+bool transfer_is_under_way(pid_t pid, pid_t tid)
 {
 	struct proc_thread_syscall call;
 
@@ -100,7 +100,7 @@ static bool any_is_under_way(const struct target *target)
 	int count = proc_list_threads(target->ref.pid, &tids);
 
 	for (int i = 0; i < count; i++)
-		if (is_in_one(target->ref.pid, tids[i]))
+		if (transfer_is_under_way(target->ref.pid, tids[i]))
 			return true;
 	return false;
 }
@@ -113,6 +113,6 @@ void transfers_wait(const struct target *target)
 
 void transfers_wait_for(pid_t pid, pid_t tid)
 {
-	while (transfers_have_patience() && is_in_one(pid, tid))
+	while (transfers_have_patience() && transfer_is_under_way(pid, tid))
 		transfers_pause();
 }

@@ -15,6 +15,8 @@
 
 /* A call that has perhaps moved a part. */
 bool transfer_is_one(const struct proc_thread_syscall *call);
+/* Is the thread in one now? False where that can't be seen. */
+bool transfer_is_under_way(pid_t pid, pid_t tid);
 /* Is it worth waiting for one to end? Not for ever: some programs are always in one. */
 bool transfers_have_patience(void);
 /* Lets the target run for a moment. */
