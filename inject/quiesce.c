@@ -38,6 +38,7 @@
 #define SCAN_BYTES (8ull * 1024 * 1024)
 #define PAUSE_NS 2000000l
 enum { ELSEWHERE_PASSES = 20 };
+enum { PASSES_BEFORE_STOPS = 2 };	/* who runs may wait by then, and needs no stop */
 #define ELSEWHERE_NS 1000000000ull	/* the analyst has unwound it by then, if it can */
 #define STOP_LIMIT_NS 300000000ull
 
@@ -262,10 +263,12 @@ static int look_at_blocked(struct scan *s, struct quiesce_todo *todo, struct bat
 		    (got == 0 && proc_is_worker(s->target->ref.pid, tid)))
 			continue;
 		todo->tid[left++] = tid;
-		if (got == -EAGAIN || got == -ENODATA)	/* runs; is about to end */
-			batch->tid[batch->count++] = tid;
-		else if (got < 0)
+		if (got == -EAGAIN || got == -ENODATA) {	/* runs; is about to end */
+			if (todo->passes > PASSES_BEFORE_STOPS)
+				batch->tid[batch->count++] = tid;
+		} else if (got < 0) {
 			error = got;
+		}
 	}
 	todo->count = left;
 	return error;

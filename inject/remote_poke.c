@@ -99,13 +99,14 @@ static int poke_by_any_of(pid_t pid, const pid_t *tids, int count, const struct 
 {
 	int error = -ESRCH;
 
-	for (int i = 0; i < count && another_may_do(error); i++)
-		if (!transfer_is_under_way(pid, tids[i]))
+	for (enum transfer_seen seen = TRANSFER_NONE; seen <= TRANSFER_UNDER_WAY; seen++)
+		for (int i = 0; i < count && another_may_do(error); i++) {
+			if (seen == TRANSFER_UNDER_WAY)
+				transfers_wait_for(pid, tids[i]);
+			else if (transfer_seen(pid, tids[i]) != seen)
+				continue;
 			error = poke_by(tids[i], poke);
-	for (int i = 0; i < count && another_may_do(error); i++) {
-		transfers_wait_for(pid, tids[i]);
-		error = poke_by(tids[i], poke);
-	}
+		}
 	return error;
 }
 
@@ -116,7 +117,7 @@ static int poke_by_any(const struct target *target, const struct poke *poke)
 
 	if (!pidref_alive(&target->ref))
 		return -ESRCH;
-	if (lead > 0 && !transfer_is_under_way(target->ref.pid, lead))
+	if (lead > 0 && transfer_seen(target->ref.pid, lead) == TRANSFER_NONE)
 		error = poke_by(lead, poke);
 	if (!another_may_do(error))
 		return error;

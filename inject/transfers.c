@@ -6,6 +6,7 @@
  */
 #include "inject/transfers.h"
 
+#include <stdlib.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -16,7 +17,7 @@
 #define ENTER 426			/* io_uring_enter */
 #define ENTER_GETEVENTS 1u
 #define CALM_NS 10000000000ull	/* without a pause: there is patience again */
-enum { PAUSE_NS = 1000000 };
+enum { PAUSE_NS = 1000000, RUNNING_LOOKS = 3 };
 
 static uint64_t waited_ns, last_ns;
 
@@ -87,32 +88,96 @@ void transfers_pause(void)
 	waited_ns += last_ns - began;
 }
 
-bool transfer_is_under_way(pid_t pid, pid_t tid)
+enum transfer_seen transfer_seen(pid_t pid, pid_t tid)
 {
 	struct proc_thread_syscall call;
 
-	return proc_read_thread_syscall(pid, tid, &call) == 0 && transfer_is_one(&call);
+	if (proc_read_thread_syscall(pid, tid, &call) != 0 || call.running)
+		return TRANSFER_UNKNOWN;
+	return transfer_is_one(&call) ? TRANSFER_UNDER_WAY : TRANSFER_NONE;
 }
 
-static bool any_is_under_way(const struct target *target)
+/* Threads that were seen in one; those for which there was no memory are not here. */
+struct suspects {
+	struct suspect {
+		pid_t tid;
+		unsigned int running;	/* looks in a row since it was seen in its transfer */
+	} *thread;
+	size_t count;
+};
+
+static struct suspect *suspect_of(const struct suspects *s, pid_t tid)
+{
+	for (size_t i = 0; i < s->count; i++)
+		if (s->thread[i].tid == tid)
+			return &s->thread[i];
+	return NULL;
+}
+
+static void suspect(struct suspects *s, pid_t tid)
+{
+	struct suspect *known = suspect_of(s, tid), *grown;
+
+	if (!known) {
+		grown = reallocarray(s->thread, s->count + 1, sizeof(*grown));
+		if (!grown)
+			return;
+		s->thread = grown;
+		known = &grown[s->count++];
+	}
+	*known = (struct suspect){ .tid = tid };
+}
+
+/*
+ * One that takes its next part runs for a moment, and nothing shows in what. With a look at each of
+ * dozens of parts, that is how most transfers would be seen to be over.
+ */
+static bool may_be_under_way(struct suspects *s, pid_t pid, pid_t tid)
+{
+	struct proc_thread_syscall call;
+	struct suspect *known;
+
+	if (proc_read_thread_syscall(pid, tid, &call) != 0)
+		return false;
+	if (transfer_is_one(&call)) {
+		suspect(s, tid);
+		return true;
+	}
+	known = suspect_of(s, tid);
+	if (known && call.running && known->running < RUNNING_LOOKS) {
+		known->running++;
+		return true;
+	}
+	if (known)
+		*known = s->thread[--s->count];
+	return false;
+}
+
+static bool any_may_be_under_way(struct suspects *s, const struct target *target)
 {
 	_cleanup_free_ pid_t *tids = NULL;
 	int count = proc_list_threads(target->ref.pid, &tids);
+	bool any = false;
 
 	for (int i = 0; i < count; i++)
-		if (transfer_is_under_way(target->ref.pid, tids[i]))
-			return true;
-	return false;
+		any |= may_be_under_way(s, target->ref.pid, tids[i]);
+	return any;
 }
 
 void transfers_wait(const struct target *target)
 {
-	while (transfers_have_patience() && any_is_under_way(target))
+	struct suspects suspects = { .count = 0 };
+
+	while (transfers_have_patience() && any_may_be_under_way(&suspects, target))
 		transfers_pause();
+	free(suspects.thread);
 }
 
 void transfers_wait_for(pid_t pid, pid_t tid)
 {
-	while (transfers_have_patience() && transfer_is_under_way(pid, tid))
+	struct suspects suspects = { .count = 0 };
+
+	while (transfers_have_patience() && may_be_under_way(&suspects, pid, tid))
 		transfers_pause();
+	free(suspects.thread);
 }

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # A program of which a thread is in the middle of a large write, send or receive half of the time: a
-# stop would end it with a part. Of those that go on meanwhile one in fifty is; without waiting for
-# their end one in nine.
+# stop would end it with a part. Of those that go on meanwhile one in a hundred is; without waiting
+# for their end one in nine.
 . "$(dirname "$0")/lib.sh"
 needs jq
 
@@ -123,4 +123,4 @@ for _ in 1 2 3 4 5; do
 done
 pristine_check "$VICTIM"
 read -r MOVED SHORTS <"$WORK/written"
-few 25 "as the service's user"
+few 12 "as the service's user"
