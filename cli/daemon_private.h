@@ -43,7 +43,7 @@ struct daemon {
 /* Begins to watch it: the last of d->watch. 0 or -errno, which is in the log. */
 int daemon_begin_by(struct daemon *d, struct roster_process *process,
 		    const struct watch_rule *rule) _must_check_;
-/* Of each rule's recordings, and of each user's by hand, those go that are too old or too many. */
+/* Removes recordings of each rule, and of each user by hand, that are too old or too many. */
 void daemon_tidy_up(struct daemon *d);
 /* The same at once, of the user whose session has just ended: he may begin a thousand more. */
 void daemon_tidy_hand(struct daemon *d, const struct daemon_watch *watch);

@@ -15,7 +15,7 @@
 
 /* A call that has perhaps moved a part. */
 bool transfer_is_one(const struct proc_thread_syscall *call);
-/* What it is in, in the order in which a stop may hurt. One that runs may be in anything. */
+/* The thread's state, in the order in which a stop may hurt. One that runs may be in anything. */
 enum transfer_seen { TRANSFER_NONE, TRANSFER_UNKNOWN, TRANSFER_UNDER_WAY };
 enum transfer_seen transfer_seen(pid_t pid, pid_t tid);
 /* Is it worth waiting for one to end? Not for ever: some programs are always in one. */

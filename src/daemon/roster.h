@@ -92,7 +92,7 @@ double roster_next(const struct roster *roster);
  * in a row doubles, up to sixteen times that; else it is asked about anew by the next look.
  */
 void roster_ended(struct roster_process *process, bool refused, double retry_after, double now);
-/* One that is due waits until then. */
+/* The process, which is due, waits until then. */
 void roster_put_off(struct roster_process *process, double due);
 /* One that is due waits for something else; until it is over. */
 void roster_pause(struct roster_process *process);

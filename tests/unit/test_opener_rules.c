@@ -182,7 +182,7 @@ static pid_t process_of(uid_t uid)
 	return child;
 }
 
-/* What root may read and the target's owner may not; also where a link leads there. */
+/* Root may read more than the target's owner; a link may lead there. */
 static void files_are_read_that_the_owner_may_read(void **state)
 {
 	const uid_t other = 65534;
@@ -221,7 +221,7 @@ static void files_are_read_that_the_owner_may_read(void **state)
 	end(&lab);
 }
 
-/* What debuginfod's client fetched for us lies in a folder of ours. */
+/* Files that debuginfod's client fetched for us lie in a folder of ours. */
 static void fetched_debug_information_is_read(void **state)
 {
 	struct lab lab;

@@ -30,7 +30,7 @@
 #define LIMIT_NS 20000000000ull
 #define SMALL_STACK 16384
 
-/* What a borrowed thread of the child makes calls with: fork leaves it where it is here. */
+/* Code by which a borrowed thread of the child makes calls: fork leaves it where it is here. */
 extern const char syscall_ret[], restorer[];
 __asm__(".text\n"
 	"syscall_ret: syscall\n"
