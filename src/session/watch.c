@@ -19,6 +19,7 @@
 #include "inject/ring_publish.h"
 #include "src/base/hashmap.h"
 #include "src/base/spare_pages.h"
+#include "src/session/counter_bounds.h"
 #include "src/session/evict.h"
 #include "src/session/watch_ahead.h"
 
@@ -434,7 +435,11 @@ static void look_for_gap(struct watch *w)
 {
 	uint64_t epoch = __atomic_load_n(&w->control->epoch, __ATOMIC_ACQUIRE);
 
-	if (epoch == w->epoch)
+	if (epoch == w->epoch || w->overwritten)
+		return;
+	w->overwritten = !counter_bounds_epoch(epoch, w->epoch,
+					       (double)(now_ns() - w->begin_ns) / 1e9);
+	if (w->overwritten)
 		return;
 	/* of several gaps only the last one's end is known */
 	if (w->resumed || epoch - w->epoch > 1)

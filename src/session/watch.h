@@ -88,6 +88,7 @@ struct watch {
 	uint64_t begin_ns;
 	uint64_t epoch;			/* of the records, as far as it was seen */
 	uint64_t resumed;		/* TSC: what is older is not live any more; 0: done */
+	bool overwritten;		/* shared memory, by the target: what no epoch can be */
 	bool lapsed;			/* nothing was recorded any more when it was ended */
 	uint64_t open_gap;		/* TSC cycles: since when, in that case */
 	uint64_t audit_generation, audit_from;	/* of the modules; TSC, see watch.c */

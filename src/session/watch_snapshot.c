@@ -6,9 +6,11 @@
 #include <string.h>
 #include <time.h>
 
+#include "src/session/counter_bounds.h"
 #include "src/session/evict.h"
 
 #define COUNTS_NS 5000000ull
+#define GAP_SLACK_SECONDS 60	/* a machine that was held up counts on */
 
 static uint64_t now_ns(void)
 {
@@ -90,6 +92,27 @@ static struct doubt doubt_of(const struct watch *w, const struct snapshot_sessio
 	};
 }
 
+/* What the target's counters say, as far as it can be; else nothing that follows is certain. */
+static void take_losses(const struct watch *w, struct reader_losses *losses,
+			struct snapshot_session *session)
+{
+	const double seconds = (double)(now_ns() - w->begin_ns) / 1e9;
+	uint64_t gap = __atomic_load_n(&w->control->gap_cycles, __ATOMIC_RELAXED);
+	bool whole = !w->overwritten;
+
+	reader_losses(w->reader, losses);
+	whole &= counter_bounds_losses(losses, seconds, w->ticks.hz);
+	if ((double)gap > (seconds + GAP_SLACK_SECONDS) * w->ticks.hz) {
+		gap = 0;
+		whole = false;
+	}
+	if (!whole && !losses->corrupt)
+		losses->corrupt = 1;
+	snapshot_session_losses(session, losses, &w->ticks);
+	session->gaps = w->epoch - 1 + w->lapsed;
+	session->gap_seconds = ticks_span(&w->ticks, gap + w->open_gap);
+}
+
 int watch_snapshot(struct watch *w, struct snapshot_target *target,
 		   struct snapshot_session *session, struct snapshot **ret)
 {
@@ -109,11 +132,7 @@ int watch_snapshot(struct watch *w, struct snapshot_target *target,
 		target->vsz_bytes = sizes.vsz;
 	}
 	if (w->reader) {
-		reader_losses(w->reader, &losses);
-		snapshot_session_losses(session, &losses, &w->ticks);
-		session->gaps = w->control->epoch - 1 + w->lapsed;
-		session->gap_seconds =
-			ticks_span(&w->ticks, w->control->gap_cycles + w->open_gap);
+		take_losses(w, &losses, session);
 		session->sample_interval_bytes = w->control->interval;
 		session->overhead_percent = pace_overhead(&w->pace);
 		input.doubt = doubt_of(w, session, &losses);

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * counter_bounds.h - what counters in shared memory can't say.
+ *
+ * The target's own code may write there: a memory error of its own does so by chance. A counter of
+ * events can't have grown faster than processors count, nor one of time faster than time.
+ */
+#ifndef MEMATTACH_SESSION_COUNTER_BOUNDS_H
+#define MEMATTACH_SESSION_COUNTER_BOUNDS_H
+
+#include "src/reader.h"
+
+/*
+ * seconds: since the counters were 0; hz: of TSC ticks. What can't be becomes 0. True: nothing had
+ * to; else other figures may be wrong, too.
+ */
+bool counter_bounds_losses(struct reader_losses *losses, double seconds, double hz);
+/* Can there be that many epochs of a session after so long, if there were before at the last look? */
+bool counter_bounds_epoch(uint64_t epoch, uint64_t before, double seconds);
+
+#endif
