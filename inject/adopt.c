@@ -21,6 +21,7 @@
 #include "inject/remote_mem.h"
 #include "src/base/spare_pages.h"
 
+#define PAGE 4096ull
 #define RING_PATH "/memfd:" LOAD_RING_NAME
 #define SHIM_PATH "/memfd:" LOAD_SHIM_NAME
 
@@ -29,12 +30,27 @@ static bool named(const struct procmap *map, const char *path)
 	return strcmp(map->path, path) == 0;
 }
 
+/* Not its guards. */
 static const struct procmap *find_named(const struct procmaps *maps, const char *path)
 {
 	for (size_t i = 0; i < maps->count; i++)
-		if (named(&maps->map[i], path))
+		if (named(&maps->map[i], path) && (maps->map[i].prot & PROCMAP_R))
 			return &maps->map[i];
 	return NULL;
+}
+
+/* A keeper that ended before it had more there than the guards of a ring. */
+static void adopt_guards(struct attachment *a, const struct procmaps *maps)
+{
+	for (size_t i = 0; i < maps->count && !a->ring_base; i++) {
+		const struct procmap *map = &maps->map[i];
+
+		if (!named(map, RING_PATH) || map->prot & PROCMAP_R ||
+		    map->end - map->start <= 2 * PAGE)
+			continue;
+		a->ring_base = map->start + PAGE;
+		a->geometry.total_bytes = map->end - map->start - 2 * PAGE;
+	}
 }
 
 static bool owner_lives(const struct ring_journal *j)
@@ -159,7 +175,9 @@ int inject_adopt(struct inject *in, const struct hook_plan *plan)
 	spare_copy(&a->plan, plan, sizeof(a->plan));
 	ring = find_named(&maps, RING_PATH);
 	descriptors = adopt_descriptors(a);
-	if (!ring && !find_named(&maps, SHIM_PATH) && !descriptors) {
+	if (!ring)
+		adopt_guards(a, &maps);
+	if (!ring && !a->ring_base && !find_named(&maps, SHIM_PATH) && !descriptors) {
 		(void)snprintf(in->problem, sizeof(in->problem),
 			       "nothing of memattach is in process %d", a->target.ref.pid);
 		return -ENOENT;

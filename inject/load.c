@@ -215,7 +215,7 @@ static int choose_addresses(struct attachment *a)
 						   UINT64_MAX);
 	if (!a->ring_place)
 		return -ENOMEM;
-	a->ring_place += clearance;
+	a->ring_place += clearance + PAGE;
 	if (shim_bytes)
 		a->shim_place = a->ring_place + a->geometry.total_bytes + PAGE;
 	return 0;
@@ -224,7 +224,8 @@ static int choose_addresses(struct attachment *a)
 static int map_at(struct borrow *b, uint64_t address, uint64_t bytes, uint64_t protection,
 		  uint64_t flags, int fd, uint64_t offset)
 {
-	uint64_t arguments[6] = { address, bytes, protection, flags | MAP_FIXED_NOREPLACE,
+	uint64_t fixed = flags & MAP_FIXED ? 0 : MAP_FIXED_NOREPLACE;
+	uint64_t arguments[6] = { address, bytes, protection, flags | fixed,
 				  (uint64_t)(int64_t)fd, offset };
 	uint64_t got = 0;
 	int error = borrow_call(b, SYS_mmap, arguments, &got);
@@ -242,6 +243,10 @@ static int advise(struct borrow *b, uint64_t address, uint64_t bytes, uint64_t a
 }
 
 /*
+ * Guards: what nobody may read or write lies on both sides of the memory that the target may write.
+ * Else its own memory error, which would end it there, would go on in ours, or in what it maps beside
+ * it later. They are mappings of the same file, so the kernel names them as ours.
+ *
  * Each place is noted before anything is mapped there: a call whose result was not seen may have
  * been made. What is not there is forgotten on the way out (forget_foreign()).
  */
@@ -250,14 +255,17 @@ static int place_by_map(struct attachment *a, struct borrow *b)
 	int error;
 
 	a->shim_base = a->shim_place;
-	error = map_at(b, a->shim_place, a->layout.text_bytes, PROT_READ | PROT_EXEC,
-		       MAP_PRIVATE, a->remote_fd[1], 0);
+	error = map_at(b, a->shim_place, a->layout.total_bytes, PROT_NONE, MAP_PRIVATE,
+		       a->remote_fd[1], 0);
+	if (!error)
+		error = map_at(b, a->shim_place, a->layout.text_bytes, PROT_READ | PROT_EXEC,
+			       MAP_PRIVATE | MAP_FIXED, a->remote_fd[1], 0);
 	if (error)
 		return error;
 	/* the segment that a loader would write to, and the root page: one range without holes */
 	return map_at(b, a->shim_base + a->layout.text_bytes,
-		      a->layout.total_bytes - a->layout.text_bytes, PROT_READ | PROT_WRITE,
-		      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		      a->layout.data_end - a->layout.text_bytes, PROT_READ | PROT_WRITE,
+		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
 }
 
 /* Sets shim_base to where the first page of our shim's file is mapped, 0: nowhere. -errno. */
@@ -355,9 +363,14 @@ static int map_islands(struct attachment *a, struct borrow *b)
 
 static int map_ring_there(struct attachment *a, struct borrow *b)
 {
+	int error;
+
 	a->ring_base = a->ring_place;
-	return map_at(b, a->ring_place, a->geometry.total_bytes, PROT_READ | PROT_WRITE,
-		      MAP_SHARED, a->remote_fd[0], 0);
+	error = map_at(b, a->ring_place - PAGE, a->geometry.total_bytes + 2 * PAGE, PROT_NONE,
+		       MAP_PRIVATE, a->remote_fd[0], 0);
+	return error ? error :
+	       map_at(b, a->ring_place, a->geometry.total_bytes, PROT_READ | PROT_WRITE,
+		      MAP_SHARED | MAP_FIXED, a->remote_fd[0], 0);
 }
 
 static int bring_in(struct attachment *a, struct borrow *b)
@@ -384,7 +397,8 @@ static int bring_in(struct attachment *a, struct borrow *b)
 	if (!error)
 		error = advise(b, a->shim_base + a->layout.root, PAGE, MADV_WIPEONFORK);
 	if (!error)
-		error = advise(b, a->ring_base, a->geometry.total_bytes, MADV_DONTFORK);
+		error = advise(b, a->ring_base - PAGE, a->geometry.total_bytes + 2 * PAGE,
+			       MADV_DONTFORK);
 	return error;
 }
 
@@ -489,7 +503,7 @@ static int take_out(struct attachment *a, struct borrow *b)
 	error = error ? error : one;
 	if (error || !a->ring_base)
 		return error;
-	error = unmap(b, a->ring_base, a->geometry.total_bytes);
+	error = unmap(b, a->ring_base - PAGE, a->geometry.total_bytes + 2 * PAGE);
 	if (!error)
 		a->ring_base = 0;
 	return error;

@@ -83,7 +83,8 @@ static int list_islands(struct ring_journal *j, const struct procmaps *maps)
 static uint32_t loader_of(const struct procmaps *maps)
 {
 	for (size_t i = 0; i < maps->count; i++)
-		if (is_shim(&maps->map[i]) && !island_is_ours(&maps->map[i]) && maps->map[i].offset)
+		if (is_shim(&maps->map[i]) && !island_is_ours(&maps->map[i]) &&
+		    maps->map[i].offset && maps->map[i].prot & PROCMAP_R)
 			return LOADER_DLOPEN;
 	return LOADER_MAP;
 }

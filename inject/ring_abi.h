@@ -33,7 +33,7 @@
 #include <stdint.h>
 
 #define RING_MAGIC		0x31474e4952414d4dull	/* "MMARING1" */
-#define RING_VERSION		15u
+#define RING_VERSION		16u
 #define RING_LINE		64u
 #define RING_CONTROL_BYTES	(160u * 1024u)
 #define RING_SIZE_LIMIT		(1ull << 56)	/* of ring_record.size */

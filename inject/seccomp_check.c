@@ -212,11 +212,12 @@ struct call {
 /* The calls of attach (load.c, remote_call.c), as far as filters look at arguments. */
 static const struct call needed[] = {
 	{ SYS_memfd_create, { 0, MFD_CLOEXEC | MFD_ALLOW_SEALING, 0, 0, 0, 0 } },
-	{ SYS_mmap, { 0, 0, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_FIXED_NOREPLACE, 0, 0 } },
+	{ SYS_mmap, { 0, 0, PROT_NONE, MAP_PRIVATE | MAP_FIXED_NOREPLACE, 0, 0 } },
+	{ SYS_mmap, { 0, 0, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_FIXED, 0, 0 } },
 	{ SYS_mmap, { 0, 0, PROT_READ | PROT_EXEC, MAP_SHARED | MAP_FIXED_NOREPLACE, 0, 0 } },
-	{ SYS_mmap, { 0, 0, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED_NOREPLACE, 0, 0 } },
-	{ SYS_mmap, { 0, 0, PROT_READ | PROT_WRITE,
-		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, (uint64_t)-1, 0 } },
+	{ SYS_mmap, { 0, 0, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, 0, 0 } },
+	{ SYS_mmap, { 0, 0, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED,
+		      (uint64_t)-1, 0 } },
 	{ SYS_madvise, { 0, 0, MADV_DONTFORK, 0, 0, 0 } },
 	{ SYS_madvise, { 0, 0, MADV_WIPEONFORK, 0, 0, 0 } },
 	{ SYS_close, { 0 } },

@@ -84,8 +84,10 @@ static void read_segments(const uint8_t *image, const Elf64_Ehdr *ehdr, struct s
 
 		if (phdr[i].p_type != PT_LOAD)
 			continue;
-		if (!(phdr[i].p_flags & PF_W) && end > layout->text_bytes)
+		if ((phdr[i].p_flags & PF_X) && end > layout->text_bytes)
 			layout->text_bytes = end;
+		if ((phdr[i].p_flags & PF_W) && end > layout->data_end)
+			layout->data_end = end;
 		if (end > layout->total_bytes)
 			layout->total_bytes = end;
 	}
@@ -111,6 +113,7 @@ int shim_layout_read(const void *image, size_t bytes, struct shim_layout *ret)
 			    symbol[i].st_value);
 	read_segments(image, ehdr, &layout);
 	if (!layout.root || layout.root % PAGE || layout.root < layout.text_bytes ||
+	    layout.data_end <= layout.root || layout.total_bytes != layout.data_end + PAGE ||
 	    !layout.hooks_low || layout.hooks_custom <= layout.hooks_low ||
 	    layout.hooks_high <= layout.hooks_custom)
 		return -ENOEXEC;

@@ -11,7 +11,8 @@
 
 struct shim_layout {
 	uint64_t text_bytes;		/* of the r-x segment, page multiple; file offset 0 */
-	uint64_t total_bytes;		/* text and the .bss page */
+	uint64_t data_end;		/* behind the .bss page */
+	uint64_t total_bytes;		/* text, data and a guard: a page that nobody may touch */
 	uint64_t file_bytes;		/* of the image, rounded up to pages: the islands follow */
 	uint64_t root;			/* offset of struct shim_root, page-aligned */
 	uint64_t hooks_low, hooks_high;	/* offsets of the code that all hooks' calls are in */
