@@ -43,6 +43,7 @@ struct attachment {
 	bool samples;			/* the session's mode will be RING_MODE_SAMPLE */
 	uint64_t ring_place, shim_place;	/* chosen addresses */
 	uint64_t ring_base, shim_base;	/* in the target, 0: not mapped */
+	uint64_t ring_low, ring_high;	/* with its guards; known on the way out */
 	uint64_t dl_handle;		/* dlopen loader */
 	bool pending;			/* a dlopen may still be at work */
 	pid_t inside;		/* the thread that had not come back from dlopen or dlclose, 0 */

@@ -243,9 +243,9 @@ static int advise(struct borrow *b, uint64_t address, uint64_t bytes, uint64_t a
 }
 
 /*
- * Guards: what nobody may read or write lies on both sides of the memory that the target may write.
- * Else its own memory error, which would end it there, would go on in ours, or in what it maps beside
- * it later. They are mappings of the same file, so the kernel names them as ours.
+ * Guards: pages that nobody may read or write lie on both sides of the memory that the target may
+ * write. Else its own memory error, which would end it there, would go on in ours. They are
+ * mappings of the same file, so the kernel names them as ours.
  *
  * Each place is noted before anything is mapped there: a call whose result was not seen may have
  * been made. What is not there is forgotten on the way out (forget_foreign()).
@@ -503,7 +503,7 @@ static int take_out(struct attachment *a, struct borrow *b)
 	error = error ? error : one;
 	if (error || !a->ring_base)
 		return error;
-	error = unmap(b, a->ring_base - PAGE, a->geometry.total_bytes + 2 * PAGE);
+	error = unmap(b, a->ring_low, a->ring_high - a->ring_low);
 	if (!error)
 		a->ring_base = 0;
 	return error;
@@ -518,6 +518,17 @@ static bool maps_file(const struct procmaps *maps, uint64_t address, uint64_t in
 	       strncmp(map->path, "/memfd:memattach-", 17) == 0;
 }
 
+/* Who forges a ring has none, or others: what is not ours is not unmapped with it. */
+static void find_guards(struct attachment *a, const struct procmaps *maps)
+{
+	uint64_t end = a->ring_base + a->geometry.total_bytes;
+
+	a->ring_low = a->ring_base;
+	if (maps_file(maps, a->ring_base - PAGE, a->inode[REMOTE_RING]))
+		a->ring_low -= PAGE;
+	a->ring_high = maps_file(maps, end, a->inode[REMOTE_RING]) ? end + PAGE : end;
+}
+
 /* What was never mapped, or somebody else has taken out, must not be unmapped by its address. */
 static void forget_foreign(struct attachment *a, const struct procmaps *maps)
 {
@@ -525,6 +536,8 @@ static void forget_foreign(struct attachment *a, const struct procmaps *maps)
 
 	if (a->ring_base && !maps_file(maps, a->ring_base, a->inode[REMOTE_RING]))
 		a->ring_base = 0;
+	if (a->ring_base)
+		find_guards(a, maps);
 	if (a->shim_base && !maps_file(maps, a->shim_base, a->inode[REMOTE_SHIM]))
 		a->shim_base = 0;
 	for (uint32_t i = 0; i < a->island_count; i++)

@@ -15,7 +15,7 @@
  * to; else other figures may be wrong, too.
  */
 bool counter_bounds_losses(struct reader_losses *losses, double seconds, double hz);
-/* Can there be that many epochs of a session after so long, if there were before at the last look? */
+/* Can there be so many epochs, seconds after the begin, of which before had been seen already? */
 bool counter_bounds_epoch(uint64_t epoch, uint64_t before, double seconds);
 
 #endif

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# A program's own memory errors write over the memory that it shares with memattach: with zeros, with
-# ones, with text. No counter in there is believed beyond what can be; figures say that they are not
-# certain; the program goes on and is left pristine.
+# A program's own memory errors write over the memory that it shares with memattach: with zeros,
+# with ones, with text. No counter in there is believed beyond what can be; figures say that they
+# are not certain; the program goes on and is left pristine.
 . "$(dirname "$0")/lib.sh"
 needs jq "$CC"
 cat >"$WORK/overwrites.c" <<'END'
@@ -87,7 +87,7 @@ said_done() { [ "$(grep -c '^done' "$WORK/out")" -gt "$before" ]; }
 
 for byte in 0 255 65; do
 	while read -r name first bytes; do
-		case $byte-$name in 0-gaps | 0-heads | 0-lanes) continue ;; esac	# as they are
+		case $byte-$name in 0-gaps | 0-heads | 0-lanes) continue ;; esac # as they are
 		note "$name, written over with $byte"
 		overwritten "$byte" "$name" "$first" "$bytes"
 	done <"$WORK/list"
