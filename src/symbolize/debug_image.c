@@ -22,6 +22,8 @@
 #include <sys/sendfile.h>
 #include <sys/stat.h>
 
+#include "src/base/memfd.h"
+
 #define MAX_SECTIONS	65536u
 #define MAX_PHDR	512u
 #define MAX_FILE	(1ull << 40)
@@ -284,9 +286,9 @@ static int make_once(const struct debug_source *source, uint64_t most, bool symb
 	struct making m = { .source = source, .most = most, .symbols_only = symbols_only };
 	int error;
 
-	m.fd = memfd_create("memattach-names", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	m.fd = memfd_new("memattach-names");
 	if (m.fd < 0)
-		return -errno;
+		return m.fd;
 	error = make(&m);
 	free(m.phdr);
 	free(m.section);
