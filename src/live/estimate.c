@@ -176,7 +176,8 @@ uint64_t estimate_count(const struct estimate *sum)
 
 uint64_t estimate_bytes(const struct estimate *sum)
 {
-	return sum->bytes + estimate_level_bytes(sum->weighted_bytes);	/* a level may be too large */
+	/* A level of all that was allocated may be too large. */
+	return sum->bytes + estimate_level_bytes(sum->weighted_bytes);
 }
 
 uint64_t estimate_level_bytes(uint64_t level)
