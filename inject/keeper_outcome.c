@@ -20,6 +20,17 @@ static bool may_be_frozen(enum proto_type type, int status)
 	       (status == -EAGAIN || status == -ETIME || status == -EPERM);
 }
 
+/*
+ * Can another tracer be why? On the way out any failure may come of one: threads that it has
+ * stopped are not blocked in a system call, for a moment.
+ */
+static bool may_be_traced(enum proto_type type, int status)
+{
+	if (type == PROTO_LOAD || type == PROTO_SAMPLE)
+		return status == -EPERM;
+	return needs_threads(type) && status < 0;
+}
+
 /* Says which other process traces the target: only one can. False: none does. */
 static bool is_traced(struct keeper *k)
 {
@@ -50,7 +61,7 @@ int keeper_outcome(struct keeper *k, enum proto_type type, int status)
 		/* On the way in there is nothing to wait for. */
 		return type == PROTO_LOAD ? -EBUSY : status;
 	}
-	if ((needs_threads(type) || type == PROTO_SAMPLE) && status == -EPERM && is_traced(k))
+	if (may_be_traced(type, status) && is_traced(k))
 		return type == PROTO_LOAD ? -EBUSY : status;
 	if (type == PROTO_UNHOOK && status == -ETIME && k->in.quiesce.blocker &&
 	    !k->in.problem[0])

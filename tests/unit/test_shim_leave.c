@@ -26,6 +26,8 @@
 /* A block as glibc has them, whose size is in front of it. */
 static _Alignas(16) const uint64_t chunk[1024] = { 0, 8192 + 1, [513] = 2048 + 1 };
 
+static volatile uint64_t hidden_old, hidden_kept;	/* ~OLD, ~KEPT */
+
 typedef uint64_t (*entry_fn)(uint64_t, uint64_t, uint64_t, uint64_t);
 
 struct caller {
@@ -71,25 +73,36 @@ static void open_host(struct caller *caller, const struct shim_host_options *opt
 	}
 }
 
-/* With a block in a register that the hook saves, and in none of the caller's own words. */
-static void call_with_kept(entry_fn entry, uint64_t first)
+/*
+ * Calls entry(~hidden, ...) with a block in a register that the hook saves. Addresses of blocks are
+ * in memory inverted only, so that the compiler can leave none on the stack itself.
+ */
+static void call_with_kept(entry_fn entry, uint64_t hidden)
 {
-	uint64_t second = 4096, third = 8192, fourth = 1;
+	uint64_t first = hidden, second = 4096, third = 8192, fourth = 1;
 
 	__asm__ volatile("mov	%[kept], %%rbx\n\t"
+			 "not	%%rbx\n\t"
+			 "not	%%rdi\n\t"
 			 "mov	%%rsp, %%r12\n\t"
 			 "sub	$128, %%rsp\n\t"	/* the red zone */
 			 "and	$-16, %%rsp\n\t"
 			 "call	*%[entry]\n\t"
-			 "mov	%%r12, %%rsp"
+			 "mov	%%r12, %%rsp\n\t"
+			 "xor	%%edi, %%edi\n\t"
+			 "xor	%%esi, %%esi\n\t"
+			 "xor	%%edx, %%edx\n\t"
+			 "xor	%%ecx, %%ecx\n\t"
+			 "xor	%%eax, %%eax\n\t"
+			 "xor	%%ebx, %%ebx"
 			 : "+D"(first), "+S"(second), "+d"(third), "+c"(fourth)
-			 : [entry] "r"(entry), [kept] "r"(KEPT)
+			 : [entry] "r"(entry), [kept] "r"(hidden_kept)
 			 : "rax", "rbx", "r8", "r9", "r10", "r11", "r12", "xmm0", "memory", "cc");
 }
 
 static void *call_all(void *context)
 {
-	static uint64_t block;
+	static uint64_t block;	/* posix_memalign's: not on the stack */
 	const struct caller *caller = context;
 
 	for (int i = 0; i < TIMES; i++)
@@ -97,8 +110,8 @@ static void *call_all(void *context)
 			if (caller->shape == RING_SHAPE_NONE || caller->shape == shape)
 				call_with_kept(caller->entry[shape],
 					       shape == RING_SHAPE_POSIX_MEMALIGN ?
-						       (uint64_t)&block :
-						       OLD);
+						       ~(uint64_t)&block :
+						       hidden_old);
 	return NULL;
 }
 
@@ -180,7 +193,8 @@ static void nothing_is_left(const struct shim_host_options *options, uint64_t ca
 		assert_int_equal(events, 0);
 	assert_int_equal(words_left(&caller), 0);
 	assert_int_equal(munmap(caller.stack, STACK_BYTES), 0);
-	no_block_is_left(&caller);
+	if (armed)	/* else what the originals leave is all there is */
+		no_block_is_left(&caller);
 	shim_host_close(&caller.host);
 }
 
@@ -225,5 +239,7 @@ int main(void)
 		cmocka_unit_test(counted),
 	};
 
+	hidden_old = ~OLD;
+	hidden_kept = ~KEPT;
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
