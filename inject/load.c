@@ -518,7 +518,7 @@ static bool maps_file(const struct procmaps *maps, uint64_t address, uint64_t in
 	       strncmp(map->path, "/memfd:memattach-", 17) == 0;
 }
 
-/* Who forges a ring has none, or others: what is not ours is not unmapped with it. */
+/* A forged ring has no guards, or other ones: what is not ours is not unmapped with it. */
 static void find_guards(struct attachment *a, const struct procmaps *maps)
 {
 	uint64_t end = a->ring_base + a->geometry.total_bytes;

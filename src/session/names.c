@@ -51,7 +51,7 @@ struct plain_frame {
 	uint32_t line, column, inlined, reserved;
 };
 
-/* What comes before the frames of an answer. */
+/* The head of an answer, before its frames. */
 struct answer_head {
 	uint32_t count;
 	uint32_t missing;	/* enum debug_missing, of the module */

@@ -92,7 +92,7 @@ static struct doubt doubt_of(const struct watch *w, const struct snapshot_sessio
 	};
 }
 
-/* What the target's counters say, as far as it can be; else nothing that follows is certain. */
+/* The target's counters, as far as they can be true; else nothing that follows is certain. */
 static void take_losses(const struct watch *w, struct reader_losses *losses,
 			struct snapshot_session *session)
 {

@@ -267,7 +267,7 @@ static int finish(struct making *m, uint64_t at)
 	return error;
 }
 
-/* What the file takes without overlaps, uncompressed, and some more. */
+/* The bytes that the file takes without overlaps, uncompressed, and some more. */
 static uint64_t most_of(const struct making *m)
 {
 	uint64_t most = 2 * m->source->size + SMALL_BYTES;

@@ -16,7 +16,7 @@ enum debug_missing {
 	DEBUG_MISSING_COMMON = 1,	/* dwz's common file */
 	DEBUG_MISSING_SPLIT = 2,	/* .dwo files of some units */
 	DEBUG_MISSING_ZSTD = 4,		/* a build with libzstd, to uncompress it */
-	DEBUG_MISSING_FORM = 8,		/* a compression that is known */
+	DEBUG_MISSING_FORM = 8,		/* a compression that memattach knows */
 	DEBUG_MISSING_ALL = 15
 };
 /* The bits for files that dwarf refers to and that could not be read. */

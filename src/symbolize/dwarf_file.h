@@ -33,7 +33,7 @@ void dwarf_file_close(struct dwarf_file *file);
  * none, or none that is to be read any more. The first call looks for the files that it refers to.
  */
 Dwarf *dwarf_file_dwarf(struct dwarf_file *file, Dwarf_Addr *ret_bias);
-/* What is known so far to be missing of its debug information: enum debug_missing, logged. */
+/* Bits of enum debug_missing: the debug information that is known to be missing so far, logged. */
 uint32_t dwarf_file_missing(const struct dwarf_file *file);
 /* Borrowed. Its addresses are the file's virtual ones plus the biases that libdwfl returns. */
 Dwfl_Module *dwarf_file_module(const struct dwarf_file *file);

@@ -367,7 +367,7 @@ static void compressed_sections_that_lie(void **state)
 	assert_int_equal(s.sh_flags, SHF_COMPRESSED);
 }
 
-/* What a few bytes claim to become is counted before it is made. */
+/* The size that a few bytes claim to become is counted before the section is made. */
 static void uncompressed_bytes_are_bounded(void **state)
 {
 	struct image_room room = { .left = 16384 };

@@ -123,6 +123,17 @@ static void sorts_by_each_column(void **state)
 	model_free(model);
 }
 
+/* Site 2 has the most live bytes from here on, and is the selected one: moved has the sites. */
+static void second_becomes_largest(struct model *model, struct screen_site moved[3])
+{
+	memcpy(moved, three, sizeof(three));
+	moved[1].live_bytes = 1000;
+	assert_int_equal(send_state(model, (struct screen_state){ .site_count = 3 }, moved), 0);
+	assert_order(model, "213");
+	assert_int_equal(model->sites.selected_id, 2);
+	assert_int_equal(model->sites.selected, 0);
+}
+
 static void selection_stays_with_its_site(void **state)
 {
 	struct model *model = new_model();
@@ -132,12 +143,7 @@ static void selection_stays_with_its_site(void **state)
 	assert_int_equal(model->sites.selected_id, 1);
 	press(model, "j");
 	assert_int_equal(model->sites.selected_id, 2);
-	memcpy(moved, three, sizeof(moved));
-	moved[1].live_bytes = 1000;
-	assert_int_equal(send_state(model, (struct screen_state){ .site_count = 3 }, moved), 0);
-	assert_order(model, "213");
-	assert_int_equal(model->sites.selected_id, 2);
-	assert_int_equal(model->sites.selected, 0);
+	second_becomes_largest(model, moved);
 	/* with its site gone the line stays */
 	assert_int_equal(send_state(model, (struct screen_state){ .site_count = 1 }, moved), 0);
 	assert_int_equal(model->sites.selected_id, 1);
@@ -155,12 +161,7 @@ static void selection_is_the_first_until_it_moves(void **state)
 	struct screen_site moved[3];
 
 	(void)state;
-	memcpy(moved, three, sizeof(moved));
-	moved[1].live_bytes = 1000;
-	assert_int_equal(send_state(model, (struct screen_state){ .site_count = 3 }, moved), 0);
-	assert_order(model, "213");
-	assert_int_equal(model->sites.selected_id, 2);
-	assert_int_equal(model->sites.selected, 0);
+	second_becomes_largest(model, moved);
 	model_free(model);
 }
 
