@@ -20,8 +20,8 @@ void free_places_free(struct free_places *places);
 void free_places_note(struct free_places *places);
 /*
  * [low, high) is unmapped, by an event that is just booked: no block from before the attach is
- * there any more, and no memory until something is mapped there, or maps are read again (of the last
- * 256 unmappings). Without memory it is as if nothing had been said.
+ * there any more, and no memory until something is mapped there, or maps are read again (of the
+ * last 256 unmappings). Without memory it is as if nothing had been said.
  */
 void free_places_unmap(struct free_places *places, uint64_t low, uint64_t high);
 /* The same failed: it may hold such blocks after all. */
