@@ -7,7 +7,8 @@
  * unsorted or overlapping is refused. Since it reads without the lock of the whole map
  * (6.17) it does not always keep that: of a process that maps and unmaps all the time, one text in
  * a thousand has a mapping that begins before the end of the one above it (6.18.44). Then all
- * is read again. Paths are chosen by the target: the text
+ * is read again. A process may end while it is read: what was read then is not all, and is thrown
+ * away (still_reads). Paths are chosen by the target: the text
  * is cut at newlines first, and only "\012", the one escape that the kernel
  * writes here, is undone; a file whose name really ends in " (deleted)" can't
  * be told from a deleted one, and callers that open it compare dev and inode.
@@ -222,6 +223,21 @@ static int grow_text(char **text, size_t *capacity, size_t used)
 	return 0;
 }
 
+/*
+ * The list of a process that ends, or calls exec, ends where the reader just is, which looks like
+ * its true end. From its beginning such a process has none any more.
+ */
+static bool still_reads(int fd)
+{
+	ssize_t n;
+	char byte;
+
+	do
+		n = pread(fd, &byte, 1, 0);
+	while (n < 0 && errno == EINTR);
+	return n == 1;
+}
+
 static int read_text(int fd, char **text, size_t *ret_length)
 {
 	size_t used = 0, capacity = 0;
@@ -241,6 +257,8 @@ static int read_text(int fd, char **text, size_t *ret_length)
 			break;
 		used += (size_t)n;
 	}
+	if (!still_reads(fd))
+		used = 0;
 	(*text)[used] = '\0';
 	*ret_length = used;
 	return 0;

@@ -30,7 +30,8 @@ struct procmaps {
 
 /*
  * Reads everything from fd (an open /proc/.../maps; read by pread from 0, so it
- * can be used again). 0 or -errno (-EBADMSG: not a maps file, however often it is read; -ENOMEM).
+ * can be used again). All mappings, or none: of a process that has ended, or does so meanwhile.
+ * 0 or -errno (-EBADMSG: not a maps file, however often it is read; -ENOMEM).
  */
 int procmaps_read(int fd, struct procmaps *ret) _must_check_;
 /* Parses text of length bytes (used by tests and fuzzers). */

@@ -19,9 +19,18 @@ void free_places_free(struct free_places *places);
  */
 void free_places_note(struct free_places *places);
 /*
- * For live_options.place, context: the struct free_places. Why no glibc block from before
- * the attach begins at event's address; WRONG_FREE_NOT: one may.
+ * [low, high) is unmapped, by an event that is just booked: no block from before the attach is
+ * there any more, and no memory until something is mapped there, or maps are read again (of the
+ * last 256 unmappings). Without memory it is as if nothing had been said.
  */
-enum wrong_free_reason free_places_judge(void *context, const struct event *event);
+void free_places_unmap(struct free_places *places, uint64_t low, uint64_t high);
+/* The same failed: it may hold such blocks after all. */
+void free_places_unmap_failed(struct free_places *places, uint64_t low, uint64_t high);
+/*
+ * Why no block from before the attach begins at event's address; WRONG_FREE_NOT: one may.
+ * WRONG_FREE_STACK and WRONG_FREE_STATIC hold for glibc's blocks, the others for all.
+ */
+enum wrong_free_reason free_places_judge(const struct free_places *places,
+					 const struct event *event);
 
 #endif

@@ -30,9 +30,14 @@ struct live_options {
 	uint64_t (*lost)(void *context);
 	void *context;
 	/*
+	 * The process was just being started when its allocators were hooked: no call of them was
+	 * under way, and what was allocated before is the dynamic loader's.
+	 */
+	bool from_start;
+	/*
 	 * Complete: why event's address, never seen allocated since the attach, can't be a
-	 * block from before it; WRONG_FREE_NOT: it may be. Asked for glibc only; NULL: it
-	 * always may.
+	 * block from before it; WRONG_FREE_NOT: it may be. WRONG_FREE_STACK and
+	 * WRONG_FREE_STATIC are believed for glibc, and from_start. NULL: it always may.
 	 */
 	enum wrong_free_reason (*place)(void *context, const struct event *event);
 	void *place_context;

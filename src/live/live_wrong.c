@@ -19,6 +19,7 @@
 #include "src/live/live_private.h"
 
 #define REACH		256u	/* how far below an address its block is looked for first */
+#define TCB_REACH	65536u	/* struct pthread and static TLS above the thread pointer */
 #define CALLS_END	3u	/* of a second: calls from before the hooks have returned */
 #define CREDIT_MAX	(1ull << 28)	/* blocks looked at: under a second */
 
@@ -42,10 +43,15 @@ static const struct block *block_close_below(const struct live *live, uint64_t a
 	return NULL;
 }
 
+/* Up to its end as the allocator sees it, where that is known. */
 static bool block_holds(const struct block *block, uint64_t address)
 {
-	return block->address != 0 && address >= block->address &&
-	       address - block->address < block->size;
+	struct site_change change;
+
+	if (block->address == 0 || address < block->address)
+		return false;
+	live_change(block, &change);
+	return address - block->address < block->size + change.overhead;
 }
 
 /* The live block that address lies in; NULL: none known, or the search would take too long. */
@@ -83,27 +89,58 @@ static void set_block(const struct live *live, struct wrong_free *wrong,
 	};
 }
 
+/* A mapping that was made for the stack of event's thread, with its TCB at the upper end. */
+static bool is_own_stack(const struct mapping_piece *piece, const struct event *event)
+{
+	return event->stack_address >= piece->low && event->stack_address <= event->address &&
+	       event->address < event->thread && event->thread < piece->high &&
+	       piece->high - event->thread <= TCB_REACH;
+}
+
 /*
  * In memory that the program itself mapped before our eyes is no block, older or not. What
- * an allocator maps may hold one of a call that began before the attach.
+ * an allocator mapped may hold one of a call that began before the attach, unless places says
+ * that it is too new for that. Sets wrong->block.
  */
-static bool set_mapping(const struct live *live, uint64_t address, struct wrong_free *wrong)
+static enum wrong_free_reason reason_of_mapping(const struct live *live,
+						const struct event *event,
+						enum wrong_free_reason places,
+						struct wrong_free *wrong)
 {
 	const struct mapping_origin *origin;
 	struct mapping_piece piece;
 	const struct site *site;
 
-	if (!mappings_find(live->mappings, address, &piece))
-		return false;
+	if (!mappings_find(live->mappings, event->address, &piece))
+		return places;
 	origin = mappings_origin(live->mappings, piece.origin);
 	site = sites_find(live->sites, origin->site);
 	if (!site || site->allocator)
-		return false;
+		return places == WRONG_FREE_NOT ? WRONG_FREE_NOT : WRONG_FREE_FREE;
+	if (is_own_stack(&piece, event))
+		return WRONG_FREE_STACK;
 	wrong->block = (struct freed_block){
 		.address = piece.low, .size = piece.high - piece.low,
 		.born = origin->time, .site = origin->site, .thread = FREED_NO_THREAD,
 	};
-	return true;
+	return WRONG_FREE_MAPPED;
+}
+
+/*
+ * Maps may lack what is new, and show what is gone: what was mapped and unmapped before our eyes
+ * decides where it can. Sets wrong->block.
+ */
+static enum wrong_free_reason reason_of_place(const struct live *live, const struct event *event,
+					      struct wrong_free *wrong)
+{
+	bool believed = live->options.glibc_entry[event->entry] || live->options.from_start;
+	enum wrong_free_reason reason = WRONG_FREE_NOT;
+
+	if (live->options.place)
+		reason = live->options.place(live->options.place_context, event);
+	if (reason == WRONG_FREE_STACK || reason == WRONG_FREE_STATIC)
+		return believed ? reason : WRONG_FREE_NOT;
+	return reason_of_mapping(live, event, reason, wrong);
 }
 
 /* Why no block can begin at an address that was not seen allocated. Sets wrong->block. */
@@ -111,7 +148,7 @@ static enum wrong_free_reason reason_of(struct live *live, const struct event *e
 					struct wrong_free *wrong)
 {
 	bool glibc = live->options.glibc_entry[event->entry];
-	enum wrong_free_reason reason = WRONG_FREE_NOT;
+	enum wrong_free_reason reason;
 	struct older_block older;
 	enum older_place place = live_older_place(live, event->entry, event->address, &older);
 	const struct block *around;
@@ -127,12 +164,7 @@ static enum wrong_free_reason reason_of(struct live *live, const struct event *e
 		return WRONG_FREE_INSIDE;
 	if (event->address % (glibc ? LIVE_ALIGNMENT : 8u))
 		return WRONG_FREE_MISALIGNED;
-	if (glibc && live->options.place)
-		reason = live->options.place(live->options.place_context, event);
-	/* maps are as they were a moment ago: they may lack a new mapping */
-	if (glibc && (reason == WRONG_FREE_NOT || reason == WRONG_FREE_UNMAPPED ||
-		      reason == WRONG_FREE_MAPPED) && set_mapping(live, event->address, wrong))
-		reason = WRONG_FREE_MAPPED;
+	reason = reason_of_place(live, event, wrong);
 	return reason == WRONG_FREE_NOT && place == OLDER_FREE ? WRONG_FREE_FREE : reason;
 }
 
@@ -159,7 +191,7 @@ static bool surely_again(const struct live *live, const struct event *event,
 	uint64_t begin = live->thread[0].seen + live->options.settle_ticks / CALLS_END;
 	struct older_block older;
 
-	if (first->time >= (live->moment ? live->moment : begin))
+	if (live->options.from_start || first->time >= (live->moment ? live->moment : begin))
 		return true;
 	if (live->older) {
 		switch (live_older_place(live, event->entry, event->address, &older)) {

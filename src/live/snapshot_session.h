@@ -64,6 +64,7 @@ struct snapshot_session {
 	char *version;			/* of memattach */
 	enum snapshot_mode mode;
 	enum snapshot_loader loader;
+	bool started;			/* it was watched from its program's beginning on */
 	double begin_time;		/* seconds since 1970 */
 	double duration;		/* seconds watched */
 	uint64_t max_recording, given_up;	/* bytes, 0: no limit; snapshots, for its sake */

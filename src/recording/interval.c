@@ -94,7 +94,8 @@ static int put_session(struct recording *recording, const struct snapshot *snaps
 		   CELL_I(m->evicted_stacks), CELL_I(m->evicted_alloc_count),
 		   CELL_I(m->evicted_alloc_bytes), CELL_I(m->thinned_blocks),
 		   CELL_I(m->thinned_bytes), CELL_I(m->thinned_interval_bytes),
-		   CELL_I(session->lost.hidden), CELL_I(session->lost.hidden_bytes));
+		   CELL_I(session->lost.hidden), CELL_I(session->lost.hidden_bytes),
+		   CELL_I(session->started));
 }
 
 static int put_totals(struct recording *recording, const struct snapshot *snapshot)

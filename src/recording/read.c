@@ -165,6 +165,7 @@ static int read_session(void *context, struct row *row)
 	read_memory(&session->memory, row);
 	session->lost.hidden = row_uint(row);
 	session->lost.hidden_bytes = row_uint(row);
+	session->started = row_bool(row);
 	return session->version ? 0 : -ENOMEM;
 }
 

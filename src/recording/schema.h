@@ -28,7 +28,7 @@
 	" memory_used INTEGER, memory_peak INTEGER, evicted_sites INTEGER," \
 	" evicted_stacks INTEGER, evicted_alloc_count INTEGER, evicted_alloc_bytes INTEGER," \
 	" thinned_blocks INTEGER, thinned_bytes INTEGER, thinned_interval INTEGER," \
-	" lost_hidden INTEGER, lost_hidden_bytes INTEGER);" \
+	" lost_hidden INTEGER, lost_hidden_bytes INTEGER, started INTEGER);" \
 	"CREATE TABLE snapshots(id INTEGER PRIMARY KEY, time REAL, alloc_count INTEGER," \
 	" alloc_bytes INTEGER, free_count INTEGER, free_bytes INTEGER," \
 	" double_free_count INTEGER, illegal_free_count INTEGER, free_unknown_count INTEGER," \

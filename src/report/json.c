@@ -138,6 +138,8 @@ static void put_session(struct emit *emit, const struct snapshot *snapshot)
 	emit_text(emit, "version", session->version);
 	emit_text(emit, "mode", snapshot_mode_name(session->mode));
 	emit_text(emit, "loader", snapshot_loader_name(session->loader));
+	if (session->started)
+		emit_bool(emit, "started", true);
 	emit_real(emit, "begin_time", session->begin_time);
 	emit_real(emit, "duration", session->duration);
 	if (session->max_recording)

@@ -41,8 +41,11 @@ static const char *verdict_title(enum leak_verdict verdict, bool unsearched)
 }
 
 /* One allocator, and whether its blocks from before the attach are among what was searched. */
-static void put_heap(FILE *out, const struct style *style, const struct leak_heap *heap)
+static void put_heap(FILE *out, const struct report_input *input, const struct leak_heap *heap)
 {
+	const struct style *style = style_for(&input->options);
+	const char *before = text_before(input->snapshot);
+
 	text_put_label(out, "heap");
 	text_put_printable(out, heap->allocator);
 	if (heap->version[0]) {
@@ -52,11 +55,11 @@ static void put_heap(FILE *out, const struct style *style, const struct leak_hea
 	fputs(": ", out);
 	text_put_blocks(out, heap->live_bytes, heap->live_count);
 	if (heap->covered) {
-		fputs(", those from before the attach too\n", out);
+		fprintf(out, ", those from %s too\n", before);
 		return;
 	}
-	fprintf(out, "; %snot %scovered%s from before the attach", style->warn,
-		heap->live_count ? "all " : "", style->plain);
+	fprintf(out, "; %snot %scovered%s from %s", style->warn,
+		heap->live_count ? "all " : "", style->plain, before);
 	if (heap->why[0]) {
 		fputs(": ", out);
 		text_put_printable(out, heap->why);
@@ -123,13 +126,15 @@ static void put_search(FILE *out, const struct report_input *input)
 			"possibly lost; --snapshot=stop has all in one moment\n", "",
 			human_bytes((double)leaks->late_bytes).text, "");
 	for (uint32_t i = 0; i < leaks->heap_count && i < LEAK_MAX_HEAPS; i++)
-		put_heap(out, style, &leaks->heap[i]);
+		put_heap(out, input, &leaks->heap[i]);
 	if (leaks->heap_count == 0)
 		fprintf(out, "  %s%-10s%sno allocator was found: only blocks seen since the "
-			"attach\n", style->warn, "heap", style->plain);
+			"%s\n", style->warn, "heap", style->plain,
+			input->snapshot->session.started ? "beginning" : "attach");
 	else if (!leaks->covers_older_blocks)
-		fprintf(out, "  %s%-10s%sof blocks from before the attach, some or all are missing "
-			"below\n", style->warn, "older", style->plain);
+		fprintf(out, "  %s%-10s%sof blocks from %s, some or all are missing "
+			"below\n", style->warn, "older", style->plain,
+			text_before(input->snapshot));
 	put_protected(out, leaks);
 	put_history(out, leaks);
 	access_text_put_run(out, input);
@@ -251,15 +256,14 @@ static void put_origin(FILE *out, const struct report_input *input, const struct
 {
 	const struct snapshot_site *site = text_site_by_id(input->snapshot, group->site);
 	const struct style *style = style_for(&input->options);
-	const char *origin = group->site		   ? "(its stack is not known)" :
-			     input->snapshot->every_alloc ? "allocated before the attach" :
-							    "allocated before the attach, or not "
-							    "among the samples (--exact sees all)";
-
 	if (group->site && site)
 		text_put_stack(out, input, site);
+	else if (group->site)
+		fprintf(out, "      %s(its stack is not known)%s\n", style->dim, style->plain);
 	else
-		fprintf(out, "      %s%s%s\n", style->dim, origin, style->plain);
+		fprintf(out, "      %sallocated %s%s%s\n", style->dim, text_before(input->snapshot),
+			input->snapshot->every_alloc ? "" :
+			", or not among the samples (--exact sees all)", style->plain);
 }
 
 static void put_group(FILE *out, const struct report_input *input, size_t rank)

@@ -351,7 +351,7 @@ static void put_block_totals(FILE *out, const struct snapshot *snapshot)
 {
 	const struct snapshot_totals *totals = &snapshot->totals;
 	const struct snapshot_intervals *in = &totals->in;
-	char remark[200] = "", freed[160] = "";
+	char remark[200] = "", freed[160] = "", older[80];
 
 	if (totals->alloc_count)
 		snprintf(remark, sizeof(remark), "%s on average",
@@ -361,6 +361,8 @@ static void put_block_totals(FILE *out, const struct snapshot *snapshot)
 		append_bounds(remark, sizeof(remark), &in->alloc_count, &in->alloc_bytes);
 		append_bounds(freed, sizeof(freed), &in->free_count, &in->free_bytes);
 	}
+	(void)snprintf(older, sizeof(older), "blocks that were allocated %s",
+		       text_before(snapshot));
 	put_total(out, "allocated", totals->alloc_count, totals->alloc_bytes, remark);
 	put_total(out, "freed", totals->free_count, totals->free_bytes, freed);
 	put_live_total(out, snapshot);
@@ -369,8 +371,7 @@ static void put_block_totals(FILE *out, const struct snapshot *snapshot)
 		put_odd(out, "temporary", totals->temporary_count,
 			"blocks, freed before their thread's next allocation");
 	if (snapshot->exact)
-		put_odd(out, "older frees", totals->free_unknown_count,
-			"blocks that were allocated before the attach");
+		put_odd(out, "older frees", totals->free_unknown_count, older);
 	if (snapshot->complete) {
 		put_odd(out, "double frees", totals->double_free_count, "");
 		put_odd(out, "illegal frees", totals->illegal_free_count,

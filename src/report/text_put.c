@@ -54,6 +54,11 @@ void text_put_quoted(FILE *out, const char *words, const char *text)
 	fputc('`', out);
 }
 
+const char *text_before(const struct snapshot *snapshot)
+{
+	return snapshot->session.started ? "before the program began" : "before the attach";
+}
+
 const char *text_plural(uint64_t count)
 {
 	return count == 1 ? "" : "s";

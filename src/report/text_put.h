@@ -19,6 +19,11 @@ void text_put_printable(FILE *out, const char *text);
 void text_put_quoted(FILE *out, const char *words, const char *text);
 /* "s" unless count is 1. */
 const char *text_plural(uint64_t count);
+/*
+ * When that was allocated which nobody saw: "before the attach", or of a program that was started
+ * to be watched "before the program began", by its dynamic loader.
+ */
+const char *text_before(const struct snapshot *snapshot);
 /* What one thing of a site of that kind is called. */
 const char *text_kind(enum site_kind kind);
 /* "3.20 MiB in 1,024 blocks" */

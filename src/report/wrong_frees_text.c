@@ -64,7 +64,8 @@ static void put_call(FILE *out, const struct report_input *input, const char *wh
 	if (call->thread != FREED_NO_THREAD)
 		fprintf(out, " by thread %u", call->thread + 1);
 	fprintf(out, ", %s %s\n", human_seconds(seconds > 0 ? seconds : 0).text,
-		later ? "earlier" : "after the attach");
+		later ? "earlier" : input->snapshot->session.started ?
+		"after the program began" : "after the attach");
 	text_put_stack(out, input, &place);
 }
 
@@ -90,7 +91,7 @@ static void put_wrong_free(FILE *out, const struct report_input *input, size_t r
 			 &wrong->allocated,
 			 wrong->freed_first.stack ? &wrong->freed_first : &wrong->freed);
 	else if (wrong->freed_first.stack || wrong->reason == WRONG_FREE_INSIDE)
-		fputs("    allocated before the attach\n", out);
+		fprintf(out, "    allocated %s\n", text_before(input->snapshot));
 }
 
 /* Frees of older blocks were to be judged: why are some not? */
@@ -101,8 +102,8 @@ static void put_uncovered(FILE *out, const struct report_input *input)
 
 	if (!older->asked || !older->why[0] || !input->snapshot->complete)
 		return;	/* or that is said already */
-	fprintf(out, "  %s%-10s%sfrees of blocks from before the attach are not covered: ",
-		style->warn, "unknown", style->plain);
+	fprintf(out, "  %s%-10s%sfrees of blocks from %s are not covered: ",
+		style->warn, "unknown", style->plain, text_before(input->snapshot));
 	text_put_printable(out, older->why);
 	fputc('\n', out);
 }

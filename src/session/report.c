@@ -214,6 +214,7 @@ static struct snapshot_session describe_session(const struct session_report *r)
 		.version = (char *)(uintptr_t)VERSION_TEXT,
 		.mode = r->options->mode,
 		.loader = r->loader == LOADER_MAP ? SNAPSHOT_LOADER_MAP : SNAPSHOT_LOADER_DLOPEN,
+		.started = r->options->task == SESSION_RUN,
 		.begin_time = r->begin_time,
 		.duration = end - r->begin,
 		.overhead_percent = -1,

@@ -64,6 +64,7 @@ static int hook(struct session *s)
 		.percent = s->options->overhead_percent, .custom_cost = s->hook_cost.custom,
 		.pair_cost = hook_cost_pair(&s->hook_cost, &s->plan),
 		.block = s->options->block, .leaks = s->options->leaks,
+		.from_start = s->options->task == SESSION_RUN,
 		.free_stacks = s->options->free_stacks,
 		.recognise = session_recognises(s), .verify_stacks = s->options->verify_stacks,
 		.max_memory = s->options->max_memory,

@@ -80,6 +80,7 @@ int target_view_refresh(struct target_view *view)
 	}
 	procmaps_done(&view->maps);
 	view->maps = maps;
+	view->reads++;
 	return modules_update(view->modules, &view->maps);
 }
 

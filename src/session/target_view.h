@@ -15,7 +15,8 @@ struct target_view {
 	struct keeper_link *link;
 	struct proto_hello hello;
 	int mem, maps_fd, statm, pagemap, jit;
-	struct procmaps maps;		/* as last read */
+	struct procmaps maps;		/* as last read, */
+	uint64_t reads;			/* of so many */
 	struct modules *modules;
 	struct elf_reader reader;	/* of mem */
 };

@@ -23,10 +23,12 @@
 #include "src/session/evict.h"
 #include "src/session/watch_ahead.h"
 
+#define PAGE 4096ull
 #define RULES_NS 5000000ull	/* between tries to publish rules; more after failures */
 #define RULES_MAX_NS 200000000ull
 #define BEGUN_NS 1000000000ull
 #define BEAT_EVENTS EVICT_EVENTS
+#define LOOK_NS 5000000ull	/* between looks at the maps for wrong frees */
 #define CALLS_END_NS 300000000ull /* calls from before the attach have returned: free_places */
 enum { HOLD_DRAINS = 200 };
 #define HOLD_PAUSE_NS 5000000ull
@@ -80,6 +82,22 @@ static int set_allocator_frames(struct watch *w)
 	return sites_set_allocator_frames(w->sites, range, count);
 }
 
+/*
+ * Where nothing is known to be mapped the target's maps may be from before a mapping that no
+ * hook saw. While a request to the keeper is pending, files of modules can't be had.
+ */
+static enum wrong_free_reason place_of(void *context, const struct event *event)
+{
+	struct watch *w = context;
+	enum wrong_free_reason reason = free_places_judge(w->places, event);
+	uint64_t now = now_ns();
+
+	if (reason != WRONG_FREE_UNMAPPED || now < w->next_look_ns || w->view->link->busy)
+		return reason;
+	w->next_look_ns = now + LOOK_NS;
+	return target_view_refresh(w->view) < 0 ? reason : free_places_judge(w->places, event);
+}
+
 static int make_books(struct watch *w)
 {
 	struct live_options options = {
@@ -88,7 +106,9 @@ static int make_books(struct watch *w)
 			    w->plan->skipped_count == w->plan->harmless_count,
 		.lost = w->reader ? reader_lost_records : NULL,
 		.settle_ticks = (uint64_t)w->ticks.hz,
-		.place = free_places_judge,
+		.from_start = w->options.from_start,
+		.place = place_of,
+		.place_context = w,
 		.free_stacks = w->options.free_stacks,
 	};
 	int error = stacks_new(&w->stacks);
@@ -96,7 +116,6 @@ static int make_books(struct watch *w)
 	if (!error)
 		error = free_places_new(w->view, &w->places);
 	options.context = w->reader;
-	options.place_context = w->places;
 	for (uint32_t i = 0; i < w->plan->entry_count; i++) {
 		const struct hook_entry *e = &w->plan->entry[i];
 
@@ -245,7 +264,7 @@ static void publish(struct watch *w)
 	uint64_t generation = __atomic_load_n(&w->control->module_generation, __ATOMIC_ACQUIRE);
 
 	publish_stacks(w);
-	if (w->begin_ns && now_ns() - w->begin_ns < CALLS_END_NS)
+	if (w->begin_ns && now_ns() - w->begin_ns < CALLS_END_NS && !w->options.from_start)
 		free_places_note(w->places);
 	__atomic_store_n(&w->control->module_ack, generation, __ATOMIC_RELEASE);
 	publish_rules(w);
@@ -464,6 +483,19 @@ static void tell(struct watch *w, const struct event *event)
 		w->error = error;
 }
 
+/* What is unmapped holds no block from before the attach any more. */
+static void note_unmapping(struct watch *w, const struct event *event)
+{
+	uint64_t low = event->address, high = (low + event->size + PAGE - 1u) & ~(PAGE - 1u);
+
+	if (event->kind == RING_UNMAP)
+		free_places_unmap(w->places, low, high);
+	else if (event->kind == RING_UNMAP_UNDO)
+		free_places_unmap_failed(w->places, low, high);
+	else if (event->kind == RING_BRK)	/* from its size to its address */
+		free_places_unmap(w->places, low, event->size);
+}
+
 static void book_event(struct watch *w, const struct event *event)
 {
 	uint32_t stack = 0;
@@ -480,6 +512,7 @@ static void book_event(struct watch *w, const struct event *event)
 		w->options.observe(w->options.observer, event);
 	if (event->kind == RING_MODULE)
 		publish(w);
+	note_unmapping(w, event);
 	if (event->kind == RING_CALL || event->kind == RING_MODULE)
 		return;
 	if (event->kind == RING_PATH)

@@ -32,6 +32,7 @@ struct watch_options {
 	double pair_cost, custom_cost;	/* of malloc's calls, of custom ones: hook_cost.h */
 	bool block;			/* a full ring makes the target wait */
 	bool leaks;
+	bool from_start;		/* the program is just being started */
 	bool free_stacks;		/* exact: each free with its stack */
 	bool recognise;			/* exact, counts: known stacks go by name */
 	bool unhurried;			/* nobody looks on: as little as possible */
@@ -73,6 +74,7 @@ struct watch {
 	struct sites *sites;
 	struct live *live;
 	struct free_places *places;
+	uint64_t next_look_ns;		/* at the target's maps, for a wrong free */
 	struct counts *counts;		/* SNAPSHOT_COUNTS; else NULL */
 	struct counts_totals counted;	/* at the last point of the timeline */
 	uint64_t copied;		/* stacks that are counted by their copies */

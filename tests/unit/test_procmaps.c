@@ -327,6 +327,37 @@ static void read_while_it_changes(void **state)
 	assert_int_equal(bad, 0);
 }
 
+/* A process with so many mappings is killed while they are read: none or all, never a part. */
+static void read_while_it_ends(void **state)
+{
+	enum { MAPPINGS = 8000, TRIES = 40 };
+	size_t length = MAPPINGS * 4096;
+	char path[64], *area = mmap(NULL, length, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	(void)state;
+	assert_true(area != MAP_FAILED);
+	for (size_t i = 0; i < length; i += 8192)
+		assert_int_equal(mprotect(area + i, 4096, PROT_READ), 0);
+	for (int i = 0; i < TRIES; i++) {
+		_cleanup_(procmaps_done) struct procmaps maps = { 0 };
+		pid_t child = fork();
+		int fd;
+
+		if (child == 0)
+			for (;;)
+				pause();
+		snprintf(path, sizeof(path), "/proc/%d/maps", child);
+		fd = open(path, O_RDONLY | O_CLOEXEC);
+		assert_true(fd >= 0);
+		kill(child, SIGKILL);
+		assert_int_equal(procmaps_read(fd, &maps), 0);
+		assert_true(maps.count == 0 || maps.count > MAPPINGS);
+		close(fd);
+		waitpid(child, NULL, 0);
+	}
+	munmap(area, length);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -339,6 +370,7 @@ int main(void)
 		cmocka_unit_test(read_many_mappings),
 		cmocka_unit_test(read_refuses_other_files),
 		cmocka_unit_test(read_while_it_changes),
+		cmocka_unit_test(read_while_it_ends),
 		cmocka_unit_test(find_at_edges),
 		cmocka_unit_test(hole_below_is_preferred),
 		cmocka_unit_test(hole_above),

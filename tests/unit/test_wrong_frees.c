@@ -161,11 +161,13 @@ static void finds_the_block_around(void **state)
 	release(1, 0x150000 + 0x7ff0, 9);	/* far behind its beginning */
 	assert_int_equal(wrong_at(1)->block.address, 0x150000);
 	assert_int_equal(wrong_at(1)->block.size, 0x8000);
-	release(1, 0x150000 + 0x8000, 9);	/* behind its end */
+	release(1, 0x150000 + 0x8010, 9);	/* behind its end */
 	alloc(1, 0x50000, 0x40, 7);
-	release(1, 0x50040, 9);			/* close behind */
+	release(1, 0x50050, 9);			/* close behind */
 	assert_int_equal(wrong_count(), 2);
-	assert_int_equal(sites_oddities(books.sites)->illegal_free, 2);
+	release(1, 0x50040, 10);		/* in what glibc added to it */
+	assert_int_equal(wrong_at(2)->block.address, 0x50000);
+	assert_int_equal(sites_oddities(books.sites)->illegal_free, 3);
 	assert_int_equal(live_count(books.live), 101);
 }
 
@@ -197,7 +199,7 @@ static void minds_the_alignment_of_the_allocator(void **state)
 	assert_int_equal(wrong_count(), 2);
 }
 
-static void asks_for_the_place_of_glibc_blocks_only(void **state)
+static void believes_modules_and_stacks_for_glibc_only(void **state)
 {
 	(void)state;
 	fixture.place = WRONG_FREE_STATIC;
@@ -207,7 +209,69 @@ static void asks_for_the_place_of_glibc_blocks_only(void **state)
 	assert_int_equal(wrong_at(0)->reason, WRONG_FREE_STATIC);
 	alloc(1, 0xa000, 10, 7);	/* what was seen allocated is not asked about */
 	release(1, 0xa000, 8);
-	assert_int_equal(fixture.places_asked, 1);
+	assert_int_equal(fixture.places_asked, 2);
+	fixture.place = WRONG_FREE_UNMAPPED;	/* no allocator's blocks are there */
+	apply((struct event){ .kind = RING_FREE, .address = 0xb000, .thread = 1 }, 9);
+	assert_int_equal(wrong_at(1)->reason, WRONG_FREE_UNMAPPED);
+}
+
+/* A program that was just being started: no call was under way, and no block is older. */
+static void doubts_nothing_from_the_start(void **state)
+{
+	(void)state;
+	live_free(books.live);
+	books.options.settle_ticks = 3000;
+	books.options.from_start = true;
+	assert_int_equal(live_new(&books.options, books.sites, &books.live), 0);
+	alloc(1, 0x1000, 48, 7);
+	release(1, 0x1000, 8);
+	release(2, 0x1000, 9);		/* the first thing that its thread does */
+	assert_int_equal(wrong_at(0)->reason, WRONG_FREE_AGAIN);
+	fixture.place = WRONG_FREE_STATIC;
+	apply((struct event){ .kind = RING_FREE, .address = 0x8000, .thread = 1 }, 8);
+	assert_int_equal(wrong_at(1)->reason, WRONG_FREE_STATIC);
+}
+
+/* A heap that grew before our eyes: whatever maps say, what is in no block there is free. */
+static void knows_memory_of_the_allocator(void **state)
+{
+	const struct frame_range code = { .module = 1, .low = 0x100, .high = 0x200 };
+	const struct frame frame = { .module = 1, .offset = 0x150 };
+	uint32_t stack;
+
+	(void)state;
+	assert_int_equal(sites_set_allocator_frames(books.sites, &code, 1), 0);
+	assert_int_equal(stacks_intern(books.stacks, &frame, 1, 0, &stack), 0);
+	apply((struct event){ .kind = RING_BRK, .address = 0x121000, .size = 0x100000,
+			      .thread = 1 }, stack);
+	fixture.place = WRONG_FREE_UNMAPPED;	/* by maps from before */
+	release(1, 0x110000, 8);
+	assert_int_equal(wrong_at(0)->reason, WRONG_FREE_FREE);
+	assert_int_equal(wrong_at(0)->block.address, 0);
+	fixture.place = WRONG_FREE_NOT;		/* it may be that of a call from before the hooks */
+	release(1, 0x110010, 9);
+	assert_int_equal(wrong_count(), 1);
+	apply((struct event){ .kind = RING_BRK, .address = 0x110000, .size = 0x121000,
+			      .thread = 1 }, stack);
+	fixture.place = WRONG_FREE_UNMAPPED;	/* trimmed */
+	release(1, 0x118000, 8);
+	assert_int_equal(wrong_at(1)->reason, WRONG_FREE_UNMAPPED);
+}
+
+/* A thread that was made before our eyes, by maps from before that. */
+static void knows_the_stack_of_a_new_thread(void **state)
+{
+	(void)state;
+	apply((struct event){ .kind = RING_MAP, .address = 0x100000, .size = 0x801000,
+			      .thread = 1 }, 5);
+	fixture.place = WRONG_FREE_UNMAPPED;
+	apply((struct event){ .kind = RING_FREE, .address = 0x8ff000, .stack_address = 0x8fe000,
+			      .thread = 0x900700, .entry = GLIBC }, 8);
+	assert_int_equal(wrong_at(0)->reason, WRONG_FREE_STACK);
+	assert_int_equal(wrong_at(0)->block.address, 0);
+	apply((struct event){ .kind = RING_FREE, .address = 0x8fd000, .stack_address = 0x8fe000,
+			      .thread = 0x900700, .entry = GLIBC }, 8);	/* below its sp */
+	assert_int_equal(wrong_at(1)->reason, WRONG_FREE_MAPPED);
 }
 
 static void names_the_mapping(void **state)
@@ -476,6 +540,64 @@ static void believes_one_shape_of_stack(void **state)
 	modules_free(view.modules);
 }
 
+/* What was there at the attach and is unmapped holds no older block any more. */
+static void follows_unmappings(void **state)
+{
+	static const char text[] =
+		"100000-200000 rw-p 00000000 00:00 0 \n"
+		"300000-400000 rw-p 00000000 00:00 0 \n"
+		"7ff000-800000 rw-p 00000000 00:00 0 [stack]\n";
+	struct module_source source = { .open_file = NULL };
+	struct target_view view = { .mem = -1 };
+	const char *stack = strstr(text, "7ff000");
+	struct free_places *places;
+
+	(void)state;
+	assert_int_equal(modules_new(&source, &view.modules), 0);
+	assert_int_equal(procmaps_parse(text, sizeof(text) - 1, &view.maps), 0);
+	assert_int_equal(free_places_new(&view, &places), 0);
+	free_places_note(places);
+	procmaps_done(&view.maps);
+	assert_int_equal(procmaps_parse(stack, strlen(stack), &view.maps), 0);
+#define JUDGE(address) judge(places, (void *)(address), 0, 0)
+	free_places_unmap(places, 0x140000, 0x180000);	/* in the midst of one */
+	assert_int_equal(JUDGE(0x13fff0), WRONG_FREE_NOT);
+	assert_int_equal(JUDGE(0x140000), WRONG_FREE_UNMAPPED);
+	assert_int_equal(JUDGE(0x17fff0), WRONG_FREE_UNMAPPED);
+	assert_int_equal(JUDGE(0x180000), WRONG_FREE_NOT);
+	free_places_unmap(places, 0x1f0000, 0x310000);	/* of two */
+	assert_int_equal(JUDGE(0x1efff0), WRONG_FREE_NOT);
+	assert_int_equal(JUDGE(0x1f0000), WRONG_FREE_UNMAPPED);
+	assert_int_equal(JUDGE(0x30fff0), WRONG_FREE_UNMAPPED);
+	assert_int_equal(JUDGE(0x310000), WRONG_FREE_NOT);
+	free_places_unmap_failed(places, 0x1f0000, 0x310000);
+	assert_int_equal(JUDGE(0x1f0000), WRONG_FREE_NOT);
+	assert_int_equal(JUDGE(0x30fff0), WRONG_FREE_NOT);
+	assert_int_equal(JUDGE(0x3ffff0), WRONG_FREE_NOT);
+	free_places_unmap(places, 0, 0x700000);		/* all of it */
+	assert_int_equal(JUDGE(0x100000), WRONG_FREE_UNMAPPED);
+	assert_int_equal(JUDGE(0x3ffff0), WRONG_FREE_UNMAPPED);
+	/* what maps still show is gone, until they are read again */
+	assert_int_equal(JUDGE(0x7ff000), WRONG_FREE_STACK);
+	free_places_unmap(places, 0x7ff000, 0x800000);
+	assert_int_equal(JUDGE(0x7ff000), WRONG_FREE_UNMAPPED);
+	free_places_unmap_failed(places, 0x7ff000, 0x800000);
+	assert_int_equal(JUDGE(0x7ff000), WRONG_FREE_STACK);
+	free_places_unmap(places, 0x7ff000, 0x800000);
+	view.reads++;
+	assert_int_equal(JUDGE(0x7ff000), WRONG_FREE_STACK);
+	for (uint64_t i = 1; i <= 1000; i++)
+		free_places_unmap(places, i << 32, (i << 32) + 0x1000);
+	assert_int_equal(JUDGE(1000ull << 32), WRONG_FREE_UNMAPPED);
+#undef JUDGE
+	/* the main thread's stack has grown since maps were read */
+	assert_int_equal(judge(places, (void *)0x7e0000, 0x7d0000, 0), WRONG_FREE_STACK);
+	assert_int_equal(judge(places, (void *)0x7c0000, 0x7d0000, 0), WRONG_FREE_UNMAPPED);
+	free_places_free(places);
+	procmaps_done(&view.maps);
+	modules_free(view.modules);
+}
+
 int main(void)
 {
 #define WITH_BOOKS(test) cmocka_unit_test_setup_teardown(test, set_up, books_end)
@@ -490,7 +612,10 @@ int main(void)
 		WITH_BOOKS(finds_the_block_around),
 		WITH_BOOKS(searches_are_paid_for),
 		WITH_BOOKS(minds_the_alignment_of_the_allocator),
-		WITH_BOOKS(asks_for_the_place_of_glibc_blocks_only),
+		WITH_BOOKS(believes_modules_and_stacks_for_glibc_only),
+		WITH_BOOKS(doubts_nothing_from_the_start),
+		WITH_BOOKS(knows_memory_of_the_allocator),
+		WITH_BOOKS(knows_the_stack_of_a_new_thread),
 		WITH_BOOKS(names_the_mapping),
 		WITH_BOOKS(reuse_is_not_wrong),
 		WITH_BOOKS(calls_from_before_are_waited_for),
@@ -500,6 +625,7 @@ int main(void)
 		cmocka_unit_test(pool_agrees_with_a_model),
 		cmocka_unit_test(places_of_this_process),
 		cmocka_unit_test(believes_one_shape_of_stack),
+		cmocka_unit_test(follows_unmappings),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
