@@ -117,6 +117,13 @@ static int put_totals(struct recording *recording, const struct snapshot *snapsh
 		   CELL_I(snapshot->reason), CELLS_OF_INTERVALS(t->in));
 }
 
+#define CELLS_OF_BOUNDS_IF(bounds, known) \
+	CELL_I_IF((bounds).low, known), CELL_I_IF((bounds).high, known)
+#define CELLS_OF_POINT(in, known) \
+	CELLS_OF_BOUNDS_IF((in).alloc_count, known), CELLS_OF_BOUNDS_IF((in).free_count, known), \
+		CELLS_OF_BOUNDS_IF((in).alloc_bytes, known), \
+		CELLS_OF_BOUNDS_IF((in).live_bytes, known)
+
 /* The last known point may have grown; when points were joined, all are new. */
 static int put_timeline(struct recording *recording, const struct snapshot *snapshot)
 {
@@ -135,7 +142,8 @@ static int put_timeline(struct recording *recording, const struct snapshot *snap
 			  CELL_I(point->alloc_bytes), CELL_I(point->live_bytes),
 			  CELL_I(point->rss_bytes), CELL_I(point->vsz_bytes),
 			  CELL_I_IF(point->trend_bytes, point->trend_known),
-			  CELL_I(point->sample_interval));
+			  CELL_I(point->sample_interval),
+			  CELLS_OF_POINT(point->in, point->bounded), CELL_I(point->lost));
 	}
 	return err;
 }

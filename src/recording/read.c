@@ -229,6 +229,12 @@ static int read_totals(void *context, struct row *row)
 	return 0;
 }
 
+static void read_ends(struct row *row, struct timeline_bounds *to)
+{
+	to->low = row_uint(row);
+	to->high = row_uint(row);
+}
+
 static int read_point(void *context, struct row *row)
 {
 	struct reading *reading = context;
@@ -253,6 +259,13 @@ static int read_point(void *context, struct row *row)
 	if (!point->trend_known)
 		point->trend_bytes = 0;
 	point->sample_interval = row_uint(row);
+	point->bounded = sqlite3_column_count(row->statement) > row->next &&
+			 sqlite3_column_type(row->statement, row->next) != SQLITE_NULL;
+	read_ends(row, &point->in.alloc_count);
+	read_ends(row, &point->in.free_count);
+	read_ends(row, &point->in.alloc_bytes);
+	read_ends(row, &point->in.live_bytes);
+	point->lost = row_bool(row);
 	return 0;
 }
 
