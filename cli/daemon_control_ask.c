@@ -14,14 +14,16 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "src/base/memfd.h"
+
 /* On the disk of the recordings, which is bounded as they are; else in memory. */
 static int open_unnamed(const char *folder)
 {
 	int fd = open(folder, O_RDWR | O_TMPFILE | O_CLOEXEC, 0600);
 
 	if (fd < 0)
-		fd = memfd_create("memattach-snapshot", MFD_CLOEXEC);
-	return fd < 0 ? -errno : fd;
+		fd = memfd_new("memattach-snapshot");
+	return fd;
 }
 
 /* The one that was asked for before is not waited for any more. */

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "src/base/log.h"
+#include "src/base/memfd.h"
 #include "src/daemon/http_page.h"
 #include "src/daemon/http_server.h"
 #include "src/daemon/metrics.h"
@@ -95,7 +96,7 @@ static int write_answer(FILE *out, struct daemon_state *state, const struct cont
 static int make_answer(struct daemon_state *state, const struct control_peer *peer, uint32_t kind,
 		       double now)
 {
-	int fd = memfd_create("answer", MFD_CLOEXEC), copy = fd < 0 ? -1 : dup(fd), error;
+	int fd = memfd_new("answer"), copy = fd < 0 ? -1 : dup(fd), error;
 	FILE *out = copy < 0 ? NULL : fdopen(copy, "w");
 
 	if (!out) {

@@ -50,9 +50,10 @@ int front_check_clock(void)
 int front_open_target(pid_t pid, const struct session_options *options, struct target *ret)
 {
 	bool cleanup = options->task == SESSION_CLEANUP;
+	bool adds_nothing = cleanup || session_is_picture_only(options);
 	struct preflight_options preflight = {
-		.memory_bytes = cleanup ? 0 : options->ring_bytes + SHIM_ROOM,
-		.descriptors = cleanup || session_is_picture_only(options) ? 0 : DESCRIPTORS,
+		.memory_bytes = adds_nothing ? 0 : options->ring_bytes + SHIM_ROOM,
+		.descriptors = adds_nothing ? 0 : DESCRIPTORS,
 		.expect_attached = cleanup,
 	};
 	struct preflight_report report = { .code = PREFLIGHT_OK };

@@ -21,6 +21,7 @@
 #include <sys/wait.h>
 #include <time.h>
 
+#include "src/base/memfd.h"
 #include "src/screen/screen.h"
 
 #define PATIENCE_SECONDS 1.0
@@ -61,7 +62,7 @@ static int keep_messages(void)
 
 	if (!isatty(STDERR_FILENO))
 		return -1;
-	fd = memfd_create("memattach-messages", MFD_CLOEXEC);
+	fd = memfd_new("memattach-messages");
 	if (fd >= 0)
 		(void)fcntl(fd, F_SETFL, O_APPEND);
 	return fd;

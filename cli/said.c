@@ -10,13 +10,14 @@
 #include <unistd.h>
 
 #include "src/base/log.h"
+#include "src/base/memfd.h"
 
 #define SAID_BYTES 8192u
 #define PREFIX "memattach: "
 
 int said_open(void)
 {
-	int said = memfd_create("memattach-said", MFD_CLOEXEC | MFD_ALLOW_SEALING), error;
+	int said = memfd_new("memattach-said"), error;
 
 	if (said >= 0 && ftruncate(said, SAID_BYTES) == 0 &&
 	    fcntl(said, F_ADD_SEALS, F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL) == 0)
@@ -28,9 +29,11 @@ int said_open(void)
 
 int said_redirect(int said)
 {
-	_cleanup_fd_ int nowhere = open("/dev/null", O_RDWR | O_CLOEXEC);
+	_cleanup_fd_ int nowhere = memfd_nothing();
 
-	if (nowhere < 0 || dup2(nowhere, STDIN_FILENO) < 0 || dup2(nowhere, STDOUT_FILENO) < 0 ||
+	if (nowhere < 0)
+		return nowhere;
+	if (dup2(nowhere, STDIN_FILENO) < 0 || dup2(nowhere, STDOUT_FILENO) < 0 ||
 	    dup2(said, STDERR_FILENO) < 0)
 		return -errno;
 	return 0;

@@ -17,6 +17,7 @@
 #include <sys/vfs.h>
 
 #include "inject/proc_status.h"
+#include "src/base/memfd.h"
 
 static int open_proc(const struct target *target, const char *name)
 {
@@ -124,6 +125,5 @@ int hello_open(const struct target *target, enum hello_fd which)
 
 	if (fd >= 0 || which < HELLO_PAGEMAP)
 		return fd;
-	fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
-	return fd < 0 ? -errno : fd;
+	return memfd_nothing();
 }

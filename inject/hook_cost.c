@@ -27,6 +27,7 @@
 #include "inject/ring_setup.h"
 #include "inject/shim_image.h"
 #include "src/base/cleanup.h"
+#include "src/base/memfd.h"
 
 #define PAIRS		500u
 #define ROUNDS		40u
@@ -48,7 +49,7 @@ struct probe {
 
 static int load_shim(struct probe *p)
 {
-	_cleanup_fd_ int fd = memfd_create("hook-cost", MFD_CLOEXEC);
+	_cleanup_fd_ int fd = memfd_new("hook-cost");
 	size_t done = 0, bytes = shim_image_bytes();
 	char path[48];
 
@@ -101,7 +102,7 @@ static int fill_slots(const struct probe *p, struct ring_island_entry slot[stati
 
 static int make_island(struct probe *p)
 {
-	_cleanup_fd_ int fd = memfd_create("hook-cost-island", MFD_CLOEXEC);
+	_cleanup_fd_ int fd = memfd_new("hook-cost-island");
 	struct ring_island_entry slot[SLOTS];
 	void *memory;
 

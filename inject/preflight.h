@@ -48,7 +48,8 @@ enum preflight_code {
 };
 
 struct preflight_options {
-	uint64_t memory_bytes; /* what the target will be charged with: ring, shim, islands */
+	uint64_t memory_bytes; /* what the target will be charged with: ring, shim, islands; 0: */
+			       /* nothing will be mapped in it */
 	uint64_t descriptors;  /* numbers of files that are to be left to it; 0: any */
 	bool expect_attached;  /* cleanup and adoption: memattach in the target is no refusal */
 	const pid_t *own;      /* further processes of ours (analyst), refused like ourselves */

@@ -16,6 +16,11 @@
 #include <unistd.h>
 
 #include "inject/proc_status.h"
+#include "src/base/memfd.h"
+
+#ifndef F_SEAL_EXEC
+#define F_SEAL_EXEC 0x0020 /* linux/fcntl.h, 6.3: it comes with memfd_flags() */
+#endif
 
 int remote_memfd_is_ours(pid_t pid, pid_t tid, int fd)
 {
@@ -94,7 +99,7 @@ static int take_memfd(const struct attachment *a, pid_t tid, int remote, uint64_
 	if (fstat(fd, &file) == 0)
 		error = check_made(a->target.ref.pid, tid, remote, &file);
 	if (!error && S_ISREG(file.st_mode) && file.st_nlink == 0 && file.st_size == 0 &&
-	    fcntl(fd, F_GET_SEALS) == 0) {
+	    (fcntl(fd, F_GET_SEALS) & ~F_SEAL_EXEC) == 0) {
 		*ret_inode = file.st_ino;
 		return fd;
 	}
@@ -137,7 +142,7 @@ static int find_fresh(pid_t pid, pid_t tid)
 int remote_memfd_make(struct attachment *a, struct borrow *b, enum remote_memfd which, int *ret_fd)
 {
 	pid_t pid = a->target.ref.pid;
-	uint64_t arguments[6] = { 0, MFD_CLOEXEC | MFD_ALLOW_SEALING, 0, 0, 0, 0 };
+	uint64_t arguments[6] = { 0, memfd_flags(), 0, 0, 0, 0 };
 	const char *name = which == REMOTE_RING ? LOAD_RING_NAME : LOAD_SHIM_NAME;
 	uint64_t remote = 0;
 	int error = borrow_put(b, name, strlen(name) + 1, &arguments[0]);

@@ -9,13 +9,15 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 
+#include "src/base/memfd.h"
+
 int sealed_copy(const char *name, const void *data, size_t bytes)
 {
-	int fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	int fd = memfd_new(name);
 	size_t done = 0;
 
 	if (fd < 0)
-		return -errno;
+		return fd;
 	while (done < bytes) {
 		ssize_t put = write(fd, (const char *)data + done, bytes - done);
 

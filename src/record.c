@@ -5,6 +5,14 @@
 /* No user address or size is as large, on any x86-64: sums of two can't overflow. */
 #define USER_LIMIT	RING_SIZE_LIMIT
 
+/* Where a mapping lies, or is said to: the shim records no call that names memory beyond. */
+static bool range_valid(const struct ring_record *record)
+{
+	if (record->kind != RING_MAP && record->kind != RING_UNMAP)
+		return true;
+	return record->size <= USER_LIMIT - record->address;
+}
+
 bool record_valid(const struct ring_record *record, uint32_t lines)
 {
 	uint64_t stack_bytes = (uint64_t)record->stack_bytes * 8u;
@@ -18,7 +26,7 @@ bool record_valid(const struct ring_record *record, uint32_t lines)
 		       stack_bytes <= RING_MAX_STACK_BYTES && !(record->flags & RING_F_STACK);
 	/* Programs hand anything to free. */
 	if ((record->address >= USER_LIMIT && record->kind != RING_FREE) ||
-	    record->size >= USER_LIMIT)
+	    record->size >= USER_LIMIT || !range_valid(record))
 		return false;
 	if (!(record->flags & RING_F_STACK))
 		return true;

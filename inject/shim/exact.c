@@ -39,8 +39,10 @@ static __attribute__((noinline)) bool alloc_slowly(struct ring_control *control,
 						   const struct shim_made *made)
 {
 	struct shim_event event = alloc_event(made);
+	bool recorded = shim_record(control, call, &event);
 
-	return shim_record(control, call, &event);
+	shim_wipe();
+	return recorded;
 }
 
 static __attribute__((noinline)) bool alloc_known(struct ring_control *control,
@@ -49,8 +51,10 @@ static __attribute__((noinline)) bool alloc_known(struct ring_control *control,
 						  enum shim_path known, uint64_t path)
 {
 	struct shim_event event = alloc_event(made);
+	bool recorded = shim_record_known(control, call, &event, known, path);
 
-	return shim_record_known(control, call, &event, known, path);
+	shim_wipe();
+	return recorded;
 }
 
 bool shim_exact_alloc(struct ring_control *control, const struct shim_call *call,
@@ -78,8 +82,13 @@ static __attribute__((noinline)) bool free_slowly(struct ring_control *control,
 		.kind = RING_FREE, .address = address, .with_stack = with_stack,
 	};
 
+	bool recorded = false;
+
 	/* Else this is a fork child by now, out of a signal handler, without such memory. */
-	return shim_control() == control && shim_record(control, call, &event);
+	if (shim_control() == control)
+		recorded = shim_record(control, call, &event);
+	shim_wipe();
+	return recorded;
 }
 
 bool shim_exact_free(struct ring_control *control, const struct shim_call *call,

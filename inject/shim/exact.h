@@ -17,4 +17,10 @@ bool shim_exact_alloc(struct ring_control *control, const struct shim_call *call
 bool shim_exact_free(struct ring_control *control, const struct shim_call *call,
 		     uint64_t address, bool with_stack);
 
+/*
+ * Writes zeros below the stack pointer, as far as what was called may have written. For what a
+ * short way calls and does not wipe itself: no block's address stays in dead stack.
+ */
+void shim_wipe(void);
+
 #endif

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "src/base/log.h"
+#include "src/base/memfd.h"
 
 #define MESSAGES_AT_ONCE 64u	/* then others get their turn: an analyst may never stop */
 #define COUNT_MOST	(1ull << 53)
@@ -196,7 +197,7 @@ static int take_saved(struct figures *figures)
 
 static int put_in_memory(const struct screen_inbox *in)
 {
-	_cleanup_fd_ int file = memfd_create("memattach-leaks", MFD_CLOEXEC);
+	_cleanup_fd_ int file = memfd_new("memattach-leaks");
 	int result = file;
 
 	if (file < 0)

@@ -10,6 +10,7 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 
+#include "src/base/memfd.h"
 #include "src/base/sanitized.h"
 #include "src/export/export.h"
 #include "src/session/opener.h"
@@ -111,9 +112,9 @@ int http_export_begin(struct http_export *export, const struct http_question *qu
 	pid_t parent = getpid();
 
 	*export = (struct http_export){ .id = question->id,
-					.fd = memfd_create("export", MFD_CLOEXEC) };
+					.fd = memfd_new("export") };
 	if (export->fd < 0)
-		return -errno;
+		return export->fd;
 	export->child = fork();
 	if (export->child == 0)
 		become(export->fd, recording, question->kind, parent);

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "src/base/log.h"
+#include "src/base/memfd.h"
 #include "src/report/printable.h"
 
 /* --- in the child --------------------------------------------------------- */
@@ -60,7 +61,7 @@ static void export_event(const struct daemon_event *event)
 
 static _Noreturn void become(const char *command, const struct daemon_event *event)
 {
-	int none[] = { -1 }, nowhere = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	int none[] = { -1 }, nowhere = memfd_nothing();
 	sigset_t nothing;
 
 	if (nowhere < 0 || dup2(nowhere, STDIN_FILENO) < 0 ||

@@ -282,6 +282,14 @@ static int hold_in_hand(struct analysis *a)
 	return error;
 }
 
+static uint64_t asked(void *context, uint64_t address)
+{
+	const struct analysis *a = context;
+	struct analysis_known known;
+
+	return a->input.known(a->input.context, address, &known) ? known.bytes : 0;
+}
+
 static int mark(struct analysis *a, struct mark_sums *sums)
 {
 	struct roots_input roots = { .picture = a->input.picture,
@@ -290,7 +298,8 @@ static int mark(struct analysis *a, struct mark_sums *sums)
 				     .classes = a->input.roots };
 	struct mark_input input = { .picture = a->input.picture, .blocks = a->heap.blocks,
 				    .roots = &a->roots, .heuristics = a->input.heuristics,
-				    .workers = a->input.workers };
+				    .workers = a->input.workers,
+				    .asked = a->input.known ? asked : NULL, .context = a };
 	int error = exclude(a);
 
 	if (!error)

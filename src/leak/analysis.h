@@ -25,7 +25,10 @@ struct analysis_known {
 struct analysis_input {
 	const struct picture *picture;
 	const struct modules *modules;	/* of the picture */
-	/* The block at address as the session knows it; false: not seen. NULL: no session. */
+	/*
+	 * The block at address as the session knows it; false: not seen. Called by all workers at
+	 * once. NULL: no session.
+	 */
 	bool (*known)(void *context, uint64_t address, struct analysis_known *ret);
 	/* All of them, in any order. NULL: none. */
 	void (*each_known)(void *context,

@@ -15,14 +15,14 @@
 #include "src/leak/roots.h"
 
 /*
- * Interior pointers that count as start pointers; memcheck's heuristics of the same names. Sizes
- * here are usable ones, and the program may have asked for some bytes less: what fits any size it
- * can have asked for counts.
+ * Interior pointers that count as start pointers; memcheck's heuristics of the same names. Where
+ * it is not known how many bytes the program asked for, these may be some less than are usable:
+ * what fits any size it can have asked for counts.
  */
 enum mark_heuristic {
 	MARK_STDSTRING = 1,	/* length, capacity and reference count stand before the text */
 	MARK_LENGTH64 = 2,	/* the block begins with its length minus 8 (sqlite3's) */
-	MARK_NEWARRAY = 4,	/* new T[n]: the number of elements stands first */
+	MARK_NEWARRAY = 4,	/* new T[n]: the number of elements stands first; n may be 0 */
 	MARK_MULTIPLE_INHERITANCE = 8,	/* points to another vtable pointer of the same object */
 	MARK_SDS = 16,		/* a header of 1, 3 or 5 bytes stands before the text (redis's) */
 	MARK_ALL_HEURISTICS = 31,
@@ -34,6 +34,12 @@ struct mark_input {
 	unsigned int heuristics;	/* enum mark_heuristic */
 	unsigned int workers;		/* threads, at least 1; the result is always the same */
 	size_t memory;			/* bytes for buffers and work lists; 0: 1/20 of the heap */
+	/*
+	 * Bytes that the program asked for with the block at address; 0: not known. Called by all
+	 * workers at once. NULL: of no block.
+	 */
+	uint64_t (*asked)(void *context, uint64_t address);
+	void *context;
 };
 struct mark_sums {
 	uint64_t count[BLOCK_KINDS], bytes[BLOCK_KINDS];

@@ -6,7 +6,8 @@
  * bits are judged chunk by chunk when nothing else is to be done, for blocks that have
  * not become reachable by themselves, which is most of them. A place that is not 8-aligned fits
  * no idiom but redis's strings, and gets no bit elsewhere. The other four tests are those of
- * memcheck, but for sizes: a program may have asked for up to slack bytes less than are usable.
+ * memcheck, but for sizes: where it is not known how many bytes a program asked for, it may have
+ * asked for up to slack bytes less than are usable. An empty array is LeakSanitizer's idiom.
  */
 #include "src/leak/mark_work.h"
 
@@ -38,7 +39,9 @@ struct suspect {
 	uint64_t start;		/* index of block */
 	bool aligned;		/* see blocks_set_aligned */
 	struct block block;
-	uint64_t head[3];	/* zeros beyond its end */
+	uint64_t asked;		/* usable bytes where it is not known */
+	uint64_t exact, coarse;	/* slack: it may have been so many bytes less; 1: it is known */
+	uint64_t head[3];	/* zeros beyond the block's end */
 };
 
 /* Bytes that a program may have asked for less than are usable. */
@@ -52,35 +55,37 @@ static uint64_t slack_coarse(uint64_t usable)
 	return usable / 4 > 24 ? usable / 4 : 24;
 }
 
-static bool is_asked(uint64_t bytes, uint64_t usable, uint64_t slack)
+static bool is_asked(const struct suspect *s, uint64_t bytes, uint64_t slack)
 {
-	return bytes <= usable && usable - bytes < slack;
+	return bytes <= s->asked && s->asked - bytes < slack;
 }
 
 static bool is_string(const struct suspect *s, uint64_t pointer)
 {
-	uint64_t length = s->head[0], capacity = s->head[1], usable = s->block.bytes;
+	uint64_t length = s->head[0], capacity = s->head[1];
 
 	return pointer == s->block.address + STRING_HEAD && length <= capacity &&
-	       capacity < usable &&
-	       is_asked(STRING_HEAD + capacity + 1, usable, slack_coarse(usable));
+	       capacity < s->asked && is_asked(s, STRING_HEAD + capacity + 1, s->coarse);
 }
 
 static bool is_length64(const struct suspect *s, uint64_t pointer)
 {
-	uint64_t length = s->head[0], usable = s->block.bytes;
+	uint64_t length = s->head[0];
 
-	return pointer == s->block.address + 8 && length && length < usable &&
-	       is_asked(length + 8, usable, slack_coarse(usable));
+	return pointer == s->block.address + 8 && length && length < s->asked &&
+	       is_asked(s, length + 8, s->coarse);
 }
 
-/* Elements of any size fill what was asked for after the first word. */
+/* Elements of any size fill what was asked for after the first word; or there are none. */
 static bool is_new_array(const struct suspect *s, uint64_t pointer)
 {
-	uint64_t elements = s->head[0], usable = s->block.bytes;
+	uint64_t elements = s->head[0], rest = s->asked - 8;
 
-	return pointer == s->block.address + 8 && elements && usable > 8 &&
-	       elements <= usable - 8 && (usable - 8) % elements < slack_exact(usable);
+	if (pointer != s->block.address + 8 || s->asked < 8)
+		return false;
+	if (elements == 0)
+		return is_asked(s, 8, s->coarse);
+	return elements <= rest && rest % elements < s->exact;
 }
 
 static bool is_function(const struct picture *picture, uint64_t address)
@@ -156,10 +161,9 @@ static bool is_sds_with(const struct suspect *s, unsigned int header, uint64_t l
 			uint64_t room)
 {
 	const uint8_t *head = (const uint8_t *)s->head;
-	uint64_t usable = s->block.bytes;
 
-	return (head[header - 1] & 7u) == header / 2 && length <= room && room < usable &&
-	       is_asked(header + room + 1, usable, slack_coarse(usable)) &&
+	return (head[header - 1] & 7u) == header / 2 && length <= room && room < s->asked &&
+	       is_asked(s, header + room + 1, s->coarse) &&
 	       (word_at(s, s->block.address + header + length) & 0xff) == 0;
 }
 
@@ -192,6 +196,23 @@ static bool is_idiom(const struct suspect *s, uint64_t pointer)
 	       ((enabled & MARK_MULTIPLE_INHERITANCE) && is_inheritance(s, pointer));
 }
 
+/* How many bytes were asked for, as far as it is known. */
+static void look_at_size(struct suspect *s)
+{
+	const struct mark_input *input = s->worker->marker->input;
+	uint64_t usable = s->block.bytes, asked = 0;
+
+	if (input->asked)
+		asked = input->asked(input->context, s->block.address);
+	s->asked = usable;
+	s->exact = slack_exact(usable);
+	s->coarse = slack_coarse(usable);
+	if (asked && asked <= usable) {
+		s->asked = asked;
+		s->exact = s->coarse = 1;
+	}
+}
+
 static void look_at_block(struct suspect *s, const struct segment *segment, uint64_t start)
 {
 	struct worker *worker = s->worker;
@@ -202,6 +223,7 @@ static void look_at_block(struct suspect *s, const struct segment *segment, uint
 	s->start = start;
 	s->aligned = segment->aligned;
 	s->block = map_block(worker->marker->map, segment, start);
+	look_at_size(s);
 	bytes = s->block.bytes < sizeof(s->head) ? s->block.bytes : sizeof(s->head);
 	memset(s->head, 0, sizeof(s->head));
 	if (s->block.address >= worker->buffer_low &&

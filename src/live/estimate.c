@@ -23,6 +23,7 @@
 #include <stddef.h>
 
 #define WEIGHT_MAX		1099511627776.0	/* 2^40: its fixed-point form fits 64 bits */
+#define WEIGHTED_BYTES_MAX	0x1p63
 #define WEIGHTS_KEPT		256u
 #define WILSON_HILFERTY_SHAPE	40.0
 
@@ -63,9 +64,9 @@ struct estimate_term estimate_term_drawn(uint64_t size, uint64_t interval)
 
 	if (weight > 1.0) {
 		term.weighted_count = (uint64_t)(weight * ESTIMATE_COUNT_ONE + 0.5);
-		/* size < 2^56 and weight <= interval / size + 1: the product fits. */
-		term.weighted_bytes =
-			(uint64_t)(weight * (double)size * ESTIMATE_BYTES_ONE + 0.5);
+		/* An interval that a target forges may be of any length. */
+		term.weighted_bytes = (uint64_t)fmin(
+			weight * (double)size * ESTIMATE_BYTES_ONE + 0.5, WEIGHTED_BYTES_MAX);
 	}
 	return term;
 }
@@ -175,7 +176,8 @@ uint64_t estimate_count(const struct estimate *sum)
 
 uint64_t estimate_bytes(const struct estimate *sum)
 {
-	return estimate_level_bytes(estimate_level(sum));
+	/* A level of all that was allocated may be too large. */
+	return sum->bytes + estimate_level_bytes(sum->weighted_bytes);
 }
 
 uint64_t estimate_level_bytes(uint64_t level)

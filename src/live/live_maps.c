@@ -10,16 +10,32 @@
  *
  * The program break is a mapping that grows and shrinks at its end: what each
  * growth added belongs to the stack that asked for it.
+ *
+ * A range that no process can have (a target may forge any) is an empty one, so that neither an
+ * end nor a sum of bytes can wrap.
  */
 #include <errno.h>
 
 #include "src/live/live_private.h"
 
 #define PAGE 4096ull
+#define MOST (1ull << 47)	/* bytes of memory that a process can have, or lose */
 
 static uint64_t page_up(uint64_t bytes)
 {
 	return (bytes + PAGE - 1u) & ~(PAGE - 1u);
+}
+
+/*
+ * The end of a range. A process that asks for addresses beyond 2^47 (five levels of page tables)
+ * can have memory there, but none that lies on both sides.
+ */
+static uint64_t range_end(uint64_t low, uint64_t bytes)
+{
+	uint64_t limit = low < MOST ? MOST : RING_SIZE_LIMIT;
+
+	return low < limit && bytes <= MOST && page_up(bytes) <= limit - low ?
+		       low + page_up(bytes) : low;
 }
 
 struct cut {
@@ -98,6 +114,16 @@ static int map_range(struct live *live, const struct event *event, uint32_t stac
 	return 0;
 }
 
+/* Adds bytes that nobody knew of. So many were added: all, or as many as a process can have. */
+static uint64_t add_unknown(struct live *live, uint64_t bytes)
+{
+	uint64_t *sum = &sites_oddities(live->sites)->unmap_unknown_bytes;
+	uint64_t added = bytes < MOST - *sum ? bytes : MOST - *sum;
+
+	*sum += added;
+	return added;
+}
+
 static int unmap_range(struct live *live, struct live_thread *thread, const struct event *event,
 		       uint64_t low, uint64_t high)
 {
@@ -106,8 +132,7 @@ static int unmap_range(struct live *live, struct live_thread *thread, const stru
 	if (mappings_cut(live->mappings, low, high, cut_piece, &cut) < 0)
 		return -ENOMEM;
 	thread->cut_time = event->time;
-	thread->cut_unknown = high - low - cut.bytes;
-	sites_oddities(live->sites)->unmap_unknown_bytes += thread->cut_unknown;
+	thread->cut_unknown = add_unknown(live, high - low - cut.bytes);
 	live->events.unmap++;
 	return 0;
 }
@@ -143,6 +168,8 @@ static int apply_unmap_undo(struct live *live, struct live_thread *thread)
 static int apply_brk(struct live *live, struct live_thread *thread, const struct event *event,
 		     uint32_t stack)
 {
+	if (event->address > MOST || event->size > MOST)
+		return 0;
 	if (event->address < event->size)
 		return unmap_range(live, thread, event, event->address, event->size);
 	if (event->address > event->size)
@@ -153,7 +180,7 @@ static int apply_brk(struct live *live, struct live_thread *thread, const struct
 int live_apply_map(struct live *live, struct live_thread *thread, const struct event *event,
 		   uint32_t stack)
 {
-	uint64_t high = event->address + page_up(event->size);
+	uint64_t high = range_end(event->address, event->size);
 
 	switch (event->kind) {
 	case RING_MAP:

@@ -83,7 +83,7 @@ struct site_oddities {
 	uint64_t double_free, illegal_free;	/* exact mode only */
 	uint64_t missed_free;	/* an allocation at a live address: its free was not seen */
 	uint64_t untracked;	/* sampled blocks whose free can't be seen */
-	uint64_t unmap_unknown_bytes;	/* unmapped bytes that were not mapped before our eyes */
+	uint64_t unmap_unknown_bytes;	/* unmapped, not mapped before our eyes; 2^47 at the most */
 };
 
 /* Code of an allocator: its frames are never shown, its own mappings are booked apart. */

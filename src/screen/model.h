@@ -36,6 +36,7 @@ struct model_figures {
 struct model_list {
 	uint32_t selected, top;		/* index of the selected row, and of the first on screen */
 	uint32_t selected_id;		/* site or thread; 0: none */
+	bool moved;			/* the user has chosen; until then it is the first */
 };
 
 struct model {
@@ -91,7 +92,10 @@ void model_free(struct model *model);
 int model_take(struct model *model, uint32_t type, const char *bytes, size_t count) _must_check_;
 /* No file was written, or not all of it: -errno. Says so. */
 void model_save_failed(struct model *model, int error);
-/* Finds the rows anew: after the order or the filter has changed. The selected site stays so. */
+/*
+ * Finds the rows anew: after the order or the filter has changed. A site that the user has selected
+ * stays so.
+ */
 void model_arrange(struct model *model);
 /* The same where names came that the order or the filter looks at: once for many of them. */
 void model_settle(struct model *model);

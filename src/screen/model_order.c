@@ -76,6 +76,10 @@ static void find_selected(struct model *model)
 {
 	uint32_t last = model->row_count ? model->row_count - 1 : 0;
 
+	if (!model->sites.moved) {
+		select_row(model, 0);
+		return;
+	}
 	for (uint32_t i = 0; model->sites.selected_id && i < model->row_count; i++) {
 		if (model->site[model->row[i]].id == model->sites.selected_id) {
 			model->sites.selected = i;
@@ -118,6 +122,7 @@ void model_move(struct model *model, long by)
 
 	to = by < -to ? 0 : by > last - to ? last : to + by;
 	list->selected = to > 0 ? (uint32_t)to : 0;
+	list->moved = true;
 	if (list == &model->sites)
 		select_row(model, list->selected);
 	model_scroll(model);

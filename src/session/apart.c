@@ -26,6 +26,7 @@
 #include <time.h>
 
 #include "src/base/log.h"
+#include "src/base/memfd.h"
 #include "src/base/sanitized.h"
 
 #define MAX_TEXT	(16u << 10)
@@ -259,7 +260,7 @@ static void become_child(void)
 	};
 	const struct sigaction looks = { .sa_handler = on_look, .sa_flags = SA_RESTART };
 	const struct rlimit none = { 0, 0 };
-	int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
+	int nowhere = memfd_nothing();
 	sigset_t empty;
 
 	for (unsigned int i = 0; i < withheld_count; i++)

@@ -18,6 +18,8 @@
 #include "src/session/opener.h"
 #include "src/session/session.h"
 #include "src/symbolize/debug_image.h"
+#include "src/symbolize/debug_missing.h"
+#include "src/symbolize/dwarf_file.h"
 
 #define QUESTION_SECONDS 20u
 
@@ -38,6 +40,8 @@ struct session_names {
 	bool asked;			/* since session_names_rest() */
 	struct assigned_finder *finder;	/* the child's */
 	struct symbol_frame told[SYMBOLIZER_MAX_FRAMES];
+	uint8_t *missing;		/* [module id]: what is logged of enum debug_missing */
+	uint32_t missing_count;
 	struct question question;
 };
 
@@ -45,6 +49,12 @@ struct session_names {
 struct plain_frame {
 	uint64_t function_offset, offset;
 	uint32_t line, column, inlined, reserved;
+};
+
+/* What comes before the frames of an answer. */
+struct answer_head {
+	uint32_t count;
+	uint32_t missing;	/* enum debug_missing, of the module */
 };
 
 /* ---- in the child ---- */
@@ -60,13 +70,23 @@ static int put_frame(const struct symbol_frame *frame, struct apart_answer *ret)
 	       apart_put_text(ret, frame->file);
 }
 
+static uint32_t missing_of(struct session_names *names, uint32_t id)
+{
+	const struct module *module = modules_get(names->modules, id);
+	const struct dwarf_file *file = NULL;
+
+	if (module && module->kind != MODULE_JIT)
+		file = symbolizer_file(names->symbolizer, module);
+	return file ? dwarf_file_missing(file) : 0;
+}
+
 static int answer_frame(struct session_names *names, const struct frame *asked,
 			struct apart_answer *ret)
 {
 	size_t count;
 	const struct symbol_frame *frame = symbolizer_frame(names->symbolizer, asked, &count);
-	uint32_t number = (uint32_t)count;
-	int error = apart_put(ret, &number, sizeof(number));
+	const struct answer_head head = { (uint32_t)count, missing_of(names, asked->module) };
+	int error = apart_put(ret, &head, sizeof(head));
 
 	for (size_t i = 0; !error && i < count; i++)
 		error = put_frame(&frame[i], ret);
@@ -175,20 +195,43 @@ static int get_frame(struct apart_reader *reader, struct symbol_frame *ret)
 	return 0;
 }
 
-static int get_answer(struct apart_reader *reader,
+/* Once for each module: the child has no log. */
+static void log_missing(struct session_names *names, uint32_t id, uint32_t missing)
+{
+	const struct module *module = modules_get(names->modules, id);
+
+	missing &= DEBUG_MISSING_ALL;
+	if (!missing || !module)
+		return;
+	if (id >= names->missing_count) {
+		uint32_t count = id + 64;
+		uint8_t *grown = realloc(names->missing, count);
+
+		if (!grown)
+			return;
+		memset(grown + names->missing_count, 0, count - names->missing_count);
+		names->missing = grown;
+		names->missing_count = count;
+	}
+	debug_missing_log(module->path, missing & ~(uint32_t)names->missing[id]);
+	names->missing[id] |= (uint8_t)missing;
+}
+
+static int get_answer(struct session_names *names, uint32_t module, struct apart_reader *reader,
 		      struct symbol_frame ret[SYMBOLIZER_MAX_FRAMES], size_t *ret_count)
 {
-	uint32_t count = 0;
-	int error = apart_get(reader, &count, sizeof(count));
+	struct answer_head head = { 0, 0 };
+	int error = apart_get(reader, &head, sizeof(head));
 
-	if (!error && (count < 1 || count > SYMBOLIZER_MAX_FRAMES))
+	if (!error && (head.count < 1 || head.count > SYMBOLIZER_MAX_FRAMES))
 		error = -EBADMSG;
-	for (uint32_t i = 0; !error && i < count; i++)
+	for (uint32_t i = 0; !error && i < head.count; i++)
 		error = get_frame(reader, &ret[i]);
 	if (error)
 		return error;
-	ret[count - 1].inlined = false;
-	*ret_count = count;
+	log_missing(names, module, head.missing);
+	ret[head.count - 1].inlined = false;
+	*ret_count = head.count;
 	return 0;
 }
 
@@ -198,7 +241,7 @@ static int ask_frame(void *context, const struct frame *frame,
 	struct apart_reader reader;
 	int error = ask(context, ASK_FRAMES, frame, 1, &reader);
 
-	return error ? error : get_answer(&reader, ret, ret_count);
+	return error ? error : get_answer(context, frame->module, &reader, ret, ret_count);
 }
 
 static int ask_frames(void *context, const struct frame *frame, uint32_t count,
@@ -210,7 +253,7 @@ static int ask_frames(void *context, const struct frame *frame, uint32_t count,
 	int error = ask(names, ASK_FRAMES, frame, count, &reader);
 
 	for (uint32_t i = 0; !error && i < count; i++) {
-		error = get_answer(&reader, names->told, &found);
+		error = get_answer(names, frame[i].module, &reader, names->told, &found);
 		if (!error)
 			tell(told, &frame[i], names->told, found);
 	}
@@ -289,5 +332,6 @@ void session_names_free(struct session_names *names)
 		return;
 	symbolizer_set_remote(names->symbolizer, &nobody);
 	apart_free(names->apart);
+	free(names->missing);
 	free(names);
 }

@@ -32,6 +32,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "src/base/memfd.h"
 #include "src/base/pagemap_scan.h"
 #include "src/base/sanitized.h"
 #include "src/base/spare_pages.h"
@@ -167,8 +168,8 @@ static struct programs programs;
 
 static int take_program(scmp_filter_ctx filter, struct program *ret)
 {
-	_cleanup_fd_ int file = memfd_create("filter", MFD_CLOEXEC);
-	int error = file < 0 ? -errno : seccomp_export_bpf(filter, file);
+	_cleanup_fd_ int file = memfd_new("filter");
+	int error = file < 0 ? file : seccomp_export_bpf(filter, file);
 	ssize_t bytes;
 
 	if (error)

@@ -9,7 +9,8 @@
  * file while we read.
  * Loaded parts stay at their offsets, since program headers lead to them; sections that are not
  * loaded are moved behind them. Code is left out, it names nothing. Sections that claim more than
- * the file has are emptied.
+ * the file has are emptied. Sections that zstd has compressed are copied uncompressed, because not
+ * every libelf can read them.
  */
 #include "src/symbolize/debug_image.h"
 
@@ -22,6 +23,9 @@
 #include <sys/sendfile.h>
 #include <sys/stat.h>
 
+#include "src/base/memfd.h"
+#include "src/symbolize/debug_unpack.h"
+
 #define MAX_SECTIONS	65536u
 #define MAX_PHDR	512u
 #define MAX_FILE	(1ull << 40)
@@ -30,38 +34,15 @@
 struct making {
 	const struct debug_source *source;
 	int fd;
+	uint64_t limit;		/* bytes that the copy may take */
 	uint64_t copied, most;	/* overlapping sections must not make more of the file than it is */
+	uint64_t packed;	/* bytes of sections that were uncompressed */
 	bool symbols_only;
 	Elf64_Ehdr header;
 	Elf64_Phdr *phdr;
 	Elf64_Shdr *section;
 	size_t section_count;
 };
-
-/* Bytes at offset in the source; what the file does not have reads as zeros. */
-static void read_source(const struct debug_source *source, uint64_t offset, void *buffer,
-			size_t bytes)
-{
-	size_t done = 0;
-
-	memset(buffer, 0, bytes);
-	if (source->fd < 0) {
-		if (offset < source->size)
-			memcpy(buffer, source->bytes + offset, bytes < source->size - offset ?
-			       bytes : (size_t)(source->size - offset));
-		return;
-	}
-	while (done < bytes) {
-		ssize_t n = pread(source->fd, (char *)buffer + done, bytes - done,
-				  (off_t)(offset + done));
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return;
-		done += (size_t)n;
-	}
-}
 
 static int write_all(int fd, uint64_t offset, const void *bytes, size_t count)
 {
@@ -131,38 +112,33 @@ static int copy_range(struct making *m, uint64_t from, uint64_t to, uint64_t byt
 	return error;
 }
 
-static bool in_file(const struct debug_source *source, uint64_t offset, uint64_t bytes)
-{
-	return offset <= source->size && bytes <= source->size - offset;
-}
-
 static int read_headers(struct making *m)
 {
 	const struct debug_source *source = m->source;
 	Elf64_Ehdr *h = &m->header;
 	Elf64_Shdr first;
 
-	read_source(source, 0, h, sizeof(*h));
-	if (!in_file(source, 0, sizeof(*h)) || memcmp(h->e_ident, ELFMAG, SELFMAG) != 0 ||
+	debug_source_read(source, 0, h, sizeof(*h));
+	if (!debug_source_has(source, 0, sizeof(*h)) || memcmp(h->e_ident, ELFMAG, SELFMAG) != 0 ||
 	    h->e_ident[EI_CLASS] != ELFCLASS64 || h->e_ident[EI_DATA] != ELFDATA2LSB ||
 	    h->e_phnum > MAX_PHDR || (h->e_phnum && h->e_phentsize != sizeof(Elf64_Phdr)))
 		return -ENOEXEC;
 	m->section_count = h->e_shnum;
-	if (h->e_shoff && in_file(source, h->e_shoff, sizeof(first)) && !h->e_shnum) {
-		read_source(source, h->e_shoff, &first, sizeof(first));
+	if (h->e_shoff && debug_source_has(source, h->e_shoff, sizeof(first)) && !h->e_shnum) {
+		debug_source_read(source, h->e_shoff, &first, sizeof(first));
 		m->section_count = first.sh_size;	/* too many for e_shnum */
 	}
 	if (!h->e_shoff || h->e_shentsize != sizeof(Elf64_Shdr) ||
 	    m->section_count > MAX_SECTIONS ||
-	    !in_file(source, h->e_shoff, m->section_count * sizeof(Elf64_Shdr)) ||
-	    !in_file(source, h->e_phoff, h->e_phnum * sizeof(Elf64_Phdr)))
+	    !debug_source_has(source, h->e_shoff, m->section_count * sizeof(Elf64_Shdr)) ||
+	    !debug_source_has(source, h->e_phoff, h->e_phnum * sizeof(Elf64_Phdr)))
 		m->section_count = 0;
 	m->phdr = calloc(h->e_phnum + 1u, sizeof(*m->phdr));
 	m->section = calloc(m->section_count + 1, sizeof(*m->section));
 	if (!m->phdr || !m->section)
 		return -ENOMEM;
-	read_source(source, h->e_phoff, m->phdr, h->e_phnum * sizeof(*m->phdr));
-	read_source(source, h->e_shoff, m->section, m->section_count * sizeof(*m->section));
+	debug_source_read(source, h->e_phoff, m->phdr, h->e_phnum * sizeof(*m->phdr));
+	debug_source_read(source, h->e_shoff, m->section, m->section_count * sizeof(*m->section));
 	return 0;
 }
 
@@ -174,7 +150,7 @@ static uint64_t loaded_end(const struct making *m)
 	for (unsigned int i = 0; i < m->header.e_phnum; i++) {
 		const Elf64_Phdr *p = &m->phdr[i];
 
-		if (p->p_type == PT_LOAD && in_file(m->source, p->p_offset, p->p_filesz) &&
+		if (p->p_type == PT_LOAD && debug_source_has(m->source, p->p_offset, p->p_filesz) &&
 		    p->p_offset + p->p_filesz > end)
 			end = p->p_offset + p->p_filesz;
 	}
@@ -194,7 +170,7 @@ static int copy_loaded(struct making *m, uint64_t end)
 			      p->p_type == PT_GNU_EH_FRAME ||
 			      (p->p_type == PT_LOAD && !m->section_count);
 
-		if (wanted && in_file(m->source, p->p_offset, p->p_filesz) &&
+		if (wanted && debug_source_has(m->source, p->p_offset, p->p_filesz) &&
 		    p->p_offset + p->p_filesz <= end)
 			error = copy_range(m, p->p_offset, p->p_offset, p->p_filesz);
 	}
@@ -202,7 +178,8 @@ static int copy_loaded(struct making *m, uint64_t end)
 		const Elf64_Shdr *s = &m->section[i];
 
 		if ((s->sh_flags & SHF_ALLOC) && !(s->sh_flags & SHF_EXECINSTR) &&
-		    s->sh_type != SHT_NOBITS && in_file(m->source, s->sh_offset, s->sh_size) &&
+		    s->sh_type != SHT_NOBITS &&
+		    debug_source_has(m->source, s->sh_offset, s->sh_size) &&
 		    s->sh_offset + s->sh_size <= end)
 			error = copy_range(m, s->sh_offset, s->sh_offset, s->sh_size);
 	}
@@ -221,6 +198,33 @@ static bool is_left_out(const struct making *m, const Elf64_Shdr *s)
 	       s->sh_type != SHT_NOTE;
 }
 
+/* The section uncompressed, to offset to. A damaged one is left as it is. */
+static int unpack_section(struct making *m, Elf64_Shdr *s, uint64_t to, const Elf64_Chdr *packed)
+{
+	int error = count_copied(m, packed->ch_size);
+
+	if (error)
+		return error;
+	m->packed += s->sh_size;
+	error = m->packed > m->source->size ? -EBADMSG :
+		debug_unpack(m->source, s, packed->ch_size, m->fd, to);
+	if (error == -EBADMSG || error == -ENOTSUP)
+		return copy_range(m, s->sh_offset, to, s->sh_size);
+	s->sh_size = packed->ch_size;
+	s->sh_addralign = packed->ch_addralign;
+	s->sh_flags &= ~(uint64_t)SHF_COMPRESSED;
+	return error;
+}
+
+static int copy_section(struct making *m, Elf64_Shdr *s, uint64_t to)
+{
+	Elf64_Chdr packed;
+
+	if (debug_unpack_type(m->source, s, &packed) == ELFCOMPRESS_ZSTD)
+		return unpack_section(m, s, to, &packed);
+	return copy_range(m, s->sh_offset, to, s->sh_size);
+}
+
 /* Moves what is not loaded behind at, which moves on. */
 static int copy_rest(struct making *m, uint64_t *at)
 {
@@ -229,12 +233,13 @@ static int copy_rest(struct making *m, uint64_t *at)
 		int error;
 
 		if (s->sh_type == SHT_NOBITS || s->sh_type == SHT_NULL ||
-		    ((s->sh_flags & SHF_ALLOC) && in_file(m->source, s->sh_offset, s->sh_size)))
+		    ((s->sh_flags & SHF_ALLOC) &&
+		     debug_source_has(m->source, s->sh_offset, s->sh_size)))
 			continue;
-		if (!in_file(m->source, s->sh_offset, s->sh_size) || *at > MAX_FILE ||
+		if (!debug_source_has(m->source, s->sh_offset, s->sh_size) || *at > MAX_FILE ||
 		    is_left_out(m, s))
 			s->sh_size = 0;
-		error = copy_range(m, s->sh_offset, *at, s->sh_size);
+		error = copy_section(m, s, *at);
 		if (error)
 			return error;
 		s->sh_offset = *at;
@@ -262,6 +267,22 @@ static int finish(struct making *m, uint64_t at)
 	return error;
 }
 
+/* What the file takes without overlaps, uncompressed, and some more. */
+static uint64_t most_of(const struct making *m)
+{
+	uint64_t most = 2 * m->source->size + SMALL_BYTES;
+	Elf64_Chdr packed;
+
+	for (size_t i = 0; i < m->section_count && most < m->limit; i++) {
+		if (debug_unpack_type(m->source, &m->section[i], &packed) != ELFCOMPRESS_ZSTD)
+			continue;
+		if (packed.ch_size > m->limit)
+			return m->limit;
+		most += packed.ch_size;
+	}
+	return most < m->limit ? most : m->limit;
+}
+
 static int make(struct making *m)
 {
 	uint64_t at;
@@ -269,6 +290,7 @@ static int make(struct making *m)
 
 	if (error)
 		return error;
+	m->most = most_of(m);
 	at = loaded_end(m);
 	error = copy_loaded(m, at);
 	at = with_slack(at);
@@ -278,15 +300,15 @@ static int make(struct making *m)
 }
 
 /* One try. A descriptor or -errno. */
-static int make_once(const struct debug_source *source, uint64_t most, bool symbols_only,
+static int make_once(const struct debug_source *source, uint64_t limit, bool symbols_only,
 		     uint64_t *ret_bytes)
 {
-	struct making m = { .source = source, .most = most, .symbols_only = symbols_only };
+	struct making m = { .source = source, .limit = limit, .symbols_only = symbols_only };
 	int error;
 
-	m.fd = memfd_create("memattach-names", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	m.fd = memfd_new("memattach-names");
 	if (m.fd < 0)
-		return -errno;
+		return m.fd;
 	error = make(&m);
 	free(m.phdr);
 	free(m.section);
@@ -296,27 +318,50 @@ static int make_once(const struct debug_source *source, uint64_t most, bool symb
 	return error ? error : m.fd;
 }
 
+/* The size of source, which may be given by its descriptor alone. */
+static int measure(const struct debug_source *source, struct debug_source *ret)
+{
+	struct stat file;
+
+	*ret = *source;
+	if (source->fd >= 0) {
+		if (fstat(source->fd, &file) < 0 || !S_ISREG(file.st_mode))
+			return -ENOEXEC;
+		ret->size = (uint64_t)file.st_size;
+	}
+	return ret->size > MAX_FILE ? -EFBIG : 0;
+}
+
 int debug_image_make(const struct debug_source *source, struct image_room *room,
 		     uint64_t *ret_bytes)
 {
-	struct debug_source whole = *source;
-	uint64_t most;
-	struct stat file;
-	int fd;
+	struct debug_source whole;
+	int fd = measure(source, &whole);
 
-	if (whole.fd >= 0) {
-		if (fstat(whole.fd, &file) < 0 || !S_ISREG(file.st_mode))
-			return -ENOEXEC;
-		whole.size = (uint64_t)file.st_size;
-	}
-	if (whole.size > MAX_FILE)
-		return -EFBIG;
-	most = 2 * whole.size + SMALL_BYTES;
-	most = most < room->left ? most : room->left;
-	fd = make_once(&whole, most, false, ret_bytes);
+	if (fd < 0)
+		return fd;
+	fd = make_once(&whole, room->left, false, ret_bytes);
 	if (fd == -EFBIG)
-		fd = make_once(&whole, most, true, ret_bytes);
+		fd = make_once(&whole, room->left, true, ret_bytes);
 	if (fd >= 0)
 		room->left -= *ret_bytes;
 	return fd;
+}
+
+uint32_t debug_image_packing(const struct debug_source *source)
+{
+	struct debug_source whole;
+	struct making m = { .source = &whole, .fd = -1 };
+	uint32_t found = 0;
+	Elf64_Chdr packed;
+
+	if (measure(source, &whole) == 0 && read_headers(&m) == 0)
+		for (size_t i = 0; i < m.section_count && !found; i++) {
+			found = debug_unpack_type(&whole, &m.section[i], &packed);
+			if (found == ELFCOMPRESS_ZLIB)
+				found = 0;
+		}
+	free(m.phdr);
+	free(m.section);
+	return found;
 }

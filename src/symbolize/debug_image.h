@@ -8,13 +8,8 @@
 #include <stdint.h>
 
 #include "src/base/cleanup.h"
+#include "src/symbolize/debug_source.h"
 
-/* Where the file is: fd, or if that is -1, bytes of memory. Both borrowed. */
-struct debug_source {
-	int fd;
-	const uint8_t *bytes;
-	uint64_t size;
-};
 #define DEBUG_IMAGE_SLACK 4096u		/* zeros behind every section that is not loaded */
 
 /* What copies of files of a target may still take of this process's memory. */
@@ -31,5 +26,10 @@ struct image_room {
  */
 int debug_image_make(const struct debug_source *source, struct image_room *room,
 		     uint64_t *ret_bytes) _must_check_;
+/*
+ * How sections of the file are compressed that libelf may be unable to read: ELFCOMPRESS_ZSTD,
+ * which debug_image_make() uncompresses, or another number, which it does not know. 0: none are.
+ */
+uint32_t debug_image_packing(const struct debug_source *source);
 
 #endif

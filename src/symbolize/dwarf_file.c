@@ -6,7 +6,8 @@
  * virtual addresses: closed modules overlap open ones, and a Dwfl can hold only
  * one module per address. Split debug files are found by libdwfl's own search. Of a file that
  * others than root could change libdw gets a copy of ours (debug_image.c), never a mapping, because
- * its owner may truncate it under us. What copies take is counted (module->room).
+ * its owner may truncate it under us; and an uncompressed copy of what zstd has compressed.
+ * What copies take is counted (module->room).
  * What is left: dwz and .dwo files that the debug information itself names are
  * opened and mapped by libdw. One that is truncated while we read it ends the
  * child in which this runs (apart.h).
@@ -20,6 +21,7 @@
 
 #include "src/base/log.h"
 #include "src/symbolize/debug_image.h"
+#include "src/symbolize/debug_missing.h"
 #include "src/symbolize/module_image.h"
 #include "src/symbolize/symbol_files.h"
 
@@ -28,6 +30,8 @@ struct dwarf_file {
 	Dwfl *dwfl;
 	Dwfl_Module *dwfl_module;
 	uint64_t copied;	/* bytes of the module's room */
+	uint32_t missing;	/* enum debug_missing */
+	bool searched;		/* for files that its debug information refers to */
 };
 
 static bool is_trusted(int fd)
@@ -55,6 +59,22 @@ static int copy_for(struct dwarf_file *file, const struct debug_source *source)
 	return fd;
 }
 
+/* Logs what is newly known to be missing, where somebody reads this process's log. */
+static void note_missing(struct dwarf_file *file, uint32_t missing)
+{
+	debug_missing_log(file->module->path, missing & ~file->missing);
+	file->missing |= missing;
+}
+
+/* May libdw have source itself? */
+static bool is_readable(struct dwarf_file *file, const struct debug_source *source)
+{
+	uint32_t packing = debug_image_packing(source);
+
+	note_missing(file, debug_missing_packing(packing));
+	return !packing && source->fd >= 0 && is_trusted(source->fd);
+}
+
 Elf *dwarf_file_elf(const struct module *module)
 {
 	elf_version(EV_CURRENT);
@@ -76,8 +96,8 @@ static int find_elf(Dwfl_Module *dwfl_module, void **userdata, const char *name,
 		.bytes = module->file, .size = module->file_bytes,
 	};
 	int fd = source.fd < 0 && !source.bytes ? -ENOENT :
-		 source.fd >= 0 && is_trusted(source.fd) ? fcntl(source.fd, F_DUPFD_CLOEXEC, 3) :
-		 copy_for(file, &source);
+		 is_readable(file, &source) ? fcntl(source.fd, F_DUPFD_CLOEXEC, 3) :
+					      copy_for(file, &source);
 
 	(void)dwfl_module;
 	(void)name;
@@ -95,13 +115,15 @@ static int find_debuginfo(Dwfl_Module *dwfl_module, void **userdata, const char 
 	struct dwarf_file *file = *userdata;
 	int fd = dwfl_standard_find_debuginfo(dwfl_module, userdata, name, base, path, link, crc,
 					      ret_path);
+	struct debug_source source;
 	int copy;
 
 	if (fd < 0)
 		fd = symbol_files_open_fetched(file->module->build_id);
-	if (fd < 0 || is_trusted(fd))
+	source = (struct debug_source){ .fd = fd };
+	if (fd < 0 || is_readable(file, &source))
 		return fd < 0 ? -1 : fd;
-	copy = copy_for(file, &(struct debug_source){ .fd = fd });
+	copy = copy_for(file, &source);
 	close(fd);
 	return copy < 0 ? -1 : copy;
 }
@@ -179,11 +201,22 @@ void dwarf_file_close(struct dwarf_file *file)
 	free(file);
 }
 
-Dwarf *dwarf_file_dwarf(const struct dwarf_file *file, Dwarf_Addr *ret_bias)
+Dwarf *dwarf_file_dwarf(struct dwarf_file *file, Dwarf_Addr *ret_bias)
 {
+	Dwarf *dwarf;
+
 	if (module_read_names(file->module) != MODULE_TRUSTED)
 		return NULL;
-	return dwfl_module_getdwarf(file->dwfl_module, ret_bias);
+	dwarf = dwfl_module_getdwarf(file->dwfl_module, ret_bias);
+	if (dwarf && !file->searched)
+		note_missing(file, debug_missing_files(dwarf));
+	file->searched = true;
+	return dwarf;
+}
+
+uint32_t dwarf_file_missing(const struct dwarf_file *file)
+{
+	return file->missing;
 }
 
 Dwfl_Module *dwarf_file_module(const struct dwarf_file *file)

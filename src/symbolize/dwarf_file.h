@@ -30,9 +30,11 @@ int dwarf_file_open(const struct module *module, struct dwarf_file **ret) _must_
 void dwarf_file_close(struct dwarf_file *file);
 /*
  * Its DWARF, borrowed, and what is added to the file's virtual addresses for those in it. NULL:
- * none, or none that is to be read any more.
+ * none, or none that is to be read any more. The first call looks for the files that it refers to.
  */
-Dwarf *dwarf_file_dwarf(const struct dwarf_file *file, Dwarf_Addr *ret_bias);
+Dwarf *dwarf_file_dwarf(struct dwarf_file *file, Dwarf_Addr *ret_bias);
+/* What is known so far to be missing of its debug information: enum debug_missing, logged. */
+uint32_t dwarf_file_missing(const struct dwarf_file *file);
 /* Borrowed. Its addresses are the file's virtual ones plus the biases that libdwfl returns. */
 Dwfl_Module *dwarf_file_module(const struct dwarf_file *file);
 

@@ -245,6 +245,16 @@ static void compare_sites(const struct fuzz *f)
 	must(booked == allocs);
 }
 
+/* Mappings are what a process can have, whatever the target has said. */
+static void must_be_possible(const struct fuzz *f)
+{
+	uint64_t mapped = estimate_bytes(&sites_totals(f->sites, SITE_MMAP)->live) +
+			  estimate_bytes(&sites_allocator_maps(f->sites)->live);
+
+	must(mapped <= RING_SIZE_LIMIT);
+	must(sites_oddities_peek(f->sites)->unmap_unknown_bytes <= 1ull << 47);
+}
+
 static void compare(struct fuzz *f)
 {
 	must_add_up(f);
@@ -254,6 +264,7 @@ static void compare(struct fuzz *f)
 		compare_sites(f);
 	if (f->lives_known)
 		must(sites_oddities_peek(f->sites)->unmap_unknown_bytes == model.unknown_bytes);
+	must_be_possible(f);
 }
 
 /* ---- events ---- */
@@ -448,6 +459,18 @@ static void foresee(struct fuzz *f)
 	sites_foresee(f->sites, 2, f->stack[take(&f->input, 1)]);
 }
 
+/* A number at which sums wrap or memory ends, some pages off; or any. */
+static uint64_t take_edge(struct fuzz *f)
+{
+	static const uint64_t edges[] = { 0, 1ull << 31, 1ull << 47, 1ull << 55, 1ull << 56,
+					  1ull << 63, FIRST_PAGE };
+	uint64_t byte = take(&f->input, 1);
+
+	if (byte >= 224)
+		return take(&f->input, 8);
+	return edges[byte % ARRAY_SIZE(edges)] + (byte / ARRAY_SIZE(edges) - 16) * PAGE_BYTES;
+}
+
 /* Numbers that no target has, but one that lies. */
 static void lie(struct fuzz *f, const struct command *c)
 {
@@ -455,10 +478,12 @@ static void lie(struct fuzz *f, const struct command *c)
 						RING_UNMAP, RING_BRK, RING_MODULE };
 	struct event e = {
 		.kind = kinds[take(&f->input, 1) % 7],
-		.address = take(&f->input, 8) | 1, .size = take(&f->input, 8),
+		.address = take_edge(f), .size = take_edge(f),
 		.flags = (uint16_t)take(&f->input, 2), .entry = c->variant ? CUSTOM : GLIBC,
 	};
 
+	if (e.kind == RING_ALLOC)
+		e.address |= 1;		/* no block lies at 0 */
 	f->totals_known = f->lives_known = f->sites_known = false;
 	apply(f, e, c->thread, stack_id(f, (uint32_t)take(&f->input, 1), true));
 }

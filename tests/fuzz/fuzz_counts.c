@@ -13,6 +13,7 @@
 #include "src/counts/counts.h"
 
 #define SLOTS	8u
+#define WRITTEN	65536u	/* words that an input may write */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -32,22 +33,65 @@ static uint64_t take(struct input *input, size_t bytes)
 	return value;
 }
 
-static void poke(struct input *input, uint8_t *memory, size_t bytes)
-{
-	size_t at = take(input, 3) % (bytes / 8) * 8;
-	uint64_t value = take(input, 8);
+/*
+ * The memory of a kind stays from one input to the next, since it is megabytes: the words that an
+ * input has written become 0 again when it ends.
+ */
+struct area {
+	uint8_t *memory;
+	size_t bytes;
+	uint64_t *written[WRITTEN];
+	size_t count;
+};
 
-	memcpy(memory + at, &value, 8);
+static void put(struct area *area, uint64_t *word, uint64_t value)
+{
+	if (area->count == WRITTEN)
+		return;
+	area->written[area->count++] = word;
+	*word = value;
 }
 
-static void put_entry(struct input *input, struct counts_block *block)
+static void area_begin(struct area *area, uint32_t kind)
+{
+	struct ring_control *control;
+
+	area->bytes = RING_CONTROL_BYTES + counts_setup_bytes(kind, SLOTS);
+	if (!area->memory) {
+		area->memory = aligned_alloc(RING_LINE, area->bytes);
+		if (!area->memory)
+			abort();
+		memset(area->memory, 0, area->bytes);
+	}
+	control = (void *)area->memory;
+	put(area, &control->counts_offset, RING_CONTROL_BYTES);
+	put(area, &control->counts_slots, SLOTS);
+	put(area, &control->counts_block, counts_block_bytes(kind));
+}
+
+static void area_end(struct area *area)
+{
+	while (area->count)
+		*area->written[--area->count] = 0;
+}
+
+static void poke(struct input *input, struct area *area)
+{
+	size_t at = take(input, 3) % (area->bytes / 8);
+
+	put(area, (uint64_t *)(void *)area->memory + at, take(input, 8));
+}
+
+static void put_entry(struct input *input, struct area *area, struct counts_block *block)
 {
 	uint64_t place = take(input, 2) % COUNTS_PATHS;
+	struct counts_path *path = &block->path[place];
 
-	block->path_map[0] |= 1ull << (place * sizeof(struct counts_path) / COUNTS_PAGE);
-	block->path[place].key = take(input, 8);
-	block->path[place].detail = take(input, 2);
-	block->path[place].count = take(input, 1);
+	put(area, block->path_map, block->path_map[0] |
+				   1ull << (place * sizeof(*path) / COUNTS_PAGE));
+	put(area, &path->key, take(input, 8));
+	put(area, &path->detail, take(input, 2));
+	put(area, &path->count, take(input, 1));
 }
 
 static void look(void *context, uint64_t size, uint64_t count)
@@ -74,37 +118,34 @@ static void read_all(struct counts *counts)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+	static struct area areas[COUNTS_KINDS];
 	struct input input = { data, size };
 	uint32_t kind = (uint32_t)take(&input, 1) % COUNTS_KINDS;
-	size_t bytes = RING_CONTROL_BYTES + counts_setup_bytes(kind, SLOTS);
-	uint8_t *memory = aligned_alloc(RING_LINE, bytes);
-	struct ring_control *control = (void *)memory;
-	struct counts_head *head = (void *)(memory + RING_CONTROL_BYTES);
-	uint64_t *owner = (uint64_t *)(head + 1);
+	struct area *area = &areas[kind];
 	struct counts *counts = NULL;
+	struct counts_head *head;
+	uint64_t *owner;
 
-	if (!memory)
-		return 0;
-	memset(memory, 0, bytes);
-	control->counts_offset = RING_CONTROL_BYTES;
-	control->counts_slots = SLOTS;
-	control->counts_block = counts_block_bytes(kind);
-	head->kind = kind;
-	owner[0] = owner[1] = 1;	/* the others are nobody's */
+	area_begin(area, kind);
+	head = (void *)(area->memory + RING_CONTROL_BYTES);
+	owner = (uint64_t *)(head + 1);
+	put(area, &head->kind, kind);
+	put(area, &owner[0], 1);	/* the others are nobody's */
+	put(area, &owner[1], 1);
 	while (input.size > 0) {
 		uint64_t command = take(&input, 1);
 
 		if (command != 'r' && (command != 'e' || kind != COUNTS_SITES)) {
-			poke(&input, memory, bytes);
+			poke(&input, area);
 		} else if (command == 'e') {
-			put_entry(&input, (struct counts_block *)(owner + SLOTS));
+			put_entry(&input, area, (struct counts_block *)(owner + SLOTS));
 		} else {
-			if (!counts && counts_new(memory, bytes, &counts))
+			if (!counts && counts_new(area->memory, area->bytes, &counts))
 				counts = NULL;
 			read_all(counts);
 		}
 	}
 	counts_free(counts);
-	free(memory);
+	area_end(area);
 	return 0;
 }

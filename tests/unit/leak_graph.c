@@ -3,8 +3,8 @@
  * leak_graph.c - see leak_graph.h.
  *
  * The reference is as simple as can be: a sorted array, a list of what is to be scanned, one
- * read a page. It is written from memcheck's description of its states, with the sizes that are
- * known here: usable ones.
+ * read a page. It is written from memcheck's description of its states; where only the usable
+ * size is known, all sizes that may have been asked for are tried.
  */
 #include "tests/unit/leak_graph.h"
 
@@ -82,16 +82,6 @@ void graph_register(struct graph *graph, uint64_t value)
 	roots->word[roots->word_count++] = (struct root_word){ .value = value };
 }
 
-struct mark_input graph_input(struct graph *graph, unsigned int workers, size_t memory)
-{
-	return (struct mark_input){ .picture = &graph->picture,
-				    .blocks = graph->blocks,
-				    .roots = &graph->roots,
-				    .heuristics = graph->heuristics,
-				    .workers = workers,
-				    .memory = memory };
-}
-
 /* ---- the reference ---- */
 
 #define UNREACHED BLOCK_DEFINITELY_LOST
@@ -126,6 +116,24 @@ static struct graph_block *find(const struct graph *graph, uint64_t pointer)
 			return block;
 	}
 	return NULL;
+}
+
+static uint64_t asked_of(void *context, uint64_t address)
+{
+	const struct graph_block *block = find(context, address);
+
+	return block && block->address == address ? block->asked : 0;
+}
+
+struct mark_input graph_input(struct graph *graph, unsigned int workers, size_t memory)
+{
+	return (struct mark_input){ .picture = &graph->picture,
+				    .blocks = graph->blocks,
+				    .roots = &graph->roots,
+				    .heuristics = graph->heuristics,
+				    .workers = workers,
+				    .memory = memory,
+				    .asked = asked_of, .context = graph };
 }
 
 static uint64_t word_in(const struct graph *graph, const struct graph_block *block, uint64_t offset)
@@ -164,6 +172,8 @@ static bool is_vtable(const struct graph *graph, uint64_t address)
 static bool some_size(const struct graph_block *block, uint64_t slack,
 		      bool (*test)(uint64_t size, uint64_t word), uint64_t word)
 {
+	if (block->asked)
+		return test(block->asked, word);
 	for (uint64_t size = block->bytes; size && block->bytes - size < slack; size--)
 		if (test(size, word))
 			return true;
@@ -182,6 +192,10 @@ static bool array_of(uint64_t size, uint64_t elements)
 {
 	return elements && size > 8 && (size - 8) % elements == 0;
 }
+static bool empty_array_of(uint64_t size, uint64_t elements)
+{
+	return elements == 0 && size == 8;
+}
 
 /* The first eight bytes of the block, zeros beyond its end. */
 static uint64_t head_of(const struct graph *graph, const struct graph_block *block)
@@ -196,10 +210,11 @@ static bool sds_of(const struct graph *graph, const struct graph_block *block, u
 		   uint64_t length, uint64_t room)
 {
 	uint64_t coarse = block->bytes / 4 > 24 ? block->bytes / 4 : 24;
+	uint64_t most = block->asked ? block->asked : block->bytes;
 	uint64_t kind = head_of(graph, block) >> (header - 1) * 8 & 7;
 
-	return kind == (header - 1) / 2 && length <= room && header + room < block->bytes &&
-	       block->bytes - header - room - 1 < coarse &&
+	return kind == (header - 1) / 2 && length <= room && header + room < most &&
+	       most - header - room - 1 < (block->asked ? 1 : coarse) &&
 	       (word_in(graph, block, header + length) & 0xff) == 0;
 }
 
@@ -231,7 +246,8 @@ static bool by_heuristic(const struct graph *graph, const struct graph_block *bl
 	    some_size(block, coarse, length_of, first))
 		return true;
 	if ((graph->heuristics & MARK_NEWARRAY) && offset == 8 &&
-	    some_size(block, exact, array_of, first))
+	    (some_size(block, exact, array_of, first) ||
+	     some_size(block, coarse, empty_array_of, first)))
 		return true;
 	return (graph->heuristics & MARK_MULTIPLE_INHERITANCE) && offset % 8 == 0 &&
 	       is_vtable(graph, word_in(graph, block, offset)) && is_vtable(graph, first);

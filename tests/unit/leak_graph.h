@@ -10,6 +10,7 @@
 
 struct graph_block {
 	uint64_t address, bytes;
+	uint64_t asked;		/* 0: not known; else at most bytes */
 	/* of the reference */
 	enum block_kind kind;
 	size_t clique;		/* position of who claimed it, for indirectly lost ones */
@@ -36,6 +37,7 @@ void graph_hole(struct graph *graph, uint64_t low, uint64_t high);
 void graph_root(struct graph *graph, uint64_t low, uint64_t high);
 /* A register. */
 void graph_register(struct graph *graph, uint64_t value);
+/* pre: blocks ascend, where a size that was asked for is known. */
 struct mark_input graph_input(struct graph *graph, unsigned int workers, size_t memory);
 /* Marks by memcheck's algorithm. */
 void graph_reference(struct graph *graph);

@@ -10,9 +10,13 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
+#ifdef HAVE_ZSTD
+#include <zstd.h>
+#endif
 
 #include "src/base/cleanup.h"
 #include "src/symbolize/debug_image.h"
+#include "src/symbolize/debug_unpack.h"
 
 #define LOADED	0x400u
 
@@ -286,6 +290,103 @@ static void keeps_to_its_room(void **state)
 	}
 }
 
+#ifdef HAVE_ZSTD
+/* A file whose text is 64 KiB of 'z', compressed by zstd. */
+struct packed {
+	struct file f;
+	Elf64_Chdr header;
+	char text[1024];
+};
+
+#define PACKED_BYTES	65536u
+
+static void pack(struct packed *p)
+{
+	char text[PACKED_BYTES];
+	size_t bytes;
+
+	memset(p, 0, sizeof(*p));
+	build(&p->f);
+	memset(text, 'z', sizeof(text));
+	bytes = ZSTD_compress(p->text, sizeof(p->text), text, sizeof(text), 3);
+	assert_false(ZSTD_isError(bytes));
+	p->header = (Elf64_Chdr){ ELFCOMPRESS_ZSTD, 0, sizeof(text), 8 };
+	p->f.section[3].sh_flags = SHF_COMPRESSED;
+	p->f.section[3].sh_offset = offsetof(struct packed, header);
+	p->f.section[3].sh_size = sizeof(p->header) + bytes;
+}
+
+/* The image's section 3, and the image. */
+static int image_of_packed(const struct packed *p, Elf64_Shdr *ret)
+{
+	int fd = image(&(struct debug_source){ -1, (const void *)p, sizeof(*p) });
+
+	assert_true(fd >= 0);
+	read_section(fd, 3, ret);
+	return fd;
+}
+
+static void uncompresses_zstd(void **state)
+{
+	struct packed p;
+	Elf64_Shdr s;
+	int fd;
+
+	(void)state;
+	pack(&p);
+	assert_int_equal(debug_image_packing(&(struct debug_source){ -1, (void *)&p, sizeof(p) }),
+			 ELFCOMPRESS_ZSTD);
+	fd = image_of_packed(&p, &s);
+	assert_int_equal(s.sh_size, PACKED_BYTES);
+	assert_int_equal(s.sh_flags, 0);
+	assert_int_equal(s.sh_addralign, 8);
+	assert_bytes(fd, s.sh_offset, PACKED_BYTES, 'z');
+	assert_bytes(fd, s.sh_offset + PACKED_BYTES, DEBUG_IMAGE_SLACK, 0);
+	assert_int_equal(debug_image_packing(&(struct debug_source){ .fd = fd }), 0);
+	close(fd);
+}
+
+/* A size that is too small cuts; one that is too large, or damage, leaves all compressed. */
+static void compressed_sections_that_lie(void **state)
+{
+	struct packed p;
+	Elf64_Shdr s;
+
+	(void)state;
+	pack(&p);
+	p.header.ch_size = 5000;
+	close(image_of_packed(&p, &s));
+	assert_int_equal(s.sh_size, 5000);
+	p.header.ch_size = PACKED_BYTES + 1;
+	close(image_of_packed(&p, &s));
+	assert_int_equal(s.sh_flags, SHF_COMPRESSED);
+	assert_int_equal(s.sh_size, p.f.section[3].sh_size);
+	pack(&p);
+	p.text[0] ^= 1;
+	close(image_of_packed(&p, &s));
+	assert_int_equal(s.sh_flags, SHF_COMPRESSED);
+}
+
+/* What a few bytes claim to become is counted before it is made. */
+static void uncompressed_bytes_are_bounded(void **state)
+{
+	struct image_room room = { .left = 16384 };
+	uint64_t bytes = 0;
+	struct packed p;
+	Elf64_Shdr s;
+	int fd;
+
+	(void)state;
+	pack(&p);
+	fd = debug_image_make(&(struct debug_source){ -1, (const void *)&p, sizeof(p) }, &room,
+			      &bytes);
+	assert_true(fd >= 0);
+	read_section(fd, 3, &s);
+	assert_int_equal(s.sh_size, 0);		/* symbols alone */
+	close(fd);
+}
+#endif
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -296,6 +397,11 @@ int main(void)
 		cmocka_unit_test(overlaps_are_bounded),
 		cmocka_unit_test(holes_stay_holes),
 		cmocka_unit_test(keeps_to_its_room),
+#ifdef HAVE_ZSTD
+		cmocka_unit_test(uncompresses_zstd),
+		cmocka_unit_test(compressed_sections_that_lie),
+		cmocka_unit_test(uncompressed_bytes_are_bounded),
+#endif
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -42,6 +42,14 @@ static void weight_is_inverse_probability(void **state)
 	assert_true(estimate_weight(1, UINT64_MAX) <= 1099511627776.0);
 }
 
+/* An interval that no session has: a target may forge any. */
+static void weighted_bytes_end_at_their_largest(void **state)
+{
+	(void)state;
+	assert_true(estimate_term(1ull << 50, UINT64_MAX).weighted_bytes == 1ull << 63);
+	assert_true(estimate_term((1ull << 56) - 1, UINT64_MAX).weighted_bytes == 1ull << 63);
+}
+
 static void certain_sums_are_integers(void **state)
 {
 	const uint64_t odd = (1ull << 53) + 1;
@@ -208,6 +216,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(weight_is_inverse_probability),
+		cmocka_unit_test(weighted_bytes_end_at_their_largest),
 		cmocka_unit_test(certain_sums_are_integers),
 		cmocka_unit_test(sums_leave_no_trace),
 		cmocka_unit_test(gamma_quantiles),

@@ -232,6 +232,56 @@ static void test_heuristics_by_size(void **state)
 	graph_done(&graph);
 }
 
+/* As above, but it is known that 40 of the 48 bytes were asked for: only what fits these counts. */
+static void test_heuristics_by_asked_size(void **state)
+{
+	struct graph graph;
+
+	(void)state;
+	begin(&graph);
+	nodes(&graph, 6);
+	for (size_t i = 0; i < graph.count; i++)
+		graph.block[i].asked = 40;
+	graph_word(&graph, node(0) + 8, 20);	/* a capacity for 45 bytes */
+	graph_word(&graph, ROOT, node(0) + 24);
+	graph_word(&graph, node(1) + 8, 15);	/* for 40 */
+	graph_word(&graph, ROOT + 8, node(1) + 24);
+	graph_word(&graph, node(2), 3);		/* elements: 32 bytes are no multiple of 3 */
+	graph_word(&graph, ROOT + 16, node(2) + 8);
+	graph_word(&graph, node(3), 4);
+	graph_word(&graph, ROOT + 24, node(3) + 8);
+	graph_word(&graph, node(4), 35);	/* a length for 43 bytes */
+	graph_word(&graph, ROOT + 32, node(4) + 8);
+	graph_word(&graph, node(5), 32);	/* for 40 */
+	graph_word(&graph, ROOT + 40, node(5) + 8);
+	check(&graph);
+	for (unsigned int i = 0; i < 6; i++)
+		assert_int_equal(kind(&graph, node(i)),
+				 i % 2 ? BLOCK_REACHABLE : BLOCK_POSSIBLY_LOST);
+	graph_done(&graph);
+}
+
+/* new T[0] gives a pointer behind the number, which is all that the block holds. */
+static void test_empty_array(void **state)
+{
+	static const uint64_t asked[] = { 8, 24, 0 };
+	struct graph graph;
+
+	(void)state;
+	begin(&graph);
+	graph.heuristics = MARK_NEWARRAY | MARK_SDS;
+	for (unsigned int i = 0; i < ARRAY_SIZE(asked); i++) {
+		graph_add(&graph, node(i), 24);
+		graph.block[i].asked = asked[i];
+		graph_word(&graph, ROOT + 8 * i, node(i) + 8);
+	}
+	check(&graph);
+	assert_int_equal(kind(&graph, node(0)), BLOCK_REACHABLE);
+	assert_int_equal(kind(&graph, node(1)), BLOCK_POSSIBLY_LOST);
+	assert_int_equal(kind(&graph, node(2)), BLOCK_REACHABLE);
+	graph_done(&graph);
+}
+
 /* The strings of redis: kind 1 has a length and a room of one byte each, then its kind. */
 static void test_sds(void **state)
 {
@@ -496,6 +546,8 @@ int main(void)
 		cmocka_unit_test(test_self_pointers),
 		cmocka_unit_test(test_interior),
 		cmocka_unit_test(test_heuristics_by_size),
+		cmocka_unit_test(test_heuristics_by_asked_size),
+		cmocka_unit_test(test_empty_array),
 		cmocka_unit_test(test_sds),
 		cmocka_unit_test(test_multiple_inheritance),
 		cmocka_unit_test(test_segment_ends_and_granules),

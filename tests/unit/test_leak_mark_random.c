@@ -67,10 +67,12 @@ static uint64_t random_pointer(const struct graph *graph, const struct shape *sh
 }
 
 static void fill_block(struct graph *graph, const struct shape *shape,
-		       const struct graph_block *block)
+		       struct graph_block *block)
 {
 	uint64_t words = block->bytes / 8;
 
+	if (!roll(3))
+		block->asked = block->bytes - roll(block->bytes < 24 ? block->bytes : 24);
 	if (words && !roll(4))
 		graph_word(graph, block->address, roll(block->bytes + 8));
 	if (words > 1 && !roll(4))
@@ -204,7 +206,8 @@ static void test_own_process(void **state)
 	struct blocks *blocks;
 	struct root root = { .low = (uintptr_t)&held, .high = (uintptr_t)&held + 8 };
 	struct roots roots = { .count = 1, .root = &root, .bytes = 8 };
-	struct mark_input input = { &picture, NULL, &roots, MARK_ALL_HEURISTICS, 2, 0 };
+	struct mark_input input = { .picture = &picture, .roots = &roots,
+				    .heuristics = MARK_ALL_HEURISTICS, .workers = 2 };
 	struct mark_sums sums;
 	uint64_t low = (uintptr_t)pool & ~15ull;
 	pid_t child;

@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+#include "src/base/cleanup.h"
 #include "src/live/live.h"
 
 #define PAGE 4096ull
@@ -471,6 +472,65 @@ static void takes_back_an_unmap(void **state)
 	assert_int_equal(totals(SITE_MMAP).live_bytes, 0);
 }
 
+static uint64_t unknown_bytes(void)
+{
+	return sites_oddities(fixture.sites)->unmap_unknown_bytes;
+}
+
+/* Ranges that wrap, reach beyond all memory, or cover all of it: a target may forge them. */
+static void believes_no_impossible_range(void **state)
+{
+	static const struct { uint64_t low, bytes; } impossible[] = {
+		{ PAGE, 0 - PAGE }, { PAGE, UINT64_MAX }, { 0 - PAGE, 2 * PAGE },
+		{ 1ull << 63, 1ull << 63 }, { 0, 1ull << 63 }, { PAGE, 1ull << 47 },
+		{ (1ull << 56) - PAGE, 2 * PAGE },
+	};
+
+	(void)state;
+	map(1, 0x100000, 4 * PAGE, 1);
+	for (size_t i = 0; i < ARRAY_SIZE(impossible); i++) {
+		unmap(1, impossible[i].low, impossible[i].bytes);
+		map(1, impossible[i].low, impossible[i].bytes, 1);
+	}
+	apply((struct event){ .kind = RING_BRK, .size = UINT64_MAX, .thread = 1 }, 0);
+	apply((struct event){ .kind = RING_BRK, .address = UINT64_MAX, .thread = 1 }, 1);
+	assert_figures(totals(SITE_MMAP),
+		       (struct figures){ 1, 4 * PAGE, 1, 4 * PAGE, 0, 0, 4 * PAGE, 0 });
+	assert_int_equal(unknown_bytes(), 0);
+}
+
+static void knows_how_much_can_be_unmapped(void **state)
+{
+	(void)state;
+	map(1, 0x100000, 4 * PAGE, 1);
+	unmap(1, 0, 1ull << 47);
+	assert_int_equal(totals(SITE_MMAP).live_bytes, 0);
+	assert_int_equal(unknown_bytes(), (1ull << 47) - 4 * PAGE);
+	unmap(1, 0, 1ull << 47);	/* only so much more as a process can have */
+	assert_int_equal(unknown_bytes(), 1ull << 47);
+	apply((struct event){ .kind = RING_UNMAP_UNDO, .thread = 1 }, 0);
+	assert_int_equal(unknown_bytes(), (1ull << 47) - 4 * PAGE);
+	for (int i = 0; i < 1000; i++)
+		unmap(1, 0, 1ull << 47);
+	assert_int_equal(unknown_bytes(), 1ull << 47);
+}
+
+/* 64 PiB in all, as a program may ask for that never touches them: no sum wraps. */
+static void adds_up_large_blocks(void **state)
+{
+	struct figures is;
+
+	(void)state;
+	for (int i = 0; i < 1024; i++) {
+		alloc(1, 0x1000, 1ull << 46, 1);
+		release(1, 0x1000);
+	}
+	is = totals(SITE_MALLOC);
+	assert_int_equal(is.alloc_bytes, 1ull << 56);
+	assert_int_equal(is.free_bytes, 1ull << 56);
+	assert_int_equal(is.peak, 1ull << 46);
+}
+
 static void moves_a_mapping(void **state)
 {
 	(void)state;
@@ -581,6 +641,9 @@ int main(void)
 		WITH_BOOKS(agrees_with_a_model),
 		WITH_BOOKS(cuts_mappings),
 		WITH_BOOKS(takes_back_an_unmap),
+		WITH_BOOKS(believes_no_impossible_range),
+		WITH_BOOKS(knows_how_much_can_be_unmapped),
+		WITH_BOOKS(adds_up_large_blocks),
 		WITH_BOOKS(moves_a_mapping),
 		WITH_BOOKS(follows_the_break),
 		WITH_BOOKS(mappings_agree_with_a_model),

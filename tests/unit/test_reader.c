@@ -381,6 +381,9 @@ static void drops_impossible_records(void **state)
 		{ .kind = RING_ALLOC, .size = 1ull << 60 },
 		{ .kind = RING_ALLOC, .address = UINT64_MAX },
 		{ .kind = RING_ALLOC, .flags = RING_F_STACK },
+		{ .kind = RING_UNMAP, .address = 1ull << 55, .size = (1ull << 55) + 1 },
+		{ .kind = RING_MAP, .address = (1ull << 56) - 1, .size = 2, },
+		{ .kind = RING_BRK, .size = 1ull << 63 },
 		{ .kind = RING_CALL },	/* its second line is missing */
 	};
 	struct reader_losses losses;

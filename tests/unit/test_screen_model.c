@@ -148,6 +148,22 @@ static void selection_stays_with_its_site(void **state)
 	model_free(model);
 }
 
+/* Whichever it is: what came first is not what the user has chosen. */
+static void selection_is_the_first_until_it_moves(void **state)
+{
+	struct model *model = new_model();
+	struct screen_site moved[3];
+
+	(void)state;
+	memcpy(moved, three, sizeof(moved));
+	moved[1].live_bytes = 1000;
+	assert_int_equal(send_state(model, (struct screen_state){ .site_count = 3 }, moved), 0);
+	assert_order(model, "213");
+	assert_int_equal(model->sites.selected_id, 2);
+	assert_int_equal(model->sites.selected, 0);
+	model_free(model);
+}
+
 static void moves_and_scrolls(void **state)
 {
 	struct model *model = new_model();
@@ -611,6 +627,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(sorts_by_each_column),
 		cmocka_unit_test(selection_stays_with_its_site),
+		cmocka_unit_test(selection_is_the_first_until_it_moves),
 		cmocka_unit_test(moves_and_scrolls),
 		cmocka_unit_test(filters_while_typing),
 		cmocka_unit_test(late_names_settle),

@@ -2,7 +2,8 @@
 /*
  * test_shim_leave.c - what hooks leave on a stack: no word that looks like a return address of
  * theirs, or no thread whose later frames keep it could be told from one that is inside
- * (inject/stack_scan.c).
+ * (inject/stack_scan.c); and no address of a block, or a leak search would find later frames
+ * point to it.
  */
 #include <dlfcn.h>
 #include <pthread.h>
@@ -18,16 +19,19 @@
 
 #define STACK_BYTES (256u * 1024u)
 #define BLOCK ((uint64_t)&chunk[2])
+#define OLD ((uint64_t)&chunk[514])
+#define KEPT ((uint64_t)&chunk[770])	/* in a register that calls keep */
 #define TIMES 3
 
 /* A block as glibc has them, whose size is in front of it. */
-static _Alignas(16) const uint64_t chunk[1024] = { 0, 8192 + 1 };
+static _Alignas(16) const uint64_t chunk[1024] = { 0, 8192 + 1, [513] = 2048 + 1 };
 
 typedef uint64_t (*entry_fn)(uint64_t, uint64_t, uint64_t, uint64_t);
 
 struct caller {
 	struct shim_host host;
 	entry_fn entry[RING_SHAPE_COUNT];
+	uint32_t shape;		/* the one that is called; RING_SHAPE_NONE: all of them */
 	uint64_t *stack;
 };
 
@@ -67,17 +71,34 @@ static void open_host(struct caller *caller, const struct shim_host_options *opt
 	}
 }
 
+/* With a block in a register that the hook saves, and in none of the caller's own words. */
+static void call_with_kept(entry_fn entry, uint64_t first)
+{
+	uint64_t second = 4096, third = 8192, fourth = 1;
+
+	__asm__ volatile("mov	%[kept], %%rbx\n\t"
+			 "mov	%%rsp, %%r12\n\t"
+			 "sub	$128, %%rsp\n\t"	/* the red zone */
+			 "and	$-16, %%rsp\n\t"
+			 "call	*%[entry]\n\t"
+			 "mov	%%r12, %%rsp"
+			 : "+D"(first), "+S"(second), "+d"(third), "+c"(fourth)
+			 : [entry] "r"(entry), [kept] "r"(KEPT)
+			 : "rax", "rbx", "r8", "r9", "r10", "r11", "r12", "xmm0", "memory", "cc");
+}
+
 static void *call_all(void *context)
 {
+	static uint64_t block;
 	const struct caller *caller = context;
-	uint64_t block;
 
 	for (int i = 0; i < TIMES; i++)
 		for (uint32_t shape = RING_SHAPE_NONE + 1; shape < RING_SHAPE_COUNT; shape++)
-			(void)caller->entry[shape](shape == RING_SHAPE_POSIX_MEMALIGN ?
-							   (uint64_t)&block :
-							   BLOCK,
-						   4096, 8192, 1);
+			if (caller->shape == RING_SHAPE_NONE || caller->shape == shape)
+				call_with_kept(caller->entry[shape],
+					       shape == RING_SHAPE_POSIX_MEMALIGN ?
+						       (uint64_t)&block :
+						       OLD);
 	return NULL;
 }
 
@@ -109,9 +130,42 @@ static unsigned int words_left(const struct caller *caller)
 	return count;
 }
 
+/* How many words of the stack are the address of a block. */
+static unsigned int blocks_left(const struct caller *caller)
+{
+	unsigned int count = 0;
+
+	for (size_t i = 0; i < STACK_BYTES / sizeof(uint64_t); i++) {
+		uint64_t word = caller->stack[i];
+
+		if (word != BLOCK && word != OLD && word != KEPT)
+			continue;
+		print_message("shape %u: %s at %zu bytes below the top\n", caller->shape,
+			      word == BLOCK ? "result" : word == OLD ? "argument" : "register",
+			      STACK_BYTES - i * sizeof(uint64_t));
+		count++;
+	}
+	return count;
+}
+
+/* A call of one kind after another, each on a stack of its own. */
+static void no_block_is_left(struct caller *caller)
+{
+	unsigned int left = 0;
+
+	for (caller->shape = RING_SHAPE_NONE + 1; caller->shape < RING_SHAPE_COUNT;
+	     caller->shape++) {
+		call_on_own_stack(caller);
+		left += blocks_left(caller);
+		assert_int_equal(munmap(caller->stack, STACK_BYTES), 0);
+	}
+	assert_int_equal(left, 0);
+	caller->shape = RING_SHAPE_NONE;
+}
+
 static void nothing_is_left(const struct shim_host_options *options, uint64_t calls, bool armed)
 {
-	struct caller caller;
+	struct caller caller = { .shape = RING_SHAPE_NONE };
 	uint64_t events;
 
 	open_host(&caller, options);
@@ -126,6 +180,7 @@ static void nothing_is_left(const struct shim_host_options *options, uint64_t ca
 		assert_int_equal(events, 0);
 	assert_int_equal(words_left(&caller), 0);
 	assert_int_equal(munmap(caller.stack, STACK_BYTES), 0);
+	no_block_is_left(&caller);
 	shim_host_close(&caller.host);
 }
 
@@ -140,6 +195,9 @@ static void exact(void **state)
 	(void)state;
 	nothing_is_left(&(struct shim_host_options){ .mode = RING_MODE_ALL }, 0, true);
 	nothing_is_left(&(struct shim_host_options){ .mode = RING_MODE_ALL }, RING_CALLS, true);
+	nothing_is_left(&(struct shim_host_options){ .mode = RING_MODE_ALL, .recognise = true,
+						     .stack_limit = 4096 },
+			0, true);
 }
 
 static void sampled(void **state)

@@ -66,12 +66,37 @@
 	.cfi_def_cfa_offset 8
 .endm
 /*
- * Out of the frame. A hook calls from the same rsp each time, so all its return addresses lie in
- * one word, which goes with it: in a frame that comes to lie here it would look like that of a call
- * under way (inject/stack_scan.c). What C left below it is of no call without that word.
+ * Nothing of ours stays in dead stack. A frame of the program's that comes to lie there, with a
+ * part that it has not written yet, would seem to hold what a hook was given: a leak search would
+ * find the block still pointed to. And a hook's return address there would look like that of a call
+ * under way (inject/stack_scan.c).
  */
+/* Below rsp, where C was. Changes rax, rcx, rdi. */
+.macro WIPE_BELOW more=0
+	lea	-WIPE_LONG(%rsp), %rdi
+	mov	$((WIPE_LONG + \more) / 8), %ecx
+	xor	%eax, %eax
+	rep stosq
+.endm
+/* The frame, and below it what the short ways need. Changes xmm0, which no call keeps. */
+.macro WIPE_SHORTLY
+	xorps	%xmm0, %xmm0
+	.set	wiped, -WIPE_SHORT
+	.rept	(WIPE_SHORT + CALL_FRAME_BYTES) / 16
+	movups	%xmm0, wiped(%rsp)		/* programs may misalign their stacks */
+	.set	wiped, wiped + 16
+	.endr
+	WIPE_WORDS (CALL_FRAME_BYTES-8), 1
+.endm
+/* Words from at on. No register changes, nor do the flags. */
+.macro WIPE_WORDS at, count
+	.set	wiped, \at
+	.rept	\count
+	movq	$0, wiped(%rsp)
+	.set	wiped, wiped + 8
+	.endr
+.endm
 .macro FRAME_LEAVE
-	movq	$0, -8(%rsp)
 	add	$CALL_FRAME_BYTES, %rsp
 	FRAME_GONE
 .endm
@@ -107,20 +132,25 @@ shim_hook_\name:
 	mov	$\shape, %esi
 	call	\begin				/* begin(call, shape) */
 	test	%al, %al
-	RESTORE_ARGUMENTS
 	jz	.Ltail_\name
+	RESTORE_ARGUMENTS
 	call	*%r11				/* result = original(...) */
 	mov	%rax, CALL_RESULT(%rsp)
 	mov	%rdx, CALL_RESULT_HIGH(%rsp)
 	mov	%rsp, %rdi
 	mov	$\shape, %esi
 	call	\end				/* end(call, shape) */
-	mov	CALL_RESULT(%rsp), %rax
+	mov	CALL_RESULT(%rsp), %rsi
 	mov	CALL_RESULT_HIGH(%rsp), %rdx
+	WIPE_BELOW CALL_FRAME_BYTES
+	mov	%rsi, %rax
 	FRAME_LEAVE
 	ret
 .Ltail_\name:
 	FRAME_SET_UP
+	WIPE_BELOW
+	RESTORE_ARGUMENTS
+	WIPE_WORDS 0, (CALL_FRAME_BYTES/8)
 	FRAME_LEAVE
 .Lpass_\name:
 	jmp	*%r11
@@ -159,6 +189,7 @@ shim_hook_\name:
 .Ldone\@:
 	mov	CALL_RESULT(%rsp), %rax
 	mov	CALL_RESULT_HIGH(%rsp), %rdx
+	WIPE_SHORTLY
 	FRAME_LEAVE
 	ret
 .endm
@@ -176,9 +207,22 @@ shim_hook_\name:
 	mov	$\shape, %esi
 	call	shim_goes			/* shim_goes(call, shape) */
 	RESTORE_ARGUMENTS
+	WIPE_SHORTLY
 	FRAME_LEAVE
 	jmp	*%r11
 .endm
+
+/* For C that goes deeper than the short ways: what it called. */
+	.globl	shim_wipe
+	.hidden	shim_wipe
+	.type	shim_wipe, @function
+	.balign	16
+shim_wipe:
+	.cfi_startproc
+	WIPE_BELOW
+	ret
+	.cfi_endproc
+	.size	shim_wipe, . - shim_wipe
 
 /* All return addresses of hooks lie from here to shim_hooks_high. */
 	.globl	shim_hooks_low
@@ -236,7 +280,6 @@ shim_hooks_low:
 	mov	%r9, KEEP_GIVEN+CALL_ARGUMENT+40(%rsp)
 	mov	%rax, KEEP_GIVEN+CALL_RAX(%rsp)
 .endm
-/* What pushfq wrote is where a hook's return addresses lie: FRAME_LEAVE has nothing left to do. */
 .macro KEEP_RESTORE
 	RESTORE_ARGUMENTS KEEP_GIVEN
 	mov	KEEP_R10(%rsp), %r10
@@ -245,6 +288,21 @@ shim_hooks_low:
 	.cfi_adjust_cfa_offset 8
 	popfq
 	.cfi_adjust_cfa_offset -8
+.endm
+/* Likewise, and then out of the frame. The flags stay. */
+.macro KEEP_LEAVE
+	KEEP_RESTORE
+	WIPE_WORDS (KEEP_GIVEN), (CALL_GIVEN_BYTES/8)
+	WIPE_WORDS (KEEP_R10), 2
+	lea	KEEP_FRAME(%rsp), %rsp
+	FRAME_GONE
+.endm
+/* Where C was, what it got of the caller's stack, and the struct shim_call. */
+.macro KEEP_WIPE
+	WIPE_BELOW CUSTOM_STACK_BYTES
+	lea	KEEP_CALL(%rsp), %rdi
+	mov	$(CALL_FRAME_BYTES / 8), %ecx
+	rep stosq
 .endm
 
 .macro KEEPING_HOOK name, shape, begin, end
@@ -259,7 +317,7 @@ shim_hooks_low:
 	mov	%r10, KEEP_R11(%rsp)
 	mov	shim_root_page(%rip), %r10	/* control */
 	test	%r10, %r10
-	jz	.Ltail_\name
+	jz	.Lpass_\name
 	SAVE_ARGUMENTS KEEP_CALL
 	SAVE_KEPT KEEP_CALL
 	lea	KEEP_CALL(%rsp), %rdi
@@ -278,17 +336,16 @@ shim_hooks_low:
 	lea	KEEP_CALL(%rsp), %rdi
 	mov	$\shape, %esi
 	call	\end				/* end(call, shape) */
-	KEEP_RESTORE
-	lea	KEEP_FRAME(%rsp), %rsp
-	FRAME_GONE
+	KEEP_WIPE
+	KEEP_LEAVE
 	ret
 .Ltail_\name:
 	.cfi_def_cfa_offset 8+KEEP_FRAME
+	KEEP_WIPE
+.Lpass_\name:
 	mov	KEEP_GIVEN+CALL_ORIGINAL(%rsp), %r10
 	mov	%r10, KEEP_BELOW(ISLAND_ORIGINAL)(%rsp)
-	KEEP_RESTORE
-	lea	KEEP_FRAME(%rsp), %rsp
-	FRAME_GONE
+	KEEP_LEAVE
 	jmp	*ISLAND_ORIGINAL(%rsp)		/* from the red zone */
 	.cfi_endproc
 	.size	shim_hook_\name, . - shim_hook_\name

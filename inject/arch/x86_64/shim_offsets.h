@@ -71,6 +71,12 @@
 #define CALL_R14		112
 #define CALL_R15		120
 #define CALL_FRAME_BYTES	168
+/*
+ * How far below a hook's frame is wiped: on the short ways, down to where what is called from
+ * there wipes for itself (exact.c); and on the long ones (test_shim_leave).
+ */
+#define WIPE_SHORT		320
+#define WIPE_LONG		1024
 #define CALL_GIVEN_BYTES	64	/* what SAVE_ARGUMENTS saves */
 #define CUSTOM_STACK_BYTES	128	/* of arguments on the stack, KEEPING_HOOK */
 #define KEEP_REGISTER_BYTES	32	/* of r10, r11, the flags; and a word for the alignment */
