@@ -36,6 +36,15 @@ static void put_text(const json_t *object, const char *key, int columns, bool fi
 	printf("%*s ", fill && left > 0 ? left : 0, "");
 }
 
+/* In nine columns and one between. */
+static void put_marked(const json_t *figures, const char *key, struct human text)
+{
+	char marked[HUMAN_BYTES + 1];
+
+	(void)snprintf(marked, sizeof(marked), "%s%s", client_mark(figures, key), text.text);
+	printf("%9s ", marked);
+}
+
 static void put_figures(const json_t *process)
 {
 	const json_t *figures = json_object_get(process, "figures");
@@ -46,10 +55,11 @@ static void put_figures(const json_t *process)
 		fputs("no snapshot yet\n", stdout);
 		return;
 	}
-	printf("%9s %9s %9s %7s  ", human_bytes(real_of(figures, "live_bytes")).text,
-	       human_bytes(real_of(figures, "rss_bytes")).text,
-	       human_count(real_of(figures, "allocs_per_second")).text,
-	       human_count(growing).text);
+	put_marked(figures, "live_bytes", human_bytes(real_of(figures, "live_bytes")));
+	printf("%9s ", human_bytes(real_of(figures, "rss_bytes")).text);
+	put_marked(figures, "allocs_per_second",
+		   human_count(real_of(figures, "allocs_per_second")));
+	printf("%7s  ", human_count(growing).text);
 	if (real_of(figures, "overhead_percent") >= 0)
 		printf("%.2g %%\n", real_of(figures, "overhead_percent"));
 	else

@@ -29,11 +29,22 @@ static int by_live_bytes(const void *a, const void *b)
 	return one < other ? 1 : one > other ? -1 : 0;
 }
 
+static void put_marked(const json_t *process, const char *key, struct human text,
+		       char to[HUMAN_BYTES + 1])
+{
+	(void)snprintf(to, HUMAN_BYTES + 1, "%s%s",
+		       client_mark(json_object_get(process, "figures"), key), text.text);
+}
+
 static void put(const json_t *process)
 {
-	printf("%10s %10s %10s/s %8.0f  %s\n", human_bytes(figure(process, "live_bytes")).text,
-	       human_bytes(figure(process, "rss_bytes")).text,
-	       human_count(figure(process, "allocs_per_second")).text,
+	char live[HUMAN_BYTES + 1], rate[HUMAN_BYTES + 1];
+
+	put_marked(process, "live_bytes", human_bytes(figure(process, "live_bytes")), live);
+	put_marked(process, "allocs_per_second",
+		   human_count(figure(process, "allocs_per_second")), rate);
+	printf("%10s %10s %10s/s %8.0f  %s\n", live,
+	       human_bytes(figure(process, "rss_bytes")).text, rate,
 	       figure(process, "growing_sites"), client_process(process));
 }
 

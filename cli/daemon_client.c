@@ -81,3 +81,16 @@ const char *client_process(const json_t *answer)
 	free(shown);
 	return text;
 }
+
+static double end_of(const json_t *figures, const char *key, const char *end)
+{
+	char name[64];
+
+	(void)snprintf(name, sizeof(name), "%s_%s", key, end);
+	return json_number_value(json_object_get(figures, name));
+}
+
+const char *client_mark(const json_t *figures, const char *key)
+{
+	return end_of(figures, key, "low") < end_of(figures, key, "high") ? "~" : "";
+}

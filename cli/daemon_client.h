@@ -25,6 +25,9 @@ int client_written(void);
 /* "1234 redis-server", printable, for answers that have both. Static, until the next call. */
 const char *client_process(const json_t *answer);
 
+/* Before a figure: "~" if it is an estimate (the ends of key's interval differ), else "". */
+const char *client_mark(const json_t *figures, const char *key);
+
 /* `memattach attach --daemon`, `memattach leaks --daemon`: argv as given. Exit status. */
 int cmd_attach_daemon(int argc, char **argv);
 int cmd_leaks_daemon(int argc, char **argv);

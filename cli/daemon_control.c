@@ -150,7 +150,12 @@ static void emit_figures(struct emit *to, const struct figures *figures, double 
 	emit_uint(to, "alloc_bytes", state->alloc_bytes);
 	emit_uint(to, "free_count", state->free_count);
 	emit_real(to, "allocs_per_second", state->alloc_rate);
+	emit_real(to, "allocs_per_second_low", state->alloc_rate_low);
+	emit_real(to, "allocs_per_second_high", state->alloc_rate_high);
+	emit_real(to, "allocs_per_second_average", state->alloc_rate_average);
 	emit_real(to, "alloc_bytes_per_second", state->byte_rate);
+	emit_real(to, "alloc_bytes_per_second_low", state->byte_rate_low);
+	emit_real(to, "alloc_bytes_per_second_high", state->byte_rate_high);
 	emit_uint(to, "sites", state->sites_total);
 	emit_uint(to, "growing_sites", figures->growing);
 	emit_uint(to, "too_few_samples_sites", figures->too_few);

@@ -245,17 +245,16 @@ static void take_counts(struct screen_state *to)
 static void take_state(struct figures *figures, const struct screen_state *state)
 {
 	struct screen_state *to = &figures->state;
+	double *const each[] = {
+		&to->time, &to->interval, &to->alloc_rate, &to->free_rate, &to->byte_rate,
+		&to->alloc_rate_low, &to->alloc_rate_high, &to->byte_rate_low,
+		&to->byte_rate_high, &to->alloc_rate_average, &to->overhead_percent,
+		&to->analyst_cpu, &to->blocked_seconds, &to->gap_seconds,
+	};
 
 	*to = *state;
-	to->time = number(to->time);
-	to->interval = number(to->interval);
-	to->alloc_rate = number(to->alloc_rate);
-	to->free_rate = number(to->free_rate);
-	to->byte_rate = number(to->byte_rate);
-	to->overhead_percent = number(to->overhead_percent);
-	to->analyst_cpu = number(to->analyst_cpu);
-	to->blocked_seconds = number(to->blocked_seconds);
-	to->gap_seconds = number(to->gap_seconds);
+	for (size_t i = 0; i < ARRAY_SIZE(each); i++)
+		*each[i] = number(*each[i]);
 	take_counts(to);
 }
 

@@ -14,7 +14,10 @@
 static const char header[] =
 	"id,kind,verdict,live_count,live_bytes,live_bytes_low,live_bytes_high,alloc_count,"
 	"alloc_bytes,free_count,peak_live_bytes,temporary_count,samples,threads,lifetime_p50,"
-	"lifetime_p90,lifetime_max,growth_bytes_per_second,function,file,line,module,stack\r\n";
+	"lifetime_p90,lifetime_max,growth_bytes_per_second,function,file,line,module,stack,"
+	"alloc_count_low,alloc_count_high,alloc_bytes_low,alloc_bytes_high,free_count_low,"
+	"free_count_high,live_count_low,live_count_high,peak_live_bytes_low,"
+	"peak_live_bytes_high\r\n";
 
 static void put_count(FILE *out, uint64_t value)
 {
@@ -51,6 +54,22 @@ static void put_figures(FILE *out, const struct snapshot_site *s, bool every_all
 	put_real(out, s->lifetime_p90);
 	put_real(out, s->lifetime_max);
 	put_real(out, s->growth);
+}
+
+/* Behind all else: columns of earlier releases stay where they were. */
+static void put_intervals(FILE *out, const struct snapshot_intervals *in, bool known)
+{
+	const struct snapshot_bounds *const each[] = { &in->alloc_count, &in->alloc_bytes,
+						       &in->free_count, &in->live_count,
+						       &in->peak_live_bytes };
+
+	for (size_t i = 0; i < ARRAY_SIZE(each); i++) {
+		if (known)
+			fprintf(out, ",%llu,%llu", (unsigned long long)each[i]->low,
+				(unsigned long long)each[i]->high);
+		else
+			fputs(",,", out);
+	}
 }
 
 static int put_place(FILE *out, const struct view_site *site)
@@ -96,6 +115,7 @@ int export_csv(FILE *out, const struct export_input *input)
 		fputc(',', out);
 		if (err == 0)
 			err = put_stack(out, site);
+		put_intervals(out, &site->figures->in, input->content->snapshot->site_intervals);
 		fputs("\r\n", out);
 	}
 	return err;

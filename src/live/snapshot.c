@@ -16,8 +16,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "src/live/live_evict.h"
-
 #define FEWEST_SAMPLES	5u
 #define GROWING_BLOCKS	3u
 #define GROWING_SHARE	20u
@@ -235,25 +233,6 @@ static struct snapshot_intervals intervals_of(const struct doubt_figures *figure
 		.peak_live_bytes = bounds_of(&figures->peak_bytes),
 		.temporary_count = bounds_of(temporary),
 	};
-}
-
-static void note_smallest(void *context, uint64_t size, double count)
-{
-	uint64_t *smallest = context;
-
-	(void)count;
-	if (*smallest == 0 || size < *smallest)
-		*smallest = size;
-}
-
-/* With what is to be known of the books. */
-static struct snapshot_input completed(const struct snapshot_input *input)
-{
-	struct snapshot_input ret = *input;
-
-	ret.doubt.thinned = (double)live_thinning(input->live).interval;
-	(void)sites_histogram(input->sites, note_smallest, &ret.doubt.smallest);
-	return ret;
 }
 
 static void take_totals(const struct snapshot_input *input, struct snapshot_totals *to)
@@ -626,8 +605,10 @@ static int take_wrong_frees(const struct snapshot_input *input, struct snapshot 
 int snapshot_take(const struct snapshot_input *given, struct snapshot **ret)
 {
 	_cleanup_(snapshot_cleanup) struct snapshot *snapshot = NULL;
-	const struct snapshot_input with_books = completed(given), *input = &with_books;
+	struct snapshot_input with_books = *given;
+	const struct snapshot_input *input = &with_books;
 
+	with_books.doubt = snapshot_doubt(given);
 	if (snapshot_new(&snapshot) < 0 || copy_target(input->target, &snapshot->target) < 0 ||
 	    copy_session(input, &snapshot->session) < 0 ||
 	    copy_timeline(input->timeline, snapshot) < 0 ||
@@ -660,27 +641,4 @@ void snapshot_session_losses(struct snapshot_session *session, const struct read
 	session->lost.hidden_bytes = losses->hidden_bytes;
 	session->blocked_seconds = ticks_span(ticks, losses->blocked_ticks);
 	session->corrupt = losses->corrupt + losses->abandoned;
-}
-
-struct timeline_point snapshot_point(const struct sites *sites, const struct timeline *timeline,
-				     double time, uint64_t rss_bytes, uint64_t vsz_bytes)
-{
-	const struct site_totals *totals = sites_totals(sites, SITE_MALLOC);
-	struct estimate freed = sites_totals_freed(totals);
-	struct timeline_point point = {
-		.time = time,
-		.alloc_count = estimate_count(&totals->alloc),
-		.free_count = estimate_count(&freed),
-		.alloc_bytes = estimate_bytes(&totals->alloc),
-		.live_bytes = estimate_bytes(&totals->live),
-		.rss_bytes = rss_bytes,
-		.vsz_bytes = vsz_bytes,
-	};
-
-	for (size_t i = 0; i < timeline->count; i++) {
-		point.alloc_count -= timeline->point[i].alloc_count;
-		point.free_count -= timeline->point[i].free_count;
-		point.alloc_bytes -= timeline->point[i].alloc_bytes;
-	}
-	return point;
 }

@@ -147,8 +147,14 @@ void snapshot_free(struct snapshot *snapshot);
 /* Copies a reader's losses into session.lost, blocked_seconds and corrupt. */
 void snapshot_session_losses(struct snapshot_session *session, const struct reader_losses *losses,
 			     const struct ticks *ticks);
-/* The next timeline point: changes since the last one, levels now. */
-struct timeline_point snapshot_point(const struct sites *sites, const struct timeline *timeline,
-				     double time, uint64_t rss_bytes, uint64_t vsz_bytes);
+/* What is in doubt: of input, and by its books. */
+struct doubt snapshot_doubt(const struct snapshot_input *input);
+/*
+ * Sets what the next point of the timeline has from the books: changes since the last one, levels
+ * now, their intervals; timeline->base moves on. Of input: sites, live, doubt. A point that is not
+ * added (timeline_add) counts in the next one.
+ */
+void snapshot_point(const struct snapshot_input *input, struct timeline *timeline,
+		    struct timeline_point *point);
 
 #endif

@@ -10,6 +10,7 @@
 #include "src/live/timeline.h"
 
 #include <errno.h>
+#include <math.h>
 
 void timeline_done(struct timeline *timeline)
 {
@@ -17,22 +18,70 @@ void timeline_done(struct timeline *timeline)
 	*timeline = (struct timeline){ 0 };
 }
 
-/* Counts add up, levels are those at the end. */
-static void point_join(struct timeline_point *into, const struct timeline_point *later)
+static uint64_t plus(uint64_t a, uint64_t b)
 {
-	uint64_t allocs = into->alloc_count, frees = into->free_count, bytes = into->alloc_bytes;
+	return b < UINT64_MAX - a ? a + b : UINT64_MAX;
+}
+
+static double distance(uint64_t from, uint64_t to)
+{
+	return to > from ? (double)(to - from) : 0;
+}
+
+static uint64_t below(uint64_t value, double distance)
+{
+	return distance < (double)value ? value - (uint64_t)distance : 0;
+}
+
+/* A figure of an interval. */
+struct part {
+	uint64_t value;
+	struct timeline_bounds in;
+};
+
+static struct part part_join(const struct part *a, const struct part *b, bool lost)
+{
+	uint64_t value = plus(a->value, b->value);
+	double down = hypot(distance(a->in.low, a->value), distance(b->in.low, b->value));
+	double up = hypot(distance(a->value, a->in.high), distance(b->value, b->in.high));
+
+	if (lost)
+		return (struct part){ value, { plus(a->in.low, b->in.low),
+					       plus(a->in.high, b->in.high) } };
+	return (struct part){ value, { below(value, ceil(down)),
+				       up < 1e19 ? plus(value, (uint64_t)ceil(up)) : UINT64_MAX } };
+}
+
+static void figure_join(uint64_t *value, struct timeline_bounds *in, const struct part *earlier,
+			bool lost)
+{
+	const struct part sum = part_join(earlier, &(struct part){ *value, *in }, lost);
+
+	*value = sum.value;
+	*in = sum.in;
+}
+
+void timeline_join(struct timeline_point *into, const struct timeline_point *later)
+{
+	const struct timeline_point earlier = *into;
+	const struct part allocs = { earlier.alloc_count, earlier.in.alloc_count };
+	const struct part frees = { earlier.free_count, earlier.in.free_count };
+	const struct part bytes = { earlier.alloc_bytes, earlier.in.alloc_bytes };
+	bool lost = earlier.lost || later->lost;
 
 	*into = *later;
-	into->alloc_count += allocs;
-	into->free_count += frees;
-	into->alloc_bytes += bytes;
+	figure_join(&into->alloc_count, &into->in.alloc_count, &allocs, lost);
+	figure_join(&into->free_count, &into->in.free_count, &frees, lost);
+	figure_join(&into->alloc_bytes, &into->in.alloc_bytes, &bytes, lost);
+	into->lost = lost;
+	into->bounded = earlier.bounded && later->bounded;
 }
 
 static void timeline_halve(struct timeline *timeline)
 {
 	for (size_t i = 0; i < timeline->count / 2; i++) {
 		timeline->point[i] = timeline->point[2 * i];
-		point_join(&timeline->point[i], &timeline->point[2 * i + 1]);
+		timeline_join(&timeline->point[i], &timeline->point[2 * i + 1]);
 	}
 	timeline->count /= 2;
 	timeline->stride *= 2;
@@ -47,7 +96,7 @@ int timeline_add(struct timeline *timeline, const struct timeline_point *point)
 		timeline->stride = timeline->filled = 1;
 	}
 	if (timeline->count > 0 && timeline->filled < timeline->stride) {
-		point_join(&timeline->point[timeline->count - 1], point);
+		timeline_join(&timeline->point[timeline->count - 1], point);
 		timeline->filled++;
 		return 0;
 	}

@@ -118,6 +118,13 @@ static int put_totals(struct recording *recording, const struct snapshot *snapsh
 		   CELL_I(snapshot->reason), CELLS_OF_INTERVALS(t->in));
 }
 
+/* An end that is the value itself, as most are, is NULL, which takes no room. */
+#define CELL_OF_END(point, end, figure) \
+	CELL_I_IF((point)->in.figure.end, \
+		  (point)->bounded && (point)->in.figure.end != (point)->figure)
+#define CELLS_OF_ENDS(point, figure) \
+	CELL_OF_END(point, low, figure), CELL_OF_END(point, high, figure)
+
 /* The last known point may have grown; when points were joined, all are new. */
 static int put_timeline(struct recording *recording, const struct snapshot *snapshot)
 {
@@ -136,7 +143,10 @@ static int put_timeline(struct recording *recording, const struct snapshot *snap
 			  CELL_I(point->alloc_bytes), CELL_I(point->live_bytes),
 			  CELL_I(point->rss_bytes), CELL_I(point->vsz_bytes),
 			  CELL_I_IF(point->trend_bytes, point->trend_known),
-			  CELL_I(point->sample_interval));
+			  CELL_I(point->sample_interval),
+			  CELLS_OF_ENDS(point, alloc_count), CELLS_OF_ENDS(point, free_count),
+			  CELLS_OF_ENDS(point, alloc_bytes), CELLS_OF_ENDS(point, live_bytes),
+			  CELL_I_IF(point->lost, point->bounded));
 	}
 	return err;
 }

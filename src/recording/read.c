@@ -230,6 +230,29 @@ static int read_totals(void *context, struct row *row)
 	return 0;
 }
 
+#define POINT_ENDS	8	/* columns of ends, before that which says whether they are known */
+
+static bool has_column(const struct row *row, int column)
+{
+	return sqlite3_column_count(row->statement) > column &&
+	       sqlite3_column_type(row->statement, column) != SQLITE_NULL;
+}
+
+/* NULL: the value itself. */
+static uint64_t read_one_end(struct row *row, uint64_t value)
+{
+	bool other = has_column(row, row->next);
+	uint64_t end = row_uint(row);
+
+	return other ? end : value;
+}
+
+static void read_ends(struct row *row, uint64_t value, struct timeline_bounds *to)
+{
+	to->low = read_one_end(row, value);
+	to->high = read_one_end(row, value);
+}
+
 static int read_point(void *context, struct row *row)
 {
 	struct reading *reading = context;
@@ -248,12 +271,17 @@ static int read_point(void *context, struct row *row)
 	point->rss_bytes = row_uint(row);
 	point->vsz_bytes = row_uint(row);
 	/* Columns that older recordings do not have. */
-	point->trend_known = sqlite3_column_count(row->statement) > row->next &&
-			     sqlite3_column_type(row->statement, row->next) != SQLITE_NULL;
+	point->trend_known = has_column(row, row->next);
 	point->trend_bytes = (int64_t)row_uint(row);
 	if (!point->trend_known)
 		point->trend_bytes = 0;
 	point->sample_interval = row_uint(row);
+	point->bounded = has_column(row, row->next + POINT_ENDS);
+	read_ends(row, point->alloc_count, &point->in.alloc_count);
+	read_ends(row, point->free_count, &point->in.free_count);
+	read_ends(row, point->alloc_bytes, &point->in.alloc_bytes);
+	read_ends(row, point->live_bytes, &point->in.live_bytes);
+	point->lost = row_bool(row);
 	return 0;
 }
 

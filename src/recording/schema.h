@@ -48,7 +48,11 @@
 	" temporary_count_low INTEGER, temporary_count_high INTEGER);" \
 	"CREATE TABLE timeline(id INTEGER PRIMARY KEY, time REAL, alloc_count INTEGER," \
 	" free_count INTEGER, alloc_bytes INTEGER, live_bytes INTEGER, rss_bytes INTEGER," \
-	" vsz_bytes INTEGER, trend_bytes INTEGER, sample_interval_bytes INTEGER);" \
+	" vsz_bytes INTEGER, trend_bytes INTEGER, sample_interval_bytes INTEGER," \
+	" alloc_count_low INTEGER, alloc_count_high INTEGER," \
+	" free_count_low INTEGER, free_count_high INTEGER," \
+	" alloc_bytes_low INTEGER, alloc_bytes_high INTEGER," \
+	" live_bytes_low INTEGER, live_bytes_high INTEGER, lost INTEGER);" \
 	"CREATE TABLE histogram(size INTEGER PRIMARY KEY, count INTEGER);" \
 	"CREATE TABLE modules(id INTEGER PRIMARY KEY, path TEXT, build_id TEXT, kind INTEGER," \
 	" low INTEGER, high INTEGER, bias INTEGER, text_address INTEGER," \

@@ -229,6 +229,16 @@ static void put_map_totals(struct emit *emit, const struct snapshot_map_totals *
 	emit_end(emit, '}');
 }
 
+void json_put_point_ends(struct emit *emit, const struct timeline_point *point, bool live)
+{
+	const struct timeline_intervals *in = &point->in;
+
+	PUT_BOUNDS(emit, "alloc_count", &in->alloc_count, point->bounded);
+	PUT_BOUNDS(emit, "free_count", &in->free_count, point->bounded);
+	PUT_BOUNDS(emit, "alloc_bytes", &in->alloc_bytes, point->bounded);
+	PUT_BOUNDS(emit, "live_bytes", &in->live_bytes, point->bounded && live);
+}
+
 static void put_timeline(struct emit *emit, const struct snapshot *snapshot)
 {
 	emit_begin(emit, "timeline", '[');
@@ -247,6 +257,7 @@ static void put_timeline(struct emit *emit, const struct snapshot *snapshot)
 		emit_uint(emit, "rss_bytes", point->rss_bytes);
 		emit_uint(emit, "vsz_bytes", point->vsz_bytes);
 		emit_uint(emit, "sample_interval_bytes", point->sample_interval);
+		json_put_point_ends(emit, point, snapshot_knows_live(snapshot, NULL));
 		emit_end(emit, '}');
 	}
 	emit_end(emit, ']');

@@ -10,5 +10,7 @@
 int json_write(FILE *out, const struct report_input *input) _must_check_;
 /* The members target, session, totals and map_totals of such a document. */
 void json_put_overview(struct emit *emit, const struct snapshot *snapshot);
+/* The keys _low and _high of a point of the timeline; live: it is known what lives. */
+void json_put_point_ends(struct emit *emit, const struct timeline_point *point, bool live);
 
 #endif

@@ -14,6 +14,7 @@
 
 #include "src/leak/contents.h"
 #include "src/report/access_json.h"
+#include "src/report/leaks_text.h"
 #include "src/report/name_shape.h"
 
 static void put_addresses(struct emit *emit, const uint64_t *address, uint32_t count)
@@ -137,9 +138,11 @@ static void put_name(struct emit *emit, const char *key, const struct report_nam
 	emit_text(emit, key, shaped);
 }
 
-static void put_group(struct emit *emit, const struct report_names *names,
+static void put_group(struct emit *emit, const struct report_input *input,
 		      const struct leak_group *group)
 {
+	const struct report_names *names = &input->names;
+
 	emit_begin(emit, NULL, '{');
 	emit_text(emit, "verdict", leak_verdict_name(group->verdict));
 	emit_uint(emit, "count", group->count);
@@ -161,6 +164,7 @@ static void put_group(struct emit *emit, const struct report_names *names,
 	emit_real_if(emit, "oldest_seconds", group->oldest);
 	access_json_put(emit, names, group->access);
 	emit_bool(emit, "by_history", group->by_history);
+	emit_bool(emit, "too_few_samples", leaks_rest_on_too_few(input->snapshot, group));
 	emit_end(emit, '}');
 }
 
@@ -228,18 +232,20 @@ static void put_searched(struct emit *emit, const struct leak_report *leaks)
 	access_json_put_run(emit, &leaks->access);
 }
 
-static void put_report(struct emit *emit, const struct leak_report *leaks,
-		       const struct report_names *names)
+static void put_report(struct emit *emit, const struct report_input *input)
 {
+	const struct leak_report *leaks = input->leaks;
+
 	emit_begin(emit, "leaks", '{');
 	if (leaks->unsearched)
 		put_unsearched(emit);
 	else
 		put_searched(emit, leaks);
 	put_watch(emit, leaks);
+	emit_uint(emit, "too_few_samples_sites", leaks_too_few_sites(input->snapshot));
 	emit_begin(emit, "groups", '[');
 	for (size_t i = 0; i < leaks->group_count; i++)
-		put_group(emit, names, &leaks->group[i]);
+		put_group(emit, input, &leaks->group[i]);
 	emit_end(emit, ']');
 	emit_end(emit, '}');
 }
@@ -247,7 +253,7 @@ static void put_report(struct emit *emit, const struct leak_report *leaks,
 void leaks_json_put(struct emit *emit, const struct report_input *input)
 {
 	if (input->leaks)
-		put_report(emit, input->leaks, &input->names);
+		put_report(emit, input);
 	else
 		put_watched(emit, input->snapshot);
 }

@@ -180,8 +180,30 @@ static void put_title(FILE *out, const struct report_input *input, size_t rank)
 	fputc('\n', out);
 }
 
-static void put_age(FILE *out, const struct style *style, const struct leak_group *group)
+bool leaks_rest_on_too_few(const struct snapshot *snapshot, const struct leak_group *group)
 {
+	const struct snapshot_site *site = text_site_by_id(snapshot, group->site);
+	bool by_site = group->verdict == LEAK_STUCK || group->verdict == LEAK_GROWING ||
+		       group->verdict == LEAK_OLD;
+
+	return by_site && site && site->verdict == SNAPSHOT_TOO_FEW;
+}
+
+size_t leaks_too_few_sites(const struct snapshot *snapshot)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < snapshot->site_count; i++)
+		count += snapshot->site[i].verdict == SNAPSHOT_TOO_FEW &&
+			 snapshot->site[i].live_count > 0 &&
+			 snapshot_knows_live(snapshot, &snapshot->site[i]);
+	return count;
+}
+
+static void put_age(FILE *out, const struct report_input *input, const struct leak_group *group)
+{
+	const struct style *style = style_for(&input->options);
+
 	if (isfinite(group->oldest))
 		fprintf(out, "%s %s old", group->count == 1 ? "   " : "    the oldest is",
 			human_seconds(group->oldest).text);
@@ -193,6 +215,8 @@ static void put_age(FILE *out, const struct style *style, const struct leak_grou
 			group->growth > 0 ? style->plain : "");
 	if (group->by_history)
 		fputs("; as the earlier recording shows", out);
+	if (leaks_rest_on_too_few(input->snapshot, group))
+		fprintf(out, "; %son too few samples%s", style->warn, style->plain);
 	fputc('\n', out);
 }
 
@@ -269,10 +293,9 @@ static void put_origin(FILE *out, const struct report_input *input, const struct
 static void put_group(FILE *out, const struct report_input *input, size_t rank)
 {
 	const struct leak_group *group = &input->leaks->group[rank];
-	const struct style *style = style_for(&input->options);
 
 	put_title(out, input, rank);
-	put_age(out, style, group);
+	put_age(out, input, group);
 	put_addresses(out, group);
 	put_holders(out, input, group);
 	access_text_put(out, input, group->access);
@@ -360,6 +383,17 @@ static void put_early(FILE *out, const struct report_input *input)
 		fputs("    ...\n", out);
 }
 
+/* They may grow, or not. */
+static void put_too_few(FILE *out, const struct report_input *input)
+{
+	size_t count = leaks_too_few_sites(input->snapshot);
+
+	if (count)
+		fprintf(out, "\n  Too few samples to tell whether %zu site%s (watch for longer, "
+			"use a smaller --sample=BYTES, or --exact)\n", count,
+			count == 1 ? " grows" : "s grow");
+}
+
 static void put_summary(FILE *out, const struct report_input *input)
 {
 	static const struct {
@@ -399,6 +433,7 @@ void leaks_text_put(FILE *out, const struct report_input *input)
 	}
 	put_groups(out, input);
 	put_early(out, input);
+	put_too_few(out, input);
 	if (!input->leaks->unsearched)
 		put_summary(out, input);
 }

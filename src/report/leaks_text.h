@@ -11,5 +11,9 @@
  * so many of all groups. pre: input->leaks. Errors stick to the stream.
  */
 void leaks_text_put(FILE *out, const struct report_input *input);
+/* The verdict follows from what a site did, of which too few samples are known. */
+bool leaks_rest_on_too_few(const struct snapshot *snapshot, const struct leak_group *group);
+/* Sites with live blocks of which too few samples are known to say whether they grow. */
+size_t leaks_too_few_sites(const struct snapshot *snapshot);
 
 #endif

@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "src/live/snapshot_rates.h"
 #include "src/report/counts_report.h"
 #include "src/report/human.h"
 #include "src/report/leaks_text.h"
@@ -21,6 +22,7 @@
 #include "src/report/text_put.h"
 #include "src/report/wrong_frees_text.h"
 #include "src/view/caller.h"
+#include "src/view/estimated.h"
 
 #define UNHOOKED_SHOWN 6u /* functions */
 #define THIN_SAMPLES   200u
@@ -412,6 +414,15 @@ static void put_lifetimes(FILE *out, const struct snapshot_site *site)
 		human_seconds(site->lifetime_p50).text, human_seconds(site->lifetime_max).text);
 }
 
+/* Before a site's figure whose interval is not shown: "~" if it is an estimate. */
+static const char *site_mark(const struct snapshot *snapshot, const struct snapshot_site *site,
+			     const struct snapshot_bounds *bounds)
+{
+	if (snapshot->site_intervals)
+		return is_estimate(bounds) ? "~" : "";
+	return site->kind == SITE_MMAP ? "" : view_mark(snapshot);
+}
+
 static void put_allocated(FILE *out, const struct report_input *input,
 			  const struct snapshot_site *site)
 {
@@ -420,10 +431,13 @@ static void put_allocated(FILE *out, const struct report_input *input,
 
 	if (input->snapshot->site_intervals)
 		append_bounds(bounds, sizeof(bounds), &in->alloc_count, &in->alloc_bytes);
-	fprintf(out, "\n    allocated %s in %s%s%s%s, freed %s, peak %s",
+	fprintf(out, "\n    allocated %s%s in %s%s%s%s, freed %s%s, peak %s%s",
+		bounds[0] ? "" : site_mark(input->snapshot, site, &in->alloc_bytes),
 		human_bytes((double)site->alloc_bytes).text,
 		human_count((double)site->alloc_count).text, bounds[0] ? " (" : "", bounds,
-		bounds[0] ? ")" : "", human_count((double)site->free_count).text,
+		bounds[0] ? ")" : "", site_mark(input->snapshot, site, &in->free_count),
+		human_count((double)site->free_count).text,
+		site_mark(input->snapshot, site, &in->peak_live_bytes),
 		human_bytes((double)site->peak_live_bytes).text);
 }
 
@@ -549,21 +563,17 @@ int text_write_leaks(FILE *out, const struct report_input *input)
 /* Changes per second in the last interval. */
 static void put_rates(FILE *out, const struct snapshot *snapshot)
 {
-	const struct timeline_point *last;
-	size_t count = snapshot->timeline_count;
-	double begin, seconds;
+	const struct snapshot_rates rates = snapshot_rates(snapshot);
+	const struct snapshot_rate *allocs = &rates.allocs;
 
-	if (count == 0)
+	if (snapshot->timeline_count == 0)
 		return;
-	last = &snapshot->timeline[count - 1];
-	begin = count > 1 ? last[-1].time : 0;
-	seconds = last->time - begin;
-	if (seconds <= 0)
-		return;
-	fprintf(out, "; %s allocs/s, %s frees/s, %s/s",
-		human_count((double)last->alloc_count / seconds).text,
-		human_count((double)last->free_count / seconds).text,
-		human_bytes((double)last->alloc_bytes / seconds).text);
+	fprintf(out, "; %s allocs/s", human_count(allocs->value).text);
+	if (allocs->low < allocs->high)
+		fprintf(out, " (95 %%: %s to %s)", human_count(allocs->low).text,
+			human_count(allocs->high).text);
+	fprintf(out, ", %s frees/s, %s/s", human_count(rates.frees.value).text,
+		human_bytes(rates.bytes.value).text);
 }
 
 static void put_live_site(FILE *out, const struct report_input *input,

@@ -15,6 +15,7 @@
 #include <sys/socket.h>
 #include <time.h>
 
+#include "src/live/snapshot_rates.h"
 #include "src/screen/feed_private.h"
 
 #define REQUESTS_AT_ONCE 16
@@ -208,19 +209,16 @@ bool feed_is_busy(const struct feed *feed)
 
 static void put_rates(const struct snapshot *snapshot, struct screen_state *to)
 {
-	const struct timeline_point *last;
-	size_t count = snapshot->timeline_count;
-	double seconds;
+	const struct snapshot_rates rates = snapshot_rates(snapshot);
 
-	if (count == 0)
-		return;
-	last = &snapshot->timeline[count - 1];
-	seconds = last->time - (count > 1 ? last[-1].time : 0);
-	if (seconds <= 0)
-		return;
-	to->alloc_rate = (double)last->alloc_count / seconds;
-	to->free_rate = (double)last->free_count / seconds;
-	to->byte_rate = (double)last->alloc_bytes / seconds;
+	to->alloc_rate = rates.allocs.value;
+	to->alloc_rate_low = rates.allocs.low;
+	to->alloc_rate_high = rates.allocs.high;
+	to->free_rate = rates.frees.value;
+	to->byte_rate = rates.bytes.value;
+	to->byte_rate_low = rates.bytes.low;
+	to->byte_rate_high = rates.bytes.high;
+	to->alloc_rate_average = snapshot_rate_on_average(snapshot);
 }
 
 /* What this process took of a CPU since the last time. */

@@ -284,6 +284,8 @@ static void mend_state(struct screen_state *state)
 	double *const from_0[] = {
 		&state->time, &state->interval, &state->alloc_rate, &state->free_rate,
 		&state->byte_rate, &state->blocked_seconds, &state->gap_seconds,
+		&state->alloc_rate_low, &state->alloc_rate_high, &state->byte_rate_low,
+		&state->byte_rate_high, &state->alloc_rate_average,
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(from_0); i++)

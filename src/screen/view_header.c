@@ -88,13 +88,20 @@ static void put_rss(const struct model *model, int y)
 static void put_rate(const struct model *model, int y)
 {
 	const struct screen_state *state = &model->state;
+	int x = 1 + LABEL_COLUMNS;
 
 	put_label(y, "rate");
-	(void)view_putf(y, 1 + LABEL_COLUMNS, COLS, VIEW_PLAIN,
-			"%s allocs/s, %s frees/s, %s/s; %s allocs in all",
-			human_count(state->alloc_rate).text, human_count(state->free_rate).text,
-			human_bytes(state->byte_rate).text,
-			human_count((double)state->alloc_count).text);
+	x += view_putf(y, x, COLS - x, VIEW_PLAIN, "%s allocs/s",
+		       human_count(state->alloc_rate).text);
+	if (state->alloc_rate_low < state->alloc_rate_high)
+		x += view_putf(y, x, COLS - x, VIEW_PLAIN, " (95 %%: %s to %s)",
+			       human_count(state->alloc_rate_low).text,
+			       human_count(state->alloc_rate_high).text);
+	x += view_putf(y, x, COLS - x, VIEW_PLAIN, "; %s allocs in all, %s/s on average",
+		       human_count((double)state->alloc_count).text,
+		       human_count(state->alloc_rate_average).text);
+	(void)view_putf(y, x, COLS - x, VIEW_PLAIN, "; %s frees/s, %s/s",
+			human_count(state->free_rate).text, human_bytes(state->byte_rate).text);
 }
 
 /* The sampling interval, and what watching costs: the target, and the machine. */

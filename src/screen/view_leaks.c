@@ -132,7 +132,19 @@ static void put_groups(struct model *model, int y, int end)
 
 /* ---- the selected one ---- */
 
-static int put_blocks(int y, int end, const struct screen_group *figures)
+static bool is_too_few(const struct model *model, const struct screen_group *figures)
+{
+	bool by_site = figures->verdict == SCREEN_STUCK || figures->verdict == SCREEN_GROWING ||
+		       figures->verdict == SCREEN_OLD;
+
+	for (uint32_t i = 0; by_site && i < model->state.site_count; i++)
+		if (model->site[i].id == figures->site)
+			return model->site[i].too_few != 0;
+	return false;
+}
+
+static int put_blocks(const struct model *model, int y, int end,
+		      const struct screen_group *figures)
 {
 	int x = 3;
 
@@ -147,6 +159,8 @@ static int put_blocks(int y, int end, const struct screen_group *figures)
 	if (figures->oldest >= 0)
 		x += view_putf(y, x, COLS - x, VIEW_PLAIN, "the oldest is %s old; ",
 			       human_seconds(figures->oldest).text);
+	if (is_too_few(model, figures))
+		x += view_put(y, x, COLS - x, VIEW_WARN, "on too few samples; ");
 	x += view_put(y, x, COLS - x, VIEW_PLAIN, "at");
 	for (uint32_t i = 0; i < figures->address_count; i++)
 		x += view_putf(y, x, COLS - x, VIEW_PLAIN, " 0x%llx",
@@ -184,7 +198,7 @@ static int put_known(const struct model *model, int y, int end, const struct mod
 {
 	const struct model_name *likely = model_name(model, group->figures.likely_site);
 
-	y = put_blocks(y, end, &group->figures);
+	y = put_blocks(model, y, end, &group->figures);
 	y = put_variable(y, end, group->text[GROUP_VARIABLE], group->text[GROUP_TYPE]);
 	y = put_text(y, end, "held by ", group->text[GROUP_HELD_BY]);
 	y = put_text(y, end, "still named by ", group->text[GROUP_LAST_HELD_BY]);

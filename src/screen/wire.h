@@ -55,6 +55,9 @@ struct screen_state {
 	double time;			/* seconds watched */
 	double interval;		/* seconds from one of these to the next */
 	double alloc_rate, free_rate, byte_rate;	/* a second, in the last interval */
+	double alloc_rate_low, alloc_rate_high;		/* 95 %; equal: exact */
+	double byte_rate_low, byte_rate_high;
+	double alloc_rate_average;			/* since the session began */
 	double overhead_percent;	/* negative: not measured */
 	double analyst_cpu;		/* share of one CPU; negative: not known yet */
 	double blocked_seconds, gap_seconds;

@@ -160,6 +160,7 @@ void watch_counts_point(struct watch *w, struct timeline_point *point)
 	point->alloc_bytes = now->alloc_bytes - w->counted.alloc_bytes;
 	point->free_count = now->free_count - w->counted.free_count;
 	point->live_bytes = 0;
+	point->bounded = false;
 	point->trend_known = snapshot_counts_trend(&counts, &point->trend_bytes);
 	w->counted = *now;
 }

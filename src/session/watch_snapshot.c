@@ -31,25 +31,6 @@ static int read_counts(struct watch *w)
 	return watch_counts_read(w, w->finished);
 }
 
-int watch_tick(struct watch *w)
-{
-	struct target_sizes sizes = target_view_sizes(w->view);
-	struct timeline_point point;
-	int error;
-
-	held_look(&w->memory_held, sizes.data);
-	sites_tick(w->sites, w->reader ? reader_time(w->reader) : ticks_now());
-	error = w->counts ? read_counts(w) : 0;
-	if (error)
-		return error;
-	point = snapshot_point(w->sites, &w->timeline, (double)(now_ns() - w->begin_ns) / 1e9,
-			       sizes.rss, sizes.vsz);
-	point.sample_interval = w->reader ? w->control->interval : 0;
-	if (w->counts)
-		watch_counts_point(w, &point);
-	return timeline_add(&w->timeline, &point);
-}
-
 /* The snapshot's wrong frees get the names of their entry points. */
 static void name_calls(const struct watch *w, struct snapshot *snapshot)
 {
@@ -113,10 +94,45 @@ static void take_losses(const struct watch *w, struct reader_losses *losses,
 	session->gap_seconds = ticks_span(&w->ticks, gap + w->open_gap);
 }
 
+/* What was missed so far; session: losses, interval, costs. */
+static struct doubt missed(struct watch *w, struct snapshot_session *session)
+{
+	struct reader_losses losses;
+
+	take_losses(w, &losses, session);
+	session->sample_interval_bytes = w->control->interval;
+	session->overhead_percent = pace_overhead(&w->pace);
+	return doubt_of(w, session, &losses);
+}
+
+int watch_tick(struct watch *w)
+{
+	struct target_sizes sizes = target_view_sizes(w->view);
+	struct snapshot_input input = { .sites = w->sites, .live = w->live };
+	struct snapshot_session session = { 0 };
+	struct timeline_point point = {
+		.rss_bytes = sizes.rss, .vsz_bytes = sizes.vsz,
+		.sample_interval = w->reader ? w->control->interval : 0,
+	};
+	int error;
+
+	held_look(&w->memory_held, sizes.data);
+	sites_tick(w->sites, w->reader ? reader_time(w->reader) : ticks_now());
+	error = w->counts ? read_counts(w) : 0;
+	if (error)
+		return error;
+	if (w->reader)
+		input.doubt = missed(w, &session);
+	point.time = (double)(now_ns() - w->begin_ns) / 1e9;
+	snapshot_point(&input, &w->timeline, &point);
+	if (w->counts)
+		watch_counts_point(w, &point);
+	return timeline_add(&w->timeline, &point);
+}
+
 int watch_snapshot(struct watch *w, struct snapshot_target *target,
 		   struct snapshot_session *session, struct snapshot **ret)
 {
-	struct reader_losses losses;
 	struct snapshot_input input = {
 		.target = target, .session = session, .sites = w->sites, .live = w->live,
 		.timeline = &w->timeline, .ticks = &w->ticks,
@@ -131,12 +147,8 @@ int watch_snapshot(struct watch *w, struct snapshot_target *target,
 		target->rss_bytes = sizes.rss;
 		target->vsz_bytes = sizes.vsz;
 	}
-	if (w->reader) {
-		take_losses(w, &losses, session);
-		session->sample_interval_bytes = w->control->interval;
-		session->overhead_percent = pace_overhead(&w->pace);
-		input.doubt = doubt_of(w, session, &losses);
-	}
+	if (w->reader)
+		input.doubt = missed(w, session);
 	session->events.alloc = w->events.alloc;
 	session->events.free = w->events.free;
 	session->events.map = w->events.map;

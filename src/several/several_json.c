@@ -73,6 +73,26 @@ static void put_kinds(struct emit *emit, const struct leak_report *leaks)
 	emit_end(emit, '}');
 }
 
+static double per_second(uint64_t bytes, double seconds, bool known)
+{
+	return known && seconds > 0 ? (double)bytes / seconds : NAN;
+}
+
+static void put_allocated(struct emit *emit, const struct snapshot *s)
+{
+	const struct snapshot_bounds *bytes = &s->totals.in.alloc_bytes;
+	double seconds = s->session.duration;
+
+	emit_uint_if(emit, "alloc_bytes_low", bytes->low, s->intervals);
+	emit_uint_if(emit, "alloc_bytes_high", bytes->high, s->intervals);
+	emit_real_if(emit, "alloc_bytes_per_second",
+		     per_second(s->totals.alloc_bytes, seconds, true));
+	emit_real_if(emit, "alloc_bytes_per_second_low",
+		     per_second(bytes->low, seconds, s->intervals));
+	emit_real_if(emit, "alloc_bytes_per_second_high",
+		     per_second(bytes->high, seconds, s->intervals));
+}
+
 static void put_watched(struct emit *emit, const struct snapshot *s,
 			const struct leak_report *leaks)
 {
@@ -91,8 +111,7 @@ static void put_watched(struct emit *emit, const struct snapshot *s,
 	emit_uint(emit, "live_bytes_low", s->totals.live_bytes_low);
 	emit_uint(emit, "live_bytes_high", s->totals.live_bytes_high);
 	emit_uint(emit, "peak_live_bytes", s->totals.peak_live_bytes);
-	emit_real_if(emit, "alloc_bytes_per_second",
-		     seconds > 0 ? (double)s->totals.alloc_bytes / seconds : NAN);
+	put_allocated(emit, s);
 	put_losses(emit, &s->session);
 	put_kinds(emit, leaks);
 }

@@ -14,6 +14,7 @@
 #include "src/report/human.h"
 #include "src/report/printable.h"
 #include "src/report/text_put.h"
+#include "src/view/estimated.h"
 #include "src/view/view_metric.h"
 
 #define DEFAULT_WIDTH	100u
@@ -133,13 +134,23 @@ static int put_title(FILE *out, const struct several_process *process)
 	return 0;
 }
 
-static void put_figures(FILE *out, const struct snapshot_totals *totals, double rate, uint64_t lost)
+/* "~" where it is an estimate; its interval is in the document. */
+static void put_marked(FILE *out, const struct snapshot *s, uint64_t bytes)
 {
-	struct human each = human_bytes(rate);
+	char text[HUMAN_BYTES + 1];
 
-	fprintf(out, " %10s %10s %10s/s %7s", human_bytes((double)totals->live_bytes).text,
-		human_bytes((double)totals->alloc_bytes).text, each.text,
-		lost ? human_count((double)lost).text : "-");
+	(void)snprintf(text, sizeof(text), "%s%s", view_mark(s), human_bytes((double)bytes).text);
+	fprintf(out, " %10s", text);
+}
+
+static void put_figures(FILE *out, const struct snapshot *s, double rate)
+{
+	uint64_t lost = lost_of(&s->session);
+
+	put_marked(out, s, s->totals.live_bytes);
+	put_marked(out, s, s->totals.alloc_bytes);
+	put_marked(out, s, rate < 1e18 ? (uint64_t)rate : 0);
+	fprintf(out, "/s %7s", lost ? human_count((double)lost).text : "-");
 }
 
 static double rate_of(const struct snapshot *s)
@@ -162,7 +173,7 @@ static int put_process(FILE *out, const struct style *style, const struct severa
 		fputc('\n', out);
 		return 0;
 	}
-	put_figures(out, &s->totals, rate_of(s), lost_of(&s->session));
+	put_figures(out, s, rate_of(s));
 	fprintf(out, " %8s  %s%s%s\n", human_seconds(s->session.duration).text,
 		s->session.detached == SNAPSHOT_PRISTINE ? "" : style->warn,
 		how_it_ended(s->session.detached), style->plain);
@@ -194,7 +205,7 @@ static void put_all(FILE *out, const struct several *several)
 	for (size_t i = 0; i < several->watched; i++)
 		rate += rate_of(several->process[i].content->snapshot);
 	fprintf(out, "  %7s %-*s", "all", TITLE_COLUMNS - 10, "");
-	put_figures(out, &several->snapshot->totals, rate, lost_of(&several->snapshot->session));
+	put_figures(out, several->snapshot, rate);
 	fprintf(out, " %8s\n", human_seconds(several->snapshot->session.duration).text);
 }
 

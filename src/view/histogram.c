@@ -12,6 +12,7 @@
 
 #include "src/report/text.h"
 #include "src/report/text_put.h"
+#include "src/view/estimated.h"
 #include "src/view/view_put.h"
 
 #define MAX_POWERS	65u
@@ -117,6 +118,7 @@ int histogram_text(FILE *out, const struct view_input *input)
 {
 	size_t count, shown;
 	_cleanup_free_ struct bar *bar = make_bars(input, &count);
+	char calls[HUMAN_BYTES + 1];
 	uint64_t sum, most;
 
 	if (!bar)
@@ -124,12 +126,14 @@ int histogram_text(FILE *out, const struct view_input *input)
 	sum = sum_bars(bar, count, &most);
 	shown = keep_top(bar, count, input->report.options.top);
 	text_put_head(out, &input->report);
-	view_put_title(out, input, "Calls by requested size: %s calls, %zu of %zu %s",
-		       human_exact(sum).text, shown, count,
+	view_put_title(out, input, "Calls by requested size: %s%s calls, %zu of %zu %s",
+		       view_mark(input->report.snapshot), human_exact(sum).text, shown, count,
 		       input->options.exact_sizes ? "sizes" : "powers of two");
 	for (size_t i = 0; i < shown; i++) {
 		put_size(out, &bar[i]);
-		fprintf(out, " %12s ", human_count((double)bar[i].calls).text);
+		(void)snprintf(calls, sizeof(calls), "%s%s", view_mark(input->report.snapshot),
+			       human_count((double)bar[i].calls).text);
+		fprintf(out, " %12s ", calls);
 		view_put_share(out, bar[i].calls, sum);
 		view_put_bar(out, bar[i].calls, most, BAR_COLUMNS);
 	}
@@ -144,6 +148,7 @@ int histogram_json(struct emit *emit, const struct view_input *input)
 
 	if (!bar)
 		return -ENOMEM;
+	emit_bool(emit, "estimated", view_is_estimate(input->report.snapshot));
 	emit_text(emit, "buckets", input->options.exact_sizes ? "exact" : "powers");
 	emit_uint(emit, "calls", sum_bars(bar, count, &most));
 	shown = keep_top(bar, count, input->report.options.top);

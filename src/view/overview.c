@@ -7,13 +7,19 @@
 #include "src/report/json.h"
 #include "src/report/text.h"
 #include "src/report/text_put.h"
+#include "src/view/estimated.h"
 #include "src/view/view_put.h"
 
 /* What was asked for in live blocks, and what the allocator gave. */
-static void put_overhead(FILE *out, const struct snapshot_totals *totals)
+static void put_overhead(FILE *out, const struct snapshot *snapshot)
 {
+	const struct snapshot_totals *totals = &snapshot->totals;
+	char text[HUMAN_BYTES + 1];
+
+	(void)snprintf(text, sizeof(text), "%s%s", view_mark(snapshot),
+		       human_bytes((double)totals->overhead_bytes).text);
 	fprintf(out, "  %-12s %19s %12s  %.1f %% more than was asked for: usable, not used\n",
-		"overhead", "", human_bytes((double)totals->overhead_bytes).text,
+		"overhead", "", text,
 		view_share(totals->overhead_bytes, totals->live_bytes));
 }
 
@@ -73,7 +79,7 @@ int overview_text(FILE *out, const struct view_input *input)
 
 	text_put_overview(out, &input->report);
 	if (snapshot_knows_live(snapshot, NULL))
-		put_overhead(out, &snapshot->totals);
+		put_overhead(out, snapshot);
 	put_maps(out, &snapshot->map_totals);
 	fputc('\n', out);
 	return put_tops(out, input);

@@ -10,6 +10,7 @@
 
 #include "src/report/text.h"
 #include "src/report/text_put.h"
+#include "src/view/estimated.h"
 #include "src/view/threads_filter.h"
 #include "src/view/view_put.h"
 
@@ -155,6 +156,9 @@ int threads_text(FILE *out, const struct view_input *input)
 	text_put_head(out, &input->report);
 	put_rows(out, input);
 	put_handovers(out, input);
+	if (view_is_estimate(input->report.snapshot))
+		fputs("\n  All figures of threads are estimates: what was drawn of each thread's "
+		      "blocks, scaled.\n", out);
 	return 0;
 }
 
@@ -209,6 +213,7 @@ int threads_json(struct emit *emit, const struct view_input *input)
 	const struct thread_table *table = input->report.threads;
 	uint32_t top = input->report.options.top;
 
+	emit_bool(emit, "estimated", view_is_estimate(input->report.snapshot));
 	emit_uint(emit, "thread_count", table->total);
 	emit_begin(emit, "threads", '[');
 	for (size_t i = 0; i < table->row_count && !(top && i >= top); i++)

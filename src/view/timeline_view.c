@@ -11,6 +11,7 @@
 #include <errno.h>
 
 #include "src/report/counts_report.h"
+#include "src/report/json.h"
 #include "src/report/text.h"
 #include "src/report/text_put.h"
 #include "src/view/view_put.h"
@@ -35,14 +36,13 @@ static struct interval *make_intervals(const struct snapshot *snapshot, uint32_t
 	for (size_t i = 0; to && i < points; i++) {
 		const struct timeline_point *from = &snapshot->timeline[i];
 		struct interval *in = &to[i / each];
-		struct timeline_point sum = in->point;
 
 		allocated = view_sum(allocated, from->alloc_bytes);
 		in->allocated = allocated;
-		in->point = *from;
-		in->point.alloc_count = view_sum(sum.alloc_count, from->alloc_count);
-		in->point.free_count = view_sum(sum.free_count, from->free_count);
-		in->point.alloc_bytes = view_sum(sum.alloc_bytes, from->alloc_bytes);
+		if (i % each == 0)
+			in->point = *from;
+		else
+			timeline_join(&in->point, from);
 	}
 	*ret_count = (points + each - 1) / each;
 	return to;
@@ -69,11 +69,28 @@ static const char *size_or_dash(uint64_t bytes, struct human *room)
 	return bytes ? room->text : "-";
 }
 
+static bool is_estimate(const struct timeline_point *p, const struct timeline_bounds *in)
+{
+	return p->bounded && in->low < in->high;
+}
+
+/* "~1,234" where it is an estimate. */
+static struct human marked(struct human figure, const struct timeline_point *p,
+			   const struct timeline_bounds *in)
+{
+	struct human ret = figure;
+
+	if (is_estimate(p, in))
+		(void)snprintf(ret.text, sizeof(ret.text), "~%.*s", (int)sizeof(ret.text) - 2,
+			       figure.text);
+	return ret;
+}
+
 /* What lives, or by how much that has changed. */
 static struct human level_text(const struct view_input *input, const struct timeline_point *p)
 {
 	if (!is_counted(input))
-		return human_bytes((double)p->live_bytes);
+		return marked(human_bytes((double)p->live_bytes), p, &p->in.live_bytes);
 	return p->trend_known ? human_bytes_signed((double)p->trend_bytes) :
 				(struct human){ "-" };
 }
@@ -88,12 +105,23 @@ static void put_interval(FILE *out, const struct view_input *input, const struct
 		fprintf(out, "  %11s", when.text);
 	else
 		fprintf(out, "  %9.3f s", p->time);
-	fprintf(out, " %9s %9s %11s %11s", human_count((double)p->alloc_count).text,
-		human_count((double)p->free_count).text,
-		human_bytes((double)p->alloc_bytes).text, when.text);
+	fprintf(out, " %9s %9s %11s %11s",
+		marked(human_count((double)p->alloc_count), p, &p->in.alloc_count).text,
+		marked(human_count((double)p->free_count), p, &p->in.free_count).text,
+		marked(human_bytes((double)p->alloc_bytes), p, &p->in.alloc_bytes).text,
+		when.text);
 	fprintf(out, " %11s %11s %11s", level_text(input, p).text,
 		size_or_dash(p->rss_bytes, &rss), size_or_dash(p->vsz_bytes, &vsz));
 	view_put_bar(out, p->live_bytes, most, BAR_COLUMNS);
+}
+
+static bool has_estimates(const struct interval *in, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (is_estimate(&in[i].point, &in[i].point.in.alloc_bytes) ||
+		    is_estimate(&in[i].point, &in[i].point.in.live_bytes))
+			return true;
+	return false;
 }
 
 int timeline_text(FILE *out, const struct view_input *input)
@@ -117,6 +145,8 @@ int timeline_text(FILE *out, const struct view_input *input)
 		"allocated", "all so far", is_counted(input) ? "trend" : "live", "RSS", "VSZ");
 	for (size_t i = 0; i < count; i++)
 		put_interval(out, input, &in[i], most);
+	if (has_estimates(in, count))
+		fputs("  ~ is an estimate; --json has the ends of its 95 % interval.\n", out);
 	return 0;
 }
 
@@ -147,6 +177,7 @@ int timeline_json(struct emit *emit, const struct view_input *input)
 			counts_json_trend(emit, p->trend_bytes, p->trend_known);
 		emit_uint_if(emit, "rss_bytes", p->rss_bytes, p->rss_bytes);
 		emit_uint_if(emit, "vsz_bytes", p->vsz_bytes, p->vsz_bytes);
+		json_put_point_ends(emit, p, !is_counted(input));
 		emit_end(emit, '}');
 	}
 	emit_end(emit, ']');

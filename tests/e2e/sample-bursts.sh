@@ -21,6 +21,19 @@ enclosed() {
 		fail "$1 is said to be exact, and is not $2: $(jq -c .totals "$REPORT")"
 }
 
+# in_all KEY TRUTH: of all intervals of the timeline together; low = high is the truth there, too.
+in_all() {
+	figures=$((figures + 1))
+	ends=$(jq -c "[.timeline | map(.$1_low), map(.$1_high) | add]" "$REPORT")
+	if jq -en "$ends | .[0] <= $2 and $2 <= .[1]" >/dev/null; then
+		covered=$((covered + 1))
+	else
+		note "timeline, $1: $2 is not in $ends"
+	fi
+	jq -en "$ends | .[0] < .[1] or .[0] == $2" >/dev/null ||
+		fail "the timeline's $1 is said to be exact, and is not $2: $ends"
+}
+
 for burst in 1 2 3 4 6 l n; do
 	run=0
 	while [ "$run" -lt "$RUNS" ]; do
@@ -41,6 +54,16 @@ for burst in 1 2 3 4 6 l n; do
 		enclosed free_count $((allocated - kept))
 		enclosed live_count "$kept"
 		enclosed live_bytes $((kept * 200))
+		in_all alloc_count "$allocated"
+		in_all alloc_bytes $((allocated * 200))
+		in_all free_count $((allocated - kept))
+		json_expect '.timeline | all(.alloc_count_low <= .alloc_count and
+			.alloc_count <= .alloc_count_high and
+			.alloc_bytes_low <= .alloc_bytes and .alloc_bytes <= .alloc_bytes_high and
+			.free_count_low <= .free_count and .free_count <= .free_count_high and
+			.live_bytes_low <= .live_bytes and .live_bytes <= .live_bytes_high)' true
+		json_expect '(.totals.alloc_count == 0) ==
+			(.timeline | all(.alloc_count == 0))' true
 		json_expect '.target.vsz_bytes as $all | [.totals, .sites[]] |
 			all(.live_bytes_high < $all and .peak_live_bytes_high < $all)' true
 		json_expect '[.totals, .sites[]] | all(.live_bytes <= .peak_live_bytes and

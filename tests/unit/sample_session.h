@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sample_session.h - a small session with known figures, for the tests of
- * snapshots, reports and recordings. Names that try to break a terminal or a
- * JSON document are part of it.
+ * sample_session.h - a small session with known figures, for tests of snapshots, reports and
+ * recordings. Names that try to break a terminal or a JSON document are part of it.
  */
 #ifndef MEMATTACH_TESTS_SAMPLE_SESSION_H
 #define MEMATTACH_TESTS_SAMPLE_SESSION_H
@@ -23,6 +22,7 @@ struct sample {
 	uint64_t now;
 	uint32_t stack[4];
 	double unit;		/* that an undrawn sample may stand for; 0: the session's */
+	uint64_t passed;	/* bytes that were asked for while drawing; 0: any number */
 };
 
 static inline void sample_must(int err)
@@ -64,13 +64,22 @@ static inline void sample_free(struct sample *sample, uint64_t address)
 					     .thread = 1 }, 0);
 }
 
+static inline struct doubt sample_doubt(const struct sample *sample)
+{
+	double unit = sites_totals(sample->sites, SITE_MALLOC)->alloc.samples ? 4096 : 0;
+
+	return (struct doubt){ sample->unit ?: unit, .passed = sample->passed ?: 1ull << 60 };
+}
+
 static inline void sample_tick(struct sample *sample)
 {
-	struct timeline_point point;
+	const struct snapshot_input input = { .sites = sample->sites, .live = sample->live,
+					      .doubt = sample_doubt(sample) };
+	struct timeline_point point = { .time = ticks_seconds(&sample->ticks, sample->now),
+					.rss_bytes = 1 << 20, .vsz_bytes = 1 << 24 };
 
 	sites_tick(sample->sites, sample->now);
-	point = snapshot_point(sample->sites, &sample->timeline,
-			       ticks_seconds(&sample->ticks, sample->now), 1 << 20, 1 << 24);
+	snapshot_point(&input, &sample->timeline, &point);
 	sample_must(timeline_add(&sample->timeline, &point));
 }
 
@@ -124,29 +133,25 @@ static inline struct snapshot *sample_take(const struct sample *sample, bool lea
 	struct snapshot_target target = {
 		.pid = 1234, .exe = (char *)(uintptr_t)"/usr/bin/\xff" "demo",
 		.cmdline = (char *)(uintptr_t)"demo \"quoted\" \033[2J", .start_time = 1.7e9,
-		.threads = 2, .rss_bytes = 1 << 20, .vsz_bytes = 1 << 24, .allocator_count = 1,
-		.allocator = &allocator,
+		.threads = 2, .rss_bytes = 1 << 20, .vsz_bytes = 1 << 24,
+		.allocator_count = 1, .allocator = &allocator,
 	};
 	bool exact = live_exact(sample->live);
-	bool drawn = sites_totals(sample->sites, SITE_MALLOC)->alloc.samples > 0;
 	struct snapshot_session session = {
 		.version = (char *)(uintptr_t)"0.1.0", .begin_time = 1.7e9 + 5,
 		.mode = exact ? SNAPSHOT_EXACT : SNAPSHOT_SAMPLED,
 		.duration = ticks_seconds(&sample->ticks, sample->now),
 		.sample_interval_bytes = exact ? 0 : 4096, .overhead_percent = -1,
 		.attach_stop_us_max = 61, .threads_stopped = 1, .detached = detached,
+		.stacks = { .distinct = 3, .unwound = 3, .truncated = 2 },
 	};
 	struct snapshot_input input = {
 		.target = &target, .session = &session, .sites = sample->sites,
 		.live = sample->live, .timeline = &sample->timeline, .ticks = &sample->ticks,
-		.now = sample->now, .leaks = leaks,
-		.doubt = { .unit = sample->unit > 0 ? sample->unit : drawn ? 4096 : 0,
-			   .passed = 1ull << 60 },
+		.now = sample->now, .leaks = leaks, .doubt = sample_doubt(sample),
 	};
-	struct snapshot *snapshot = NULL;
+	struct snapshot *snapshot;
 
-	session.stacks.distinct = session.stacks.unwound = 3;
-	session.stacks.truncated = 2;
 	sample_must(snapshot_take(&input, &snapshot));
 	return snapshot;
 }

@@ -100,6 +100,38 @@ static void unknown_is_null(void **state)
 	document_done(&document);
 }
 
+static json_int_t point_value(const struct document *document, size_t at, const char *key)
+{
+	json_t *timeline = json_object_get(document->root, "timeline");
+	json_t *value = json_object_get(json_array_get(timeline, at), key);
+
+	assert_true(json_is_integer(value));
+	return json_integer_value(value);
+}
+
+static void points_have_their_ends(void **state)
+{
+	struct document document;
+
+	(void)state;
+	document_make(&document, true, false, SNAPSHOT_PRISTINE, 0);
+	for (size_t i = 0; i < 4; i++) {
+		json_int_t bytes = point_value(&document, i, "alloc_bytes");
+
+		assert_int_equal(point_value(&document, i, "alloc_bytes_low"), bytes);
+		assert_int_equal(point_value(&document, i, "alloc_bytes_high"), bytes);
+	}
+	document_done(&document);
+	document_make(&document, false, false, SNAPSHOT_PRISTINE, 0);
+	assert_true(point_value(&document, 0, "alloc_count_low") <
+		    point_value(&document, 0, "alloc_count_high"));
+	assert_true(point_value(&document, 0, "live_bytes_low") <
+		    point_value(&document, 0, "live_bytes_high"));
+	assert_true(point_value(&document, 3, "free_count_low") <
+		    point_value(&document, 3, "free_count_high"));
+	document_done(&document);
+}
+
 static void is_one_line_of_ascii_safe_text(void **state)
 {
 	struct document document;
@@ -186,6 +218,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(exact_figures),
 		cmocka_unit_test(unknown_is_null),
+		cmocka_unit_test(points_have_their_ends),
 		cmocka_unit_test(is_one_line_of_ascii_safe_text),
 		cmocka_unit_test(writes_errors_of_the_stream),
 		cmocka_unit_test(follows_the_schema),

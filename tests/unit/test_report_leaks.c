@@ -427,6 +427,51 @@ static void a_history_is_told(void **state)
 	printed_done(&printed);
 }
 
+/* As before, but of no site enough is known. */
+static char *print_too_few(struct printed *printed, const char *report)
+{
+	struct report_input input;
+
+	print_as(printed, report, make_leaks(), 0);
+	for (size_t i = 0; i < printed->snapshot->site_count; i++)
+		printed->snapshot->site[i].verdict = SNAPSHOT_TOO_FEW;
+	input = sample_input(&printed->sample, printed->snapshot);
+	input.leaks = printed->leaks;
+	free(printed->text);
+	printed->text = sample_print(report, &input);
+	return printed->text;
+}
+
+/* Of what its site did follows that it grows, not that it is lost. */
+static void too_few_samples_are_told(void **state)
+{
+	struct printed printed;
+	json_t *root, *leaks, *group;
+
+	(void)state;
+	print_as(&printed, "text", make_leaks(), 0);
+	assert_null(strstr(printed.text, "too few samples"));
+	assert_null(strstr(printed.text, "Too few samples"));
+	printed_done(&printed);
+	assert_non_null(strstr(print_too_few(&printed, "text"), "; on too few samples\n"));
+	assert_non_null(strstr(printed.text, "\n  Too few samples to tell whether 3 sites grow "));
+	printed_done(&printed);
+	(void)print_too_few(&printed, "json");
+	root = load(&printed);
+	leaks = json_object_get(root, "leaks");
+	assert_int_equal(json_integer_value(json_object_get(leaks, "too_few_samples_sites")), 3);
+	for (size_t i = 0; i < 5; i++) {
+		const char *verdict;
+
+		group = json_array_get(json_object_get(leaks, "groups"), i);
+		verdict = json_string_value(json_object_get(group, "verdict"));
+		assert_true(json_is_true(json_object_get(group, "too_few_samples")) ==
+			    (strcmp(verdict, "growing") == 0));
+	}
+	json_decref(root);
+	printed_done(&printed);
+}
+
 static void follows_the_schema(void **state)
 {
 	struct printed printed;
@@ -475,6 +520,7 @@ int main(void)
 		cmocka_unit_test(contents_are_in_the_document),
 		cmocka_unit_test(a_recording_is_judged_without_memory),
 		cmocka_unit_test(a_history_is_told),
+		cmocka_unit_test(too_few_samples_are_told),
 		cmocka_unit_test(follows_the_schema),
 	};
 
