@@ -15,6 +15,7 @@
 
 #include "src/live/snapshot_rates.h"
 #include "src/report/counts_report.h"
+#include "src/report/elsewhere_text.h"
 #include "src/report/human.h"
 #include "src/report/leaks_text.h"
 #include "src/report/printable.h"
@@ -390,6 +391,8 @@ static void put_totals(FILE *out, const struct report_input *input)
 		counts_text_totals(out, snapshot);
 	else
 		put_block_totals(out, snapshot);
+	if (snapshot->session.mode != SNAPSHOT_COUNTS)
+		elsewhere_text_put(out, snapshot);
 	if (snapshot->map_totals.map_count)
 		fprintf(out, "  %-12s %12s maps   %12s\n", "mapped",
 			human_count((double)snapshot->map_totals.live_count).text,

@@ -9,6 +9,7 @@
 #include <locale.h>
 #include <math.h>
 
+#include "src/report/elsewhere_text.h"
 #include "src/report/human.h"
 #include "src/report/printable.h"
 #include "tests/unit/sample_session.h"
@@ -225,6 +226,49 @@ static void lists_what_was_not_freed(void **state)
 	free(text);
 }
 
+static char *print_elsewhere(uint64_t rss, uint64_t live, const char *allocator, bool ended)
+{
+	struct snapshot_allocator one = { .name = (char *)(uintptr_t)allocator };
+	struct snapshot snapshot = {
+		.target = { .pid = 7, .rss_bytes = rss, .allocator_count = 1, .allocator = &one },
+		.totals.live_bytes_high = live,
+	};
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	if (ended)
+		snapshot.session.detached = SNAPSHOT_TARGET_ENDED;
+	elsewhere_text_put(out, &snapshot);
+	(void)fclose(out);
+	return text;
+}
+
+/* 157 MiB, of which 3 are in blocks: most of it may be free heap. */
+static void says_where_the_rest_may_be(void **state)
+{
+	char *text = print_elsewhere(157u << 20, 3u << 20, "glibc", false);
+
+	(void)state;
+	assert_says(text, "elsewhere         154 MiB of what is resident: ");
+	assert_says(text, "memattach -p 7 -d 0 --view=fragmentation\n");
+	assert_says(text, "malloc_trim(0) gives back");
+	free(text);
+	text = print_elsewhere(157u << 20, 3u << 20, "musl", false);
+	assert_says(text, "--view=fragmentation\n");
+	assert_null(strstr(text, "gives back"));
+	free(text);
+	text = print_elsewhere(157u << 20, 40u << 20, "glibc", false);
+	assert_string_equal(text, "");
+	free(text);
+	text = print_elsewhere(3u << 20, 0, "glibc", false);
+	assert_string_equal(text, "");
+	free(text);
+	text = print_elsewhere(157u << 20, 3u << 20, "glibc", true);
+	assert_string_equal(text, "");
+	free(text);
+}
+
 static void colors_only_when_asked(void **state)
 {
 	char *plain = print_sample("text", true, true, false, NULL);
@@ -281,6 +325,7 @@ int main(void)
 		cmocka_unit_test(says_how_thin_a_sample_is),
 		cmocka_unit_test(says_what_was_lost_and_what_it_changed),
 		cmocka_unit_test(lists_what_was_not_freed),
+		cmocka_unit_test(says_where_the_rest_may_be),
 		cmocka_unit_test(colors_only_when_asked),
 		cmocka_unit_test(live_view_has_a_line_a_site),
 		cmocka_unit_test(reports_without_a_symbolizer),
