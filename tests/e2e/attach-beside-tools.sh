@@ -74,6 +74,7 @@ end_strace() {
 
 for loader in dlopen map; do
 	for name in gdb gcore lldb eu-stack perf strace bpftrace; do
+		dealt 4 || continue
 		note "$loader: $name comes and goes"
 		begin "$loader"
 		if tool $name; then
@@ -97,6 +98,7 @@ for loader in dlopen map; do
 	cleaned_up "$VICTIM"
 	checked check
 
+	dealt 2 || { finished check; continue; }
 	note "$loader: a tracer that was there first"
 	begin_strace
 	attach -p "$VICTIM" -d 1 --json --loader="$loader"

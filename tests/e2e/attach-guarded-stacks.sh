@@ -28,6 +28,7 @@ kinds=later
 grep -q '^guards none' "$WORK/hidden" || kinds="$kinds hidden"
 for guard in $kinds; do
 	for thread in first given again; do
+		dealt 2 || continue
 		attached "$guard" "$thread" --sample=4096
 		attached "$guard" "$thread" --exact
 		attached "$guard" "$thread" --exact --loader=map

@@ -4,7 +4,7 @@
 # it takes another one, farther away. Each attach succeeds, by both loaders.
 . "$(dirname "$0")/lib.sh"
 needs jq
-ROUNDS=${ROUNDS:-8}
+ROUNDS=${ROUNDS:-$(in_full 8 3)}
 
 victim check mapper 4
 for loader in map auto; do

@@ -27,7 +27,7 @@ for number in 1 2 3; do	# pipe; then a socket, too; then receives, too
 	moved moves
 	expect "$SHORTS" 0 "short before memattach came"
 	for options in "" --loader=map --leaks; do
-		for _ in 1 2 3 4 5; do
+		for _ in $(seq "$(in_full 5 2)"); do
 			# shellcheck disable=SC2086 # none, or a word
 			attach -p "$VICTIM" -d 0.1 --json $options
 			case " $options $STATUS" in
@@ -48,7 +48,7 @@ done
 for why in sigsys filter; do
 	victim asked transfers --threads=3 --looked-at="$why"
 	pristine_take "$VICTIM"
-	for _ in 1 2 3 4 5 6 7 8 9 10; do
+	for _ in $(seq "$(in_full 10 4)"); do
 		attach -p "$VICTIM" -d 0.1 --json --loader=map
 		expect "$STATUS" 0 "exit status, $why"
 		json_expect .session.detached pristine

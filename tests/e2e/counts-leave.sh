@@ -9,6 +9,7 @@ victim check selfcheck --kind=mix --threads=10
 pristine_take "$VICTIM"
 for kind in totals sites; do
 	for loader in map dlopen; do
+		dealt 2 || continue
 		attach -p "$VICTIM" -d 0.5 --counts=$kind --json --loader=$loader
 		expect "$STATUS" 0 "exit status"
 		json_valid

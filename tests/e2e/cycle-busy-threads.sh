@@ -3,7 +3,7 @@
 # CYCLES attaches and detaches in a row on 64 busy threads: no failure, nothing grows.
 . "$(dirname "$0")/lib.sh"
 needs jq
-: "${CYCLES:=3}"
+: "${CYCLES:=$(in_full 3 1)}"
 victim check selfcheck --kind=malloc-loop --threads=64
 . "$E2E/cycles.sh"
 cycles "$VICTIM" "$CYCLES"

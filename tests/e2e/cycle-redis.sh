@@ -6,7 +6,7 @@
 needs jq redis-server redis-benchmark
 . "$E2E/servers.sh"
 . "$E2E/cycles.sh"
-: "${CYCLES:=8}"
+: "${CYCLES:=$(in_full 8 3)}"
 redis_start
 redis_load
 cycles "$VICTIM" "$CYCLES"

@@ -3,9 +3,9 @@
 # memattachd, its keepers and its analysts are killed at random moments, as an administrator, the
 # watchdog or the out-of-memory killer would, and memattachd is started again each time. Its
 # victims check themselves all the while; each is watched again, and left as it was at the end; what
-# was recorded can be read. FAULTS (8) of them, dealt by SEED; `make check-targets TARGETS=faults`
+# was recorded can be read. FAULTS (6) of them, dealt by SEED; `make check-targets TARGETS=faults`
 # has 500.
-: "${FAULTS:=8}" "${SEED:=$(date +%s)}"
+: "${FAULTS:=6}" "${SEED:=$(date +%s)}"
 : "${TEST_LIMIT:=$((120 + FAULTS * 6))}"
 export FAULTS SEED
 . "$(dirname "$0")/lib.sh"

@@ -7,7 +7,7 @@
 victim check selfcheck --kind=mix --threads=24
 pristine_take "$VICTIM"
 cycle=0
-while [ "$cycle" -lt "${CYCLES:-5}" ]; do
+while [ "$cycle" -lt "${CYCLES:-$(in_full 5 2)}" ]; do
 	attach -p "$VICTIM" -d 0.2 --sample=65536 --json
 	expect "$STATUS" 0 "exit status"
 	pristine_check "$VICTIM"

@@ -21,7 +21,7 @@ victim waits selfcheck --kind=waits --threads=64
 checked waits
 pristine_take "$VICTIM"
 round=0
-while [ "$round" -lt "${CYCLES:-3}" ]; do
+while [ "$round" -lt "${CYCLES:-$(in_full 3 1)}" ]; do
 	cycle -d 0.2
 	cycle -d 0.2 --exact --loader=map
 	cycle -d 0 --leaks --snapshot=stop

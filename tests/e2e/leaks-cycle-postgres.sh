@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: MIT
 # CYCLES leak reports in a row on a loaded PostgreSQL, its processes in turns (the postmaster,
 # its helpers, backends): no failure, no child and no zombie left, no client sees an error.
-: "${CYCLES:=20}"
 : "${TEST_LIMIT:=300}"
 . "$(dirname "$0")/lib.sh"
 . "$E2E/leaks.sh"
+: "${CYCLES:=$(in_full 20 8)}"
 needs jq
 . "$E2E/servers.sh"
 . "$E2E/cycles.sh"

@@ -8,7 +8,7 @@
 needs jq redis-server redis-benchmark
 . "$E2E/servers.sh"
 . "$E2E/cycles.sh"
-: "${CYCLES:=20}"
+: "${CYCLES:=$(in_full 20 8)}"
 redis_start
 redis_load
 fds=$(descriptors_of "$VICTIM")

@@ -7,7 +7,8 @@
 : "${TEST_LIMIT:=590}"
 . "$(dirname "$0")/lib.sh"
 . "$E2E/leaks.sh"
-: "${FIRST_STEP:=1}" "${STEP_STRIDE:=9}" "${KIND:=mix}" "${THREADS:=8}"
+: "${STEP_STRIDE:=$(in_full 9 25)}"
+: "${FIRST_STEP:=$((1 + DEAL % STEP_STRIDE))}" "${KIND:=mix}" "${THREADS:=8}"
 [ -x "$MEMATTACH_STEPS" ] || skip "no build with a step counter"
 
 victim check selfcheck --kind="$KIND" --threads="$THREADS"

@@ -65,7 +65,7 @@ for way in dynamic static; do
 		list $program
 		look $program "$ALL"
 		for kind in $ALONE; do
-			look $program "$kind"
+			! dealt 4 || look $program "$kind"
 		done
 	done
 done

@@ -74,6 +74,7 @@ each() {
 		ended leaky
 		"$1" $program "--kind="
 		while read -r kind; do
+			dealt 3 || continue
 			"$1" $program "--kind=$kind"
 		done <"$WORK/kinds"
 	done

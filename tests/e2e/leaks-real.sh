@@ -37,6 +37,8 @@ look() {
 		[.count, .bytes, .indirect_count, .type, .addresses[:4]]' "$REPORT"
 }
 
+# worth PROGRAM: it is installed, and among those that are taken.
+worth() { installed "$1" && dealt 2; }
 installed() { command -v "$1" >/dev/null 2>&1 || { note "$1 is not installed"; return 1; }; }
 
 # said NAME: it said that it is ready.
@@ -61,7 +63,7 @@ try_python() {
 }
 
 try_perl() {
-	installed perl || return 0
+	worth perl || return 0
 	background perl perl -MData::Dumper -MPOSIX -e \
 		'my %h; $h{$_} = [$_, "x" x ($_ % 50)] for 1 .. 20000; my $s = Dumper(\%h);
 		$s =~ s/1/2/g; $| = 1; print "ready\n"; sleep 600'
@@ -70,7 +72,7 @@ try_perl() {
 }
 
 try_node() {
-	installed node || return 0
+	worth node || return 0
 	background node node -e 'const zlib = require("zlib"); const kept = [];
 		require("http").createServer((q, r) => r.end("x")).listen(0, "127.0.0.1");
 		for (let i = 0; i < 200; i++) zlib.gzipSync("x".repeat(i * 100));
@@ -82,7 +84,7 @@ try_node() {
 
 # Its collector is at work all the time, in memory that no copy of it has.
 try_busy_node() {
-	installed node || return 0
+	worth node || return 0
 	background node node -e 'let kept = []; console.log("ready"); setInterval(() => {
 		for (let i = 0; i < 2000; i++)
 			kept.push({ a: Buffer.alloc(9000), b: new Uint8Array(100), c: "x" + i });
@@ -94,7 +96,7 @@ try_busy_node() {
 
 # Blocked in the middle of its output, and waiting for more to look up.
 try_git() {
-	installed git || return 0
+	worth git || return 0
 	git init -q "$WORK/git" && git -C "$WORK/git" config user.email a@b.c &&
 		git -C "$WORK/git" config user.name a || fail "git"
 	for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
@@ -116,23 +118,23 @@ try_git() {
 }
 
 try_servers() {
-	if installed redis-server; then
+	if worth redis-server; then
 		redis_start
 		redis_load
 		look redis "$VICTIM" 0
 		redis_load_end
 	fi
-	if installed nginx; then
+	if worth nginx; then
 		nginx_start
 		python3 -c "from urllib.request import urlopen
 for i in range(50): urlopen('http://127.0.0.1:$NGINX_PORT/').read()"
 		look nginx "$VICTIM" 0
 	fi
-	if installed memcached; then
+	if worth memcached; then
 		memcached_start
 		look memcached "$VICTIM" 0
 	fi
-	if [ -n "$(find /usr/lib/postgresql -path '*/bin/initdb' 2>/dev/null)" ]; then
+	if [ -n "$(find /usr/lib/postgresql -path '*/bin/initdb' 2>/dev/null)" ] && dealt 2; then
 		postgres_start
 		postgres_load
 		look "a PostgreSQL backend" "$VICTIM" 2

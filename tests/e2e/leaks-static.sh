@@ -50,6 +50,7 @@ look_at_all() {
 	alone=$(leaky_kinds alone "$3" | sort -u)
 	ended leaky
 	for kinds in "$all" $alone; do
+		[ "$kinds" = "$all" ] || dealt 4 || continue
 		look "$1" "$2" "$kinds" ${4+"$4"}
 	done
 }

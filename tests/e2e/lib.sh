@@ -15,6 +15,10 @@ set -u
 # What never comes is waited for so many times longer than it takes on a usual machine: there are
 # virtual machines on which a page fault takes 11 us, and all of this four times as long.
 : "${PATIENCE:=4}"
+# Long tests repeat themselves for each of many cases. `make check` takes some of them, dealt by DEAL
+# (any number: many runs together take all), `FULL=1 make check` and `make soak` take each.
+: "${FULL:=}" "${DEAL:=$$}"
+DEALT=$DEAL
 LC_ALL=C
 PYTHONDONTWRITEBYTECODE=1
 export PYTHONDONTWRITEBYTECODE LC_ALL MEMATTACH MEMATTACH_STEPS VICTIMS TOOLS SRCDIR BUILDDIR CC CXX
@@ -25,6 +29,10 @@ if [ -z "${TEST_GUARD:-}" ]; then
 	export TEST_GUARD
 	exec timeout --foreground -k 15 $((TEST_LIMIT * PATIENCE)) "${SHELL:-/bin/sh}" "$0" "$@"
 fi
+
+# The system's own interpreter is ten times as fast as a wrapper that looks for one (pyenv's).
+[ "$(command -v python3)" = /usr/bin/python3 ] || [ ! -x /usr/bin/python3 ] ||
+	PATH=/usr/bin:/bin:$PATH
 
 E2E=$SRCDIR/tests/e2e
 WORK=$(mktemp -d "${TMPDIR:-/tmp}/memattach-e2e.XXXXXX") || exit 99
@@ -72,6 +80,15 @@ trap 'exit 1' HUP INT PIPE TERM
 
 note() { echo "$*"; }
 
+# dealt N: whether this case is among the one in N that are taken.
+dealt() {
+	DEALT=$((DEALT + 1))
+	[ -n "$FULL" ] || [ $((DEALT % $1)) -eq 0 ]
+}
+
+# in_full ALL SOME: how often something is done.
+in_full() { [ -n "$FULL" ] && echo "$1" || echo "$2"; }
+
 # The first threads of a process: what each does, who traces it, which signals wait, its time.
 portrait() {
 	for portrait_task in "/proc/$1/task"/*; do
@@ -85,6 +102,7 @@ portrait() {
 
 fail() {
 	echo "FAIL: $*"
+	[ "$DEALT" = "$DEAL" ] || echo "--- again with the same cases: DEAL=$DEAL"
 	[ ! -s "$ERRORS" ] || { echo "--- memattach said:"; tail -n ${ERROR_LINES:-20} "$ERRORS"; }
 	gone=
 	for process in $STARTED; do

@@ -27,7 +27,7 @@ says_no_end() {
 
 victim check selfcheck --kind=malloc-loop --threads=2
 pristine_take "$VICTIM"
-for round in 1 2 3; do
+for round in $(seq "$(in_full 3 1)"); do
 	attach_begin -p "$VICTIM" --sample=4096 --interval=0.05 -o "$WORK/recording"
 	attach_await "$VICTIM"
 	await 30 at_least $((round * 7)) || fail "no intervals"

@@ -77,6 +77,7 @@ each_command() {
 	[ "$letter" = - ] && as_named=$name || as_named="$name (-$letter)"
 	for command in $COMMANDS; do
 		pairs=$((pairs + 1))
+		dealt 3 || continue
 		case " $* " in *" $command "*)
 			taken "$command" "$word"
 			continue ;;

@@ -48,6 +48,7 @@ begin() {
 }
 
 for loader in $LOADERS; do
+	dealt 2 || continue
 	note "a family, $loader"
 	begin "$loader"
 	forked f family

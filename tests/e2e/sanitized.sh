@@ -5,6 +5,7 @@
 # sanitizer, of whichever process, fails the test. The victims are the ordinary
 # ones: preflight refuses a target that has a sanitizer itself.
 # With clang it is also the proof that clang builds all of it without a warning.
+# Some of the unit tests and fuzzers are built and run; with FULL all.
 # FUZZ_SECONDS: for each fuzzer (1). SANITIZED: end-to-end tests. LEFT_OUT: unit tests that take
 # minutes so; make soak SOAK=builds leaves none out.
 : "${TEST_LIMIT:=980}" "${LEFT_OUT=test_leak_mark test_leak_mark_random test_leak_picture \
@@ -33,15 +34,20 @@ nothing_said() {
 	done
 }
 
-# Unit tests but for those that are left out: they take long to build, too.
-programs_to_run() {
-	make -s -C tests/unit -f - print-programs <<'END' |
-include Makefile
-print-programs:
-	@echo $(TESTS)
-END
-		tr -s ' ' '\n' | grep -vxE "$(echo "${LEFT_OUT:-none}" | tr -s ' \t' '|')" |
-		tr '\n' ' '
+# made_of FOLDER VARIABLE: of its Makefile.
+made_of() {
+	make -s -C "$1" -f - print-words <<-END
+	include Makefile
+	print-words: ; @echo \$($2)
+	END
+}
+
+# Those that are taken, but for those that are left out: they take long to build, too.
+taken_of() {
+	for taken_word in "$@"; do
+		case " $LEFT_OUT " in *" $taken_word "*) continue ;; esac
+		! dealt 4 || echo "$taken_word"
+	done
 }
 
 # The build, clang's if there is one: only clang has libFuzzer.
@@ -51,11 +57,14 @@ build() {
 		-o "$WORK/probe" - 2>/dev/null || compiler=clang
 	echo 'int main(void) { return 0; }' | $compiler -x c -fsanitize=address,undefined \
 		-o "$WORK/probe" - 2>/dev/null || skip "$compiler has no sanitizers"
-	configure_private CC="$compiler" CFLAGS='-O1 -g1' --enable-sanitizers --enable-werror
+	configure_private CC="$compiler" CFLAGS='-O1 -g1' --enable-sanitizers --enable-werror \
+		--disable-dependency-tracking
 	step make -j2
 	! grep -q '^UNIT = unit' tests/Makefile || step make -j2 -C tests/unit check TESTS= \
-		check_PROGRAMS="$(programs_to_run)"
-	[ "$compiler" != clang ] || step make -j2 -C tests/fuzz fuzzers
+		check_PROGRAMS="$(taken_of $(made_of tests/unit TESTS) | tr '\n' ' ')"
+	# shellcheck disable=SC2046 # words
+	[ "$compiler" != clang ] || step make -j2 -C tests/fuzz subject4.so subject5.so \
+		$(taken_of $(made_of tests/fuzz EXTRA_PROGRAMS))
 }
 
 # Status 77 of cmocka's programs does not exist: they skip inside.

@@ -6,7 +6,7 @@
 . "$(dirname "$0")/lib.sh"
 needs jq python3
 . "$E2E/several_lib.sh"
-: "${LOADERS:=auto map dlopen}"
+: "${LOADERS:=$(in_full "auto map dlopen" "map dlopen")}"
 
 # fresh KIND: a child with a program of its own, which stops itself as it begins: nobody enters what
 # is stopped, so that it can be looked at before it is entered. Sets CHILD.
@@ -110,6 +110,7 @@ wait "$VICTIM_SELF"
 
 note "told to stop while a child is being entered"
 for delay in 0.05 0.15 0.25 0.35; do
+	dealt 2 || continue
 	victim family family
 	pristine_take "$VICTIM"
 	attach_begin -p "$VICTIM" --follow $EXACT --json

@@ -5,7 +5,7 @@
 . "$(dirname "$0")/lib.sh"
 needs jq python3
 . "$E2E/several_lib.sh"
-: "${MANY:=70}"
+: "${MANY:=$(in_full 70 66)}"
 
 name=many_$$
 cp "$VICTIMS/family" "$WORK/$name"

@@ -50,6 +50,7 @@ cleans() {
 
 for loader in map dlopen; do
 	for how in w p; do
+		dealt 2 || continue
 		note "$how, $loader: it is left"
 		begin "$loader"
 		changes "$how"

@@ -25,6 +25,7 @@ older_known() {
 }
 
 for options in "" --frees=stacks --leaks; do
+	dealt 2 || continue
 	note "threads, ${options:---frees=callers}"
 	victim churn churn --threads=2
 	# shellcheck disable=SC2086
@@ -57,7 +58,7 @@ done
 
 for library in libjemalloc.so.2 libtcmalloc_minimal.so.4 libtcmalloc.so.4; do
 	preload=$(find /usr/lib /usr/lib64 -name "$library" 2>/dev/null | sort | head -n 1)
-	[ -n "$preload" ] || continue
+	[ -n "$preload" ] && dealt 2 || continue
 	note "threads, $library"
 	export LD_PRELOAD="$preload"
 	victim churn churn --threads=2

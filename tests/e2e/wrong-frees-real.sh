@@ -8,6 +8,8 @@ needs jq python3
 . "$E2E/servers.sh"
 ATTACH_LIMIT=120
 
+# worth PROGRAM: it is installed, and among those that are taken.
+worth() { installed "$1" && dealt 2; }
 installed() { command -v "$1" >/dev/null 2>&1 || { note "$1 is not installed"; return 1; }; }
 said() { await 60 grep -q ready "$WORK/$1.out" || fail "$1: $(cat "$WORK/$1.err")"; }
 
@@ -75,7 +77,7 @@ for allocator in pymalloc malloc; do
 	kill "$LAST"
 done
 
-if installed perl; then
+if worth perl; then
 	background perl perl -e 'my %h; $h{$_} = [$_, "x" x ($_ % 50)] for 1 .. 20000;
 		$| = 1; print "ready\n"; my $n = 0;
 		for (;;) {
@@ -88,7 +90,7 @@ if installed perl; then
 	watch perl "$LAST" 3 1000
 fi
 
-if installed redis-server && installed redis-benchmark; then
+if worth redis-server && installed redis-benchmark; then
 	redis_start
 	redis_load
 	watch redis "$VICTIM" 4 1000
@@ -101,7 +103,7 @@ if installed redis-server && installed redis-benchmark; then
 	expect "$(json '.wrong_frees | length')" 0 "redis: wrong frees ($(json '.wrong_frees[0]'))"
 fi
 
-if installed nginx; then
+if worth nginx; then
 	nginx_start
 	cat >"$WORK/requests.py" <<-END
 	import time
@@ -114,19 +116,19 @@ if installed nginx; then
 	watch nginx "$VICTIM" 3 0
 fi
 
-if installed memcached; then
+if worth memcached; then
 	memcached_start
 	watch memcached "$VICTIM" 2 0
 fi
 
-if [ -n "$(find /usr/lib/postgresql -path '*/bin/initdb' 2>/dev/null)" ]; then
+if [ -n "$(find /usr/lib/postgresql -path '*/bin/initdb' 2>/dev/null)" ] && dealt 2; then
 	postgres_start
 	postgres_load
 	watch "a PostgreSQL backend" "$VICTIM" 3 0
 	postgres_load_end
 fi
 
-if installed node; then
+if worth node; then
 	background node node -e 'const zlib = require("zlib"); const kept = [];
 		for (let i = 0; i < 5000; i++) kept.push(Buffer.alloc(5000 + i));
 		console.log("ready"); let n = 0;

@@ -12,7 +12,8 @@ export SRCDIR
 wanted=${*:-builds races refused attaches cycles coverage hour leaks libcs kill kill-alone}
 : "${BUILDDIR:=$SRCDIR}"
 : "${SOAK_RESULTS:=$BUILDDIR/soak-results.tsv}"
-export BUILDDIR
+FULL=1
+export BUILDDIR FULL
 results=$SOAK_RESULTS
 . "$SRCDIR/tests/results.sh"
 

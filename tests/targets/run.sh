@@ -15,7 +15,8 @@ set -u
 : "${TARGETS_RESULTS:=$BUILDDIR/targets-results.tsv}"
 systemd_seconds=${SECONDS_WATCHED:-120}
 : "${SECONDS_WATCHED:=20}"
-export SRCDIR BUILDDIR SECONDS_WATCHED
+FULL=1
+export SRCDIR BUILDDIR SECONDS_WATCHED FULL
 all="html metrics readers recognition programs places many crowd redis postgres faults"
 wanted=${*:-$all}
 results=$TARGETS_RESULTS

@@ -80,7 +80,7 @@
 	.endr
 .endm
 /* Below rsp, where C was. Changes rax, rcx, rdi. */
-.macro WIPE_BELOW more=0
+.macro WIPE_BELOW more
 	lea	-WIPE_LONG(%rsp), %rdi
 	mov	$((WIPE_LONG + \more) / 8), %ecx
 	xor	%eax, %eax
@@ -161,7 +161,7 @@ shim_hook_\name:
 	ret
 .Ltail_\name:
 	FRAME_SET_UP
-	WIPE_BELOW
+	WIPE_BELOW_FAST				/* no argument of these functions is in xmm0 */
 	RESTORE_ARGUMENTS
 	WIPE_WORDS 0, (CALL_FRAME_BYTES/8)
 	FRAME_LEAVE
