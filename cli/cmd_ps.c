@@ -80,7 +80,7 @@ static const char *state_of(const json_t *known, pid_t pid)
 	return holds_ring(pid) ? "hooked" : "free";
 }
 
-static int add(struct list *list, pid_t pid)
+static int cmd_ps_add(struct list *list, pid_t pid)
 {
 	struct process_name name = process_name(&list->search, pid);
 	const json_t *known = known_of(list, pid);
@@ -115,12 +115,12 @@ static int gather(struct list *list)
 		if (is_own(list, there.pid[i]) &&
 		    process_has_program(&list->search, there.pid[i]) &&
 		    !process_is_picture(&list->search, there.pid[i]))
-			error = add(list, there.pid[i]);
+			error = cmd_ps_add(list, there.pid[i]);
 	return error;
 }
 
 /* Without a memattachd processes are listed all the same, unless its socket was named. */
-static int ask(struct list *list, const struct cli_options *options)
+static int cmd_ps_ask(struct list *list, const struct cli_options *options)
 {
 	struct control_told told;
 	int error;
@@ -183,7 +183,7 @@ int cmd_ps(int argc, char **argv)
 		status = SESSION_USAGE;
 	}
 	if (status == SESSION_OK)
-		status = ask(&list, &options);
+		status = cmd_ps_ask(&list, &options);
 	if (status == SESSION_OK) {
 		error = list.process ? gather(&list) : -ENOMEM;
 		if (error)

@@ -34,7 +34,7 @@ static void drop_stale(const struct question *q, struct figures *figures)
 		figures_asked_done(figures);
 }
 
-static int ask(const struct question *q, struct figures *figures, bool leaks)
+static int put_question(const struct question *q, struct figures *figures, bool leaks)
 {
 	int file;
 
@@ -96,7 +96,7 @@ static enum control_reply answer(struct question *q, bool leaks)
 	drop_stale(q, figures);
 	if (!q->asked->may_stay || !figures->attached || figures->asked.id)
 		return CONTROL_LATER;
-	error = ask(q, figures, leaks);
+	error = put_question(q, figures, leaks);
 	if (error)
 		return daemon_control_refuse(q, SESSION_FAILED, strerror(-error));
 	daemon_watch_nudge(watch);

@@ -19,7 +19,7 @@ struct source {
 	off_t at;
 };
 
-static size_t take(void *buffer, size_t bytes, void *context)
+static size_t snapshot_text_take(void *buffer, size_t bytes, void *context)
 {
 	struct source *source = context;
 	ssize_t n = source->at < DOCUMENT_BYTES ? pread(source->file, buffer, bytes, source->at) :
@@ -34,7 +34,7 @@ static size_t take(void *buffer, size_t bytes, void *context)
 json_t *snapshot_text_read(int file)
 {
 	struct source source = { file, 0 };
-	json_t *document = json_load_callback(take, &source, 0, NULL);
+	json_t *document = json_load_callback(snapshot_text_take, &source, 0, NULL);
 
 	if (!json_is_object(document)) {
 		json_decref(document);

@@ -47,7 +47,7 @@ struct ending {
 	uint64_t first_ns; /* when the first of them came to its end; 0: none has */
 };
 
-static int add(struct ending *e, pid_t tid)
+static int ending_add(struct ending *e, pid_t tid)
 {
 	size_t room = e->room ? e->room * 2 : 16;
 	struct guarded *grown = e->thread;
@@ -88,7 +88,7 @@ int ending_guard(struct target *target, struct ending **ret)
 		return -ENOMEM;
 	e->pid = target->ref.pid;
 	e->events = open_events();
-	error = e->events < 0 ? -errno : add(e, target->held);
+	error = e->events < 0 ? -errno : ending_add(e, target->held);
 	if (!error)
 		error = tracee_guard_end(target->held);
 	if (!error)
@@ -134,7 +134,7 @@ static void on_child(struct ending *e, pid_t parent)
 
 	if (tracee_get_child(parent, &child) || child <= 0)
 		return;
-	if (add(e, child))
+	if (ending_add(e, child))
 		abandon_tracee(child);
 	else
 		e->thread[e->count - 1].foreign = !is_thread_of(e->pid, child);

@@ -64,7 +64,7 @@ static int make_room(struct stop_all *s)
 }
 
 /* Notes a seized thread. pre: make_room. */
-static int add(struct stop_all *s, pid_t tid)
+static int stop_add(struct stop_all *s, pid_t tid)
 {
 	s->thread[s->count] = (struct stopped_thread){ .tid = tid };
 	if (tid == s->target->held) {
@@ -94,7 +94,7 @@ static int seize_listed(struct stop_all *s, size_t *ret_new)
 		    (error == -EPERM && proc_runs_no_code(s->target->ref.pid, tids[i])))
 			continue;
 		if (!error)
-			error = add(s, tids[i]);
+			error = stop_add(s, tids[i]);
 		if (error)
 			return error;
 		found++;

@@ -29,7 +29,7 @@ static bool may_be_address(uint64_t value)
 }
 
 /* Not twice for the same thread: copies of one pointer are what there is most. */
-static int add(struct vectors *v, size_t first, pid_t tid, uint64_t value)
+static int insert_value(struct vectors *v, size_t first, pid_t tid, uint64_t value)
 {
 	struct vector_word *grown = v->word;
 
@@ -59,7 +59,7 @@ int vectors_add(struct vectors *vectors, pid_t tid, const void *xstate, size_t b
 			break;
 		memcpy(&value, (const uint8_t *)xstate + at, sizeof(value));
 		if (may_be_address(value))
-			error = add(vectors, first, tid, value);
+			error = insert_value(vectors, first, tid, value);
 	}
 	return error;
 }

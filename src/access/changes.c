@@ -34,7 +34,7 @@ static bool differ(struct access_changes *c, uint64_t low, uint64_t high)
 }
 
 /* The entries of the pages from low on, count of them; unknown: each was written to. */
-static void ask(int pagemap, uint64_t low, uint64_t *entry, size_t count)
+static void changes_ask(int pagemap, uint64_t low, uint64_t *entry, size_t count)
 {
 	size_t bytes = count * sizeof(*entry);
 
@@ -62,8 +62,8 @@ bool access_changes_in(struct access_changes *c, uint64_t address, uint64_t byte
 		size_t count = (end - page + PAGE - 1) / PAGE;
 
 		count = count < ENTRIES ? count : ENTRIES;
-		ask(c->pagemap, page, before, count);
-		ask(c->pagemap_now, page, now, count);
+		changes_ask(c->pagemap, page, before, count);
+		changes_ask(c->pagemap_now, page, now, count);
 		for (size_t i = 0; i < count; i++, page += PAGE) {
 			uint64_t low = page > address ? page : address;
 			uint64_t high = page + PAGE < end ? page + PAGE : end;

@@ -66,8 +66,8 @@ void access_plan_done(struct access_plan *plan)
 	plan->count = plan->group_count = 0;
 }
 
-static void add(struct access_slice *slice, size_t block, uint64_t address, bool paired,
-		bool writes_only)
+static void plan_add(struct access_slice *slice, size_t block, uint64_t address, bool paired,
+		     bool writes_only)
 {
 	slice->target[slice->count++] =
 		(struct access_target){ block, address, paired, writes_only };
@@ -84,8 +84,8 @@ static void add_pairs(struct access_plan *plan, uint32_t most, struct access_sli
 		if (block->state != ACCESS_TOUCHED || block->confirmed >= CONFIRMATIONS)
 			continue;
 		block->confirmed++;
-		add(slice, at, block->touched, true, false);
-		add(slice, at, block->touched, true, true);
+		plan_add(slice, at, block->touched, true, false);
+		plan_add(slice, at, block->touched, true, true);
 	}
 }
 
@@ -160,7 +160,7 @@ static void add_quiet(struct access_plan *plan, uint32_t slots, struct access_sl
 			continue;
 		address = next_word(&plan->block[block]);
 		if (!has(slice, address))
-			add(slice, block, address, false, false);
+			plan_add(slice, block, address, false, false);
 	}
 }
 
@@ -177,7 +177,7 @@ static void add_more(struct access_plan *plan, uint32_t slots, struct access_sli
 		block->more++;
 		address = next_word(block);
 		if (!has(slice, address))
-			add(slice, at, address, false, false);
+			plan_add(slice, at, address, false, false);
 	}
 }
 

@@ -16,7 +16,7 @@ struct cursor {
 	size_t left;
 };
 
-static bool take(struct cursor *c, void *to, size_t bytes)
+static bool samples_take(struct cursor *c, void *to, size_t bytes)
 {
 	if (c->left < bytes)
 		return false;
@@ -30,7 +30,7 @@ static bool take_slot(struct cursor *c, const struct access_thread *thread, uint
 {
 	uint64_t id;
 
-	if (!take(c, &id, sizeof(id)) || !id)
+	if (!samples_take(c, &id, sizeof(id)) || !id)
 		return false;
 	for (uint32_t i = 0; i < ACCESS_SLOTS; i++)
 		if (thread->id[i] == id) {
@@ -46,8 +46,8 @@ static bool take_registers(struct cursor *c, struct unwind_registers *ret)
 	struct access_regs regs;
 	uint64_t abi;
 
-	if (!take(c, &abi, sizeof(abi)) || abi == PERF_SAMPLE_REGS_ABI_NONE ||
-	    !take(c, &regs, sizeof(regs)))
+	if (!samples_take(c, &abi, sizeof(abi)) || abi == PERF_SAMPLE_REGS_ABI_NONE ||
+	    !samples_take(c, &regs, sizeof(regs)))
 		return false;
 	*ret = (struct unwind_registers){
 		.rip = regs.rip, .rsp = regs.rsp, .rbp = regs.rbp, .rbx = regs.rbx,
@@ -61,12 +61,12 @@ static bool take_stack(struct cursor *c, struct access_sample *ret)
 {
 	uint64_t size, good = 0;
 
-	if (!take(c, &size, sizeof(size)) || size > c->left)
+	if (!samples_take(c, &size, sizeof(size)) || size > c->left)
 		return false;
 	ret->stack = c->at;
 	c->at += size;
 	c->left -= size;
-	if (size && !take(c, &good, sizeof(good)))
+	if (size && !samples_take(c, &good, sizeof(good)))
 		return false;
 	ret->stack_bytes = good < size ? (size_t)good : (size_t)size;
 	return true;
@@ -76,7 +76,7 @@ static bool take_lost(struct cursor *c, uint64_t *lost)
 {
 	uint64_t id, count;
 
-	if (!take(c, &id, sizeof(id)) || !take(c, &count, sizeof(count)))
+	if (!samples_take(c, &id, sizeof(id)) || !samples_take(c, &count, sizeof(count)))
 		return false;
 	*lost += count;
 	return true;
@@ -91,7 +91,7 @@ size_t access_samples_each(const struct access_thread *thread, const uint8_t *re
 	uint64_t lost = 0;
 	size_t count = 0;
 
-	while (take(&all, &header, sizeof(header)) && header.size >= sizeof(header) &&
+	while (samples_take(&all, &header, sizeof(header)) && header.size >= sizeof(header) &&
 	       header.size - sizeof(header) <= all.left) {
 		struct cursor body = { all.at, header.size - sizeof(header) };
 		struct access_sample sample;

@@ -81,7 +81,7 @@ static int send_one(struct figures *figures, struct screen_outbox *out, int file
 	return !error && screen_outbox_waiting(out) > 0 ? -EAGAIN : error;
 }
 
-static int ask(struct figures *figures, enum screen_type type, int file)
+static int figures_ask(struct figures *figures, enum screen_type type, int file)
 {
 	struct screen_outbox out = { .sent = 0 };
 	int error = screen_outbox_begin(&out, type);
@@ -112,7 +112,7 @@ int figures_set_budget(struct figures *figures, double percent)
 
 int figures_want_names(struct figures *figures)
 {
-	return figures->socket < 0 ? -EPIPE : ask(figures, SCREEN_NAME_RECORDING, -1);
+	return figures->socket < 0 ? -EPIPE : figures_ask(figures, SCREEN_NAME_RECORDING, -1);
 }
 
 /* Where they can't be asked for now they are the next time. */
@@ -134,8 +134,9 @@ static void want_names(struct figures *figures)
 /* file: -1 none is sent. */
 static int begin_to_ask(struct figures *figures, uint64_t id, enum screen_type type, int file)
 {
-	int error = figures->socket < 0 ? -EPIPE : figures->asked.id ? -EBUSY :
-		    ask(figures, type, file);
+	int error = figures->socket < 0 ? -EPIPE :
+		    figures->asked.id   ? -EBUSY :
+					  figures_ask(figures, type, file);
 
 	if (error) {
 		cleanup_fd(&file);
@@ -171,7 +172,7 @@ int figures_search(struct figures *figures)
 	int error = figures->socket < 0 ? -EPIPE : 0;
 
 	if (!error && !is_searching(figures)) {
-		error = ask(figures, SCREEN_LEAKS, -1);
+		error = figures_ask(figures, SCREEN_LEAKS, -1);
 		if (error)	/* it has read nothing for thousands of questions */
 			figures_close(figures);
 	}

@@ -184,8 +184,8 @@ static struct visit **place_for(struct serving *serving, enum http_kind kind)
 	return http_is_export(kind) && exports >= HTTP_EXPORTS ? NULL : place;
 }
 
-static enum MHD_Result ask(struct serving *serving, struct visit *visit,
-			   struct http_question *question)
+static enum MHD_Result http_server_ask(struct serving *serving, struct visit *visit,
+				       struct http_question *question)
 {
 	struct visit **place = place_for(serving, visit->kind);
 
@@ -218,7 +218,7 @@ static enum MHD_Result take_request(struct serving *serving, struct visit *visit
 	if (error)
 		return reply_error(visit->connection, error);
 	visit->kind = route.kind;
-	return ask(serving, visit, &question);
+	return http_server_ask(serving, visit, &question);
 }
 
 /* --- connections ---------------------------------------------------------- */

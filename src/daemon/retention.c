@@ -36,7 +36,7 @@ static bool is_recording(const char *name)
 	       strcmp(name + length - strlen(SUFFIX), SUFFIX) == 0;
 }
 
-static int add(struct shelf *shelf, const char *name)
+static int retention_add(struct shelf *shelf, const char *name)
 {
 	struct recording *grown, *recording;
 	struct stat status;
@@ -81,7 +81,7 @@ static int fill(struct shelf *shelf, const char *path)
 	if (shelf->folder < 0)
 		error = -errno;
 	while (!error && (entry = readdir(dir)))
-		error = add(shelf, entry->d_name);
+		error = retention_add(shelf, entry->d_name);
 	(void)closedir(dir);
 	if (shelf->count > 0)
 		qsort(shelf->recording, shelf->count, sizeof(*shelf->recording), by_age);

@@ -58,8 +58,9 @@ static double due_by(struct roster *roster, const struct roster_process *process
 }
 
 /* Which rule means it? Where that is the one that it waits for, it goes on waiting. */
-static void ask(struct roster *roster, struct roster_process *process,
-		const struct process_search *search, const struct matcher *matcher, double now)
+static void roster_ask(struct roster *roster, struct roster_process *process,
+		       const struct process_search *search, const struct matcher *matcher,
+		       double now)
 {
 	static struct process_facts facts;	/* 8 KiB */
 	const struct watch_rule *rule = NULL;
@@ -177,7 +178,7 @@ static int take_in(struct roster *roster, const struct process_search *search,
 		*process = (struct roster_process){ .pid = pid, .start_time = start_time };
 	else if (!again && (process->state != ROSTER_UNMEANT || age_of(process, now) > YOUNG))
 		return 0;
-	ask(roster, process, search, matcher, now);
+	roster_ask(roster, process, search, matcher, now);
 	return 0;
 }
 

@@ -124,7 +124,7 @@ static struct watched_process *insert(struct watched *watched)
 }
 
 /* Lines that make no sense are left out; so is all of another boot. */
-static int take(struct watched *watched, char *text, const char *boot)
+static int watched_take(struct watched *watched, char *text, const char *boot)
 {
 	char *line = strsep(&text, "\n");
 	struct watched_process process, *to;
@@ -166,7 +166,7 @@ static int read_file(struct watched *watched)
 		return -errno;
 	text[got] = '\0';
 	error = read_boot(boot);
-	return error ? error : take(watched, text, boot);
+	return error ? error : watched_take(watched, text, boot);
 }
 
 /* --- writing -------------------------------------------------------------- */

@@ -71,7 +71,7 @@ static void advance(struct lexer *lexer, const char *p)
 
 /* ---- tokens ---- */
 
-static int add(struct lexer *lexer, enum token_kind kind, size_t bytes)
+static int assigned_lexer_add(struct lexer *lexer, enum token_kind kind, size_t bytes)
 {
 	struct tokens *out = lexer->out;
 
@@ -153,7 +153,7 @@ static int lex_string(struct lexer *lexer, size_t prefix)
 	int r;
 
 	end = raw ? raw_string_end(quote, lexer->end) : string_end(quote, lexer->end);
-	r = add(lexer, TOKEN_STRING, (size_t)(end - lexer->at));
+	r = assigned_lexer_add(lexer, TOKEN_STRING, (size_t)(end - lexer->at));
 	advance(lexer, end);
 	return r;
 }
@@ -170,7 +170,7 @@ static int lex_word(struct lexer *lexer)
 	if (end < lexer->end && (*end == '"' || *end == '\'') &&
 	    is_string_prefix(lexer->at, bytes))
 		return lex_string(lexer, bytes);
-	r = add(lexer, TOKEN_WORD, bytes);
+	r = assigned_lexer_add(lexer, TOKEN_WORD, bytes);
 	lexer->at = end;
 	return r;
 }
@@ -207,12 +207,12 @@ static int lex_token(struct lexer *lexer)
 		return lex_string(lexer, 0);
 	if (is_digit(c) || (c == '.' && is_digit(peek(lexer, 1)))) {
 		end = number_end(lexer->at + 1, lexer->end);
-		r = add(lexer, TOKEN_NUMBER, (size_t)(end - lexer->at));
+		r = assigned_lexer_add(lexer, TOKEN_NUMBER, (size_t)(end - lexer->at));
 		lexer->at = end;
 		return r;
 	}
 	bytes = mark_bytes(lexer);
-	r = add(lexer, TOKEN_MARK, bytes);
+	r = assigned_lexer_add(lexer, TOKEN_MARK, bytes);
 	lexer->at += bytes;
 	return r;
 }

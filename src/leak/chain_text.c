@@ -54,7 +54,7 @@ static void take_piece(struct chain_text *chain, const char *piece)
 	chain->run = piece[0] != '\0';
 }
 
-static void _printf_(2, 3) add(char piece[CHAIN_PIECE_BYTES], const char *format, ...)
+static void _printf_(2, 3) chain_text_add(char piece[CHAIN_PIECE_BYTES], const char *format, ...)
 {
 	size_t length = strlen(piece);
 	va_list arguments;
@@ -104,7 +104,7 @@ static void add_internal(struct chain_text *chain, const char *name, char *piece
 	if (strcmp(name, "_M_storage") == 0) {
 		chain->element = CHAIN_NO_ELEMENT;
 	} else if (element && !chain->element) {
-		add(piece, "[...]");
+		chain_text_add(piece, "[...]");
 		chain->element = element;
 		chain->join = CHAIN_DOT;
 	}
@@ -117,10 +117,10 @@ static void add_step(struct chain_text *chain, const struct field_step *step, ch
 		return;
 	}
 	if (step->name) {
-		add(piece, "%s%s", joint(chain), step->name);
+		chain_text_add(piece, "%s%s", joint(chain), step->name);
 		chain->element = CHAIN_NO_ELEMENT;
 	} else if (!chain->element) {
-		add(piece, "[%" PRId64 "]", step->index);
+		chain_text_add(piece, "[%" PRId64 "]", step->index);
 	} else if (chain->element == CHAIN_VALUES) {
 		chain->element = CHAIN_NO_ELEMENT;
 	}
@@ -155,11 +155,11 @@ void chain_text_offset(struct chain_text *chain, const char *class, int64_t offs
 
 	chain->element = CHAIN_NO_ELEMENT;
 	if (class)
-		add(piece, "->(%s)", class);
+		chain_text_add(piece, "->(%s)", class);
 	else if (chain->join == CHAIN_ARROW)
-		add(piece, "->");
+		chain_text_add(piece, "->");
 	if (class || offset != 0 || chain->join == CHAIN_ARROW)
-		add(piece, "%+" PRId64, offset);
+		chain_text_add(piece, "%+" PRId64, offset);
 	end_piece(chain, piece, ret_piece);
 }
 

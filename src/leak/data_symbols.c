@@ -24,7 +24,7 @@ struct data_symbols {
 	struct list list[2];	/* [thread_local] */
 };
 
-static int add(struct list *list, const struct data_symbol *symbol)
+static int data_symbols_add(struct list *list, const struct data_symbol *symbol)
 {
 	size_t room = list->room ? list->room * 2 : 256;
 	struct data_symbol *grown;
@@ -63,10 +63,12 @@ static int read_symbol(Dwfl_Module *module, int i, struct data_symbols *symbols)
 	if (!name || name[0] == '\0' || symbol.st_shndx == SHN_UNDEF ||
 	    (type != STT_OBJECT && type != STT_TLS && type != STT_COMMON))
 		return 0;
-	return add(&symbols->list[type == STT_TLS], &(struct data_symbol){
-		.address = type == STT_TLS ? symbol.st_value : address,
-		.bytes = symbol.st_size, .name = name,
-	});
+	return data_symbols_add(&symbols->list[type == STT_TLS],
+				&(struct data_symbol){
+					.address = type == STT_TLS ? symbol.st_value : address,
+					.bytes = symbol.st_size,
+					.name = name,
+				});
 }
 
 int data_symbols_new(Dwfl_Module *module, struct data_symbols **ret)

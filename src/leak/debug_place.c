@@ -79,7 +79,7 @@ static void decode_static(Dwarf_Attribute *location, const Dwarf_Op *op, size_t 
 		*ret = place;
 }
 
-static void add(struct debug_place *place, uint64_t more)
+static void debug_place_add(struct debug_place *place, uint64_t more)
 {
 	place->offset = (int64_t)((uint64_t)place->offset + more);
 }
@@ -112,7 +112,7 @@ static void decode_first(const Dwarf_Op *op, const Dwarf_Die *function, uint64_t
 		*ret = (struct debug_place){ DEBUG_FRAME, 0, 0 };
 	} else if (op->atom == DW_OP_fbreg && function) {
 		frame_base(function, pc, ret);
-		add(ret, op->number);
+		debug_place_add(ret, op->number);
 	}
 }
 
@@ -131,7 +131,7 @@ static void decode(Dwarf_Attribute *location, const Dwarf_Die *function, uint64_
 		return;
 	}
 	for (; i < count && place.where != DEBUG_REGISTER && op[i].atom == DW_OP_plus_uconst; i++)
-		add(&place, op[i].number);
+		debug_place_add(&place, op[i].number);
 	if (i == count)
 		*ret = place;
 }

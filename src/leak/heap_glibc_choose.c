@@ -125,7 +125,7 @@ static bool is_free(const struct choice *c, size_t i)
 	return true;
 }
 
-static void take(struct choice *c, size_t i, bool taken)
+static void heap_glibc_choose_take(struct choice *c, size_t i, bool taken)
 {
 	uint64_t size = size_of(&c->place[i]);
 
@@ -153,14 +153,14 @@ static bool choose(struct choice *c)
 			return true;
 		if (i < c->count && c->taken < c->wanted && may_do(c, i)) {
 			if (is_free(c, i))
-				take(c, i, true);
+				heap_glibc_choose_take(c, i, true);
 			i++;
 			continue;
 		}
 		i = last_taken(c, i);
 		if (i == c->count)
 			return false;
-		take(c, i++, false);
+		heap_glibc_choose_take(c, i++, false);
 	}
 	return false;
 }

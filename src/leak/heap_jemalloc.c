@@ -267,7 +267,7 @@ static int add_segments(struct heap *heap, const struct ranges *ranges, unsigned
 	return r;
 }
 
-static int add(struct jemalloc *jemalloc, struct heap *heap)
+static int heap_jemalloc_add(struct jemalloc *jemalloc, struct heap *heap)
 {
 	struct jemalloc_walk walk = { .jemalloc = jemalloc, .heap = heap };
 	int r = join(&heap->own, &jemalloc->base);
@@ -292,7 +292,7 @@ static int add_all(struct jemalloc *jemalloc, struct heap *heap, struct heap_res
 	int r = check_apart(jemalloc, heap);
 
 	if (r > 0)
-		r = add(jemalloc, heap) ?: 1;
+		r = heap_jemalloc_add(jemalloc, heap) ?: 1;
 	if (r > 0 || r == -ENOMEM)
 		return r > 0 ? 0 : r;
 	ret->cover = HEAP_NOT_COVERED;

@@ -220,7 +220,7 @@ static int check_apart(const struct mimalloc *mimalloc, int count, struct heap *
 	return sum == sum_ranges(&all);
 }
 
-static int add(struct mimalloc *mimalloc, struct heap *heap)
+static int heap_mimalloc_add(struct mimalloc *mimalloc, struct heap *heap)
 {
 	int r = 0;
 
@@ -313,7 +313,7 @@ static int add_all(struct mimalloc *mimalloc, int count, struct heap *heap,
 	if (r < 0)
 		return r;
 	for (int i = 0; i < count && r > 0; i++)
-		r = add(&mimalloc[i], heap) ?: 1;
+		r = heap_mimalloc_add(&mimalloc[i], heap) ?: 1;
 	if (r > 0 || r == -ENOMEM)
 		return r > 0 ? 0 : r;
 	ret->cover = HEAP_NOT_COVERED;

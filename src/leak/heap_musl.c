@@ -92,7 +92,7 @@ static int add_all(struct musl *musl, struct heap *heap)
 }
 
 /* What was found to be sound. 0 or -ENOMEM; that it can't be added is not to be expected. */
-static int add(struct musl *musl, struct heap *heap, struct heap_result *ret)
+static int heap_musl_add(struct musl *musl, struct heap *heap, struct heap_result *ret)
 {
 	int r = is_alone(musl, heap);
 
@@ -123,7 +123,7 @@ static int walk(struct musl *musl, struct heap *heap, struct heap_result *ret)
 		return 0;
 	}
 	ret->cover = HEAP_COVERED;
-	return add(musl, heap, ret);
+	return heap_musl_add(musl, heap, ret);
 }
 
 int heap_walk_musl(const struct picture *picture, const struct modules *modules,

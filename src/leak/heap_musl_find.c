@@ -56,7 +56,7 @@ static bool is_old_bin(const uint64_t *words, uint64_t address)
 	       is_lock(words[2]);
 }
 
-static void take(struct find *find, uint64_t address)
+static void heap_musl_find_take(struct find *find, uint64_t address)
 {
 	struct musl *ret = find->ret;
 
@@ -75,7 +75,7 @@ static void search_words(struct find *find, uint64_t low, size_t count)
 		const uint64_t *words = &find->words[i];
 
 		if ((uint32_t)words[MUSL_INIT_DONE] == 1 && is_context(find->picture, words))
-			take(find, low + 8 * i);
+			heap_musl_find_take(find, low + 8 * i);
 		else if (i > 0 && is_old_bin(words, low + 8 * i))
 			find->found = MUSL_OLDMALLOC;
 	}

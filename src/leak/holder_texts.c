@@ -63,7 +63,7 @@ static bool blame(void *context, const char *how)
 	return modules_blame(search->input->modules, how);
 }
 
-static int take(struct apart_reader *reader, struct holder_texts *ret)
+static int holder_texts_take(struct apart_reader *reader, struct holder_texts *ret)
 {
 	uint32_t head[2];
 
@@ -93,7 +93,7 @@ static int run(struct search *search, struct holder_texts *ret)
 		return error;
 	error = apart_ask(apart, "", 1, &reader);
 	if (!error)
-		error = take(&reader, ret);
+		error = holder_texts_take(&reader, ret);
 	apart_free(apart);
 	return error == -ENOMEM || error == -ENOENT ? error : 0;
 }

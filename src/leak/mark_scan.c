@@ -55,7 +55,7 @@ void mark_scan_flush(struct worker *worker)
 	}
 }
 
-static void take(struct worker *worker, uint64_t word, uint64_t source)
+static void mark_scan_take(struct worker *worker, uint64_t word, uint64_t source)
 {
 	uint64_t place = mark_word_place(worker->marker, word);
 
@@ -70,7 +70,7 @@ static void take(struct worker *worker, uint64_t word, uint64_t source)
 void mark_scan_word(struct worker *worker, uint64_t word, uint64_t source)
 {
 	if (mark_index_may(&worker->marker->index, word))
-		take(worker, word, source);
+		mark_scan_take(worker, word, source);
 }
 
 void mark_scan_words(struct worker *worker, const uint8_t *memory, size_t bytes, uint64_t source)
@@ -81,7 +81,7 @@ void mark_scan_words(struct worker *worker, const uint8_t *memory, size_t bytes,
 	for (size_t i = 0; i < bytes; i += sizeof(word)) {
 		memcpy(&word, memory + i, sizeof(word));
 		if (__builtin_expect(mark_index_may(index, word), 0))
-			take(worker, word, source);
+			mark_scan_take(worker, word, source);
 	}
 }
 

@@ -198,7 +198,7 @@ static uint64_t find_block(const struct picture *picture, uint64_t pointer,
 	return block == UINT64_MAX ? 0 : block;
 }
 
-static int add(struct tls_map *map, const struct tls_block *block)
+static int tls_map_add(struct tls_map *map, const struct tls_block *block)
 {
 	size_t room = map->room ? map->room * 2 : 64;
 	struct tls_block *grown;
@@ -227,8 +227,8 @@ static int add_module(struct tls_map *map, const struct picture *picture,
 		uint64_t block = find_block(picture, thread->registers.fs_base, &image);
 
 		if (block && thread->registers.fs_base)
-			r = add(map, &(struct tls_block){ block, block + image.bytes, module,
-							  thread->tid });
+			r = tls_map_add(map, &(struct tls_block){ block, block + image.bytes,
+								  module, thread->tid });
 	}
 	return r;
 }

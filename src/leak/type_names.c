@@ -20,7 +20,7 @@ struct hashing {
 	bool is_unsigned, is_short, is_char, any;	/* which is hashed when it ends */
 };
 
-static void add(struct hashing *hashing, char c)
+static void type_names_add(struct hashing *hashing, char c)
 {
 	hashing->hash = (hashing->hash ^ (unsigned char)c) * UINT64_C(0x100000001b3);
 }
@@ -28,7 +28,7 @@ static void add(struct hashing *hashing, char c)
 static void add_text(struct hashing *hashing, const char *text, size_t length)
 {
 	for (size_t i = 0; i < length; i++)
-		add(hashing, text[i]);
+		type_names_add(hashing, text[i]);
 }
 
 /* Takes the word if it belongs to the name of a built-in integer type. */
@@ -52,10 +52,10 @@ static void end_builtin(struct hashing *hashing)
 {
 	if (!hashing->any)
 		return;
-	add(hashing, hashing->is_unsigned ? 'U' : 'S');
-	add(hashing, hashing->is_char ? 'c' : hashing->is_short ? 's' : 'i');
+	type_names_add(hashing, hashing->is_unsigned ? 'U' : 'S');
+	type_names_add(hashing, hashing->is_char ? 'c' : hashing->is_short ? 's' : 'i');
 	for (unsigned int i = 0; i < hashing->longs && i < 2; i++)
-		add(hashing, 'l');
+		type_names_add(hashing, 'l');
 	*hashing = (struct hashing){ .hash = hashing->hash };
 }
 
@@ -106,7 +106,7 @@ uint64_t type_name_hash(uint64_t scope, const char *name)
 		}
 		if (*name != ' ') {
 			end_builtin(&hashing);
-			add(&hashing, *name);
+			type_names_add(&hashing, *name);
 		}
 		name++;
 	}

@@ -76,7 +76,7 @@ static int reserve(void **array, size_t size, uint32_t count, uint32_t *capacity
 	return 0;
 }
 
-static int add(struct pairs *pairs, uint32_t site, uint32_t thread, uint32_t *ret)
+static int pairs_add(struct pairs *pairs, uint32_t site, uint32_t thread, uint32_t *ret)
 {
 	uint64_t key = (uint64_t)site << 32 | thread;
 	void *array = pairs->pair;
@@ -114,7 +114,7 @@ static int find_slowly(struct pairs *pairs, uint32_t site, uint32_t thread, uint
 	if (full < 0)
 		return full;
 	return full ? find_slowly(pairs, site, PAIRS_OTHERS, ret) :
-		      add(pairs, site, thread, ret);
+		      pairs_add(pairs, site, thread, ret);
 }
 
 int pairs_find(struct pairs *pairs, uint32_t site, uint32_t thread, uint32_t *ret)

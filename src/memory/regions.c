@@ -39,8 +39,8 @@ static uint64_t mappings_in(const struct regions *regions, const struct region *
 	return region->start == region->end ? regions->left_out : 1;
 }
 
-static void add(struct region_sum *sum, const struct regions *regions,
-		const struct region *region)
+static void regions_add(struct region_sum *sum, const struct regions *regions,
+			const struct region *region)
 {
 	sum->mappings = memory_sum(sum->mappings, mappings_in(regions, region));
 	region_sizes_add(&sum->sizes, &region->sizes);
@@ -52,8 +52,8 @@ void regions_by_kind(const struct regions *regions, struct region_sum ret[REGION
 	memset(ret, 0, REGION_KINDS * sizeof(*ret));
 	*ret_all = (struct region_sum){ .path = NULL };
 	for (size_t i = 0; i < regions->count; i++) {
-		add(&ret[regions->region[i].kind], regions, &regions->region[i]);
-		add(ret_all, regions, &regions->region[i]);
+		regions_add(&ret[regions->region[i].kind], regions, &regions->region[i]);
+		regions_add(ret_all, regions, &regions->region[i]);
 	}
 }
 
@@ -98,7 +98,7 @@ int regions_by_file(const struct regions *regions, struct region_sum **ret, size
 	for (size_t i = 0; i < count; i++) {
 		if (i == 0 || strcmp(sorted[i - 1]->path, sorted[i]->path) != 0)
 			sum[sums++].path = sorted[i]->path;
-		add(&sum[sums - 1], regions, sorted[i]);
+		regions_add(&sum[sums - 1], regions, sorted[i]);
 	}
 	qsort(sum, sums, sizeof(*sum), by_size);
 	*ret = sum;

@@ -276,7 +276,7 @@ static int measure(struct taking *t, const struct procmap *map, struct region_si
 /* --- all of them --------------------------------------------------------------------- */
 
 /* A row of its own, or a part of the last one. */
-static int add(struct taking *t, const struct procmap *map)
+static int regions_take_add(struct taking *t, const struct procmap *map)
 {
 	struct regions *regions = t->regions;
 	struct region one = { .start = map->start, .end = map->end, .offset = map->offset,
@@ -331,7 +331,7 @@ static int take_all(struct taking *t, const struct procmaps *maps)
 	if (!t->regions->region)
 		return -ENOMEM;
 	for (size_t i = 0; !error && i < maps->count; i++)
-		error = add(t, &maps->map[i]);
+		error = regions_take_add(t, &maps->map[i]);
 	if (!error)
 		error = add_rest(t->regions);
 	if (!t->regions->pages_known) {

@@ -44,7 +44,7 @@ static uint64_t fetches_of(sqlite3 *db)
 	return (uint64_t)(unsigned int)hits + (unsigned int)misses;
 }
 
-static bool take(uint64_t *left, uint64_t count)
+static bool bounds_take(uint64_t *left, uint64_t count)
 {
 	bounds.exceeded |= count > *left;
 	*left -= count < *left ? count : *left;
@@ -54,8 +54,8 @@ static bool take(uint64_t *left, uint64_t count)
 /* SQLite calls it every CHECK_STEPS; other than 0 ends the query. */
 static int look(void *context)
 {
-	(void)take(&bounds.steps, CHECK_STEPS);
-	return !take(&bounds.fetches, fetches_of(context));
+	(void)bounds_take(&bounds.steps, CHECK_STEPS);
+	return !bounds_take(&bounds.fetches, fetches_of(context));
 }
 
 void recording_bounds_begin(sqlite3 *db, uint64_t bytes)
@@ -85,12 +85,12 @@ void recording_bounds_lift(void)
 
 bool recording_bounds_take(uint64_t bytes)
 {
-	return take(&bounds.text, bytes);
+	return bounds_take(&bounds.text, bytes);
 }
 
 bool recording_bounds_print(uint64_t bytes)
 {
-	return take(&bounds.print, bytes);
+	return bounds_take(&bounds.print, bytes);
 }
 
 bool recording_bounds_exceeded(void)

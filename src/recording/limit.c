@@ -26,7 +26,7 @@ static int read_number(void *context, struct row *row)
 	return 0;
 }
 
-static int ask(sqlite3 *db, const char *sql, uint64_t *ret)
+static int limit_ask(sqlite3 *db, const char *sql, uint64_t *ret)
 {
 	*ret = 0;
 	return recording_db_query(db, sql, 0, read_number, ret);
@@ -36,7 +36,7 @@ int recording_limit_begin(const struct recording_limit *limit, sqlite3 *db)
 {
 	uint64_t page, log;
 	char sql[160];
-	int err = ask(db, "PRAGMA page_size", &page);
+	int err = limit_ask(db, "PRAGMA page_size", &page);
 
 	if (err < 0 || page == 0)
 		return err < 0 ? err : -EBADMSG;
@@ -53,11 +53,13 @@ int recording_limit_begin(const struct recording_limit *limit, sqlite3 *db)
 int recording_limit_used(sqlite3 *db, uint64_t *ret)
 {
 	uint64_t pages = 0, page = 0;
-	int err = ask(db, "SELECT page_count - freelist_count FROM pragma_page_count, "
-			  "pragma_freelist_count", &pages);
+	int err = limit_ask(db,
+			    "SELECT page_count - freelist_count FROM pragma_page_count, "
+			    "pragma_freelist_count",
+			    &pages);
 
 	if (err == 0)
-		err = ask(db, "PRAGMA page_size", &page);
+		err = limit_ask(db, "PRAGMA page_size", &page);
 	*ret = pages * page;
 	return err;
 }

@@ -154,8 +154,8 @@ static bool blame(void *context, const char *how)
 	return modules_blame(names->modules, how);
 }
 
-static int ask(struct session_names *names, enum kind kind, const struct frame *frame,
-	       uint32_t count, struct apart_reader *ret)
+static int names_ask(struct session_names *names, enum kind kind, const struct frame *frame,
+		     uint32_t count, struct apart_reader *ret)
 {
 	struct question *question = &names->question;
 
@@ -239,7 +239,7 @@ static int ask_frame(void *context, const struct frame *frame,
 		     struct symbol_frame ret[SYMBOLIZER_MAX_FRAMES], size_t *ret_count)
 {
 	struct apart_reader reader;
-	int error = ask(context, ASK_FRAMES, frame, 1, &reader);
+	int error = names_ask(context, ASK_FRAMES, frame, 1, &reader);
 
 	return error ? error : get_answer(context, frame->module, &reader, ret, ret_count);
 }
@@ -250,7 +250,7 @@ static int ask_frames(void *context, const struct frame *frame, uint32_t count,
 	struct session_names *names = context;
 	struct apart_reader reader;
 	size_t found = 0;
-	int error = ask(names, ASK_FRAMES, frame, count, &reader);
+	int error = names_ask(names, ASK_FRAMES, frame, count, &reader);
 
 	for (uint32_t i = 0; !error && i < count; i++) {
 		error = get_answer(names, frame[i].module, &reader, names->told, &found);
@@ -273,7 +273,7 @@ int session_names_assigned(struct session_names *names, const struct frame *fram
 {
 	struct apart_reader reader;
 	struct assigned assigned;
-	int error = ask(names, ASK_ASSIGNED, frame, count, &reader);
+	int error = names_ask(names, ASK_ASSIGNED, frame, count, &reader);
 
 	memset(ret, 0, sizeof(*ret));
 	if (!error)

@@ -144,7 +144,7 @@ static void explain(const struct session_leaks *l, int error, struct snapshot_ol
 }
 
 /* Takes the picture and gives the books what it shows. 0, or that something is left. */
-static int take(struct session_leaks *leaks, struct watch *watch, struct snapshot_older *ret)
+static int older_take(struct session_leaks *leaks, struct watch *watch, struct snapshot_older *ret)
 {
 	struct target_view *view = leaks->view;
 	int error = target_view_refresh(view), thaw;
@@ -175,7 +175,7 @@ int session_older_take(const struct session_leaks *like, struct watch *watch,
 	session_leaks_init(&leaks, options, like->view, like->plan);
 	leaks.for_older = true;
 	if (live_complete(watch->live))
-		error = take(&leaks, watch, ret);
+		error = older_take(&leaks, watch, ret);
 	else
 		say(ret, "memattach", "not every call that allocates is seen");
 	session_leaks_done(&leaks);

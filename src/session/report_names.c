@@ -90,7 +90,7 @@ static bool is_asked_for(const struct report_naming *n, const struct frame *fram
 	return false;
 }
 
-static void take(struct session_report *r, const struct frame *frame)
+static void report_names_take(struct session_report *r, const struct frame *frame)
 {
 	struct report_naming *n = &r->naming;
 	const struct module *module = modules_get(r->view->modules, frame->module);
@@ -119,7 +119,7 @@ static bool take_stack(struct session_report *r, const struct stacks *stacks, ui
 		for (; n->depth < stack.frame_count; n->depth++) {
 			if (!has_room(n))
 				return false;
-			take(r, &stack.frame[n->depth]);
+			report_names_take(r, &stack.frame[n->depth]);
 		}
 	}
 	n->depth = 0;
@@ -145,7 +145,7 @@ static void take_some(struct session_report *r, const struct watch *watch, doubl
 /* --- their names ---------------------------------------------------------- */
 
 /* False: one takes longer. */
-static bool ask(struct session_report *r)
+static bool report_names_ask(struct session_report *r)
 {
 	struct report_naming *n = &r->naming;
 	size_t count;
@@ -170,7 +170,7 @@ static void find_names(struct session_report *r, const struct watch *watch)
 	if (!n->frame_count)
 		return;
 	session_names_until(r->names, until);
-	if (!ask(r))
+	if (!report_names_ask(r))
 		n->next_slice = session_now() + LATE_SECONDS;
 	session_names_until(r->names, 0);
 }

@@ -113,7 +113,7 @@ static const struct restricted analysts[] = {
 
 /* ---- the filter ---- */
 
-static int add(scmp_filter_ctx filter, uint32_t action, const struct restricted *call)
+static int sandbox_add(scmp_filter_ctx filter, uint32_t action, const struct restricted *call)
 {
 	int number = seccomp_syscall_resolve_name(call->name);
 
@@ -128,7 +128,7 @@ static int add_names(scmp_filter_ctx filter, uint32_t action, const char *const 
 	int error = 0;
 
 	for (size_t i = 0; !error && i < count; i++)
-		error = add(filter, action, &(struct restricted){ .name = name[i] });
+		error = sandbox_add(filter, action, &(struct restricted){ .name = name[i] });
 	return error;
 }
 
@@ -137,7 +137,7 @@ static int add_restricted(scmp_filter_ctx filter, const struct restricted *call,
 	int error = 0;
 
 	for (size_t i = 0; !error && i < count; i++)
-		error = add(filter, SCMP_ACT_ALLOW, &call[i]);
+		error = sandbox_add(filter, SCMP_ACT_ALLOW, &call[i]);
 	return error;
 }
 
@@ -147,9 +147,9 @@ static int add_analysts(scmp_filter_ctx filter)
 	const struct restricted clone3 = { .name = "clone3" };
 
 	return add_names(filter, SCMP_ACT_ALLOW, for_the_analyst, ARRAY_SIZE(for_the_analyst)) ?:
-	       add_names(filter, SCMP_ACT_TRAP, by_signal, ARRAY_SIZE(by_signal)) ?:
-	       add_restricted(filter, analysts, ARRAY_SIZE(analysts)) ?:
-	       add(filter, SCMP_ACT_ERRNO(ENOSYS), &clone3);
+		       add_names(filter, SCMP_ACT_TRAP, by_signal, ARRAY_SIZE(by_signal))      ?:
+		       add_restricted(filter, analysts, ARRAY_SIZE(analysts))                  ?:
+		       sandbox_add(filter, SCMP_ACT_ERRNO(ENOSYS), &clone3);
 }
 
 static int add_openers(scmp_filter_ctx filter)

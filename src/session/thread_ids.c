@@ -79,7 +79,7 @@ static void keep_name(struct thread_id *id, const struct proto_name *name)
 }
 
 /* One answer: names in the order asked for, "" where there is no such thread any more. */
-static int ask(struct keeper_link *link, struct thread_id *const *id, size_t count)
+static int thread_ids_ask(struct keeper_link *link, struct thread_id *const *id, size_t count)
 {
 	uint32_t tid[PROTO_MAX_NAMES];
 	const struct proto_name *name = (const struct proto_name *)link->payload;
@@ -106,7 +106,7 @@ void thread_ids_name(struct thread_ids *ids, struct keeper_link *link, bool agai
 		if (ids->id[i].tid && (again || ids->id[i].asked != ids->id[i].tid))
 			wanted[count++] = &ids->id[i];
 	if (count)
-		(void)ask(link, wanted, count);
+		(void)thread_ids_ask(link, wanted, count);
 }
 
 void thread_ids_done(struct thread_ids *ids)

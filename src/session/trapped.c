@@ -66,7 +66,7 @@ static int receive_answer(int socket, bool stays)
 	return -EACCES;
 }
 
-static int ask(struct opener_question *question, const char *path)
+static int trapped_ask(struct opener_question *question, const char *path)
 {
 	struct iovec part[] = { { question, sizeof(*question) },
 				{ (void *)(uintptr_t)path, strnlen(path, OPENER_PATH_BYTES) } };
@@ -92,7 +92,7 @@ static int open_at(int folder, const char *path, int flags, unsigned int mode)
 
 	if (folder != AT_FDCWD && path[0] != '/')
 		return -EACCES;
-	return ask(&question, path);
+	return trapped_ask(&question, path);
 }
 
 static int remove_at(int folder, const char *path, int flags)
@@ -101,7 +101,7 @@ static int remove_at(int folder, const char *path, int flags)
 
 	if (flags || (folder != AT_FDCWD && path[0] != '/'))
 		return -EACCES;
-	return ask(&question, path);
+	return trapped_ask(&question, path);
 }
 
 static const char *path_in(const ucontext_t *context, unsigned int which)

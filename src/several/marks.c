@@ -32,7 +32,7 @@ static bool has(const struct marks *marks, struct mark mark)
 }
 
 /* 1, 0 it is known, -ENOMEM. */
-static int add(struct marks *marks, struct mark mark)
+static int insert_mark(struct marks *marks, struct mark mark)
 {
 	struct mark *grown;
 
@@ -76,7 +76,7 @@ int marks_add(struct marks *marks, pid_t pid)
 	if (!read_maps(pid, &maps))
 		return 0;
 	for (size_t i = 0; one >= 0 && i < maps.count; i++) {
-		one = is_mark(&maps.map[i]) ? add(marks, mark_of(&maps.map[i])) : 0;
+		one = is_mark(&maps.map[i]) ? insert_mark(marks, mark_of(&maps.map[i])) : 0;
 		found |= one > 0;
 	}
 	return one < 0 ? one : found;

@@ -59,7 +59,7 @@ static int set_filter(int fd)
 	       -errno : 0;
 }
 
-static int ask(int fd, enum proc_cn_mcast_op what)
+static int process_events_ask(int fd, enum proc_cn_mcast_op what)
 {
 	struct {
 		struct nlmsghdr head;
@@ -162,7 +162,7 @@ int process_events_open(void)
 	if (!error && bind(fd, (const struct sockaddr *)&group, sizeof(group)) < 0)
 		error = -errno;
 	if (!error)
-		error = ask(fd, PROC_CN_MCAST_LISTEN);
+		error = process_events_ask(fd, PROC_CN_MCAST_LISTEN);
 	if (!error)
 		error = await_answer(fd);
 	if (!error)
@@ -175,7 +175,7 @@ void process_events_close(int fd)
 {
 	if (fd < 0)
 		return;
-	(void)ask(fd, PROC_CN_MCAST_IGNORE);
+	(void)process_events_ask(fd, PROC_CN_MCAST_IGNORE);
 	cleanup_fd(&fd);
 }
 

@@ -104,35 +104,35 @@ static int add_processes(struct several *several, const struct several_input *in
 	return 0;
 }
 
-static void add(uint64_t *to, uint64_t more)
+static void several_add(uint64_t *to, uint64_t more)
 {
 	*to = view_sum(*to, more);
 }
 
 static void add_totals(struct snapshot_totals *to, const struct snapshot_totals *t)
 {
-	add(&to->alloc_count, t->alloc_count);
-	add(&to->alloc_bytes, t->alloc_bytes);
-	add(&to->free_count, t->free_count);
-	add(&to->free_bytes, t->free_bytes);
-	add(&to->double_free_count, t->double_free_count);
-	add(&to->illegal_free_count, t->illegal_free_count);
-	add(&to->free_unknown_count, t->free_unknown_count);
-	add(&to->temporary_count, t->temporary_count);
-	add(&to->overhead_bytes, t->overhead_bytes);
-	add(&to->live_count, t->live_count);
-	add(&to->live_bytes, t->live_bytes);
-	add(&to->samples, t->samples);
+	several_add(&to->alloc_count, t->alloc_count);
+	several_add(&to->alloc_bytes, t->alloc_bytes);
+	several_add(&to->free_count, t->free_count);
+	several_add(&to->free_bytes, t->free_bytes);
+	several_add(&to->double_free_count, t->double_free_count);
+	several_add(&to->illegal_free_count, t->illegal_free_count);
+	several_add(&to->free_unknown_count, t->free_unknown_count);
+	several_add(&to->temporary_count, t->temporary_count);
+	several_add(&to->overhead_bytes, t->overhead_bytes);
+	several_add(&to->live_count, t->live_count);
+	several_add(&to->live_bytes, t->live_bytes);
+	several_add(&to->samples, t->samples);
 }
 
 static void add_maps(struct snapshot_map_totals *to, const struct snapshot_map_totals *t)
 {
-	add(&to->map_count, t->map_count);
-	add(&to->map_bytes, t->map_bytes);
-	add(&to->unmap_count, t->unmap_count);
-	add(&to->unmap_bytes, t->unmap_bytes);
-	add(&to->live_count, t->live_count);
-	add(&to->live_bytes, t->live_bytes);
+	several_add(&to->map_count, t->map_count);
+	several_add(&to->map_bytes, t->map_bytes);
+	several_add(&to->unmap_count, t->unmap_count);
+	several_add(&to->unmap_bytes, t->unmap_bytes);
+	several_add(&to->live_count, t->live_count);
+	several_add(&to->live_bytes, t->live_bytes);
 }
 
 /* In what all sessions are alike, this is one too: what only some know is not known. */
@@ -149,11 +149,11 @@ static void add_session(struct snapshot *to, const struct snapshot *s, bool firs
 	to->exact = (first || to->exact) && s->exact;
 	to->every_alloc = (first || to->every_alloc) && s->every_alloc;
 	to->complete = (first || to->complete) && s->complete;
-	add(&to->session.lost.alloc, session->lost.alloc);
-	add(&to->session.lost.free, session->lost.free);
-	add(&to->session.lost.stack, session->lost.stack);
-	add(&to->session.lost.map, session->lost.map);
-	add(&to->session.lost.alloc_bytes, session->lost.alloc_bytes);
+	several_add(&to->session.lost.alloc, session->lost.alloc);
+	several_add(&to->session.lost.free, session->lost.free);
+	several_add(&to->session.lost.stack, session->lost.stack);
+	several_add(&to->session.lost.map, session->lost.map);
+	several_add(&to->session.lost.alloc_bytes, session->lost.alloc_bytes);
 }
 
 static int by_size(const void *left, const void *right)
@@ -182,7 +182,7 @@ static int add_histograms(struct several *several)
 	qsort(to->histogram, count, sizeof(*to->histogram), by_size);
 	for (size_t i = 1; i < count; i++) {
 		if (to->histogram[i].size == to->histogram[last].size)
-			add(&to->histogram[last].count, to->histogram[i].count);
+			several_add(&to->histogram[last].count, to->histogram[i].count);
 		else
 			to->histogram[++last] = to->histogram[i];
 	}

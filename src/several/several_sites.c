@@ -84,18 +84,18 @@ static struct several_part *part_for(struct slot *slot, uint32_t process)
 	return &site->part[site->part_count++];
 }
 
-static void add(uint64_t *to, uint64_t more)
+static void sum_to(uint64_t *to, uint64_t more)
 {
 	*to = view_sum(*to, more);
 }
 
 static void add_part(struct several_part *to, const struct snapshot_site *s)
 {
-	add(&to->live_bytes, s->live_bytes);
-	add(&to->live_count, s->live_count);
-	add(&to->alloc_bytes, s->alloc_bytes);
-	add(&to->alloc_count, s->alloc_count);
-	add(&to->free_count, s->free_count);
+	sum_to(&to->live_bytes, s->live_bytes);
+	sum_to(&to->live_count, s->live_count);
+	sum_to(&to->alloc_bytes, s->alloc_bytes);
+	sum_to(&to->alloc_count, s->alloc_count);
+	sum_to(&to->free_count, s->free_count);
 }
 
 static double square(uint64_t larger, uint64_t smaller)
@@ -113,14 +113,14 @@ static void add_figures(struct slot *slot, const struct snapshot_site *s)
 	slot->low += square(s->live_bytes, s->live_bytes_low);
 	slot->high += square(s->live_bytes_high, s->live_bytes);
 	to->kind = s->kind;
-	add(&to->live_bytes, s->live_bytes);
-	add(&to->live_count, s->live_count);
-	add(&to->alloc_bytes, s->alloc_bytes);
-	add(&to->alloc_count, s->alloc_count);
-	add(&to->free_count, s->free_count);
-	add(&to->peak_live_bytes, s->peak_live_bytes);
-	add(&to->temporary_count, s->temporary_count);
-	add(&to->samples, s->samples);
+	sum_to(&to->live_bytes, s->live_bytes);
+	sum_to(&to->live_count, s->live_count);
+	sum_to(&to->alloc_bytes, s->alloc_bytes);
+	sum_to(&to->alloc_count, s->alloc_count);
+	sum_to(&to->free_count, s->free_count);
+	sum_to(&to->peak_live_bytes, s->peak_live_bytes);
+	sum_to(&to->temporary_count, s->temporary_count);
+	sum_to(&to->samples, s->samples);
 	to->threads = s->threads > UINT32_MAX - to->threads ? UINT32_MAX :
 		      to->threads + s->threads;
 	to->size_low = first || s->size_low < to->size_low ? s->size_low : to->size_low;

@@ -83,8 +83,8 @@ int several_stacks_add(struct several *several, uint32_t process, uint32_t id, u
 					 ret);
 }
 
-static const struct symbol_frame *ask(const struct several_process *process,
-				      const struct frame *frame, size_t *ret_count)
+static const struct symbol_frame *several_stacks_ask(const struct several_process *process,
+						     const struct frame *frame, size_t *ret_count)
 {
 	const struct report_names *names = &process->content->names;
 
@@ -96,12 +96,13 @@ static const struct symbol_frame *ask_all(const struct several *several, const s
 					  size_t *ret_count)
 {
 	for (size_t i = 0; i < several->watched; i++) {
-		const struct symbol_frame *symbol = ask(&several->process[i], frame, ret_count);
+		const struct symbol_frame *symbol =
+			several_stacks_ask(&several->process[i], frame, ret_count);
 
 		if (symbol->function || symbol->offset)
 			return symbol;
 	}
-	return ask(&several->process[0], frame, ret_count);
+	return several_stacks_ask(&several->process[0], frame, ret_count);
 }
 
 static const struct symbol_frame *name_frame(void *context, const struct frame *frame,
@@ -115,7 +116,7 @@ static const struct symbol_frame *name_frame(void *context, const struct frame *
 		return ask_all(several, frame, ret_count);
 	module = several->tables->module[frame->module - 1];
 	theirs.module = module->key.module;
-	return ask(&several->process[module->key.process], &theirs, ret_count);
+	return several_stacks_ask(&several->process[module->key.process], &theirs, ret_count);
 }
 
 struct report_names several_stacks_names(struct several *several)

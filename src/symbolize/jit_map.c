@@ -68,7 +68,7 @@ static bool parse_line(const char *line, struct jit_symbol *ret)
 	return true;
 }
 
-static int add(struct jit_map *map, const struct jit_symbol *symbol)
+static int jit_map_add(struct jit_map *map, const struct jit_symbol *symbol)
 {
 	if (map->count == map->most)
 		return 0;
@@ -110,7 +110,7 @@ static int parse(struct jit_map *map, size_t bytes)
 			newline = end;
 		*newline = '\0';
 		if (parse_line(line, &symbol))
-			r = add(map, &symbol);
+			r = jit_map_add(map, &symbol);
 		if (r < 0)
 			return r;
 		line = newline + 1;

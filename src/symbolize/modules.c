@@ -153,7 +153,7 @@ static void insert_open(struct modules *modules, struct module *module)
 	modules->openings++;
 }
 
-static void add(struct modules *modules, struct module *module)
+static void modules_add(struct modules *modules, struct module *module)
 {
 	module->id = modules->count + 1;
 	module->marks = modules->marks;
@@ -423,7 +423,7 @@ static int open_module(struct modules *modules, const struct procmaps *maps, siz
 		module_free(module);
 		return r < 0 ? r : 1;
 	}
-	add(modules, module);
+	modules_add(modules, module);
 	return 1;
 }
 
@@ -575,7 +575,7 @@ int modules_set_shim(struct modules *modules, const void *image, size_t bytes, u
 		module_free(module);
 		return r == -ENOMEM ? r : -EBADMSG;
 	}
-	add(modules, module);
+	modules_add(modules, module);
 	modules->shim = module;
 	return 0;
 }

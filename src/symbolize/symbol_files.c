@@ -99,7 +99,7 @@ static const char *reason(int err)
 }
 
 /* Takes fd if it is the file, and is done with it otherwise. 1 it is, 0 it is not, -ENOMEM. */
-static int take(struct search *s, const char *where, int fd, bool debug_only)
+static int symbol_files_take(struct search *s, const char *where, int fd, bool debug_only)
 {
 	const struct module *module;
 	char why[200];
@@ -123,7 +123,7 @@ static int take(struct search *s, const char *where, int fd, bool debug_only)
 
 static int try(struct search *s, const char *path, bool debug_only)
 {
-	return take(s, path, open_regular(path), debug_only);
+	return symbol_files_take(s, path, open_regular(path), debug_only);
 }
 
 static int try_tree(struct search *s, const char *tree)
@@ -195,7 +195,7 @@ static int try_debuginfod(struct symbol_files *files, struct search *s)
 		int fd = fetch(files, s->build_id, debug);
 
 		if (fd >= 0)
-			err = take(s, s->path, fd, debug);
+			err = symbol_files_take(s, s->path, fd, debug);
 		else if (debug)
 			say(s, "debuginfod", files->no_client ? files->no_client : reason(fd));
 	}

@@ -95,7 +95,7 @@ static bool is_static(const GElf_Sym *symbol)
 	       GELF_ST_VISIBILITY(symbol->st_other) == STV_DEFAULT;
 }
 
-static int add(struct symbol_table *table, const struct symbol *symbol)
+static int symbol_table_add(struct symbol_table *table, const struct symbol *symbol)
 {
 	if (table->count == table->capacity) {
 		size_t capacity = table->capacity ? table->capacity * 2 : 1024;
@@ -154,12 +154,16 @@ static int read_symbols(Dwfl_Module *module, struct symbol_table *table)
 			note_source(&source, elf, &symbol, name);
 		if (!name || !is_code(&symbol, name))
 			continue;
-		r = add(table, &(struct symbol){
-			.address = address, .size = symbol.st_size, .name = name,
-			.rank = rank_of(&symbol, name),
-			.file = is_static(&symbol) ? source.file : NULL,
-			.reach = symbol.st_size ? 0 : section_rest(elf, section, &symbol),
-		});
+		r = symbol_table_add(
+			table,
+			&(struct symbol){
+				.address = address,
+				.size = symbol.st_size,
+				.name = name,
+				.rank = rank_of(&symbol, name),
+				.file = is_static(&symbol) ? source.file : NULL,
+				.reach = symbol.st_size ? 0 : section_rest(elf, section, &symbol),
+			});
 		if (r < 0)
 			return r;
 	}

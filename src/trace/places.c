@@ -96,8 +96,8 @@ static const struct symbol_frame *look_up(struct trace_places *places, const str
 	return frame;
 }
 
-static struct place *add(struct trace_places *places, const struct place_key *key,
-			 const struct symbol_frame *frame, size_t count)
+static struct place *places_add(struct trace_places *places, const struct place_key *key,
+				const struct symbol_frame *frame, size_t count)
 {
 	const struct frame machine = { .module = key->module, .flags = key->flags,
 				       .offset = key->offset };
@@ -138,7 +138,7 @@ const struct trace_place *trace_places_get(struct trace_places *places, const st
 	HASH_FIND(hh, places->known, &key, sizeof(key), place);
 	if (!place) {
 		frame = look_up(places, caller, wait, &count);
-		place = frame ? add(places, &key, frame, count) : NULL;
+		place = frame ? places_add(places, &key, frame, count) : NULL;
 	}
 	places->last = place;
 	return place ? &place->place : NULL;

@@ -24,7 +24,7 @@ void cfi_list_done(struct cfi_list *list)
 	list->count = list->room = 0;
 }
 
-static int add(struct cfi_list *list, const struct cfi_span *span)
+static int cfi_list_add(struct cfi_list *list, const struct cfi_span *span)
 {
 	struct cfi_span *grown;
 
@@ -86,7 +86,7 @@ int cfi_list_from_table(struct cfi_list *list, const struct module *module)
 			span.start = start;
 			span.end = UINT64_MAX;	/* up to the next one */
 		}
-		r = add(list, &span);
+		r = cfi_list_add(list, &span);
 	}
 	set_reach(list, false);
 	return r;
@@ -134,7 +134,7 @@ int cfi_list_from_section(struct cfi_list *list, uint64_t address, uint64_t byte
 			list->broken = whole && end - at > sizeof(uint32_t);
 			break;
 		} else if (span.end > span.start) {
-			r = add(list, &span);
+			r = cfi_list_add(list, &span);
 		}
 	}
 	if (list->count > 0)

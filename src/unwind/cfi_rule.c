@@ -232,7 +232,7 @@ static int read_frame(Dwarf_Frame *frame, struct cfi_rule *ret)
 	return r;
 }
 
-static int ask(int statm, Dwarf_CFI *cfi, uint64_t address, struct cfi_rule *ret)
+static int cfi_rule_ask(int statm, Dwarf_CFI *cfi, uint64_t address, struct cfi_rule *ret)
 {
 	Dwarf_Frame *frame;
 	struct rlimit before;
@@ -287,10 +287,10 @@ int cfi_rules_find(struct cfi_rules *rules, const struct module *module, uint64_
 	if (hashmap_get(&known->index, address, &at)) {
 		entry = rules->entry[at];
 	} else {
-		entry.result = ask(rules->statm, known->eh_frame, address, &entry.rule);
+		entry.result = cfi_rule_ask(rules->statm, known->eh_frame, address, &entry.rule);
 		if (entry.result == -ENOENT)
-			entry.result = ask(rules->statm, known->debug_frame, address,
-					   &entry.rule);
+			entry.result = cfi_rule_ask(rules->statm, known->debug_frame, address,
+						    &entry.rule);
 		r = remember(rules, known, address, &entry);
 		if (r < 0)
 			return r;

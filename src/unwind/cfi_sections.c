@@ -63,8 +63,8 @@ static int read_debug(const struct module *module, const Elf64_Shdr *header,
 	return 0;
 }
 
-static int take(const struct module *module, const char *name, const Elf64_Shdr *header,
-		struct cfi_sections *sections)
+static int cfi_sections_take(const struct module *module, const char *name,
+			     const Elf64_Shdr *header, struct cfi_sections *sections)
 {
 	if (header->sh_type == SHT_NOBITS)
 		return 0;
@@ -122,7 +122,7 @@ int cfi_sections_find(const struct module *module, struct cfi_sections *ret)
 
 		read_at(module, header[names].sh_offset + header[i].sh_name, name,
 			sizeof(name) - 1);
-		r = take(module, name, &header[i], &sections);
+		r = cfi_sections_take(module, name, &header[i], &sections);
 	}
 	sections.unclear = r == -EBADMSG;
 	if (r == -ENOMEM)

@@ -269,7 +269,8 @@ static uint32_t follow(struct unwind_memo *memo, uint32_t node, enum memo_tag ta
 }
 
 /* The first walk that comes by decides what a node asks; all others must agree. */
-static int ask(struct unwind_memo *memo, uint32_t node, enum memo_kind kind, int64_t where)
+static int unwind_memo_ask(struct unwind_memo *memo, uint32_t node, enum memo_kind kind,
+			   int64_t where)
 {
 	int64_t question = (int64_t)((uint64_t)where << KIND_BITS) | kind;
 
@@ -285,13 +286,13 @@ static int insert(struct unwind_memo *memo, const struct unwind_input *input,
 
 	for (uint32_t i = 0; i < trace->count; i++) {
 		const struct memo_read *read = &trace->read[i];
-		int r = ask(memo, node, read->kind, read->where);
+		int r = unwind_memo_ask(memo, node, read->kind, read->where);
 
 		if (r < 0)
 			return r;
 		node = follow(memo, node, read->tag, read->value);
 	}
-	return ask(memo, node, MEMO_LEAF, stack);
+	return unwind_memo_ask(memo, node, MEMO_LEAF, stack);
 }
 
 int unwind_memo_add(struct unwind_memo *memo, const struct unwind_input *input,

@@ -230,8 +230,8 @@ static int make_room(struct unwind_states *states)
 	return 0;
 }
 
-static int add(struct unwind_states *states, const struct module *module, uint64_t address,
-	       struct state **ret)
+static int unwind_states_add(struct unwind_states *states, const struct module *module,
+			     uint64_t address, struct state **ret)
 {
 	struct reading reading;
 	struct cfi_fde fde;
@@ -270,7 +270,7 @@ int unwind_states_get(struct unwind_states *states, const struct module *module,
 		state = &states->state[slot->state - 1];
 		states->stats.kept++;
 	} else {
-		r = add(states, module, address, &state);
+		r = unwind_states_add(states, module, address, &state);
 	}
 	if (r < 0)
 		return r;

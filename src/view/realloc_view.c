@@ -40,7 +40,7 @@ static uint64_t calls_of(const struct site_resizes *resizes)
 	return sum;
 }
 
-static void add(struct site_resizes *to, const struct site_resizes *from)
+static void realloc_view_add(struct site_resizes *to, const struct site_resizes *from)
 {
 	for (int i = 0; i < SITE_RESIZES; i++)
 		to->count[i] = view_sum(to->count[i], from->count[i]);
@@ -106,7 +106,7 @@ static int list_make(const struct view_input *input, struct realloc_list *ret)
 		if (calls_of(&site->figures->resizes) == 0)
 			continue;
 		list.ranked[list.count++] = site;
-		add(&list.sum, &site->figures->resizes);
+		realloc_view_add(&list.sum, &site->figures->resizes);
 	}
 	qsort(list.ranked, list.count, sizeof(*list.ranked), by_calls);
 	*ret = list;	/* sites refer to the snapshot's sites alone */

@@ -93,7 +93,7 @@ static size_t first_part(const struct thread_table *table, uint32_t site)
 	return low;
 }
 
-static void add(struct snapshot_site *to, const struct thread_part *part)
+static void threads_filter_add(struct snapshot_site *to, const struct thread_part *part)
 {
 	to->alloc_count = view_sum(to->alloc_count, part->alloc_count);
 	to->alloc_bytes = view_sum(to->alloc_bytes, part->alloc_bytes);
@@ -120,7 +120,7 @@ bool threads_part(const struct threads_choice *choice, const struct snapshot_sit
 	for (size_t i = first_part(table, site->id);
 	     i < table->part_count && table->part[i].site == site->id; i++)
 		if (threads_chosen(choice, table->part[i].thread))
-			add(ret, &table->part[i]);
+			threads_filter_add(ret, &table->part[i]);
 	ret->live_bytes_low = ret->live_bytes_high = ret->live_bytes;
 	return ret->threads > 0;
 }
