@@ -147,8 +147,14 @@ static void emit_figures(struct emit *to, const struct figures *figures, double 
 	emit_uint(to, "peak_live_bytes", state->peak_bytes);
 	emit_uint(to, "rss_bytes", state->rss_bytes);
 	emit_uint(to, "alloc_count", state->alloc_count);
+	emit_uint(to, "alloc_count_low", state->alloc_count_low);
+	emit_uint(to, "alloc_count_high", state->alloc_count_high);
 	emit_uint(to, "alloc_bytes", state->alloc_bytes);
+	emit_uint(to, "alloc_bytes_low", state->alloc_bytes_low);
+	emit_uint(to, "alloc_bytes_high", state->alloc_bytes_high);
 	emit_uint(to, "free_count", state->free_count);
+	emit_uint(to, "free_count_low", state->free_count_low);
+	emit_uint(to, "free_count_high", state->free_count_high);
 	emit_real(to, "allocs_per_second", state->alloc_rate);
 	emit_real(to, "allocs_per_second_low", state->alloc_rate_low);
 	emit_real(to, "allocs_per_second_high", state->alloc_rate_high);

@@ -235,6 +235,8 @@ static void take_counts(struct screen_state *to)
 	uint64_t *const each[] = {
 		&to->live_bytes, &to->live_count, &to->peak_bytes, &to->rss_bytes, &to->live_low,
 		&to->live_high, &to->alloc_count, &to->alloc_bytes, &to->free_count,
+		&to->alloc_count_low, &to->alloc_count_high, &to->alloc_bytes_low,
+		&to->alloc_bytes_high, &to->free_count_low, &to->free_count_high,
 		&to->sample_interval, &to->attach_stop_us, &to->lost_alloc, &to->lost_free,
 		&to->lost_stack, &to->lost_map, &to->corrupt, &to->gaps, &to->sites_total,
 	};

@@ -182,6 +182,14 @@ COLUMN(site_verdict, emit_text(&page->emit, NULL, snapshot_verdict_name(SITE->ve
 COLUMN(site_live_bytes, UINT(SITE->live_bytes))
 COLUMN(site_live_bytes_low, UINT(SITE->live_bytes_low))
 COLUMN(site_live_bytes_high, UINT(SITE->live_bytes_high))
+/* An end of an interval; the figure itself where none is known. */
+#define END(key, end) (page->input->content->snapshot->site_intervals ? SITE->in.key.end : SITE->key)
+COLUMN(site_alloc_bytes_low, UINT(END(alloc_bytes, low)))
+COLUMN(site_alloc_bytes_high, UINT(END(alloc_bytes, high)))
+COLUMN(site_free_count_low, UINT(END(free_count, low)))
+COLUMN(site_free_count_high, UINT(END(free_count, high)))
+COLUMN(site_peak_live_bytes_low, UINT(END(peak_live_bytes, low)))
+COLUMN(site_peak_live_bytes_high, UINT(END(peak_live_bytes, high)))
 COLUMN(site_live_count, UINT(SITE->live_count))
 COLUMN(site_alloc_bytes, UINT(SITE->alloc_bytes))
 COLUMN(site_alloc_count, UINT(SITE->alloc_count))
@@ -201,6 +209,10 @@ static const struct { const char *key; void (*put)(struct page *page, size_t i);
 	{ "kind", site_kind },
 	{ "verdict", site_verdict }, { "live_bytes", site_live_bytes },
 	{ "live_bytes_low", site_live_bytes_low }, { "live_bytes_high", site_live_bytes_high },
+	{ "alloc_bytes_low", site_alloc_bytes_low }, { "alloc_bytes_high", site_alloc_bytes_high },
+	{ "free_count_low", site_free_count_low }, { "free_count_high", site_free_count_high },
+	{ "peak_live_bytes_low", site_peak_live_bytes_low },
+	{ "peak_live_bytes_high", site_peak_live_bytes_high },
 	{ "live_count", site_live_count }, { "alloc_bytes", site_alloc_bytes },
 	{ "alloc_count", site_alloc_count }, { "free_count", site_free_count },
 	{ "at_peak_bytes", site_at_peak_bytes }, { "peak_live_bytes", site_peak_live_bytes },

@@ -185,11 +185,24 @@ static void put_intervals(struct emit *emit, const struct snapshot_intervals *in
 	PUT_BOUNDS(emit, "temporary_count", &in->temporary_count, known && every_alloc);
 }
 
+/* As wide, in proportion, as the interval of the blocks that live; not known where none does. */
+static struct snapshot_bounds overhead_bounds(const struct snapshot_totals *totals)
+{
+	double each = totals->live_count ?
+		(double)totals->overhead_bytes / (double)totals->live_count : 0;
+
+	return (struct snapshot_bounds){
+		(uint64_t)floor(each * (double)totals->in.live_count.low),
+		(uint64_t)ceil(each * (double)totals->in.live_count.high),
+	};
+}
+
 static void put_totals(struct emit *emit, const struct snapshot *snapshot)
 {
 	const struct snapshot_totals *totals = &snapshot->totals;
 	double allocs = (double)totals->alloc_count;
 	bool live = snapshot_knows_live(snapshot, NULL);
+	struct snapshot_bounds overhead = overhead_bounds(totals);
 
 	emit_begin(emit, "totals", '{');
 	emit_uint(emit, "alloc_count", totals->alloc_count);
@@ -201,6 +214,8 @@ static void put_totals(struct emit *emit, const struct snapshot *snapshot)
 	emit_uint_if(emit, "double_free_count", totals->double_free_count, snapshot->complete);
 	emit_uint_if(emit, "illegal_free_count", totals->illegal_free_count, snapshot->complete);
 	emit_uint_if(emit, "overhead_bytes", totals->overhead_bytes, live);
+	PUT_BOUNDS(emit, "overhead_bytes", &overhead,
+		   live && snapshot->intervals && totals->live_count);
 	emit_uint_if(emit, "live_count", totals->live_count, live);
 	emit_uint_if(emit, "live_bytes", totals->live_bytes, live);
 	emit_uint_if(emit, "live_bytes_low", totals->live_bytes_low, live);

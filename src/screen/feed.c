@@ -233,6 +233,25 @@ static double own_cost(struct feed *feed)
 	return share;
 }
 
+/* Of what is counted since the session began; figures that are exact are their own ends. */
+static void put_ends(const struct snapshot *snapshot, struct screen_state *ret)
+{
+	const struct snapshot_totals *totals = &snapshot->totals;
+	struct snapshot_intervals in = totals->in;
+
+	if (!snapshot->intervals) {
+		in.alloc_count = (struct snapshot_bounds){ totals->alloc_count, totals->alloc_count };
+		in.alloc_bytes = (struct snapshot_bounds){ totals->alloc_bytes, totals->alloc_bytes };
+		in.free_count = (struct snapshot_bounds){ totals->free_count, totals->free_count };
+	}
+	ret->alloc_count_low = in.alloc_count.low;
+	ret->alloc_count_high = in.alloc_count.high;
+	ret->alloc_bytes_low = in.alloc_bytes.low;
+	ret->alloc_bytes_high = in.alloc_bytes.high;
+	ret->free_count_low = in.free_count.low;
+	ret->free_count_high = in.free_count.high;
+}
+
 static struct screen_state state_of(struct feed *feed, const struct snapshot *snapshot)
 {
 	const struct snapshot_session *session = &snapshot->session;
@@ -255,6 +274,7 @@ static struct screen_state state_of(struct feed *feed, const struct snapshot *sn
 		.partial = snapshot_is_partial(snapshot),
 	};
 
+	put_ends(snapshot, &state);
 	state.analyst_cpu = own_cost(feed);
 	put_rates(snapshot, &state);
 	return state;

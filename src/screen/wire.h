@@ -64,6 +64,9 @@ struct screen_state {
 	uint64_t live_bytes, live_count, peak_bytes, rss_bytes;
 	uint64_t live_low, live_high;	/* 95 %; equal: exact */
 	uint64_t alloc_count, alloc_bytes, free_count;
+	uint64_t alloc_count_low, alloc_count_high;	/* 95 %; equal: exact */
+	uint64_t alloc_bytes_low, alloc_bytes_high;
+	uint64_t free_count_low, free_count_high;
 	uint64_t sample_interval;	/* bytes; 0: every event */
 	uint64_t attach_stop_us;
 	uint64_t lost_alloc, lost_free, lost_stack, lost_map, corrupt, gaps;

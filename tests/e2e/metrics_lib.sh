@@ -21,6 +21,8 @@ has_figures() {
 FIGURES='live_bytes:live_bytes live_bytes_low:live_low_bytes live_bytes_high:live_high_bytes
 	live_count:live_blocks peak_live_bytes:peak_live_bytes rss_bytes:resident_memory_bytes
 	alloc_count:allocations_total alloc_bytes:allocated_bytes_total free_count:frees_total
+	alloc_count_low:allocations_low alloc_bytes_high:allocated_high_bytes
+	alloc_bytes_low:allocated_low_bytes free_count_high:frees_high
 	sites:sites growing_sites:growing_sites sample_interval_bytes:sample_interval_bytes'
 
 status_figures() {

@@ -66,6 +66,9 @@ for burst in 1 2 3 4 6 l n; do
 			(.timeline | all(.alloc_count == 0))' true
 		json_expect '.target.vsz_bytes as $all | [.totals, .sites[]] |
 			all(.live_bytes_high < $all and .peak_live_bytes_high < $all)' true
+		json_expect '.totals | .overhead_bytes_low == null or
+			(.overhead_bytes_low <= .overhead_bytes and
+			 .overhead_bytes <= .overhead_bytes_high)' true
 		json_expect '[.totals, .sites[]] | all(.live_bytes <= .peak_live_bytes and
 			.live_bytes_low <= .peak_live_bytes_high)' true
 		json_expect '.session.lost | .hidden_count >= .alloc and

@@ -21,6 +21,11 @@ export const figure = (value, isBytes) => (isBytes ? bytes(value) : count(value)
 /* '1 block', '2,000 blocks' */
 export const some = (value, noun) => `${exact(value)} ${noun}${value === 1 ? '' : 's'}`;
 
+/* What an estimate's 95 % interval adds to its figure; nothing where it is exact, or not known. */
+export function interval(low, high, show = bytes) {
+	return low < high ? `95 %: ${show(low)} – ${show(high)}` : '';
+}
+
 export function share(part, whole) {
 	return (whole > 0 ? (100 * part) / whole : 0).toFixed(1) + ' %';
 }

@@ -93,24 +93,36 @@ export class Overview {
 	cardsOf() {
 		const { totals: t, target, timeline } = this.app.model.document;
 		const peakRss = timeline.reduce((most, p) => Math.max(most, p.rss_bytes), 0);
-		const interval =
-			t.live_bytes_low < t.live_bytes_high
-				? `95 %: ${bytes(t.live_bytes_low)} – ${bytes(t.live_bytes_high)}`
-				: 'exact';
+		const within = (key) => format.interval(t[`${key}_low`], t[`${key}_high`]);
+		const noted = (...parts) => parts.filter(Boolean).join(' · ');
 		const cards = [
 			[
 				'Live',
 				bytes(t.live_bytes),
-				`${format.some(t.live_count, 'block')} · ${interval}`,
+				noted(
+					format.some(t.live_count, 'block'),
+					within('live_bytes') || 'exact',
+				),
 			],
-			['Peak', bytes(t.peak_live_bytes), 'live at once'],
+			[
+				'Peak',
+				bytes(t.peak_live_bytes),
+				noted('live at once', within('peak_live_bytes')),
+			],
 			[
 				'Allocated',
 				bytes(t.alloc_bytes),
-				`${format.some(t.alloc_count, 'call')}, ` +
-					`${bytes(t.alloc_bytes_avg)} on average`,
+				noted(
+					`${format.some(t.alloc_count, 'call')}, ` +
+						`${bytes(t.alloc_bytes_avg)} on average`,
+					within('alloc_bytes'),
+				),
 			],
-			['Freed', bytes(t.free_bytes), format.some(t.free_count, 'block')],
+			[
+				'Freed',
+				bytes(t.free_bytes),
+				noted(format.some(t.free_count, 'block'), within('free_bytes')),
+			],
 			target.rss_bytes
 				? ['RSS', bytes(target.rss_bytes), `at most ${bytes(peakRss)}`]
 				: ['RSS', bytes(peakRss), 'at the most'],

@@ -419,27 +419,30 @@ export function where(frame) {
 	return format.baseName(frame.module);
 }
 
-function range(low, high) {
-	return low === high ? '' : ` (95 %: ${bytes(low)} – ${bytes(high)})`;
-}
-
 function siteFacts(model, site) {
 	const s = (column) => model.sites[column][site];
 	const lived = s('lifetime_max') > 0;
+	const range = (key, show) => {
+		const text = format.interval(s(`${key}_low`), s(`${key}_high`), show);
+
+		return text && ` (${text})`;
+	};
 
 	return [
 		[
 			'Live',
 			`${bytes(s('live_bytes'))}` +
-				range(s('live_bytes_low'), s('live_bytes_high')) +
+				range('live_bytes') +
 				` in ${format.some(s('live_count'), 'block')}`,
 		],
 		[
 			'Allocated',
-			`${bytes(s('alloc_bytes'))} in ${format.some(s('alloc_count'), 'call')}`,
+			`${bytes(s('alloc_bytes'))}` +
+				range('alloc_bytes') +
+				` in ${format.some(s('alloc_count'), 'call')}`,
 		],
-		['Freed', format.some(s('free_count'), 'block')],
-		['Most at once', bytes(s('peak_live_bytes'))],
+		['Freed', format.some(s('free_count'), 'block') + range('free_count', count)],
+		['Most at once', bytes(s('peak_live_bytes')) + range('peak_live_bytes')],
 		[
 			'Lived',
 			lived
