@@ -2,6 +2,7 @@
 /* cmd_run.c - memattach run [options] -- COMMAND [ARGS...]: from the first allocation on. */
 #include "cli/commands.h"
 #include "cli/front.h"
+#include "cli/front_several.h"
 #include "cli/options_view.h"
 #include "src/base/log.h"
 
@@ -16,7 +17,9 @@ int cmd_run(int argc, char **argv)
 		log_error("no command given; usage: memattach run [options] -- COMMAND [ARGS...]");
 		return SESSION_USAGE;
 	}
-	status = options_check_leaks(&options, options.session.leaks);
+	status = options.targets.follow ? options_check_following(&options) : SESSION_OK;
+	if (status == SESSION_OK)
+		status = options_check_leaks(&options, options.session.leaks);
 	if (status == SESSION_OK)
 		status = options_check_view(&options);
 	if (status == SESSION_OK)
@@ -24,5 +27,7 @@ int cmd_run(int argc, char **argv)
 	if (status != SESSION_OK)
 		return status;
 	options.session.task = SESSION_RUN;
+	if (options.targets.follow)
+		return front_several_run(&options);
 	return front_run_command(options.operands, &options.session);
 }

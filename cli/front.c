@@ -290,13 +290,6 @@ static int failed_status_of(const struct keeper_result *result, pid_t target, in
 								     SESSION_FAILED;
 }
 
-/* A program to be started: a child that waits for a byte before it calls exec. */
-struct program {
-	pid_t pid;
-	int gate;		/* write a byte: go */
-	int failure;		/* reads exec's errno, or nothing */
-};
-
 static int run_keeper(struct target *target, const struct session_options *options,
 		      const struct program *program, pid_t front)
 {
@@ -481,10 +474,11 @@ static void become(char **command, int gate, int failure)
 	_exit(127);
 }
 
-static int start_program(char **command, struct program *ret)
+int program_start(char **command, struct program *ret)
 {
 	int gate[2], failure[2];
 
+	*ret = PROGRAM_NONE;
 	if (pipe2(gate, O_CLOEXEC) < 0)
 		return -errno;
 	if (pipe2(failure, O_CLOEXEC) < 0)
@@ -504,28 +498,45 @@ static int start_program(char **command, struct program *ret)
 	return 0;
 }
 
-int front_run_command(char **command, const struct session_options *options)
+int program_watch(struct program *program, const struct session_options *options)
 {
-	struct program program = { .gate = -1, .failure = -1 };
 	struct target target = TARGET_NONE;
-	int error, result, why = 0;
 	sigset_t set;
 	pid_t keeper;
 
 	block_signals(options, &set);
-	error = start_program(command, &program);
-	keeper = error ? -1 : start_keeper(&target, options, &program, NULL);
-	cleanup_fd(&program.gate);
+	keeper = start_keeper(&target, options, program, NULL);
+	cleanup_fd(&program->gate);
 	if (keeper < 0) {
-		log_error("can't start %s: %s", command[0], strerror(error ? -error : errno));
+		log_error("can't start the keeper: %s", strerror(errno));
 		return SESSION_FAILED;
 	}
-	result = attend(keeper, program.pid, &set);
-	if (read(program.failure, &why, sizeof(why)) == (ssize_t)sizeof(why)) {
+	return attend(keeper, program->pid, &set);
+}
+
+bool program_failed(struct program *program, char **command)
+{
+	int why = 0;
+	bool failed = read(program->failure, &why, sizeof(why)) == (ssize_t)sizeof(why);
+
+	if (failed)
 		log_error("can't run %s: %s; check the name and PATH", command[0], strerror(why));
-		result = SESSION_USAGE;
+	cleanup_fd(&program->failure);
+	return failed;
+}
+
+int front_run_command(char **command, const struct session_options *options)
+{
+	struct program program;
+	int error = program_start(command, &program), result;
+
+	if (error) {
+		log_error("can't start %s: %s", command[0], strerror(-error));
+		return SESSION_FAILED;
 	}
-	cleanup_fd(&program.failure);
+	result = program_watch(&program, options);
+	if (program_failed(&program, command))
+		result = SESSION_USAGE;
 	(void)waitpid(program.pid, NULL, 0);
 	return result;
 }

@@ -27,6 +27,20 @@ void front_become_keeper(pid_t pid, const struct session_options *options, pid_t
 	__attribute__((noreturn));
 /* For a child of ours: the terminal's signals (Ctrl-C) come to the front alone. */
 void front_stand_apart(void);
+/* A program to be started: a child that waits for a byte before it calls exec. */
+struct program {
+	pid_t pid;
+	int gate;		/* write a byte: go */
+	int failure;		/* reads exec's errno, or nothing */
+};
+#define PROGRAM_NONE ((struct program){ .gate = -1, .failure = -1 })
+
+/* command is found by PATH. 0 or -errno. */
+int program_start(char **command, struct program *ret) _must_check_;
+/* Lets it go and watches it from its first allocation. Takes the gate. The exit status. */
+int program_watch(struct program *program, const struct session_options *options);
+/* Once its gate is closed: could it not be run? That is said. Waits for its exec, or its end. */
+bool program_failed(struct program *program, char **command) _must_check_;
 /* Starts command (found by PATH) and watches it from its first allocation. The exit status. */
 int front_run_command(char **command, const struct session_options *options);
 

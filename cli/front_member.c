@@ -44,17 +44,20 @@ static int run(const struct member *member, const struct member_task *task)
 
 	set_output(&options, &member->recording);
 	options.duration = task->duration;
+	if (!task->program && options.task == SESSION_RUN)
+		options.task = SESSION_WATCH;	/* it runs */
 	options.tell_children = task->found > 0 ? task->found : 0;
 	options.view = NULL;
 	options.json = options.plain = options.screen = options.color = false;
-	return task->followed ? follow_watch(member->pid, &options, task->orders) :
+	return task->program ? program_watch(task->program, &options) :
+	       task->followed ? follow_watch(member->pid, &options, task->orders) :
 				watch(member->pid, &options);
 }
 
 static void become(const struct member *member, const struct member_task *task, pid_t front)
 {
 	int keep[] = { member->recording.unnamed.file, member->recording.unnamed.journal,
-		       task->found };
+		       task->found, task->program ? task->program->gate : -1 };
 
 	front_stand_apart();
 	(void)prctl(PR_SET_PDEATHSIG, SIGTERM);
@@ -73,7 +76,8 @@ int member_begin(struct member *member, pid_t pid, struct member_recording recor
 	pid_t front = getpid();
 
 	*member = (struct member){ .pid = pid, .name = process_name(&search, pid),
-				   .followed = task->followed, .recording = recording,
+				   .followed = task->followed, .started = task->program,
+				   .recording = recording,
 				   .said = -1 };
 	(void)pidref_read_start_time(pid, &member->start_time);
 	member->said = said_open();
@@ -89,12 +93,16 @@ int member_begin(struct member *member, pid_t pid, struct member_recording recor
 	return 0;
 }
 
-bool member_process_lives(const struct member *member)
+bool member_has_execed(const struct member *member)
 {
 	const struct process_search search = process_search_here();
 	uint64_t start_time;
 
-	return member->start_time && pidref_read_start_time(member->pid, &start_time) == 0 &&
+	bool ended = member->status == SESSION_TARGET_ENDED ||
+		(member->started && member->status <= SESSION_LEAKS);
+
+	return ended &&
+	       member->start_time && pidref_read_start_time(member->pid, &start_time) == 0 &&
 	       start_time == member->start_time && process_has_program(&search, member->pid);
 }
 

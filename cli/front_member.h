@@ -6,6 +6,7 @@
 #ifndef MEMATTACH_FRONT_MEMBER_H
 #define MEMATTACH_FRONT_MEMBER_H
 
+#include "cli/front.h"
 #include "src/recording/recording.h"
 #include "src/recording/unnamed.h"
 #include "src/session/session.h"
@@ -21,6 +22,7 @@ struct member {
 	pid_t pid;			/* of whom is watched */
 	uint64_t start_time;		/* of it, in clock ticks since boot; 0: unknown */
 	bool followed;			/* forked by another member's process, or after an exec */
+	bool started;			/* by us: its end is no surprise */
 	struct process_name name;	/* when it began */
 	pid_t front;			/* our child that watches it; 0: it has ended */
 	int status;			/* how that ended: an exit status of ours */
@@ -41,6 +43,7 @@ struct member_task {
 	double duration;			/* seconds; negative: until it is told */
 	bool followed;
 	const struct member_orders *orders;
+	struct program *program;		/* to be started, which pid is; NULL: it runs */
 	int found;				/* session_options.tell_children; -1: none */
 };
 
@@ -50,8 +53,8 @@ int member_begin(struct member *member, pid_t pid, struct member_recording recor
 /* Reads what a session with these options recorded. As recording_read. */
 int member_read(const struct session_options *options, struct recording_content *ret)
 	_must_check_;
-/* Does the process that it watched still run (perhaps another program)? */
-bool member_process_lives(const struct member *member);
+/* Reaped: does the process still run, as another program (exec)? */
+bool member_has_execed(const struct member *member);
 /* Tells its front; nothing where it has ended. */
 void member_signal(const struct member *member, int signal);
 /* True: its front has ended just now, and status is set. */

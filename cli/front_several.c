@@ -25,6 +25,7 @@
 
 struct front {
 	const struct cli_options *options;
+	struct program *program;	/* run --follow: to be started; NULL */
 	struct member_orders *orders;	/* shared with all members */
 	double looked;			/* when descendants were looked for last; as end */
 	bool following;			/* they still are */
@@ -126,6 +127,7 @@ static int begin(struct front *f, pid_t pid, double duration, bool followed)
 {
 	const struct member_task task = { .options = &f->options->session, .duration = duration,
 					  .followed = followed, .orders = f->orders,
+					  .program = followed ? NULL : f->program,
 					  .found = family_found(&f->family) };
 	struct member *grown = reallocarray(f->member, f->count + 1, sizeof(*grown));
 	struct member_recording recording;
@@ -209,8 +211,7 @@ static void reap(struct front *f)
 		if (!member_reap(member))
 			continue;
 		f->running--;
-		/* its address space is another: exec */
-		lives = member->status == SESSION_TARGET_ENDED && member_process_lives(member);
+		lives = member_has_execed(member);
 		conclude(f, i - 1);
 		if (lives && takes_more(f))
 			follow(f, pid);
@@ -413,6 +414,37 @@ int front_several(const struct cli_options *options)
 		return status;
 	block_signals(&f);
 	status = prepare(&f) ? SESSION_FAILED : watch_all(&f, &found);
+	front_done(&f);
+	return status;
+}
+
+static int run_and_follow(struct front *f, char **command)
+{
+	struct process_set first = { .pid = &f->program->pid, .count = 1 };
+	int error = begin_all(f, &first);
+
+	cleanup_fd(&f->program->gate);
+	if (error)
+		return SESSION_FAILED;
+	attend(f);
+	return program_failed(f->program, command) ? SESSION_USAGE : report(f);
+}
+
+int front_several_run(const struct cli_options *options)
+{
+	struct program program = PROGRAM_NONE;
+	struct front f = { .options = options, .family = FAMILY_NONE, .program = &program };
+	int error, status = SESSION_FAILED;
+
+	block_signals(&f);
+	if (prepare(&f) == 0) {
+		error = program_start(options->operands, &program);
+		if (error)
+			log_error("can't start %s: %s", options->operands[0], strerror(-error));
+		else
+			status = run_and_follow(&f, options->operands);
+	}
+	cleanup_fd(&program.failure);
 	front_done(&f);
 	return status;
 }

@@ -12,5 +12,10 @@
  * report are its own.
  */
 int front_several(const struct cli_options *options);
+/*
+ * Starts options->operands, found by PATH, and watches it from its first allocation, and what
+ * descends from it, to the end of all. The exit status, as above.
+ */
+int front_several_run(const struct cli_options *options);
 
 #endif

@@ -26,11 +26,17 @@ static const char *of_one(const struct session_options *s)
 
 int options_check_several(const struct cli_options *o)
 {
+	if (o->targets.pids || o->targets.names || o->targets.units)
+		return options_check_following(o);
+	log_error("--follow: whom? Give -p PID, --name=NAME or --unit=UNIT");
+	return SESSION_USAGE;
+}
+
+int options_check_following(const struct cli_options *o)
+{
 	const char *option = of_one(&o->session);
 
-	if (!o->targets.pids && !o->targets.names && !o->targets.units)
-		log_error("--follow: whom? Give -p PID, --name=NAME or --unit=UNIT");
-	else if (option)
+	if (option)
 		log_error("%s is about one process: choose one with -p", option);
 	else if (o->targets.follow && o->session.duration == 0)
 		log_error("--follow watches for a time: it goes with -d SECONDS, or without -d");

@@ -53,12 +53,10 @@ static int put_live(FILE *out, const struct export_input *input)
 static int put_document(FILE *out, const struct export_input *input)
 {
 	const struct recording_content *content = input->content;
-	struct snapshot snapshot = *content->snapshot;
 
-	snapshot.site_count = 0;
 	return report_find("json")->write(out, &(struct report_input){
-		.snapshot = &snapshot, .stacks = content->stacks, .names = content->names,
-		.leaks = content->leaks,
+		.snapshot = content->snapshot, .options.no_sites = true,
+		.stacks = content->stacks, .names = content->names, .leaks = content->leaks,
 	});
 }
 

@@ -346,7 +346,7 @@ static void put_site(struct emit *emit, const struct report_input *input,
 
 static void put_sites(struct emit *emit, const struct report_input *input)
 {
-	size_t count = input->snapshot->site_count;
+	size_t count = input->options.no_sites ? 0 : input->snapshot->site_count;
 
 	if (input->options.top && input->options.top < count)
 		count = input->options.top;

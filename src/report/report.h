@@ -27,6 +27,7 @@ struct report_names {
 struct report_names report_names_symbolizer(struct symbolizer *symbolizer);
 
 struct report_options {
+	bool no_sites;		/* json: none of them; they are elsewhere */
 	uint32_t top;		/* sites shown; 0: the report's own choice (text 10, json all) */
 	uint32_t width;		/* columns; 0: 100 */
 	bool color;

@@ -240,9 +240,9 @@ static void put_ends(const struct snapshot *snapshot, struct screen_state *ret)
 	struct snapshot_intervals in = totals->in;
 
 	if (!snapshot->intervals) {
-		in.alloc_count = (struct snapshot_bounds){ totals->alloc_count, totals->alloc_count };
-		in.alloc_bytes = (struct snapshot_bounds){ totals->alloc_bytes, totals->alloc_bytes };
-		in.free_count = (struct snapshot_bounds){ totals->free_count, totals->free_count };
+		in.alloc_count.low = in.alloc_count.high = totals->alloc_count;
+		in.alloc_bytes.low = in.alloc_bytes.high = totals->alloc_bytes;
+		in.free_count.low = in.free_count.high = totals->free_count;
 	}
 	ret->alloc_count_low = in.alloc_count.low;
 	ret->alloc_count_high = in.alloc_count.high;

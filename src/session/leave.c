@@ -136,6 +136,8 @@ static void say_why(const struct session *s)
 {
 	pid_t pid = s->view.hello.pid;
 
+	if (s->options->tell_children)
+		return;		/* it is followed */
 	if (s->link.target_execed && s->options->task != SESSION_CLEANUP)
 		log_notice("process %d became %.400s by exec, which is not watched: `memattach "
 			   "-p %d` attaches to it", pid,
@@ -152,7 +154,8 @@ static void say_who_goes_on(const struct session *s)
 {
 	const struct children_left *left = &s->report.left;
 
-	if (!s->link.target_gone || s->link.target_execed || s->options->task == SESSION_CLEANUP)
+	if (!s->link.target_gone || s->link.target_execed ||
+	    s->options->task == SESSION_CLEANUP || s->options->tell_children)
 		return;
 	for (uint32_t i = 0; i < left->alive_count && i < CHILDREN_LISTED; i++)
 		log_notice("process %d left a child %d, which is not watched: `memattach -p %d` "

@@ -15,8 +15,8 @@ set -u
 # What never comes is waited for so many times longer than it takes on a usual machine: there are
 # virtual machines on which a page fault takes 11 us, and all of this four times as long.
 : "${PATIENCE:=4}"
-# Long tests repeat themselves for each of many cases. `make check` takes some of them, dealt by DEAL
-# (any number: many runs together take all), `FULL=1 make check` and `make soak` take each.
+# Long tests repeat themselves for each of many cases. `make check` takes some of them, dealt by
+# DEAL (any number: many runs together take all), `FULL=1 make check` and `make soak` take each.
 : "${FULL:=}" "${DEAL:=$$}"
 DEALT=$DEAL
 LC_ALL=C

@@ -3,8 +3,9 @@
 # The kernel refuses one system call of the keeper, whichever it is, once or from then on: the
 # victim, which checks itself, is unharmed, and pristine without any help but where memattach says
 # that it is not (exit status 5); after `cleanup` then.
-# Some names; with FULL each, and PER_CALL calls of each name (1; make soak: 1000), dealt by SEED (7; make soak: any); of each one
-# of the two forms, or FORMS: once, always, both; ONLY some names; WAYS chooses what is done.
+# Some names; with FULL each, and PER_CALL calls of each name (1; make soak: 1000), dealt by SEED
+# (7; make soak: any); of each one of the two forms, or FORMS: once, always, both; ONLY some names;
+# WAYS chooses what is done.
 : "${TEST_LIMIT:=400}"
 . "$(dirname "$0")/lib.sh"
 

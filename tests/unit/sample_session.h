@@ -66,9 +66,9 @@ static inline void sample_free(struct sample *sample, uint64_t address)
 
 static inline struct doubt sample_doubt(const struct sample *sample)
 {
-	double unit = sites_totals(sample->sites, SITE_MALLOC)->alloc.samples ? 4096 : 0;
-
-	return (struct doubt){ sample->unit > 0 ? sample->unit : unit, .passed = sample->passed ?: 1ull << 60 };
+	return (struct doubt){ sample->unit > 0 ? sample->unit :
+		sites_totals(sample->sites, SITE_MALLOC)->alloc.samples ? 4096 : 0,
+		.passed = sample->passed ?: 1ull << 60 };
 }
 
 static inline void sample_tick(struct sample *sample)
