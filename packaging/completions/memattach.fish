@@ -156,6 +156,8 @@ complete -c memattach -n '__memattach_is run' -l heaps -d 'walk the heaps for th
 complete -c memattach -n '__memattach_is run' -l snapshot-on -x -a '(__fish_append , 64M +10M peak SIGUSR1)' -d 'snapshots in between'
 complete -c memattach -n '__memattach_is run' -l max-recording -x -d 'the recording\'s largest size'
 complete -c memattach -n '__memattach_is run' -l max-memory -x -d 'memattach\'s own largest memory'
+complete -c memattach -n '__memattach_is run' -l follow -d 'what they fork, or become by exec, too'
+complete -c memattach -n '__memattach_is run' -l max-processes -x -d 'so many at the most (64)'
 complete -c memattach -n '__memattach_is run' -l view -x -a 'overview hotspots tree flame histogram timeline temporary peak lifetimes blocks filter source realloc threads regions arenas fragmentation leaks' -d 'print one view'
 complete -c memattach -n '__memattach_is run' -l by -x -a 'live live-count bytes calls frees peak temporary' -d 'what is sorted by and added up'
 complete -c memattach -n '__memattach_is run' -l reverse -d 'from the innermost function'

@@ -225,9 +225,9 @@ static int grow_text(char **text, size_t *capacity, size_t used)
 
 /*
  * The list of a process that ends, or calls exec, ends where the reader just is, which looks like
- * its true end. From its beginning such a process has none any more.
+ * its true end. From its beginning such a process has none any more. 1, 0 or -errno.
  */
-static bool still_reads(int fd)
+static int still_reads(int fd)
 {
 	ssize_t n;
 	char byte;
@@ -235,17 +235,18 @@ static bool still_reads(int fd)
 	do
 		n = pread(fd, &byte, 1, 0);
 	while (n < 0 && errno == EINTR);
-	return n == 1;
+	return n < 0 ? -errno : n == 1;
 }
 
 static int read_text(int fd, char **text, size_t *ret_length)
 {
 	size_t used = 0, capacity = 0;
+	int r;
 
 	for (;;) {
-		int r = grow_text(text, &capacity, used);
 		ssize_t n;
 
+		r = grow_text(text, &capacity, used);
 		if (r < 0)
 			return r;
 		n = pread(fd, *text + used, capacity - used - 1, (off_t)used);
@@ -257,7 +258,10 @@ static int read_text(int fd, char **text, size_t *ret_length)
 			break;
 		used += (size_t)n;
 	}
-	if (!still_reads(fd))
+	r = still_reads(fd);
+	if (r < 0)
+		return r;
+	if (!r)
 		used = 0;
 	(*text)[used] = '\0';
 	*ret_length = used;

@@ -149,7 +149,7 @@ for way in ${WAYS:-sampled}; do
 	[ "$STATUS" -le 1 ] || fail "status $STATUS with nothing refused"
 	grep -v '^failed' "$COUNTS" >"$WORK/called"
 	while read -r name count; do
-		dealt 4 || continue
+		dealt 4 || [ "$name" = pread64 ] || continue
 		case $never in *" $name "*) continue ;; esac
 		case " ${ONLY:-$name} " in *" $name "*) ;; *) continue ;; esac
 		for number in $(numbers "$count" "$PER_CALL"); do
