@@ -37,6 +37,7 @@ struct snapshot_target {
 	struct snapshot_allocator *allocator;
 };
 #define SNAPSHOT_MAX_CHILDREN 16u
+#define SNAPSHOT_BECAME_BYTES 400u
 /* Forked by the target while it was watched; keeps hooks that do nothing. */
 struct snapshot_child {
 	int pid;
@@ -85,6 +86,9 @@ struct snapshot_session {
 	double gap_seconds;		/* and for how long, all together */
 	struct snapshot_memory memory;
 	struct snapshot_older older;
+	char became[SNAPSHOT_BECAME_BYTES];	/* by exec, when the watch ended; unrecorded */
+	uint32_t unwatched;		/* children that it left, and that go on; unrecorded */
+	int32_t unwatched_pid[SNAPSHOT_MAX_CHILDREN];
 	uint32_t children_left;		/* the first SNAPSHOT_MAX_CHILDREN are named; unrecorded */
 	struct snapshot_child child[SNAPSHOT_MAX_CHILDREN];
 };

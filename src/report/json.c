@@ -83,6 +83,19 @@ static void put_counts(struct emit *emit, const struct snapshot *snapshot)
 }
 
 /* Only if there are any: it is an exception that a reader should not have to look for. */
+/* Only of a target that ended; what goes on is not watched. */
+static void put_heirs(struct emit *emit, const struct snapshot_session *session)
+{
+	if (session->became[0])
+		emit_text(emit, "became", session->became);
+	if (!session->unwatched)
+		return;
+	emit_begin(emit, "unwatched_children", '[');
+	for (uint32_t i = 0; i < session->unwatched && i < SNAPSHOT_MAX_CHILDREN; i++)
+		emit_uint(emit, NULL, (uint64_t)session->unwatched_pid[i]);
+	emit_end(emit, ']');
+}
+
 static void put_children_left(struct emit *emit, const struct snapshot_session *session)
 {
 	if (!session->children_left)
@@ -157,6 +170,7 @@ static void put_session(struct emit *emit, const struct snapshot *snapshot)
 	emit_uint(emit, "detach_stop_us_max", session->detach_stop_us_max);
 	emit_uint(emit, "threads_stopped", session->threads_stopped);
 	emit_text(emit, "detached", snapshot_detached_name(session->detached));
+	put_heirs(emit, session);
 	put_children_left(emit, session);
 	put_older(emit, &session->older);
 	put_memory(emit, &session->memory);

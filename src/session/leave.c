@@ -131,6 +131,11 @@ void session_list_children(const struct children_left *left)
 			  strerror(left->unread));
 }
 
+static const char *became(const struct session *s)
+{
+	return s->link.became[0] ? s->link.became : "another program";
+}
+
 /* A program that goes on as another one is not over; and the screen goes without a key. */
 static void say_why(const struct session *s)
 {
@@ -140,8 +145,7 @@ static void say_why(const struct session *s)
 		return;		/* it is followed */
 	if (s->link.target_execed && s->options->task != SESSION_CLEANUP)
 		log_notice("process %d became %.400s by exec, which is not watched: `memattach "
-			   "-p %d` attaches to it", pid,
-			   s->link.became[0] ? s->link.became : "another program", pid);
+			   "-p %d` attaches to it", pid, became(s), pid);
 	else if (s->link.became[0] && s->options->task != SESSION_CLEANUP)
 		log_notice("process %d ended by another name, %.64s: if it became that by exec, "
 			   "that was not watched", pid, s->link.became);
@@ -213,6 +217,7 @@ void session_leave(struct session *s)
 	if (s->link.target_gone || error == -ESRCH) {
 		s->report.detached = SNAPSHOT_TARGET_ENDED;
 		s->link.target_gone = true;
+		s->report.became = s->link.target_execed ? became(s) : NULL;
 		say_why(s);
 		if (!s->exit && (s->options->task != SESSION_RUN || is_log_of_crash(s)))
 			s->exit = SESSION_TARGET_ENDED;

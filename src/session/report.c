@@ -207,6 +207,20 @@ static void describe_children(const struct children_left *left, struct snapshot_
 	}
 }
 
+/* What goes on where the target ended: itself as another program, or children, unless followed. */
+static void describe_heirs(const struct session_report *r, struct snapshot_session *to)
+{
+	if (r->detached != SNAPSHOT_TARGET_ENDED || r->options->tell_children)
+		return;
+	if (r->became) {
+		(void)snprintf(to->became, sizeof(to->became), "%s", r->became);
+		return;
+	}
+	to->unwatched = r->left.alive_count;
+	for (uint32_t i = 0; i < to->unwatched && i < SNAPSHOT_MAX_CHILDREN; i++)
+		to->unwatched_pid[i] = r->left.alive[i];
+}
+
 static struct snapshot_session describe_session(const struct session_report *r)
 {
 	double end = r->end > 0 ? r->end : clock_seconds(CLOCK_MONOTONIC);
@@ -226,6 +240,7 @@ static struct snapshot_session describe_session(const struct session_report *r)
 	};
 
 	describe_children(&r->left, &session);
+	describe_heirs(r, &session);
 	return session;
 }
 

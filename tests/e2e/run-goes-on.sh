@@ -23,9 +23,12 @@ END
 $CC -O1 -fno-builtin -o "$WORK/program" "$WORK/program.c" || fail "compiling"
 cp "$WORK/program" "$WORK/other" && cp "$(command -v sleep)" "$WORK/lasting" || exit 99
 
-timeout 60 "$MEMATTACH" run -- "$WORK/program" no "$WORK/lasting" >"$REPORT" 2>"$ERRORS" </dev/null
+timeout 60 "$MEMATTACH" run --json -- "$WORK/program" no "$WORK/lasting" >"$REPORT" 2>"$ERRORS" \
+	</dev/null
 expect "$?" 0 "exit status of run with exec"
 grep -q "became $WORK/lasting by exec" "$ERRORS" || fail "an exec is not told"
+json_valid
+json_expect .session.became "$WORK/lasting"
 
 # It may have ended before anybody could look.
 timeout 60 "$MEMATTACH" run -- "$WORK/program" no "$WORK/other" >"$REPORT" 2>"$ERRORS" </dev/null
@@ -33,11 +36,15 @@ expect "$?" 0 "exit status of run with a short exec"
 grep -q "became $WORK/other by exec\|ended by another name, other" "$ERRORS" ||
 	fail "a short exec is not told"
 
-timeout 60 "$MEMATTACH" run -- "$WORK/program" "$WORK/enough" >"$REPORT" 2>"$ERRORS" </dev/null
+timeout 60 "$MEMATTACH" run --json -- "$WORK/program" "$WORK/enough" >"$REPORT" 2>"$ERRORS" \
+	</dev/null
 expect "$?" 0 "exit status of run with a child"
 child=$(head -n 1 "$REPORT")
 own "$child"
 grep -q "left a child $child," "$ERRORS" || fail "a child that goes on is not told"
+sed -i 1d "$REPORT"
+json_valid
+json_expect '.session.unwatched_children | tostring' "[$child]"
 : >"$WORK/enough"
 
 timeout 60 "$MEMATTACH" run -- "$WORK/program" >"$REPORT" 2>"$ERRORS" </dev/null
