@@ -61,9 +61,12 @@ static void put_figures(const json_t *process)
 		   human_count(real_of(figures, "allocs_per_second")));
 	printf("%7s  ", human_count(growing).text);
 	if (real_of(figures, "overhead_percent") >= 0)
-		printf("%.2g %%\n", real_of(figures, "overhead_percent"));
+		printf("%.2g %%", real_of(figures, "overhead_percent"));
 	else
-		fputs("-\n", stdout);
+		fputs("-", stdout);
+	if (json_is_true(json_object_get(figures, "partial")))
+		fputs("  not all of its allocators' functions are seen", stdout);
+	putchar('\n');
 }
 
 /* When what was left in it is taken out, and why that has not been possible so far. */

@@ -140,6 +140,7 @@ static void emit_figures(struct emit *to, const struct figures *figures, double 
 	emit_begin(to, "figures", '{');
 	emit_real(to, "age", now - figures->time);
 	emit_text(to, "mode", mode_name(state->mode));
+	emit_bool(to, "partial", state->partial);
 	emit_uint(to, "live_bytes", state->live_bytes);
 	emit_uint(to, "live_bytes_low", state->live_low);
 	emit_uint(to, "live_bytes_high", state->live_high);

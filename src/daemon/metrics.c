@@ -94,6 +94,12 @@ static double analyst(const struct metrics_target *target, double now)
 	return target->figures->state.analyst_cpu;
 }
 
+static double partial(const struct metrics_target *target, double now)
+{
+	(void)now;
+	return target->figures->state.partial;
+}
+
 static double growing(const struct metrics_target *target, double now)
 {
 	(void)now;
@@ -146,6 +152,8 @@ static const struct figure figure[] = {
 	  growing },
 	{ "target_growth_bytes_per_second", "Growth of the call paths that grow, together.", GAUGE,
 	  0, growth },
+	{ "target_partial", "1: functions of its allocators are not hooked, and not seen.", GAUGE,
+	  0, partial },
 	{ "target_sample_interval_bytes", "Mean bytes from one sample to the next; 0: every event.",
 	  GAUGE, AT(sample_interval), NULL },
 	{ "target_overhead_ratio", "Processor time that watching costs, to the process's own.",

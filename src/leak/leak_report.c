@@ -130,6 +130,14 @@ static int by_early_bytes(const void *a, const void *b)
 	return x->bytes != y->bytes ? compare(y->bytes, x->bytes) : compare(x->site, y->site);
 }
 
+bool leak_report_walked_all(const struct leak_report *report)
+{
+	for (uint32_t i = 0; i < report->heap_count; i++)
+		if (!report->heap[i].covered)
+			return false;
+	return true;
+}
+
 void leak_report_sort(struct leak_report *report)
 {
 	if (report->early_count)

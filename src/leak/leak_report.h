@@ -134,6 +134,8 @@ void leak_group_done(const struct leak_group *group);
 int leak_report_add(struct leak_report *report, const struct leak_group *group) _must_check_;
 /* 0 or -ENOMEM. */
 int leak_report_add_early(struct leak_report *report, const struct leak_early *early) _must_check_;
+/* Every heap that the search met is walked: what is lost in it is known. */
+bool leak_report_walked_all(const struct leak_report *report) _must_check_;
 /*
  * Puts the groups in order: by verdict, then by bytes (with indirect ones); and by bytes the sites
  * of which it is too early to tell.

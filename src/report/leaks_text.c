@@ -315,14 +315,6 @@ static size_t count_suspects(const struct leak_report *leaks)
 	return count;
 }
 
-static bool is_all_walked(const struct leak_report *leaks)
-{
-	for (uint32_t i = 0; i < leaks->heap_count; i++)
-		if (!leaks->heap[i].covered)
-			return false;
-	return true;
-}
-
 static void put_groups(FILE *out, const struct report_input *input)
 {
 	const struct style *style = style_for(&input->options);
@@ -331,11 +323,11 @@ static void put_groups(FILE *out, const struct report_input *input)
 	size_t top = text_shown(&input->options, count);
 
 	if (suspects == 0)
-		fputs(input->leaks->unsearched    ? "\n  Nothing suspect.\n" :
-		      is_all_walked(input->leaks) ? "\n  Nothing lost, nothing suspect.\n" :
-						    "\n  Nothing lost, nothing suspect in "
-						    "what was searched: not every heap was.\n",
-		      out);
+		fputs(input->leaks->unsearched ? "\n  Nothing suspect.\n" :
+		      leak_report_walked_all(input->leaks) ?
+			      "\n  Nothing lost, nothing suspect.\n" :
+			      "\n  Nothing lost, nothing suspect in what was searched: not every "
+			      "heap was.\n", out);
 	if (top)
 		fprintf(out, "\n%sTop %zu of %zu group%s%s\n", style->bold, top, count,
 			text_plural(count), style->plain);

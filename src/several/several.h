@@ -62,6 +62,7 @@ struct several {
 	bool judged;				/* some process has a leak report */
 	bool partial;				/* one has functions that are not hooked */
 	size_t searched;			/* processes whose memory was searched for it */
+	bool unwalked;				/* in one of them a heap was not */
 	size_t group_count;
 	struct several_group *group;		/* by verdict, then bytes, descending */
 	struct several_tables *tables;		/* private */

@@ -180,6 +180,7 @@ static int add_process(struct adding *a, uint32_t process)
 
 	a->several->judged |= leaks != NULL;
 	a->several->searched += leaks && !leaks->unsearched;
+	a->several->unwalked |= leaks && !leaks->unsearched && !leak_report_walked_all(leaks);
 	for (size_t i = 0; err == 0 && leaks && i < leaks->group_count; i++)
 		err = add_group(a, process, &leaks->group[i]);
 	return err;

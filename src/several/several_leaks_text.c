@@ -124,8 +124,10 @@ int several_put_leaks(FILE *out, const struct several *several, const struct rep
 	for (size_t i = 0; several->searched && i < ARRAY_SIZE(sums); i++)
 		put_sum(&columns, i, by_process);
 	if (suspects == 0)
-		fputs(several->searched ? "\n  Nothing lost, nothing suspect.\n" :
-						"\n  Nothing suspect.\n", out);
+		fputs(!several->searched ? "\n  Nothing suspect.\n" :
+		      !several->unwalked ? "\n  Nothing lost, nothing suspect.\n" :
+			      "\n  Nothing lost, nothing suspect in what was searched: not every "
+			      "heap was.\n", out);
 	if (top)
 		fprintf(out, "\n%sTop %zu of %zu group%s%s\n", columns.style->bold, top, count,
 			text_plural(count), columns.style->plain);

@@ -73,6 +73,13 @@ grep -q 'free (own_allocator.so): ' "$REPORT" || fail "free is not named: $(cat 
 ! grep -qi 'exact' "$REPORT" || fail "exact? $(grep -i exact "$REPORT")"
 ! grep -q 'Nothing lost, nothing suspect\.' "$REPORT" || fail "nothing lost? $(cat "$REPORT")"
 
+note "two of them together"
+session "$WORK/own_allocator.so" m --exact --leaks -o "$WORK/r.1"
+session "$WORK/own_allocator.so" m --exact --leaks -o "$WORK/r.2"
+"$MEMATTACH" report "$WORK/r.1" "$WORK/r.2" >"$REPORT" 2>"$ERRORS" || fail "report of two"
+grep -q 'Nothing lost, nothing suspect in what was searched' "$REPORT" ||
+	fail "of two: $(cat "$REPORT")"
+
 tbb=$(find /usr/lib /usr/local/lib -name 'libtbbmalloc_proxy.so.2' 2>/dev/null | sort | head -n 1)
 [ -n "$tbb" ] || skip "libtbbmalloc_proxy is not installed"
 note "functions that begin with a call"

@@ -70,11 +70,17 @@ static void write_figures(void **state)
 {
 	struct figures figures = { .known = true, .time = 3, .growth = 1.5, .state = {
 		.live_bytes = UINT64_MAX, .alloc_count = 12, .lost_free = 4,
-		.overhead_percent = 2, .analyst_cpu = -1,
+		.overhead_percent = 2, .analyst_cpu = -1, .partial = 1,
+		.alloc_count_low = 11, .alloc_bytes_high = 13,
 	} };
 	_cleanup_free_ char *text = text_of_one("n", &figures);
 
 	(void)state;
+	assert_non_null(strstr(text, "target_partial{pid=\"7\",name=\"n\",rule=\"r\"} 1\n"));
+	assert_non_null(strstr(text,
+			       "allocations_low{pid=\"7\",name=\"n\",rule=\"r\"} 11\n"));
+	assert_non_null(strstr(text,
+			       "allocated_high_bytes{pid=\"7\",name=\"n\",rule=\"r\"} 13\n"));
 	assert_non_null(strstr(text, "\nmemattach_target_live_bytes{pid=\"7\",name=\"n\","
 			       "rule=\"r\"} 18446744073709551615\n"));
 	assert_non_null(strstr(text, "# TYPE memattach_target_allocations_total counter\n"
