@@ -6,11 +6,13 @@
 #include <string.h>
 
 #include "src/base/hashmap.h"
+#include "src/unwind/unwind_repeats.h"
 #include "src/unwind/unwind_walk.h"
 
 struct paths {
 	struct stacks *stacks;
 	const struct modules *modules;
+	struct unwind_repeats *repeats;
 	struct hashmap now, before;	/* name -> stack; of this epoch, and of the one before */
 	struct frame frame[STACKS_MAX_FRAMES];
 };
@@ -23,6 +25,10 @@ int paths_new(struct stacks *stacks, const struct modules *modules, struct paths
 		return -ENOMEM;
 	paths->stacks = stacks;
 	paths->modules = modules;
+	if (unwind_repeats_new(modules, &paths->repeats) < 0) {
+		free(paths);
+		return -ENOMEM;
+	}
 	*ret = paths;
 	return 0;
 }
@@ -31,6 +37,7 @@ void paths_free(struct paths *paths)
 {
 	if (!paths)
 		return;
+	unwind_repeats_free(paths->repeats);
 	hashmap_done(&paths->now);
 	hashmap_done(&paths->before);
 	free(paths);
@@ -80,7 +87,8 @@ static uint32_t frames_of(struct paths *paths, const struct event *event)
 
 int paths_add(struct paths *paths, const struct event *event)
 {
-	uint32_t count = frames_of(paths, event), stack;
+	uint32_t count = unwind_repeats_keep(paths->repeats, paths->frame,
+					     frames_of(paths, event)), stack;
 	bool cut = event->flags & RING_F_TRUNCATED ||
 		   count * sizeof(uint64_t) < event->stack_bytes;
 	int error = stacks_intern(paths->stacks, paths->frame, count, cut ? STACK_TRUNCATED : 0,

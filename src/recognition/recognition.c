@@ -196,7 +196,10 @@ uint32_t recognition_stack(const struct recognition *r, uint64_t path)
 	return paths_find(r->paths, path);
 }
 
-/* A copy that is not whole says nothing of what lies beyond its end. */
+/*
+ * A copy that is not whole says nothing of what lies beyond its end, nor does a path that is not:
+ * of the frames that a filled stack repeats the copy may hold too few to tell.
+ */
 static bool agree(const struct stack *known, const struct frame *frame, uint32_t count,
 		  enum unwind_end end, bool whole)
 {
@@ -206,7 +209,9 @@ static bool agree(const struct stack *known, const struct frame *frame, uint32_t
 		if (known->frame_count != count || complete != (end == UNWIND_COMPLETE))
 			return false;
 	} else if (known->frame_count < count) {
-		return false;
+		if (complete)
+			return false;
+		count = known->frame_count;
 	}
 	for (uint32_t i = 0; i < count; i++) {
 		if (known->frame[i].module != frame[i].module ||

@@ -93,6 +93,23 @@ static int no_thread(struct session *s, const char *why)
 	return s->view.hello.filtered ? -EACCES : -EAGAIN;
 }
 
+/*
+ * Another tracer may have stopped all threads at that moment, which then are not blocked: the keeper
+ * names it when it can't stop one. Else what is said stays.
+ */
+static void name_tracer(struct session *s)
+{
+	uint64_t value[PROTO_ASKED] = { (uint64_t)s->view.hello.pid, 0, 0, 0 };
+	char *text = s->link.reply.text, said[sizeof(s->link.reply.text)];
+	_cleanup_fd_ int stack = -1;
+
+	(void)snprintf(said, sizeof(said), "%s", text);
+	(void)!keeper_link_call(&s->link, PROTO_SAMPLE, value, NULL, 0);
+	stack = keeper_link_take_fd(&s->link, 0);
+	if (!text[0])
+		(void)snprintf(text, sizeof(s->link.reply.text), "%s", said);
+}
+
 static int unload_once(struct session *s, bool keep)
 {
 	uint64_t value[PROTO_ASKED] = { 0, 0, 0, 0 };
@@ -225,6 +242,8 @@ void session_leave(struct session *s)
 		s->report.detached = SNAPSHOT_PRISTINE;
 	} else {
 		s->report.detached = SNAPSHOT_DORMANT;
+		if (error == -EAGAIN && s->loader == LOADER_DLOPEN)
+			name_tracer(s);
 		(void)session_fail(s, SESSION_DORMANT, "could not leave the target as it was",
 				   error);
 		if (!s->options->quiet)

@@ -28,7 +28,7 @@ struct session_report {
 	enum attachment_loader loader;
 	enum snapshot_detached detached;
 	struct children_left left;
-	const char *became;		/* the program, by exec, that ended the watch; NULL; borrowed */
+	const char *became;		/* by exec, which ended the watch; NULL; borrowed */
 	struct session_leaks *leaks;	/* borrowed; NULL: not searched for */
 	const struct session_memory *memory;	/* borrowed */
 	struct snapshot *last;		/* between session_report_conclude and its writing */

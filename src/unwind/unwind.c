@@ -15,11 +15,13 @@
 
 #include "src/unwind/unwind_locks.h"
 #include "src/unwind/unwind_memo.h"
+#include "src/unwind/unwind_repeats.h"
 #include "src/unwind/unwind_walk.h"
 
 struct unwinder {
 	struct modules *modules;
 	struct unwind_walker *walker;
+	struct unwind_repeats *repeats;
 	struct unwind_memo *memo;
 	const struct stacks *stacks;	/* whose ids the memo holds */
 	uint64_t generation;		/* of modules, for which the memo holds */
@@ -38,6 +40,8 @@ int unwinder_new(struct modules *modules, struct unwinder **ret)
 	unwinder->modules = modules;
 	r = unwind_walker_new(modules, &unwinder->walker);
 	if (r == 0)
+		r = unwind_repeats_new(modules, &unwinder->repeats);
+	if (r == 0)
 		r = unwind_memo_new(&unwinder->memo);
 	if (r < 0) {
 		unwinder_free(unwinder);
@@ -52,8 +56,20 @@ void unwinder_free(struct unwinder *unwinder)
 	if (!unwinder)
 		return;
 	unwind_memo_free(unwinder->memo);
+	unwind_repeats_free(unwinder->repeats);
 	unwind_walker_free(unwinder->walker);
 	free(unwinder);
+}
+
+/* What is read beyond a stack's end is none of its frames. */
+static void end_at_repeats(const struct unwinder *unwinder, const struct frame *frame,
+			   uint32_t *count, enum unwind_end *end)
+{
+	uint32_t kept = unwind_repeats_keep(unwinder->repeats, frame, *count);
+
+	if (kept < *count)
+		*end = UNWIND_TRUNCATED;
+	*count = kept;
 }
 
 static int walk(struct unwinder *unwinder, const struct unwind_input *input,
@@ -66,6 +82,8 @@ static int walk(struct unwinder *unwinder, const struct unwind_input *input,
 	unwind_locks_begin();
 	r = unwind_walker_run(unwinder->walker, input, trace, frame, ret_count, ret_end);
 	unwind_locks_end();
+	if (r == 0)
+		end_at_repeats(unwinder, frame, ret_count, ret_end);
 	return r;
 }
 

@@ -24,7 +24,8 @@ struct unwind_input {
 };
 enum unwind_end {
 	UNWIND_COMPLETE = 0,	/* reached the outermost frame (undefined return address or 0) */
-	UNWIND_TRUNCATED,	/* the copy ended, or no call frame information, or too deep */
+	/* The copy ended, no call frame information, too deep, or one frame over and over. */
+	UNWIND_TRUNCATED,
 };
 struct unwind_stats {
 	uint64_t walks;		/* whole walks made */
