@@ -60,8 +60,8 @@ expect "$STATUS" 1 "exit status"
 first_is_the_leak
 functions_of growing | grep -vx request_refuse && fail "nothing else grows any more"
 
-# sampled, for the same answer: so densely that some of the few that are lost are in it, whatever the
-# machine has time for (a budget of 20 % found none of them beside other work)
+# sampled, for the same answer: so densely that some of the few that are lost are in it, whatever
+# the machine has time for (a budget of 20 % found none of them beside other work)
 attach -p "$VICTIM" --leaks -d 6 --sample=512 --json
 first_is_the_leak
 
