@@ -94,8 +94,8 @@ static int no_thread(struct session *s, const char *why)
 }
 
 /*
- * Another tracer may have stopped all threads at that moment, which then are not blocked: the keeper
- * names it when it can't stop one. Else what is said stays.
+ * Another tracer may have stopped all threads at that moment, which then are not blocked: the
+ * keeper names it when it can't stop one. Else what is said stays.
  */
 static void name_tracer(struct session *s)
 {
