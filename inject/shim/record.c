@@ -203,6 +203,30 @@ static struct shim_stack_plan plan_stack(struct ring_control *control, const str
 	return plan;
 }
 
+#define UNPROVEN_SHARE	64u	/* of the room that is left; each copy in its turn */
+#define UNPROVEN_LEAST	1024u
+
+/*
+ * Where no end of the stack is proven (fibers), most of a copy may be memory beyond it. Whole copies
+ * of RING_MAX_STACK_BYTES would fill a ring by a short burst, and all that comes then would be
+ * without its stack: each takes a share of what is left, so that all have their innermost frames.
+ */
+static void leave_room(const struct ring_control *control, const struct place *place,
+		       struct shim_stack_plan *plan)
+{
+	uint64_t used = shim_load(&place->head->head) - shim_load(&place->head->tail);
+	uint64_t left = used <= place->mask ? (place->mask + 1 - used) * RING_LINE : 0;
+	uint64_t share = left / UNPROVEN_SHARE & ~7ull;
+
+	if (share < UNPROVEN_LEAST)
+		share = UNPROVEN_LEAST;
+	if (!plan->through_kernel || plan->bytes <= share ||
+	    shim_load(&control->overflow) == RING_OVERFLOW_BLOCK)
+		return;
+	plan->bytes = (uint32_t)share;
+	plan->flags |= RING_F_TRUNCATED;
+}
+
 /* Any record: with its stack, if it is to have one; there may have to be waited for room. */
 static __attribute__((noinline)) bool record_lines(struct ring_control *control,
 						   const struct shim_call *call,
@@ -212,6 +236,7 @@ static __attribute__((noinline)) bool record_lines(struct ring_control *control,
 {
 	struct shim_stack_plan plan = plan_stack(control, call, event, known, path);
 
+	leave_room(control, place, &plan);
 	place->lines = lines_for(event, &plan);
 	if (!find_room(control, place, event, &plan)) {
 		if (still_recording(control, place->time)) {
