@@ -209,7 +209,7 @@ static struct shim_stack_plan plan_stack(struct ring_control *control, const str
 /*
  * Where no end of the stack is proven (fibers), most of a copy may be memory beyond it. Whole
  * copies of RING_MAX_STACK_BYTES would fill a ring by a short burst, and all that comes then would
- * be without its stack: each takes a share of what is left, so that all have their innermost frames.
+ * be without its stack: each takes a share of what is left, and all have their innermost frames.
  */
 static void leave_room(const struct ring_control *control, const struct place *place,
 		       struct shim_stack_plan *plan)
