@@ -37,7 +37,7 @@ in_folder() {
 	echo "==== $folder"
 	begun=$(count_failed)
 	case $folder in	# automake's check runs none where one of its programs could not be built
-	tests/race | tests/unit) goal=check-TESTS ;;
+	tests/race | tests/unit) goal="check-TESTS check_PROGRAMS=" ;;
 	*) goal=check ;;
 	esac
 	# shellcheck disable=SC2086 # no word, or one
