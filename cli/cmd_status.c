@@ -36,7 +36,7 @@ static void put_text(const json_t *object, const char *key, int columns, bool fi
 	printf("%*s ", fill && left > 0 ? left : 0, "");
 }
 
-/* In nine columns and one between. */
+/* A figure, marked if it is an estimate, takes nine columns and one between. */
 static void put_marked(const json_t *figures, const char *key, struct human text)
 {
 	char marked[HUMAN_BYTES + 1];

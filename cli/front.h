@@ -39,7 +39,7 @@ struct program {
 int program_start(char **command, struct program *ret) _must_check_;
 /* Lets it go and watches it from its first allocation. Takes the gate. The exit status. */
 int program_watch(struct program *program, const struct session_options *options);
-/* Once its gate is closed: could it not be run? That is said. Waits for its exec, or its end. */
+/* True, and said: command can't be run. Waits for its exec, or its end. pre: the gate is closed. */
 bool program_failed(struct program *program, char **command) _must_check_;
 /* Starts command (found by PATH) and watches it from its first allocation. The exit status. */
 int front_run_command(char **command, const struct session_options *options);

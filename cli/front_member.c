@@ -96,13 +96,12 @@ int member_begin(struct member *member, pid_t pid, struct member_recording recor
 bool member_has_execed(const struct member *member)
 {
 	const struct process_search search = process_search_here();
+	bool ended = member->status == SESSION_TARGET_ENDED ||
+		     (member->started && member->status <= SESSION_LEAKS);
 	uint64_t start_time;
 
-	bool ended = member->status == SESSION_TARGET_ENDED ||
-		(member->started && member->status <= SESSION_LEAKS);
-
-	return ended &&
-	       member->start_time && pidref_read_start_time(member->pid, &start_time) == 0 &&
+	return ended && member->start_time &&
+	       pidref_read_start_time(member->pid, &start_time) == 0 &&
 	       start_time == member->start_time && process_has_program(&search, member->pid);
 }
 

@@ -88,6 +88,6 @@ int options_check_one(const struct cli_options *options, const char *command) _m
 /* What can't be had of several processes is refused: as above. pre: they are several. */
 int options_check_several(const struct cli_options *options) _must_check_;
 /* The same but for whom: a command that is started. */
-int options_check_following(const struct cli_options *o) _must_check_;
+int options_check_following(const struct cli_options *options) _must_check_;
 
 #endif

@@ -222,7 +222,7 @@ static const struct procmap *map_from(const struct procmaps *maps, uint64_t addr
 	return at < maps->count ? &maps->map[at] : NULL;
 }
 
-/* Of map, which map_from found: may the main thread's stack have grown to address since? */
+/* The main thread's stack may have grown to address since map, which map_from found, was read. */
 static bool is_main_stack(const struct free_places *places, const struct procmap *map,
 			  const struct event *event)
 {

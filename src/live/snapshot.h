@@ -147,7 +147,7 @@ void snapshot_free(struct snapshot *snapshot);
 /* Copies a reader's losses into session.lost, blocked_seconds and corrupt. */
 void snapshot_session_losses(struct snapshot_session *session, const struct reader_losses *losses,
 			     const struct ticks *ticks);
-/* What is in doubt: of input, and by its books. */
+/* The doubt of input's figures, with what its books say of it. */
 struct doubt snapshot_doubt(const struct snapshot_input *input);
 /*
  * Sets what the next point of the timeline has from the books: changes since the last one, levels

@@ -37,7 +37,7 @@ struct doubt snapshot_doubt(const struct snapshot_input *input)
 	return ret;
 }
 
-/* What was added to sum; nothing where more was taken back (a free that failed). */
+/* The growth of sum since before; nothing where more was taken back (a free that failed). */
 static struct estimate estimate_since(const struct estimate *sum, const struct estimate *before)
 {
 	if (sum->count + sum->samples < before->count + before->samples ||
@@ -46,7 +46,7 @@ static struct estimate estimate_since(const struct estimate *sum, const struct e
 	return estimate_without(sum, before);
 }
 
-/* Of the last two intervals. */
+/* The doubt of the time since before. */
 static struct doubt doubt_since(const struct doubt *doubt, const struct timeline_doubt *before)
 {
 	struct doubt ret = *doubt;
@@ -99,7 +99,7 @@ static uint64_t settle(uint64_t value, const struct figure *figure, struct timel
 	return value;
 }
 
-/* What the totals have beyond the points so far. */
+/* The part of the totals that no point has yet. */
 static struct timeline_point beyond(const struct doubt_figures *all,
 				    const struct timeline *timeline)
 {

@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-/* What is not bounded is its own interval. */
+/* A rate that is not bounded is its own interval. */
 static struct snapshot_rate rate_of(uint64_t value, const struct timeline_bounds *bounds,
 				    bool bounded, double seconds)
 {

@@ -83,7 +83,7 @@ static void put_counts(struct emit *emit, const struct snapshot *snapshot)
 }
 
 /* Only if there are any: it is an exception that a reader should not have to look for. */
-/* Only of a target that ended; what goes on is not watched. */
+/* A target that ended may go on as another program, or in children; neither is watched. */
 static void put_heirs(struct emit *emit, const struct snapshot_session *session)
 {
 	if (session->became[0])

@@ -375,7 +375,7 @@ static void put_early(FILE *out, const struct report_input *input)
 		fputs("    ...\n", out);
 }
 
-/* They may grow, or not. */
+/* These sites may grow, or not. */
 static void put_too_few(FILE *out, const struct report_input *input)
 {
 	size_t count = leaks_too_few_sites(input->snapshot);

@@ -13,6 +13,9 @@ chmod -R u+w "$WORK/gocache"
 background allocates "$WORK/allocates"
 VICTIM=$LAST
 await 60 grep -q '^ready' "$WORK/allocates.out" || fail "not ready"
+# While the runtime makes a thread, signals are blocked in it.
+settled() { ! grep -q '^SigBlk:.*[1-9a-f]' "/proc/$VICTIM/task"/*/status; }
+await 20 settled || fail "a thread of Go's blocks signals for good"
 pristine_take "$VICTIM"
 for how in '-d 0.1' '-d 0.1 --loader=map' '-d 0.1 --exact' '-d 0 --leaks --snapshot=stop'; do
 	# shellcheck disable=SC2086

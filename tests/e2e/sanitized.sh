@@ -34,7 +34,7 @@ nothing_said() {
 	done
 }
 
-# made_of FOLDER VARIABLE: of its Makefile.
+# made_of FOLDER VARIABLE: the words that its Makefile has for VARIABLE.
 made_of() {
 	make -s -C "$1" -f - print-words <<-END
 	include Makefile
