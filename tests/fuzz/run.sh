@@ -46,6 +46,8 @@ make -s -j2 >make.log 2>&1 && make -s -j2 -C tests/fuzz fuzzers >>make.log 2>&1 
 [ $# -gt 0 ] || set -- $(cd tests/fuzz && find . -name 'fuzz_*' -type f -perm -u+x |
 	sed 's|^\./fuzz_||' | sort)
 ASAN_OPTIONS=detect_leaks=1:allocator_may_return_null=1:max_allocation_size_mb=512
+# Half of the time would go into remembering who allocated and freed.
+ASAN_OPTIONS=$ASAN_OPTIONS:malloc_context_size=8:quarantine_size_mb=16
 UBSAN_OPTIONS=print_stacktrace=1
 export ASAN_OPTIONS UBSAN_OPTIONS
 

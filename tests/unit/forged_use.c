@@ -24,11 +24,12 @@
 #define MOST_HEAPTRACK	(600u << 20)
 
 enum sink_kind { SINK_TEXT, SINK_JSON, SINK_ANY };
+static char kept[KEPT];	/* the document of the sink that is open: one at a time */
+
 struct sink {
 	enum sink_kind kind;
 	const char *name;
 	size_t bytes, most;
-	char *kept;
 };
 
 static void refuse(const struct sink *sink, const char *why)
@@ -58,7 +59,7 @@ static ssize_t sink_write(void *cookie, const char *text, size_t size)
 	if (sink->kind == SINK_TEXT)
 		check_text(sink, text, size);
 	if (sink->kind == SINK_JSON && sink->bytes + size <= KEPT)
-		memcpy(sink->kept + sink->bytes, text, size);
+		memcpy(kept + sink->bytes, text, size);
 	sink->bytes += size;
 	if (sink->bytes > sink->most)
 		refuse(sink, "it does not end");
@@ -72,12 +73,11 @@ static int sink_close(void *cookie)
 	json_t *document;
 
 	if (sink->kind == SINK_JSON && sink->bytes && sink->bytes <= KEPT) {
-		document = json_loadb(sink->kept, sink->bytes, JSON_DECODE_INT_AS_REAL, &error);
+		document = json_loadb(kept, sink->bytes, JSON_DECODE_INT_AS_REAL, &error);
 		if (!document)
 			refuse(sink, error.text);
 		json_decref(document);
 	}
-	free(sink->kept);
 	free(sink);
 	return 0;
 }
@@ -87,7 +87,7 @@ static FILE *sink_open(enum sink_kind kind, const char *name)
 	struct sink *sink = calloc(1, sizeof(*sink));
 	FILE *file;
 
-	if (!sink || (kind == SINK_JSON && !(sink->kept = malloc(KEPT))))
+	if (!sink)
 		abort();
 	sink->kind = kind;
 	sink->name = name;
