@@ -23,8 +23,8 @@ static inline void cleanup_file(FILE **f)
 void cleanup_fd(int *fd);
 
 /*
- * Closes every descriptor from 3 on but the count ones of keep, which it sorts (-1: none). For a
- * child that is to have no more.
+ * Closes every descriptor from 3 on but the count ones of keep, which it sorts (-1: none), for a
+ * child that is to have no more. With preloaded libraries low numbers stay taken, by nothing.
  */
 void close_others(int *keep, size_t count);
 

@@ -86,6 +86,7 @@ struct snapshot_session {
 	double gap_seconds;		/* and for how long, all together */
 	struct snapshot_memory memory;
 	struct snapshot_older older;
+	unsigned int signal;		/* that ended the target; 0: none, or unknown; unrecorded */
 	char became[SNAPSHOT_BECAME_BYTES];	/* by exec, when the watch ended; unrecorded */
 	uint32_t unwatched;		/* children that it left, and that go on; unrecorded */
 	int32_t unwatched_pid[SNAPSHOT_MAX_CHILDREN];

@@ -88,6 +88,8 @@ static void put_heirs(struct emit *emit, const struct snapshot_session *session)
 {
 	if (session->became[0])
 		emit_text(emit, "became", session->became);
+	if (session->signal)
+		emit_uint(emit, "killed_by_signal", session->signal);
 	if (!session->unwatched)
 		return;
 	emit_begin(emit, "unwatched_children", '[');

@@ -73,7 +73,7 @@ static void put_unhooked(FILE *out, const struct snapshot_allocator *allocator,
 
 	if (count == 0)
 		return;
-	fprintf(out, "  %s%-10s%s%zu function%s of ", style->warn, "not hooked", style->plain,
+	fprintf(out, "  %s%s%s %zu function%s of ", style->warn, "not hooked", style->plain,
 		count, text_plural(count));
 	text_put_printable(out, allocator->name);
 	fputs(count > 1 ? " are" : " is", out);

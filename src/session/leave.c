@@ -166,6 +166,9 @@ static void say_why(const struct session *s)
 	else if (s->link.became[0] && s->options->task != SESSION_CLEANUP)
 		log_notice("process %d ended by another name, %.64s: if it became that by exec, "
 			   "that was not watched", pid, s->link.became);
+	else if (s->link.target_signal && s->options->task != SESSION_CLEANUP && !s->options->trace)
+		log_notice("process %d was killed by signal %u (%s)", pid, s->link.target_signal,
+			   strsignal((int)s->link.target_signal));
 	else if (s->options->screen)
 		log_notice("process %d has ended", pid);
 }
@@ -235,6 +238,7 @@ void session_leave(struct session *s)
 		s->report.detached = SNAPSHOT_TARGET_ENDED;
 		s->link.target_gone = true;
 		s->report.became = s->link.target_execed ? became(s) : NULL;
+		s->report.signal = s->link.target_signal;
 		say_why(s);
 		if (!s->exit && (s->options->task != SESSION_RUN || is_log_of_crash(s)))
 			s->exit = SESSION_TARGET_ENDED;

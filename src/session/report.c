@@ -216,6 +216,7 @@ static void describe_heirs(const struct session_report *r, struct snapshot_sessi
 		(void)snprintf(to->became, sizeof(to->became), "%s", r->became);
 		return;
 	}
+	to->signal = r->signal;
 	to->unwatched = r->left.alive_count;
 	for (uint32_t i = 0; i < to->unwatched && i < SNAPSHOT_MAX_CHILDREN; i++)
 		to->unwatched_pid[i] = r->left.alive[i];

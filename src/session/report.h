@@ -28,6 +28,7 @@ struct session_report {
 	enum attachment_loader loader;
 	enum snapshot_detached detached;
 	struct children_left left;
+	unsigned int signal;		/* that ended it; 0: none, or not known */
 	const char *became;		/* by exec, which ended the watch; NULL; borrowed */
 	struct session_leaks *leaks;	/* borrowed; NULL: not searched for */
 	const struct session_memory *memory;	/* borrowed */

@@ -64,3 +64,6 @@ END
 expect $? 139 "its end without memattach"
 "$MEMATTACH" run --exact --json -- "$WORK/overflows" >"$REPORT" 2>"$ERRORS"
 ! grep survived "$REPORT" "$ERRORS" || fail "our memory took what ends it"
+grep -q 'was killed by signal 11' "$ERRORS" || fail "the signal is not told"
+json_valid
+json_expect .session.killed_by_signal 11

@@ -252,6 +252,27 @@ static void nobody_holds_more_than_there_is(void **state)
 	assert_in_range(f.alloc_count.high, 1, 15000);
 }
 
+/* Chance drew a little more than passed: the interval holds below that, and what was freed. */
+static void less_passed_than_was_estimated(void **state)
+{
+	struct books b = books_of(200, 1000, 8192);
+	const struct estimate_term term = estimate_term(200, 8192);
+	uint64_t estimated = estimate_bytes(&b.alloc);
+	const struct doubt doubt = { .unit = 8192, .passed = estimated - estimated / 50,
+				     .smallest = 200 };
+	struct doubt_figures f;
+
+	(void)state;
+	for (unsigned int i = 0; i < 900; i++)
+		estimate_remove(&b.live, &term);
+	f = figures_of(&b, &doubt);
+	assert_int_equal(f.alloc_bytes.value, doubt.passed);
+	assert_int_equal(f.alloc_bytes.high, doubt.passed);
+	assert_in_range(f.alloc_bytes.low, estimated / 10 * 9, doubt.passed);
+	assert_true(f.alloc_bytes.low >= f.free_bytes.low);
+	assert_true(f.alloc_count.low >= f.free_count.low);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -260,6 +281,7 @@ int main(void)
 		cmocka_unit_test(unseen_is_in_doubt),
 		cmocka_unit_test(losses_widen),
 		cmocka_unit_test(nobody_holds_more_than_there_is),
+		cmocka_unit_test(less_passed_than_was_estimated),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -138,7 +138,7 @@ static void tells_kinds(void **state)
 {
 	static int data = 1, zeros[4096];
 	static const int constant = 1;
-	int local, memfd = memfd_create("shared", MFD_CLOEXEC);
+	int local = 0, memfd = memfd_create("shared", MFD_CLOEXEC);
 	char *code = map(1, 1 << 20, PROT_READ | PROT_EXEC);
 	char *reserved = map(1, 1 << 20, PROT_NONE), *shared;
 	pthread_barrier_t barrier;
