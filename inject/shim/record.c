@@ -203,28 +203,42 @@ static struct shim_stack_plan plan_stack(struct ring_control *control, const str
 	return plan;
 }
 
-#define UNPROVEN_SHARE	64u	/* of the room that is left; each copy in its turn */
-#define UNPROVEN_LEAST	1024u
+#define UNPROVEN_SHARE	64u	/* of the room that is left, while that is half of a ring */
+#define UNPROVEN_LEAST	1024u	/* below that; and nothing of the last quarter */
 
 /*
  * Where no end of the stack is proven (fibers), most of a copy may be memory beyond it. Whole
  * copies of RING_MAX_STACK_BYTES would fill a ring by a short burst, and all that comes then would
- * be without its stack: each takes a share of what is left, and all have their innermost frames.
+ * be without its stack. So each takes a share of what is left, and few would lose an event.
  */
+static uint32_t unproven_most(const struct place *place)
+{
+	uint64_t all = place->mask + 1;
+	uint64_t used = shim_load(&place->head->head) - shim_load(&place->head->tail);
+	uint64_t left = used < all ? all - used : 0;
+
+	if (left < all / 4)	/* of which allocations may have half (place_kept) */
+		return 0;
+	return left < all / 2 ? UNPROVEN_LEAST :
+	       (uint32_t)(left * RING_LINE / UNPROVEN_SHARE & ~7ull);
+}
+
 static void leave_room(const struct ring_control *control, const struct place *place,
 		       struct shim_stack_plan *plan)
 {
-	uint64_t used = shim_load(&place->head->head) - shim_load(&place->head->tail);
-	uint64_t left = used <= place->mask ? (place->mask + 1 - used) * RING_LINE : 0;
-	uint64_t share = left / UNPROVEN_SHARE & ~7ull;
+	uint32_t most;
 
-	if (share < UNPROVEN_LEAST)
-		share = UNPROVEN_LEAST;
-	if (!plan->through_kernel || plan->bytes <= share ||
-	    shim_load(&control->overflow) == RING_OVERFLOW_BLOCK)
+	if (!plan->through_kernel || shim_load(&control->overflow) == RING_OVERFLOW_BLOCK)
 		return;
-	plan->bytes = (uint32_t)share;
+	most = unproven_most(place);
+	if (plan->bytes <= most)
+		return;
+	plan->bytes = most;
 	plan->flags |= RING_F_TRUNCATED;
+	if (most > 0)
+		return;
+	plan->flags |= RING_F_CALLER_ONLY;
+	shim_add(&place->head->lost_stack, 1);
 }
 
 /* Any record: with its stack, if it is to have one; there may have to be waited for room. */

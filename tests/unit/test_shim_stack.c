@@ -242,25 +242,20 @@ static void check_foreign_stack(void)
 	assert_int_equal(f->last.record.flags, RING_F_STACK);
 }
 
-static void coroutine_main(void)
-{
-	check_foreign_stack();
-}
-
-static void run_coroutine(struct fixture *f)
+static void run_coroutine(struct fixture *f, void (*fn)(void))
 {
 	current = f;
 	assert_int_equal(getcontext(&coroutine), 0);
 	coroutine.uc_stack.ss_sp = island;
 	coroutine.uc_stack.ss_size = ISLAND_PAGES * PAGE;
 	coroutine.uc_link = &back;
-	makecontext(&coroutine, coroutine_main, 0);
+	makecontext(&coroutine, fn, 0);
 	assert_int_equal(swapcontext(&back, &coroutine), 0);
 }
 
 static void *coroutine_thread(void *context)
 {
-	run_coroutine(context);
+	run_coroutine(context, check_foreign_stack);
 	return NULL;
 }
 
@@ -272,8 +267,56 @@ static void bound_coroutine_stacks(void **state)
 	begin(&f, RING_MAX_STACK_BYTES);
 	island = island_stack(ISLAND_PAGES);
 	assert_int_equal(shim_host_publish_stacks(&f.host), 0);
-	run_coroutine(&f);
+	run_coroutine(&f, check_foreign_stack);
 	run_in_thread(coroutine_thread, &f, 256u * 1024u);
+	munmap(island - PAGE, (ISLAND_PAGES + 2) * PAGE);
+	shim_host_close(&f.host);
+}
+
+#define BURST	1000u
+struct with_stack {
+	unsigned int records, stacks;
+};
+
+static void count_stacks(void *context, const struct ring_record *record,
+			 const struct ring_stack *stack, const uint8_t *bytes)
+{
+	struct with_stack *count = context;
+
+	(void)stack;
+	(void)bytes;
+	count->records++;
+	count->stacks += record->stack_bytes > 0;
+}
+
+/* Each copy could be of 60 KiB, of which the ring has room for 17; of 1 KiB for some 600. */
+static void burst_far_below_the_end(void)
+{
+	char *above = alloca((ISLAND_PAGES - 1) * PAGE);
+	struct with_stack count = { 0 };
+	struct fixture *f = current;
+
+	memset(above, 0, (ISLAND_PAGES - 1) * PAGE);
+	__asm__ volatile("" : : "r"(above) : "memory");
+	f->host.control->may_readv = 1;
+	for (unsigned int i = 0; i < BURST; i++)
+		assert_ptr_equal(f->malloc(8), block);
+	shim_host_drain(&f->host, 0, count_stacks, &count, NULL);
+	assert_int_equal(count.records, BURST);
+	assert_true(count.stacks >= BURST / 4);
+	print_message("%u of %u with their stacks\n", count.stacks, BURST);
+	__asm__ volatile("" : : "r"(above) : "memory");
+}
+
+static void keep_room_for_a_burst_of_coroutines(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	begin(&f, RING_MAX_STACK_BYTES);
+	island = island_stack(ISLAND_PAGES);
+	assert_int_equal(shim_host_publish_stacks(&f.host), 0);
+	run_coroutine(&f, burst_far_below_the_end);
 	munmap(island - PAGE, (ISLAND_PAGES + 2) * PAGE);
 	shim_host_close(&f.host);
 }
@@ -583,6 +626,7 @@ int main(void)
 		cmocka_unit_test(copy_small_thread_stack),
 		cmocka_unit_test(run_on_the_smallest_stack),
 		cmocka_unit_test(bound_coroutine_stacks),
+		cmocka_unit_test(keep_room_for_a_burst_of_coroutines),
 		cmocka_unit_test(know_own_stack_from_its_neighbours),
 		cmocka_unit_test(bound_alternate_stacks),
 		cmocka_unit_test(survive_a_refused_readv),
