@@ -209,7 +209,7 @@ static struct shim_stack_plan plan_stack(struct ring_control *control, const str
 /*
  * Where no end of the stack is proven (fibers), most of a copy may be memory beyond it. Whole
  * copies of RING_MAX_STACK_BYTES would fill a ring by a short burst, and all that comes then would
- * be without its stack. So each takes a share of what is left, and few would lose an event.
+ * be without its stack. So each takes a share of what is left; and none takes what events need.
  */
 static uint32_t unproven_most(const struct place *place)
 {
@@ -234,6 +234,10 @@ static void leave_room(const struct ring_control *control, const struct place *p
 	if (plan->bytes <= most)
 		return;
 	plan->bytes = most;
+	if (most == 0 && (plan->flags & RING_F_PATH)) {	/* the copy was for the audit alone */
+		plan->flags = RING_F_PATH;
+		return;
+	}
 	plan->flags |= RING_F_TRUNCATED;
 	if (most > 0)
 		return;

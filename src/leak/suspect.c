@@ -12,8 +12,10 @@
  */
 #include "src/leak/suspect.h"
 
+#define TURNOVERS 2.0	/* watched so many times the longest lifetime: enough */
+
 /* What grows keeps some of what it got early: this share, 1 / N, is from the first half. */
-enum { GROWING_OLD = 3, TURNOVERS = 2 };
+enum { GROWING_OLD = 3 };
 
 static uint64_t past_ticks(const struct suspect_past *past, double hz)
 {

@@ -43,14 +43,14 @@ static struct figure figure_of(const struct estimate_interval *interval, uint64_
 }
 
 /*
- * It is at the most `end`. An interval beyond that was chance; what was seen is all that is known
- * then.
+ * It is at the most `end`. An interval that lies beyond that as a whole was chance; what was seen
+ * is all that is known then.
  */
 static void cap(struct figure *figure, uint64_t end, uint64_t seen)
 {
 	end = most(end, seen);
-	if (figure->low > end || figure->value > end)
-		figure->low = least(figure->low, seen);
+	if (figure->low > end)
+		figure->low = seen;
 	figure->high = least(figure->high, end);
 	figure->value = least(figure->value, figure->high);
 	figure->low = least(figure->low, figure->value);
@@ -99,6 +99,14 @@ static void set_allocated(const struct doubt *doubt, const struct estimate *allo
 	}
 	to->alloc_count.high = plus(to->alloc_count.high, doubt->hidden);
 	to->alloc_bytes.high = plus(to->alloc_bytes.high, doubt->hidden_bytes);
+}
+
+/* It is not less than its part, whose interval may rest on other samples. */
+static void hold(struct figure *all, const struct figure *part)
+{
+	all->low = most(all->low, part->low);
+	all->value = most(all->value, part->value);
+	all->high = most(all->high, part->high);
 }
 
 /* Some of those that live were freed, perhaps. */
@@ -154,9 +162,7 @@ static void set_peak(const struct doubt *doubt, const struct doubt_sums *sums,
 		cap(&to->peak_bytes, doubt->held_peak, peak.seen);
 	if (doubt->lost_frees)
 		lower(doubt, seen_count(sums->live), &to->peak_bytes);
-	to->peak_bytes.low = most(to->peak_bytes.low, to->live_bytes.low);
-	to->peak_bytes.value = most(to->peak_bytes.value, to->live_bytes.value);
-	to->peak_bytes.high = most(to->peak_bytes.high, to->live_bytes.high);
+	hold(&to->peak_bytes, &to->live_bytes);
 }
 
 /* What is left of whole without its parts, where these are estimated by other samples. */
@@ -202,6 +208,8 @@ struct doubt_figures doubt_figures(const struct doubt *doubt, const struct doubt
 	set_live(doubt, sums, &ret);
 	set_peak(doubt, sums, &ret);
 	set_freed(doubt, sums, &ret);
+	hold(&ret.alloc_count, &ret.free_count);
+	hold(&ret.alloc_bytes, &ret.free_bytes);
 	return ret;
 }
 

@@ -8,7 +8,7 @@
 #include "src/report/human.h"
 #include "src/report/text_put.h"
 
-enum { HIT_MICROSECONDS = 10 };
+#define HIT_MICROSECONDS 10.0
 
 static void put_threads(FILE *out, const struct leak_access_run *run)
 {

@@ -11,7 +11,8 @@
 #include "src/session/safe_thread.h"
 #include "src/session/trace.h"
 
-enum { LEAVE_SECONDS = 30, CLEANUP_KEEP_AFTER = 2, FAILURES = 25, NOTE_MS = 1000 };
+#define LEAVE_SECONDS 30.0
+enum { CLEANUP_KEEP_AFTER = 2, FAILURES = 25, NOTE_MS = 1000 };
 
 /*
  * What no other try will change: the target or its keeper is gone, its filter refuses a call of

@@ -10,7 +10,8 @@
 #include "src/session/state.h"
 
 /* Some tries need seconds each: where no thread of the target can be entered. */
-enum { LOAD_TRIES = 40, LOAD_SECONDS = 20, PROOF_PAUSE_MS = 20, FIRST_CLEARANCE = 2 << 20 };
+#define LOAD_SECONDS 20.0
+enum { LOAD_TRIES = 40, PROOF_PAUSE_MS = 20, FIRST_CLEARANCE = 2 << 20 };
 
 static int try_load(struct session *s, enum attachment_loader loader)
 {
@@ -68,7 +69,7 @@ static bool is_by_map(const struct session *s, int tries, double seconds)
 	if (s->options->task == SESSION_RUN)
 		return s->map_only || tries > 0 || !s->view.hello.sees_proc;
 	return s->options->loader == LOADER_AUTO &&
-	       (tries >= LOAD_TRIES / 4 || seconds >= LOAD_SECONDS / 4.0 ||
+	       (tries >= LOAD_TRIES / 4 || seconds >= LOAD_SECONDS / 4 ||
 		!s->view.hello.sees_proc || has_unknown_allocator(&s->plan));
 }
 

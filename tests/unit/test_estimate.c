@@ -164,7 +164,7 @@ static void simulate_site(const struct mixture *mixture, double expected, double
 	struct estimate_interval interval;
 	double truth = 0, expect = 0;
 
-	for (uint64_t i = 0; expect < expected; i++) {
+	while (expect < expected) {
 		uint64_t rate = expect < expected / 2 ? 4096 : 8192;
 		uint64_t size = mixture_draw(mixture, seed);
 		struct estimate_term term = estimate_term(size, rate);
