@@ -41,7 +41,11 @@ in_folder() {
 	*) goal=check ;;
 	esac
 	# shellcheck disable=SC2086 # no word, or one
-	"$MAKE" $jobs -C "$BUILDDIR/$folder" -k $goal "$@" && return 0
+	"$MAKE" $jobs -C "$BUILDDIR/$folder" -k $goal "$@"
+	status=$?
+	[ -n "$(find "$BUILDDIR/$folder" -name '*.trs')" ] ||
+		echo "$folder: no test was run" >>"$trouble"
+	[ "$status" -ne 0 ] || return 0
 	[ "$(count_failed)" -gt "$begun" ] ||
 		echo "$folder: make failed outside of its tests" >>"$trouble"
 }
