@@ -6,7 +6,8 @@
 . "$(dirname "$0")/lib.sh"
 
 tree=$WORK/tree
-mkdir -p "$tree/packaging/deps" "$tree/tests/lint" "$tree/tests/unit" "$tree/tests/e2e" || exit 99
+mkdir -p "$tree/packaging/deps" "$tree/tests/lint" "$tree/tests/race" "$tree/tests/unit" \
+	"$tree/tests/e2e" || exit 99
 cp "$SRCDIR/tests/check.sh" "$SRCDIR/tests/summary.sh" "$tree/tests/" || exit 99
 echo 'UNIT = unit' >"$tree/tests/Makefile"
 cat >"$tree/packaging/deps/install-missing" <<END
@@ -70,17 +71,25 @@ grep -q "^tests/e2e -j$(nproc)" "$WORK/asked" || fail "jobs: $(cat "$WORK/asked"
 
 # All is well: status 0, and as many jobs as make has been told.
 cat >"$WORK/results" <<'END'
-result lint/good PASS fine
+case $folder in tests/*) result "${folder#tests/}/good" PASS fine ;; esac
 END
 FLAGS='k -j3 --jobserver-auth=3,4'
 check all
-expect "$STATUS $(tail -n 1 "$REPORT")" "0 1 passed, 0 failed, 0 skipped" "where nothing fails"
+expect "$STATUS $(tail -n 1 "$REPORT")" "0 4 passed, 0 failed, 0 skipped" "where nothing fails"
 ! grep -q -- ' -j' "$WORK/asked" || fail "jobs in spite of make's: $(cat "$WORK/asked")"
 check quick
 expect "$STATUS" 0 "exit status of the quick tests"
 # shellcheck disable=SC2016 # make's
 grep -q '^tests/e2e .*TESTS=$(e2e_quick_tests)' "$WORK/asked" || fail "$(cat "$WORK/asked")"
 ! grep -q '^install' "$WORK/asked" || fail "packages are installed for the quick tests"
+
+# A folder in which no test is run is no folder in which all is well.
+cat >"$WORK/results" <<'END'
+case $folder in tests/race) ;; tests/*) result "${folder#tests/}/good" PASS fine ;; esac
+END
+check all
+expect "$STATUS $(tail -n 1 "$REPORT")" "1 3 passed, 1 failed, 0 skipped" "a folder without tests"
+grep -q '^FAIL: tests/race: no test was run' "$REPORT" || fail "not said: $(cat "$REPORT")"
 
 # make -n makes nothing.
 FLAGS='kn -j3'
