@@ -219,30 +219,30 @@ static uint32_t unproven_most(const struct place *place)
 
 	if (left < all / 4)	/* of which allocations may have half (place_kept) */
 		return 0;
-	return left < all / 2 ? UNPROVEN_LEAST :
-	       (uint32_t)(left * RING_LINE / UNPROVEN_SHARE & ~7ull);
+	left = left < all / 2 ? 0 : left * RING_LINE / UNPROVEN_SHARE & ~7ull;
+	return left > UNPROVEN_LEAST ? (uint32_t)left : UNPROVEN_LEAST;
 }
 
-static void leave_room(const struct ring_control *control, const struct place *place,
+/* True if the stack is left out altogether, and missed. */
+static bool leave_room(const struct ring_control *control, const struct place *place,
 		       struct shim_stack_plan *plan)
 {
 	uint32_t most;
 
 	if (!plan->through_kernel || shim_load(&control->overflow) == RING_OVERFLOW_BLOCK)
-		return;
+		return false;
 	most = unproven_most(place);
 	if (plan->bytes <= most)
-		return;
+		return false;
 	plan->bytes = most;
 	if (most == 0 && (plan->flags & RING_F_PATH)) {	/* the copy was for the audit alone */
 		plan->flags = RING_F_PATH;
-		return;
+		return false;
 	}
 	plan->flags |= RING_F_TRUNCATED;
-	if (most > 0)
-		return;
-	plan->flags |= RING_F_CALLER_ONLY;
-	shim_add(&place->head->lost_stack, 1);
+	if (most == 0)
+		plan->flags |= RING_F_CALLER_ONLY;
+	return most == 0;
 }
 
 /* Any record: with its stack, if it is to have one; there may have to be waited for room. */
@@ -253,8 +253,8 @@ static __attribute__((noinline)) bool record_lines(struct ring_control *control,
 						   uint64_t path)
 {
 	struct shim_stack_plan plan = plan_stack(control, call, event, known, path);
+	bool left_out = leave_room(control, place, &plan);
 
-	leave_room(control, place, &plan);
 	place->lines = lines_for(event, &plan);
 	if (!find_room(control, place, event, &plan)) {
 		if (still_recording(control, place->time)) {
@@ -263,6 +263,8 @@ static __attribute__((noinline)) bool record_lines(struct ring_control *control,
 		}
 		return false;
 	}
+	if (left_out)
+		shim_add(&place->head->lost_stack, 1);
 	fill(control, call, event, &plan, place);
 	place_commit(control, place);
 	return true;

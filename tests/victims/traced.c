@@ -64,7 +64,7 @@ VICTIM_FRAME static void give_back(void *p)
 	victim_seen(NULL);	/* so that it is a call and no jump */
 }
 
-/* One function of two names up to glibc 2.37. */
+/* Up to release 2.37 glibc has one function of both names. */
 static const char *aligned_alloc_name(void)
 {
 	return dlsym(RTLD_DEFAULT, "aligned_alloc") == dlsym(RTLD_DEFAULT, "memalign") ?
