@@ -242,12 +242,12 @@ static void check_foreign_stack(void)
 	assert_int_equal(f->last.record.flags, RING_F_STACK);
 }
 
-static void run_coroutine(struct fixture *f, void (*fn)(void))
+static void run_coroutine(struct fixture *f, uint64_t pages, void (*fn)(void))
 {
 	current = f;
 	assert_int_equal(getcontext(&coroutine), 0);
 	coroutine.uc_stack.ss_sp = island;
-	coroutine.uc_stack.ss_size = ISLAND_PAGES * PAGE;
+	coroutine.uc_stack.ss_size = pages * PAGE;
 	coroutine.uc_link = &back;
 	makecontext(&coroutine, fn, 0);
 	assert_int_equal(swapcontext(&back, &coroutine), 0);
@@ -255,7 +255,7 @@ static void run_coroutine(struct fixture *f, void (*fn)(void))
 
 static void *coroutine_thread(void *context)
 {
-	run_coroutine(context, check_foreign_stack);
+	run_coroutine(context, ISLAND_PAGES, check_foreign_stack);
 	return NULL;
 }
 
@@ -267,13 +267,14 @@ static void bound_coroutine_stacks(void **state)
 	begin(&f, RING_MAX_STACK_BYTES);
 	island = island_stack(ISLAND_PAGES);
 	assert_int_equal(shim_host_publish_stacks(&f.host), 0);
-	run_coroutine(&f, check_foreign_stack);
+	run_coroutine(&f, ISLAND_PAGES, check_foreign_stack);
 	run_in_thread(coroutine_thread, &f, 256u * 1024u);
 	munmap(island - PAGE, (ISLAND_PAGES + 2) * PAGE);
 	shim_host_close(&f.host);
 }
 
-#define BURST	1000u
+#define BURST		1000u
+#define DEEP_PAGES	16u	/* above those that record, which have as many again */
 struct with_stack {
 	unsigned int records, stacks;
 };
@@ -292,11 +293,11 @@ static void count_stacks(void *context, const struct ring_record *record,
 /* Each copy could be of 60 KiB, of which the ring has room for 17; of 1 KiB for some 600. */
 static void burst_far_below_the_end(void)
 {
-	char *above = alloca((ISLAND_PAGES - 1) * PAGE);
+	char *above = alloca(DEEP_PAGES * PAGE);
 	struct with_stack count = { 0 };
 	struct fixture *f = current;
 
-	memset(above, 0, (ISLAND_PAGES - 1) * PAGE);
+	memset(above, 0, DEEP_PAGES * PAGE);
 	__asm__ volatile("" : : "r"(above) : "memory");
 	f->host.control->may_readv = 1;
 	for (unsigned int i = 0; i < BURST; i++)
@@ -314,10 +315,10 @@ static void keep_room_for_a_burst_of_coroutines(void **state)
 
 	(void)state;
 	begin(&f, RING_MAX_STACK_BYTES);
-	island = island_stack(ISLAND_PAGES);
+	island = island_stack(2 * DEEP_PAGES);
 	assert_int_equal(shim_host_publish_stacks(&f.host), 0);
-	run_coroutine(&f, burst_far_below_the_end);
-	munmap(island - PAGE, (ISLAND_PAGES + 2) * PAGE);
+	run_coroutine(&f, 2 * DEEP_PAGES, burst_far_below_the_end);
+	munmap(island - PAGE, (2 * DEEP_PAGES + 2) * PAGE);
 	shim_host_close(&f.host);
 }
 
