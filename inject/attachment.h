@@ -27,6 +27,12 @@ struct ring_geometry {
 	uint64_t total_bytes;
 };
 
+/* What the target's own calls have said to be mapped, in the stop that brings it in. */
+struct load_seen {
+	bool ring, shim;	/* with ring_place's guards; at shim_place, all of it */
+	uint32_t islands;	/* the first ones */
+};
+
 struct attachment {
 	struct target target;
 	struct shim_layout layout;
@@ -46,11 +52,13 @@ struct attachment {
 	uint64_t ring_low, ring_high;	/* with its guards; known on the way out */
 	uint64_t dl_handle;		/* dlopen loader */
 	bool pending;			/* a dlopen may still be at work */
+	bool half;	/* at shim_base lies a part, left by a dlopen that failed: dlclose can't */
 	pid_t inside;		/* the thread that had not come back from dlopen or dlclose, 0 */
 	uint64_t inside_mask;	/* what it blocks until then, as /proc shows it */
 	struct ring_journal journal; /* ours; the one in the ring is a copy for a later cleanup */
 	struct ring_island island[RING_MAX_ISLANDS];	/* island_count of them are mapped */
 	uint32_t island_count;
+	struct load_seen seen;
 	uint64_t nothing_leads_in;	/* islands_surroundings() of when that was seen, 0 */
 	struct hook_plan plan;
 	uint64_t stop_us_max;		/* longest that one thread was held, this way in or out */

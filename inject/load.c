@@ -22,6 +22,7 @@
 #include "inject/deadline.h"
 #include "inject/island_jumps.h"
 #include "inject/journal.h"
+#include "inject/load_seen.h"
 #include "inject/loader_locks.h"
 #include "inject/proc_status.h"
 #include "inject/remote_mem.h"
@@ -248,7 +249,7 @@ static int advise(struct borrow *b, uint64_t address, uint64_t bytes, uint64_t a
  * mappings of the same file, so the kernel names them as ours.
  *
  * Each place is noted before anything is mapped there: a call whose result was not seen may have
- * been made. What is not there is forgotten on the way out (forget_foreign()).
+ * been made. What is not there is forgotten on the way out (load_forget_foreign()).
  */
 static int place_by_map(struct attachment *a, struct borrow *b)
 {
@@ -257,30 +258,17 @@ static int place_by_map(struct attachment *a, struct borrow *b)
 	a->shim_base = a->shim_place;
 	error = map_at(b, a->shim_place, a->layout.total_bytes, PROT_NONE, MAP_PRIVATE,
 		       a->remote_fd[1], 0);
+	a->seen.shim = !error;
 	if (!error)
 		error = map_at(b, a->shim_place, a->layout.text_bytes, PROT_READ | PROT_EXEC,
 			       MAP_PRIVATE | MAP_FIXED, a->remote_fd[1], 0);
 	if (error)
 		return error;
 	/* the segment that a loader would write to, and the root page: one range without holes */
-	return map_at(b, a->shim_base + a->layout.text_bytes,
-		      a->layout.data_end - a->layout.text_bytes, PROT_READ | PROT_WRITE,
-		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
-}
-
-/* Sets shim_base to where the first page of our shim's file is mapped, 0: nowhere. -errno. */
-static int find_shim(struct attachment *a)
-{
-	_cleanup_(procmaps_done) struct procmaps maps = { 0 };
-	int error = procmaps_read(a->target.maps, &maps);
-
-	for (size_t i = 0; !error && i < maps.count; i++)
-		if (maps.map[i].inode == a->inode[REMOTE_SHIM] && maps.map[i].offset == 0 &&
-		    strncmp(maps.map[i].path, "/memfd:" LOAD_SHIM_NAME, 7 + 14) == 0) {
-			a->shim_base = maps.map[i].start;
-			break;
-		}
-	return error;
+	error = map_at(b, a->shim_base + a->layout.text_bytes,
+		       a->layout.data_end - a->layout.text_bytes, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+	return error ? error : remote_memfd_confirm(a, b, REMOTE_SHIM);
 }
 
 /*
@@ -329,14 +317,14 @@ static int place_by_dlopen(struct attachment *a, struct borrow *b)
 		error = call_function(a, b, a->plan.dlopen, arguments);
 	a->pending = error == -ETIME;
 	if (error && !a->pending)	/* it may have returned all the same */
-		a->pending = find_shim(a) != 0;
+		a->pending = load_find_shim(a) != 0;
 	if (error)
 		return error;
-	error = find_shim(a);
+	error = load_find_shim(a);
 	a->pending = error != 0;	/* it is somewhere, and has to come out */
 	if (error)
 		return error;
-	if (!a->shim_base)
+	if (!a->shim_base || a->half)
 		return -ELIBACC;
 	error = shim_name_replace(&a->target, a->plan.link_map, a->shim_base, path);
 	if (error)	/* it is harmless to this program, but not to its debuggers */
@@ -357,8 +345,9 @@ static int map_islands(struct attachment *a, struct borrow *b)
 		error = map_at(b, island.address, island.bytes, PROT_READ | PROT_EXEC, MAP_SHARED,
 			       a->remote_fd[1], offset);
 		offset += island.bytes;
+		a->seen.islands += !error;
 	}
-	return error;
+	return error ? error : remote_memfd_confirm(a, b, REMOTE_SHIM);
 }
 
 static int map_ring_there(struct attachment *a, struct borrow *b)
@@ -368,9 +357,11 @@ static int map_ring_there(struct attachment *a, struct borrow *b)
 	a->ring_base = a->ring_place;
 	error = map_at(b, a->ring_place - PAGE, a->geometry.total_bytes + 2 * PAGE, PROT_NONE,
 		       MAP_PRIVATE, a->remote_fd[0], 0);
-	return error ? error :
-	       map_at(b, a->ring_place, a->geometry.total_bytes, PROT_READ | PROT_WRITE,
-		      MAP_SHARED | MAP_FIXED, a->remote_fd[0], 0);
+	a->seen.ring = !error;
+	if (!error)
+		error = map_at(b, a->ring_place, a->geometry.total_bytes, PROT_READ | PROT_WRITE,
+			       MAP_SHARED | MAP_FIXED, a->remote_fd[0], 0);
+	return error ? error : remote_memfd_confirm(a, b, REMOTE_RING);
 }
 
 static int bring_in(struct attachment *a, struct borrow *b)
@@ -474,7 +465,7 @@ static int remove_shim(struct attachment *a, struct borrow *b)
 
 	if (!a->shim_base)
 		return 0;
-	if (a->loader == LOADER_DLOPEN)
+	if (a->loader == LOADER_DLOPEN && !a->half)
 		error = close_handle(a, b);
 	else
 		error = unmap(b, a->shim_base, a->layout.total_bytes);
@@ -509,43 +500,6 @@ static int take_out(struct attachment *a, struct borrow *b)
 	return error;
 }
 
-/* True if our file (inode 0: any) is what the kernel says is mapped at address. */
-static bool maps_file(const struct procmaps *maps, uint64_t address, uint64_t inode)
-{
-	const struct procmap *map = procmaps_find(maps, address);
-
-	return map && (!inode || map->inode == inode) &&
-	       strncmp(map->path, "/memfd:memattach-", 17) == 0;
-}
-
-/* A forged ring has no guards, or other ones: what is not ours is not unmapped with it. */
-static void find_guards(struct attachment *a, const struct procmaps *maps)
-{
-	uint64_t end = a->ring_base + a->geometry.total_bytes;
-
-	a->ring_low = a->ring_base;
-	if (maps_file(maps, a->ring_base - PAGE, a->inode[REMOTE_RING]))
-		a->ring_low -= PAGE;
-	a->ring_high = maps_file(maps, end, a->inode[REMOTE_RING]) ? end + PAGE : end;
-}
-
-/* What was never mapped, or somebody else has taken out, must not be unmapped by its address. */
-static void forget_foreign(struct attachment *a, const struct procmaps *maps)
-{
-	uint32_t kept = 0;
-
-	if (a->ring_base && !maps_file(maps, a->ring_base, a->inode[REMOTE_RING]))
-		a->ring_base = 0;
-	if (a->ring_base)
-		find_guards(a, maps);
-	if (a->shim_base && !maps_file(maps, a->shim_base, a->inode[REMOTE_SHIM]))
-		a->shim_base = 0;
-	for (uint32_t i = 0; i < a->island_count; i++)
-		if (maps_file(maps, a->island[i].address, a->inode[REMOTE_SHIM]))
-			a->island[kept++] = a->island[i];
-	a->island_count = kept;
-}
-
 bool load_is_out(const struct attachment *a)
 {
 	return !a->ring_base && !a->shim_base && !a->island_count && a->remote_fd[0] < 0 &&
@@ -557,10 +511,10 @@ static void take_back(struct attachment *a, struct borrow *b)
 {
 	_cleanup_(procmaps_done) struct procmaps maps = { 0 };
 
-	if (a->pending || (a->loader == LOADER_DLOPEN && a->shim_base) ||
+	if (a->pending || (a->loader == LOADER_DLOPEN && a->shim_base && !a->half) ||
 	    procmaps_read(a->target.maps, &maps))
 		return;
-	forget_foreign(a, &maps);
+	load_forget_foreign(a, &maps);
 	(void)take_out(a, b);	/* what it leaves stays noted */
 }
 
@@ -583,6 +537,7 @@ int load_shim(struct attachment *a, const struct load_options *options)
 		error = bring_in(a, &b);
 	if (error && borrow_held(&b))
 		take_back(a, &b);
+	a->seen = (struct load_seen){ 0 };
 	undo = remote_memfd_close(a, &b);
 	error = error ? error : undo;
 	if (borrow_held(&b)) {
@@ -646,15 +601,16 @@ int unload_shim(struct attachment *a, const struct load_options *options)
 		return 0;
 	}
 	if (a->pending) {	/* a dlopen that had not returned when we let its thread go */
-		error = find_shim(a);
-		if (error || !a->shim_base)
+		error = load_find_shim(a);
+		/* a part only is one that it left, if that thread is seen to have come back */
+		if (error || !a->shim_base || (a->half && !a->inside_mask))
 			return error ? error : -EBUSY;
 		a->pending = false;
 	}
 	error = procmaps_read(a->target.maps, &maps);
 	if (error)
 		return error;
-	forget_foreign(a, &maps);
+	load_forget_foreign(a, &maps);
 	if (load_is_out(a)) {
 		forget(a);
 		return 0;

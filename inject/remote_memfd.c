@@ -47,7 +47,7 @@ static int reopen_by_name(const struct attachment *a, pid_t tid, int remote)
 		       remote);
 	path_fd = open(path, O_PATH | O_CLOEXEC);
 	if (path_fd < 0)
-		return -errno;
+		return errno == ENOENT ? -EBADF : -errno;
 	/* looked at without opening it: only an unlinked file of the kernel's own tmpfs is opened
 	 */
 	if (fstatfs(path_fd, &system) < 0 || system.f_type != TMPFS_MAGIC ||
@@ -158,6 +158,18 @@ int remote_memfd_make(struct attachment *a, struct borrow *b, enum remote_memfd 
 	return *ret_fd < 0 ? *ret_fd : 0;
 }
 
+int remote_memfd_confirm(const struct attachment *a, const struct borrow *b,
+			 enum remote_memfd which)
+{
+	struct stat file;
+	int error;
+
+	if (fstat(which == REMOTE_RING ? a->ring_fd : a->shim_fd, &file) < 0)
+		return -errno;
+	error = check_made(a->target.ref.pid, b->request.tid, a->remote_fd[which], &file);
+	return error == -ENOTSUP ? -EBADF : error;
+}
+
 int remote_memfd_close(struct attachment *a, struct borrow *b)
 {
 	pid_t pid = a->target.ref.pid;
@@ -171,6 +183,8 @@ int remote_memfd_close(struct attachment *a, struct borrow *b)
 			one = remote_memfd_is_ours(pid, whose(b, pid), a->remote_fd[i]);
 		if (one > 0)
 			one = borrow_call(b, SYS_close, arguments, NULL);
+		if (one == -EBADF)	/* another thread was faster */
+			one = 0;
 		if (!one)
 			a->remote_fd[i] = -1;
 		error = error ? error : one;

@@ -201,6 +201,11 @@ static void put_intervals(struct emit *emit, const struct snapshot_intervals *in
 	PUT_BOUNDS(emit, "temporary_count", &in->temporary_count, known && every_alloc);
 }
 
+static uint64_t whole(double value)
+{
+	return value < 1.8e19 ? (uint64_t)value : UINT64_MAX;
+}
+
 /* As wide, in proportion, as the interval of the blocks that live; not known where none does. */
 static struct snapshot_bounds overhead_bounds(const struct snapshot_totals *totals)
 {
@@ -208,8 +213,8 @@ static struct snapshot_bounds overhead_bounds(const struct snapshot_totals *tota
 		(double)totals->overhead_bytes / (double)totals->live_count : 0;
 
 	return (struct snapshot_bounds){
-		(uint64_t)floor(each * (double)totals->in.live_count.low),
-		(uint64_t)ceil(each * (double)totals->in.live_count.high),
+		whole(floor(each * (double)totals->in.live_count.low)),
+		whole(ceil(each * (double)totals->in.live_count.high)),
 	};
 }
 

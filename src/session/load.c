@@ -11,7 +11,7 @@
 
 /* Some tries need seconds each: where no thread of the target can be entered. */
 #define LOAD_SECONDS 20.0
-enum { LOAD_TRIES = 40, PROOF_PAUSE_MS = 20, FIRST_CLEARANCE = 2 << 20 };
+enum { LOAD_TRIES = 40, CLOSED_DLOPEN = 3, PROOF_PAUSE_MS = 20, FIRST_CLEARANCE = 2 << 20 };
 
 static int try_load(struct session *s, enum attachment_loader loader)
 {
@@ -52,6 +52,26 @@ static bool is_limit(int error)
 	return true;
 }
 
+/* A thread of the target has closed the descriptor that our memory was to be mapped by. */
+static bool was_closed(int error)
+{
+	return error == -EBADF || error == -ELIBACC;
+}
+
+static void say_closed(const struct session *s, int error)
+{
+	bool by_map = s->loader == LOADER_MAP;
+
+	if (error == -EBADF)
+		log_error("a thread of the target closes descriptors that it did not open, those "
+			  "of memattach's memory among them; nothing was left; %s",
+			  by_map ? "try again" : "use --loader=auto or --loader=map");
+	else
+		log_error("the target's dlopen could not load the hooks: it has no memory for "
+			  "them, or a thread closes descriptors that it did not open; nothing was "
+			  "left; use --loader=auto or --loader=map");
+}
+
 /* What dlopen would wait for can't be told of it: where it waits with its lock held. */
 static bool has_unknown_allocator(const struct hook_plan *plan)
 {
@@ -69,7 +89,7 @@ static bool is_by_map(const struct session *s, int tries, double seconds)
 	if (s->options->task == SESSION_RUN)
 		return s->map_only || tries > 0 || !s->view.hello.sees_proc;
 	return s->options->loader == LOADER_AUTO &&
-	       (tries >= LOAD_TRIES / 4 || seconds >= LOAD_SECONDS / 4 ||
+	       (s->closed > 0 || tries >= LOAD_TRIES / 4 || seconds >= LOAD_SECONDS / 4 ||
 		!s->view.hello.sees_proc || has_unknown_allocator(&s->plan));
 }
 
@@ -85,6 +105,18 @@ static int find_other_places(struct session *s)
 	return target_view_refresh(&s->view) >= 0 ? session_plan(s, s->map_only) : 0;
 }
 
+/*
+ * A descriptor that is closed, and its number used for another file, while dlopen reads from it
+ * would have it load that: once is a sign, so dlopen is not asked often.
+ */
+static bool may_try(struct session *s, int error)
+{
+	if (!was_closed(error))
+		return session_may_try_again(error);
+	s->closed++;
+	return s->options->loader != LOADER_DLOPEN || s->closed < CLOSED_DLOPEN;
+}
+
 /* By dlopen as long as a proof is had, then by map if that is allowed. */
 int session_load(struct session *s)
 {
@@ -98,7 +130,7 @@ int session_load(struct session *s)
 		s->exit = SESSION_REFUSED;
 		return -ENOTSUP;
 	}
-	for (int i = 0; i < LOAD_TRIES && session_may_try_again(error); i++) {
+	for (int i = 0; i < LOAD_TRIES && may_try(s, error); i++) {
 		double seconds = session_now() - begun;
 		bool by_map = is_by_map(s, i, seconds);
 
@@ -130,7 +162,9 @@ int session_load(struct session *s)
 		s->exit = SESSION_REFUSED;
 		return -ENOTSUP;
 	}
-	if (error && s->state != STATE_LOADED && is_limit(error)) {
+	if (error && s->state != STATE_LOADED && (is_limit(error) || was_closed(error))) {
+		if (was_closed(error))
+			say_closed(s, error);
 		s->exit = SESSION_REFUSED;
 		return error;
 	}

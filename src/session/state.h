@@ -33,6 +33,7 @@ struct session {
 	bool watching;
 	bool hooked;		/* once: there is something to report */
 	bool map_only;		/* the plan is for the map loader alone */
+	int closed;		/* times that the target closed what we had opened there */
 	uint64_t clearance;	/* what the next plan's islands keep clear of, see hook_plan.h */
 	struct session_report report;
 	struct session_leaks leaks;

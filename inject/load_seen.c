@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+/* load_seen.c - see load_seen.h. */
+#include "inject/load_seen.h"
+
+#include <string.h>
+
+#include "inject/remote_memfd.h"
+
+#define PAGE 4096ull
+
+/* The root page comes last: a dlopen that fails before leaves what it has mapped until then. */
+static bool is_half(const struct attachment *a, const struct procmaps *maps)
+{
+	const struct procmap *root = procmaps_find(maps, a->shim_base + a->layout.root);
+
+	return a->shim_base && !(root && (root->prot & PROCMAP_W));
+}
+
+int load_find_shim(struct attachment *a)
+{
+	_cleanup_(procmaps_done) struct procmaps maps = { 0 };
+	int error = procmaps_read(a->target.maps, &maps);
+
+	for (size_t i = 0; !error && i < maps.count; i++)
+		if (maps.map[i].inode == a->inode[REMOTE_SHIM] && maps.map[i].offset == 0 &&
+		    strncmp(maps.map[i].path, "/memfd:" LOAD_SHIM_NAME, 7 + 14) == 0) {
+			a->shim_base = maps.map[i].start;
+			break;
+		}
+	a->half = !error && is_half(a, &maps);
+	return error;
+}
+
+/* True if our file (inode 0: any) is what the kernel says is mapped at address. */
+static bool maps_file(const struct procmaps *maps, uint64_t address, uint64_t inode)
+{
+	const struct procmap *map = procmaps_find(maps, address);
+
+	return map && (!inode || map->inode == inode) &&
+	       strncmp(map->path, "/memfd:memattach-", 17) == 0;
+}
+
+/* A forged ring has no guards, or other ones: what is not ours is not unmapped with it. */
+static void find_guards(struct attachment *a, const struct procmaps *maps)
+{
+	uint64_t end = a->ring_base + a->geometry.total_bytes;
+
+	a->ring_low = a->ring_base;
+	if (maps_file(maps, a->ring_base - PAGE, a->inode[REMOTE_RING]))
+		a->ring_low -= PAGE;
+	a->ring_high = maps_file(maps, end, a->inode[REMOTE_RING]) ? end + PAGE : end;
+}
+
+void load_forget_foreign(struct attachment *a, const struct procmaps *maps)
+{
+	uint32_t kept = 0;
+
+	if (a->ring_base && !a->seen.ring && !maps_file(maps, a->ring_base, a->inode[REMOTE_RING]))
+		a->ring_base = 0;
+	if (a->ring_base && a->seen.ring) {
+		a->ring_low = a->ring_base - PAGE;
+		a->ring_high = a->ring_base + a->geometry.total_bytes + PAGE;
+	} else if (a->ring_base) {
+		find_guards(a, maps);
+	}
+	if (a->shim_base && !a->seen.shim && !maps_file(maps, a->shim_base, a->inode[REMOTE_SHIM]))
+		a->shim_base = 0;
+	for (uint32_t i = 0; i < a->island_count; i++)
+		if (i < a->seen.islands ||
+		    maps_file(maps, a->island[i].address, a->inode[REMOTE_SHIM]))
+			a->island[kept++] = a->island[i];
+	a->island_count = kept;
+}
