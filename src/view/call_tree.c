@@ -153,13 +153,14 @@ static int step_down(struct call_tree *tree, struct call_node *parent,
 
 static int add_site(struct call_tree *tree, const struct view_site *site, bool reverse)
 {
+	uint32_t count = site->frame_count - (reverse ? site->caller : 0);
 	struct call_node *node = node_at(tree, 0);
 	int err = 0;
 
 	node->sites++;
-	for (uint32_t i = 0; i < site->frame_count; i++) {
+	for (uint32_t i = 0; i < count; i++) {
 		const struct view_frame *frame =
-			site->frame[reverse ? i : site->frame_count - 1 - i];
+			site->frame[reverse ? site->caller + i : site->frame_count - 1 - i];
 
 		err = step_down(tree, node, frame, &node);
 		if (err)

@@ -143,6 +143,12 @@ for node, up in zip(data["sites"]["node"], data["sites"]["caller"]):
     print(data["texts"][functions["title"][frames["function"][nodes["frame"][node]]]])
 END
 callers_are "$WORK/callers" html
+attach report "$WORK/recording" tree --reverse --json
+jq -r '.nodes[] | select(.depth == 1) | .frame.function' "$REPORT" >"$WORK/callers"
+callers_are "$WORK/callers" "tree --reverse"
+attach report "$WORK/recording" flame --reverse
+sed 's/;.*//' "$REPORT" >"$WORK/callers"
+callers_are "$WORK/callers" "flame --reverse"
 # Whole stacks have them.
 attach report "$WORK/recording" hotspots
 for each in 'operator new(unsigned long)' 'operator new\[\](unsigned long, std::nothrow_t' \
