@@ -3,8 +3,9 @@
  * call_tree.h - the sites' stacks put together into one tree, with their figures.
  *
  * From the outermost function (main) down, or reversed: from the function that allocates (no
- * operator new, strdup's kind: view_site_caller()) up to its callers. Each site counts once along one path, so that the totals of the children and the
- * figures that end at a node add up to its total, also where functions call themselves.
+ * operator new, strdup's kind: view_site_caller()) up to its callers. Each site counts once along
+ * one path, so that the totals of the children and the figures that end at a node add up to its
+ * total, also where functions call themselves.
  */
 #ifndef MEMATTACH_VIEW_CALL_TREE_H
 #define MEMATTACH_VIEW_CALL_TREE_H
