@@ -82,7 +82,6 @@ static void put_counts(struct emit *emit, const struct snapshot *snapshot)
 	emit_end(emit, '}');
 }
 
-/* Only if there are any: it is an exception that a reader should not have to look for. */
 /* A target that ended may go on as another program, or in children; neither is watched. */
 static void put_heirs(struct emit *emit, const struct snapshot_session *session)
 {
@@ -98,6 +97,7 @@ static void put_heirs(struct emit *emit, const struct snapshot_session *session)
 	emit_end(emit, ']');
 }
 
+/* Only if there are any: it is an exception that a reader should not have to look for. */
 static void put_children_left(struct emit *emit, const struct snapshot_session *session)
 {
 	if (!session->children_left)
@@ -153,6 +153,7 @@ static void put_session(struct emit *emit, const struct snapshot *snapshot)
 	emit_text(emit, "version", session->version);
 	emit_text(emit, "mode", snapshot_mode_name(session->mode));
 	emit_text(emit, "loader", snapshot_loader_name(session->loader));
+	emit_bool(emit, "partial", snapshot_is_partial(snapshot));
 	if (session->started)
 		emit_bool(emit, "started", true);
 	emit_real(emit, "begin_time", session->begin_time);

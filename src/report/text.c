@@ -57,7 +57,10 @@ static void put_allocator(FILE *out, const struct snapshot_allocator *allocator)
 	}
 	fputs(" in ", out);
 	text_put_printable(out, allocator->module);
-	fprintf(out, ", %zu entry points hooked:", allocator->hooked_count);
+	if (allocator->hooked_count)
+		fprintf(out, ", %zu entry points hooked:", allocator->hooked_count);
+	else
+		fputs(", not hooked", out);
 	for (size_t i = 0; i < allocator->hooked_count; i++) {
 		fputs(i % 8 == 0 ? "\n              " : " ", out);
 		text_put_printable(out, allocator->hooked[i]);
@@ -73,10 +76,11 @@ static void put_unhooked(FILE *out, const struct snapshot_allocator *allocator,
 
 	if (count == 0)
 		return;
-	fprintf(out, "  %s%s%s %zu function%s of ", style->warn, "not hooked", style->plain,
-		count, text_plural(count));
+	fprintf(out, "  %s%s%s ", style->warn, "not hooked", style->plain);
+	if (allocator->hooked_count)
+		fprintf(out, "%zu function%s of ", count, text_plural(count));
 	text_put_printable(out, allocator->name);
-	fputs(count > 1 ? " are" : " is", out);
+	fputs(allocator->hooked_count && count > 1 ? " are" : " is", out);
 	fputs(" not seen, and no block that goes through there:", out);
 	for (size_t i = 0; i < count && i < UNHOOKED_SHOWN; i++) {
 		fputs("\n              ", out);

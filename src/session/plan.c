@@ -61,6 +61,8 @@ int session_plan(struct session *s, bool map_only)
 		return session_fail(s, SESSION_REFUSED, "can't read the target's list of modules",
 				    error);
 	}
+	if (s->options->track & ALLOCATOR_TRACK_MALLOC)
+		nameless_add(&s->nameless, s->view.modules, &s->plan);
 	return 0;
 }
 

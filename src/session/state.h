@@ -6,6 +6,7 @@
 #include "inject/hook_cost.h"
 #include "src/session/check.h"
 #include "src/session/leaks.h"
+#include "src/session/nameless.h"
 #include "src/session/report.h"
 #include "src/session/safe_thread.h"
 #include "src/session/share.h"
@@ -49,6 +50,7 @@ struct session {
 	uint64_t shim_base;
 	int exit;
 	uint8_t *exe_file;
+	struct nameless nameless;
 };
 
 /*

@@ -3,7 +3,7 @@
 # A memory error of the program's, which ends it where nothing is mapped, ends it beside our memory
 # as well: what the program may write there has a page on each side that nobody may touch.
 . "$(dirname "$0")/lib.sh"
-needs jq "$CC"
+needs jq "${CC%% *}"
 
 # guarded LOADER: each of our mappings that may be written, in the maps of $VICTIM.
 guarded() {
@@ -59,7 +59,7 @@ int main(void)
 	puts("survived");
 }
 END
-"$CC" -w -O0 -o "$WORK/overflows" "$WORK/overflows.c" || fail "no program"
+$CC -w -O0 -o "$WORK/overflows" "$WORK/overflows.c" || fail "no program"
 "$WORK/overflows" >"$WORK/alone" 2>&1
 expect $? 139 "its end without memattach"
 "$MEMATTACH" run --exact --json -- "$WORK/overflows" >"$REPORT" 2>"$ERRORS"

@@ -4,9 +4,9 @@
 # loader's list, and not the dead one of the stub, which is all that the kernel knows of.
 # shellcheck disable=SC2034 # VICTIM_SELF is lib.sh's
 . "$(dirname "$0")/lib.sh"
-needs jq "$CC"
+needs jq "${CC%% *}"
 
-"$CC" -w -std=gnu11 -O1 -static -o "$WORK/packed" "$SRCDIR/tests/victims/packed.c" ||
+$CC -w -std=gnu11 -O1 -static -o "$WORK/packed" "$SRCDIR/tests/victims/packed.c" ||
 	skip "no static libc"
 cat >"$WORK/blocks.c" <<'END'
 #include <stdio.h>
@@ -32,7 +32,7 @@ int main(void)
 	return 0;
 }
 END
-"$CC" -w -O1 -fno-builtin -o "$WORK/blocks" "$WORK/blocks.c" || fail "no test program"
+$CC -w -O1 -fno-builtin -o "$WORK/blocks" "$WORK/blocks.c" || fail "no test program"
 loader=$(readelf -l "$WORK/blocks" | sed -n 's/.*interpreter: \(.*\)]/\1/p')
 
 background blocks "$WORK/packed" "$WORK/blocks" "$loader"

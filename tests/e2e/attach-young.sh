@@ -4,7 +4,7 @@
 # and then watched as any other. One that never gets that far is refused, with a reason; one that
 # calls exec again and again is told as what it is, never harmed.
 . "$(dirname "$0")/lib.sh"
-needs jq "$CC"
+needs jq "${CC%% *}"
 
 # The loader waits in open for somebody to write; what it reads is no library, and is ignored.
 # held NAME: a victim there. Sets VICTIM, VICTIM_SELF.
@@ -53,7 +53,7 @@ int main(int argc, char **argv)
 	return 1;
 }
 END
-"$CC" -o "$WORK/again" "$WORK/again.c" || fail "the program does not build"
+$CC -o "$WORK/again" "$WORK/again.c" || fail "the program does not build"
 background again "$WORK/again"
 again=$LAST
 for task in "leaks -p" "check -p" "-d 1 -p" "leaks -p" "-d 1 -p" "leaks -p"; do

@@ -4,7 +4,7 @@
 # is a link of his to a file of root's, one of root's by its own name. Neither the views of a
 # session nor those of its recording, nor a leak report, may show what is in them.
 . "$(dirname "$0")/lib.sh"
-needs jq setpriv "$CC"
+needs jq setpriv "${CC%% *}"
 is_root || skip "only root can read what the owner of a process may not"
 USER=61006
 
@@ -40,7 +40,7 @@ int main(void)
 	}
 }
 END
-"$CC" -g -O0 -w -o "$WORK/open/loses" "$WORK/open"/*.c || fail "no program"
+$CC -g -O0 -w -o "$WORK/open/loses" "$WORK/open"/*.c || fail "no program"
 for file in linked named; do
 	printf 'SECRET 1\nSECRET 2\nvoid *secret = SECRET(3000);\n' >"$WORK/secret/$file.c"
 	chmod 600 "$WORK/secret/$file.c"

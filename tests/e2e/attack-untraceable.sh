@@ -50,7 +50,7 @@ int main(int argc, char **argv)
 	}
 }
 SOURCE
-"$CC" -O1 -w -o "$WORK/undumpable" "$WORK/undumpable.c" || fail "no program"
+$CC -O1 -w -o "$WORK/undumpable" "$WORK/undumpable.c" || fail "no program"
 
 rules "[http]
 listen = unix:$WORK/http"

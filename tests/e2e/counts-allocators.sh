@@ -4,7 +4,7 @@
 # function; of an allocator that nobody knows there are none, and that is said.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/counts_lib.sh"
-needs jq python3 "$CC"
+needs jq python3 "${CC%% *}"
 
 # preloaded LIBRARY: truth_threads with it.
 preloaded() {
@@ -38,7 +38,7 @@ void *calloc(size_t count, size_t size) { return __libc_calloc(count, size); }
 void *realloc(void *old, size_t size) { return __libc_realloc(old, size); }
 void free(void *block) { __libc_free(block); }
 END
-"$CC" -w -O0 -fno-builtin -shared -fPIC -o "$WORK/wrapper.so" \
+$CC -w -O0 -fno-builtin -shared -fPIC -o "$WORK/wrapper.so" \
 	"$WORK/wrapper.c" || fail "no wrapper"
 note "an unknown allocator"
 preloaded "$WORK/wrapper.so"

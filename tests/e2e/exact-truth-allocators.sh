@@ -4,7 +4,7 @@
 # free each other's blocks, and one call of every entry point that the allocator has.
 # shellcheck disable=SC2034 # VICTIM_SELF is lib.sh's
 . "$(dirname "$0")/lib.sh"
-needs jq python3 "$CC"
+needs jq python3 "${CC%% *}"
 
 # library ALLOCATOR GLOB: its path, or nothing
 library() {
@@ -133,7 +133,7 @@ int main(int argc, char **argv)
 	return 0;
 }
 END
-"$CC" -w -std=gnu11 -O1 -fno-builtin -o "$WORK/entries" "$WORK/entries.c" -ldl ||
+$CC -w -std=gnu11 -O1 -fno-builtin -o "$WORK/entries" "$WORK/entries.c" -ldl ||
 	fail "no test program"
 
 # started NAME LIBRARY PROGRAM...: with the library preloaded, until it is ready.

@@ -3,7 +3,7 @@
 # Exact mode equals the truth where the allocator is linked into the executable: jemalloc and
 # tcmalloc, with and without the file's symbols, and jemalloc with a prefix beside glibc's malloc.
 . "$(dirname "$0")/lib.sh"
-needs jq python3 "$CC" strip objcopy
+needs jq python3 "${CC%% *}" strip objcopy
 names="malloc calloc realloc free memalign aligned_alloc posix_memalign valloc malloc_usable_size"
 
 # linked NAME ARCHIVE [FLAGS]: a program that allocates in threads, with that archive in it.
@@ -11,7 +11,7 @@ linked() {
 	linked_name=$1 archive=$2
 	shift 2
 	v=$SRCDIR/tests/victims
-	"$CC" -std=gnu11 -g -O2 -D_GNU_SOURCE -I"$SRCDIR" "$@" -o "$WORK/$linked_name" \
+	$CC -std=gnu11 -g -O2 -D_GNU_SOURCE -I"$SRCDIR" "$@" -o "$WORK/$linked_name" \
 		"$v/truth_threads.c" "$v/truth.c" "$v/victim.c" "$archive" \
 		-lstdc++ -lm -pthread -ldl >"$WORK/link" 2>&1 || fail "$1: $(cat "$WORK/link")"
 }
@@ -35,7 +35,7 @@ truth_of() {
 seen=0
 for each in jemalloc:libjemalloc.a tcmalloc:libtcmalloc_minimal.a; do
 	name=${each%%:*}
-	archive=$("$CC" -print-file-name="${each#*:}")
+	archive=$($CC -print-file-name="${each#*:}")
 	[ -e "$archive" ] || { note "${each#*:} is not installed"; continue; }
 	seen=$((seen + 1))
 	linked "$name" "$archive"

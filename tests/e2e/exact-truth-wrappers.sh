@@ -6,11 +6,11 @@
 # shellcheck disable=SC2034 # VICTIM_SELF is lib.sh's
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/counts_lib.sh"
-needs jq python3 "$CC"
+needs jq python3 "${CC%% *}"
 
 # wrapper NAME MACRO: builds it as NAME.so.
 wrapper() {
-	"$CC" -w -std=gnu11 -O2 -fno-builtin -shared -fPIC -D"$2" -o "$WORK/$1.so" \
+	$CC -w -std=gnu11 -O2 -fno-builtin -shared -fPIC -D"$2" -o "$WORK/$1.so" \
 		"$SRCDIR/tests/victims/wrapper.c" -ldl || fail "no wrapper $1"
 }
 wrapper jumps WRAPPER_JUMPS
@@ -74,7 +74,7 @@ int main(void)
 	return 0;
 }
 END
-"$CC" -w -std=gnu11 -O1 -fno-builtin -o "$WORK/calls" "$WORK/calls.c" || fail "no test program"
+$CC -w -std=gnu11 -O1 -fno-builtin -o "$WORK/calls" "$WORK/calls.c" || fail "no test program"
 
 # started NAME WRAPPERS PROGRAM...: with the wrappers preloaded, until it is ready.
 started() {

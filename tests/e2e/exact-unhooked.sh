@@ -5,9 +5,9 @@
 # that begin with a call are hooked (TBB's operator new), and what was asked for is seen.
 # shellcheck disable=SC2034 # VICTIM_SELF is lib.sh's
 . "$(dirname "$0")/lib.sh"
-needs jq "$CC" "$CXX"
+needs jq "${CC%% *}" "${CXX%% *}"
 
-"$CC" -w -std=gnu11 -O1 -fno-builtin -shared -fPIC -o "$WORK/own_allocator.so" \
+$CC -w -std=gnu11 -O1 -fno-builtin -shared -fPIC -o "$WORK/own_allocator.so" \
 	"$SRCDIR/tests/victims/own_allocator.c" || fail "no allocator"
 cat >"$WORK/blocks.cc" <<'END'
 #include <cstdio>
@@ -34,7 +34,7 @@ int main()
 	return 0;
 }
 END
-"$CXX" -w -O1 -fno-builtin -o "$WORK/blocks" "$WORK/blocks.cc" || fail "no test program"
+$CXX -w -O1 -fno-builtin -o "$WORK/blocks" "$WORK/blocks.cc" || fail "no test program"
 
 # session PRELOAD COMMAND OPTIONS...: the program with that library, attached, does its work.
 session() {
@@ -68,7 +68,7 @@ json_expect '[.leaks.groups[]? | select(.verdict == "definitely lost")] | length
 
 note "the same as a text"
 session "$WORK/own_allocator.so" m --exact --leaks
-grep -q 'not hooked.* of other are not seen' "$REPORT" || fail "not named: $(cat "$REPORT")"
+grep -q 'not hooked other is not seen' "$REPORT" || fail "not named: $(cat "$REPORT")"
 grep -q 'free (own_allocator.so): ' "$REPORT" || fail "free is not named: $(cat "$REPORT")"
 ! grep -qi 'exact' "$REPORT" || fail "exact? $(grep -i exact "$REPORT")"
 ! grep -q 'Nothing lost, nothing suspect\.' "$REPORT" || fail "nothing lost? $(cat "$REPORT")"
@@ -79,6 +79,41 @@ session "$WORK/own_allocator.so" m --exact --leaks -o "$WORK/r.2"
 "$MEMATTACH" report "$WORK/r.1" "$WORK/r.2" >"$REPORT" 2>"$ERRORS" || fail "report of two"
 grep -q 'Nothing lost, nothing suspect in what was searched' "$REPORT" ||
 	fail "of two: $(cat "$REPORT")"
+
+note "one that a library has inside, without names"
+jemalloc=$($CC -print-file-name=libjemalloc.a)
+if [ "$jemalloc" != libjemalloc.a ] && [ -n "$(command -v objcopy)" ]; then
+	for each in malloc calloc realloc free posix_memalign aligned_alloc memalign valloc \
+		mallocx rallocx xallocx sallocx dallocx sdallocx nallocx mallctl mallctlnametomib \
+		mallctlbymib malloc_usable_size malloc_stats_print; do
+		echo "$each hidden_$each"
+	done >"$WORK/names"
+	objcopy --redefine-syms="$WORK/names" "$jemalloc" "$WORK/hidden.a" || fail "objcopy"
+	cat >"$WORK/inside.c" <<-'END'
+	void *hidden_malloc(unsigned long), hidden_free(void *);
+	static void *volatile kept;
+	__attribute__((constructor)) static void begin(void)
+	{
+		kept = hidden_malloc(100);
+		hidden_free(kept);
+	}
+	END
+	$CXX -w -x c -O1 -fPIC -shared -o "$WORK/inside.so" "$WORK/inside.c" -x none \
+		"$WORK/hidden.a" -Wl,--exclude-libs,ALL -s -ldl -lpthread || fail "no library"
+	session "$WORK/inside.so" m --exact --json
+	expect "$STATUS" 0 "exit status"
+	json_valid
+	json_expect .session.partial true
+	json_expect '.target.allocators[] | select(.name == "jemalloc") | .unhooked[0]' \
+		'all of jemalloc (inside.so): no names, the file is stripped'
+	session "$WORK/inside.so" m --exact
+	grep -q 'not hooked jemalloc is not seen' "$REPORT" || fail "not named: $(cat "$REPORT")"
+	! grep -q 'exact: ' "$REPORT" || fail "exact? $(grep exact "$REPORT")"
+else
+	note "no libjemalloc.a: left out"
+fi
+session "" m --exact --json
+json_expect .session.partial false
 
 tbb=$(find /usr/lib /usr/local/lib -name 'libtbbmalloc_proxy.so.2' 2>/dev/null | sort | head -n 1)
 [ -n "$tbb" ] || skip "libtbbmalloc_proxy is not installed"

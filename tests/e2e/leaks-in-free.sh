@@ -27,7 +27,7 @@ look_at() {
 
 # build NAME OPTION: static, without symbols; fails where that can't be done here.
 build() {
-	"$CC" -s "$2" -std=gnu11 -D_GNU_SOURCE -O2 -w -I"$SRCDIR" -pthread -o "$WORK/$1" \
+	$CC -s "$2" -std=gnu11 -D_GNU_SOURCE -O2 -w -I"$SRCDIR" -pthread -o "$WORK/$1" \
 		"$SRCDIR/tests/victims/awkward.c" "$SRCDIR/tests/victims/victim.c" \
 		>"$WORK/build" 2>&1
 }

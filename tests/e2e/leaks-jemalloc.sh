@@ -5,7 +5,7 @@
 # own. Then a real redis, which Debian links with it.
 TEST_LIMIT=${TEST_LIMIT:-400}
 . "$(dirname "$0")/lib.sh"
-needs jq python3 "$CC"
+needs jq python3 "${CC%% *}"
 . "$E2E/leaky.sh"
 . "$E2E/servers.sh"
 

@@ -3,7 +3,7 @@
 # A program with nearly as many mappings as the kernel allows it: what maps nothing in it still
 # looks at it. A watch, which would, is refused with the number and the remedy.
 . "$(dirname "$0")/lib.sh"
-needs jq "$CC"
+needs jq "${CC%% *}"
 limit=$(cat /proc/sys/vm/max_map_count)
 [ "$limit" -le 200000 ] || skip "vm.max_map_count is $limit: too many to make"
 
@@ -44,7 +44,7 @@ full:
 	return 0;
 }
 END
-"$CC" -O1 -w -o "$WORK/program" "$WORK/program.c" || fail "can't build the program"
+$CC -O1 -w -o "$WORK/program" "$WORK/program.c" || fail "can't build the program"
 VICTIMS=$WORK
 victim many program "$limit"
 count=$(wc -l <"/proc/$VICTIM/maps")

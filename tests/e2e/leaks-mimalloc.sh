@@ -6,7 +6,7 @@
 # tcmalloc, which can't be walked, is named as not covered.
 TEST_LIMIT=${TEST_LIMIT:-400}
 . "$(dirname "$0")/lib.sh"
-needs jq python3 "$CC"
+needs jq python3 "${CC%% *}"
 . "$E2E/leaky.sh"
 
 library=$(find /usr/lib /usr/lib64 -name 'libmimalloc.so.2*' 2>/dev/null | sort | head -n 1)
@@ -19,7 +19,7 @@ VICTIMS=$WORK
 compile() {
 	compile_name=$1
 	shift
-	"$CC" -std=gnu11 -D_GNU_SOURCE -g -O2 -w -I"$SRCDIR" -pthread -o "$WORK/$compile_name" \
+	$CC -std=gnu11 -D_GNU_SOURCE -g -O2 -w -I"$SRCDIR" -pthread -o "$WORK/$compile_name" \
 		"$@" -ldl || fail "can't build $compile_name"
 }
 

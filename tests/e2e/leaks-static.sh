@@ -58,7 +58,7 @@ look_at_all() {
 tried=0
 # A static program opens no libraries.
 # shellcheck disable=SC2086
-if build glibc "$CC" -s $leaky "$sources/leaky_place.c"; then
+if build glibc $CC -s $leaky "$sources/leaky_place.c"; then
 	tried=1
 	refused glibc 'no allocator.*--leaks -d 0' -d 1
 	look_at_all glibc glibc 'dlopen|none'

@@ -82,7 +82,7 @@ int main(void)
 	return 0;
 }
 END
-"$CC" -O1 -o "$WORK/heap" "$WORK/heap.c" || fail "no program"
+$CC -O1 -o "$WORK/heap" "$WORK/heap.c" || fail "no program"
 
 is_searched() { [ "$(wc -w <"/proc/$ANALYST/task/$ANALYST/children")" -gt "$had" ]; }
 slow() {

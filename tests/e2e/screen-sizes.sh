@@ -27,7 +27,7 @@ int main(void)
 	return 0;
 }
 END
-"$CC" -O1 -fno-optimize-sibling-calls -o "$WORK/plain" "$WORK/odd.c" || fail "no program"
+$CC -O1 -fno-optimize-sibling-calls -o "$WORK/plain" "$WORK/odd.c" || fail "no program"
 sed 's/evilXX2Jname/evil\x1b[2Jname/g; s/wideXXXXXXname/wide\xe4\xb8\x96\xe7\x95\x8cname/g' \
 	"$WORK/plain" >"$WORK/odd"
 chmod 755 "$WORK/odd"

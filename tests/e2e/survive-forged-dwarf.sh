@@ -3,7 +3,7 @@
 # Debug information in its owner's hands: libdw dies of it. That costs the names that come from
 # it and nothing else: functions go by the symbol table, the leak is found, nothing stays.
 . "$(dirname "$0")/lib.sh"
-needs jq python3 "$CC"
+needs jq python3 "${CC%% *}"
 
 cat >"$WORK/program.c" <<'END'
 #include "tests/victims/victim.h"

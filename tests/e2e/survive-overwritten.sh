@@ -4,7 +4,7 @@
 # with ones, with text. No counter in there is believed beyond what can be; figures say that they
 # are not certain; the program goes on and is left pristine.
 . "$(dirname "$0")/lib.sh"
-needs jq "$CC"
+needs jq "${CC%% *}"
 cat >"$WORK/overwrites.c" <<'END'
 #include <inttypes.h>
 #include <stdio.h>
@@ -38,7 +38,7 @@ int main(void)
 	}
 }
 END
-"$CC" -w -O1 -fno-builtin -o "$WORK/overwrites" "$WORK/overwrites.c" || fail "no program"
+$CC -w -O1 -fno-builtin -o "$WORK/overwrites" "$WORK/overwrites.c" || fail "no program"
 # Where what is in there lies.
 cat >"$WORK/places.c" <<'END'
 #include <stddef.h>
@@ -53,7 +53,7 @@ int main(void)
 	printf("lanes %zu %zu\n", offsetof(struct ring_control, lane), sizeof(struct ring_lane));
 }
 END
-"$CC" -w -I"$SRCDIR" -I"$BUILDDIR" -o "$WORK/places" "$WORK/places.c" || fail "no places"
+$CC -w -I"$SRCDIR" -I"$BUILDDIR" -o "$WORK/places" "$WORK/places.c" || fail "no places"
 "$WORK/places" >"$WORK/list" || fail "no places"
 
 # overwritten BYTE NAME FIRST BYTES

@@ -13,7 +13,7 @@ static inline __attribute__((always_inline)) int inner(int x) { return rand() + 
 __attribute__((noinline)) static int middle(int x) { return inner(x) * 2 + rand(); }
 int main(int count, char **words) { return words ? middle(count) + 1 : 0; }
 END
-"$CC" -g -O1 inlined.c -o plain || fail "no program"
+$CC -g -O1 inlined.c -o plain || fail "no program"
 
 # answers FILE: what addresses of middle() are named, in a child and without one; errors to "said"
 answers() {
@@ -56,7 +56,7 @@ same_answers one
 mv common elsewhere
 said_missing one 'file that dwz has made'
 
-"$CC" -g -O1 -gsplit-dwarf inlined.c -o split || fail "no split program"
+$CC -g -O1 -gsplit-dwarf inlined.c -o split || fail "no split program"
 answers split
 cp named right
 grep -q '	inner	' right || fail "inner() of a .dwo file is not named: $(cat right)"

@@ -4,7 +4,7 @@
 # inlined functions, and of each function, file, line and column; by gcc and by clang, with and
 # without optimisation. A program of 100 MB, and how fast: make bench BENCH=unwinding
 . "$(dirname "$0")/lib.sh"
-needs python3 readelf nm c++filt llvm-symbolizer "$CXX"
+needs python3 readelf nm c++filt llvm-symbolizer "${CXX%% *}"
 
 # same_answers COMPILER FLAGS
 same_answers() {
