@@ -70,27 +70,34 @@ static bool is_library(const struct module *module)
 	return strncmp(name, "libjemalloc", 11) == 0;
 }
 
-/* Room for the map, and a message that all of them carry. */
-static bool is_jemalloc(const struct module *module, const uint8_t *file, size_t bytes)
+/* For the map: few modules have, and of the others nothing is read. */
+static bool has_room(const struct module *module)
 {
-	static const char text[] = "<jemalloc>: ";
 	bool room = false;
 
 	for (uint32_t i = 0; i < module->segment_count; i++)
 		room |= (module->segment[i].flags & PF_W) &&
 			module->segment[i].memory_bytes > ROOT_BYTES;
-	return room && bytes && memmem(file, bytes, text, sizeof(text) - 1);
+	return room;
+}
+
+/* By a message that all of them carry. */
+static bool is_jemalloc(const uint8_t *file, size_t bytes)
+{
+	static const char text[] = "<jemalloc>: ";
+
+	return memmem(file, bytes, text, sizeof(text) - 1);
 }
 
 /* 1 if it is a jemalloc that is known, 0 none, -ENOTSUP. */
 static int try_module(struct jemalloc *jemalloc, const struct module *module)
 {
-	size_t bytes = module->file ? module->file_bytes : 0;
+	size_t bytes = module->file && has_room(module) ? module->file_bytes : 0;
 	const uint8_t *file;
 
 	bytes = bytes < SEARCHED_BYTES ? bytes : SEARCHED_BYTES;
 	file = bytes ? module_file(module, 0, bytes) : NULL;
-	if (!file || !is_jemalloc(module, file, bytes))
+	if (!file || !is_jemalloc(file, bytes))
 		return 0;
 	jemalloc->module = module;
 	find_version(jemalloc, file, bytes);

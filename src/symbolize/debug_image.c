@@ -343,8 +343,10 @@ int debug_image_make(const struct debug_source *source, struct image_room *room,
 	fd = make_once(&whole, room->left, false, ret_bytes);
 	if (fd == -EFBIG)
 		fd = make_once(&whole, room->left, true, ret_bytes);
-	if (fd >= 0)
-		room->left -= *ret_bytes;
+	if (fd >= 0 && !image_room_take(room, *ret_bytes)) {	/* it became less meanwhile */
+		(void)close(fd);
+		return -EFBIG;
+	}
 	return fd;
 }
 

@@ -9,14 +9,9 @@
 
 #include "src/base/cleanup.h"
 #include "src/symbolize/debug_source.h"
+#include "src/symbolize/image_room.h"
 
 #define DEBUG_IMAGE_SLACK 4096u		/* zeros behind every section that is not loaded */
-
-/* What copies of files of a target may still take of this process's memory. */
-struct image_room {
-	uint64_t left;		/* bytes */
-	bool said;		/* that it was too little for some file */
-};
 
 /*
  * A sealed memfd with an ELF file of the same headers, segments and sections, without code; the

@@ -197,7 +197,7 @@ void dwarf_file_close(struct dwarf_file *file)
 		return;
 	if (file->dwfl)
 		dwfl_end(file->dwfl);
-	file->module->room->left += file->copied;
+	image_room_give(file->module->room, file->copied);
 	free(file);
 }
 

@@ -19,11 +19,13 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
+#include "src/symbolize/image_room.h"
 #include "src/symbolize/module_pages.h"
 
 #define PAGE_BYTES	4096u
 #define MAX_PHDR	512u
 #define MAX_LOADED	(512ull << 20)
+#define MAX_VDSO	(1u << 20)
 #define MAX_FILE	(1ull << 40)
 #define MAX_ADDRESS	(1ull << 47)
 #define MAX_NOTES	65536u
@@ -231,7 +233,8 @@ static int fill_from_fd(struct module *module, int fd, size_t bytes)
 		r = read_layout(phdr, count, &layout);
 	if (r == 0)
 		r = layout.loaded_bytes > MAX_LOADED ? -EFBIG :
-		    module_pages_new(fd, layout.segment, layout.segment_count, bytes, &pages);
+		    module_pages_new(fd, layout.segment, layout.segment_count, bytes,
+				     module->room, &pages);
 	/* Too large to copy: the segments still tell where it lies, and libdw can read it. */
 	if (r == 0 || r == -EFBIG)
 		adopt(module, &layout, pages ? module_pages_start(pages) : NULL, pages, bytes);
@@ -303,7 +306,7 @@ int module_image_from_mapping(struct module *module, const struct module_source 
 
 	if (!source->read_memory)
 		return -EIO;
-	if (bytes > MAX_LOADED)
+	if (bytes > MAX_VDSO)
 		return -EFBIG;
 	copy = reserve(bytes);
 	if (!copy)
@@ -404,6 +407,10 @@ int module_image_from_memory(struct module *module, const struct module_source *
 	r = read_memory_phdrs(source, base, &phdr, &count);
 	if (r == 0)
 		r = read_layout(phdr, count, &layout);
+	if (r == 0 && !image_room_take(module->room, layout.loaded_bytes))
+		r = -EFBIG;
+	else if (r == 0)
+		module->copied = layout.loaded_bytes;
 	if (r == 0)
 		r = layout.end > 0 ? copy_memory(source, base, &layout, &copy) : -EBADMSG;
 	if (r == 0) {
@@ -428,6 +435,8 @@ void module_image_done(struct module *module)
 	module->segment = NULL;
 	module->segment_count = 0;
 	module->eh_frame_hdr = 0;
+	image_room_give(module->room, module->copied);
+	module->copied = 0;
 	module->from_memory = module->borrowed = false;
 	module->build_id[0] = '\0';
 }

@@ -20,7 +20,10 @@ int module_image_from_fd(struct module *module, int fd) _must_check_;
 /* From bytes of memory at address that hold a whole ELF file (the vdso). Errors as above. */
 int module_image_from_mapping(struct module *module, const struct module_source *source,
 			      uint64_t address, size_t bytes) _must_check_;
-/* From an image whose ELF header is mapped at base: what memory has of its PT_LOADs. */
+/*
+ * From an image whose ELF header is mapped at base: what memory has of its PT_LOADs. Errors as
+ * above; also -EFBIG: module->room has too little left.
+ */
 int module_image_from_memory(struct module *module, const struct module_source *source,
 			     uint64_t base) _must_check_;
 /* Borrows image for ever. */

@@ -14,6 +14,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "src/symbolize/image_room.h"
+
 #define FIRST_BYTES	4096u		/* the headers are taken, too */
 #define PIECE_BYTES	(8u << 10)	/* an entry of call frame information has its neighbours */
 
@@ -23,6 +25,8 @@ struct module_pages {
 	uint32_t segment_count;
 	uint8_t *copy;
 	size_t bytes;
+	struct image_room *room;
+	uint64_t taken;			/* of it */
 	bool have[];			/* by piece; read without the lock */
 };
 
@@ -48,7 +52,7 @@ static void prepare_forks(void)
 /* ---- one copy ---- */
 
 int module_pages_new(int fd, const struct module_segment *segment, uint32_t segment_count,
-		     size_t bytes, struct module_pages **ret)
+		     size_t bytes, struct image_room *room, struct module_pages **ret)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	size_t pieces = bytes / PIECE_BYTES + 1;
@@ -65,7 +69,7 @@ int module_pages_new(int fd, const struct module_segment *segment, uint32_t segm
 	(void)pthread_once(&once, prepare_forks);
 	*pages = (struct module_pages){ .fd = fd, .segment = segment,
 					.segment_count = segment_count, .copy = copy,
-					.bytes = bytes };
+					.bytes = bytes, .room = room };
 	*ret = pages;
 	return 0;
 }
@@ -75,6 +79,7 @@ void module_pages_free(struct module_pages *pages)
 	if (!pages)
 		return;
 	(void)munmap(pages->copy, pages->bytes);
+	image_room_give(pages->room, pages->taken);
 	free(pages);
 }
 
@@ -112,6 +117,9 @@ static void read_pieces(struct module_pages *pages, size_t first, size_t last)
 	size_t low = first * PIECE_BYTES, end = (last + 1) * PIECE_BYTES;
 	size_t high = pages->bytes < end ? pages->bytes : end;
 
+	if (!image_room_take(pages->room, high - low))
+		return;			/* zeros */
+	pages->taken += high - low;
 	if (mprotect(pages->copy + low, high - low, PROT_READ | PROT_WRITE) < 0)
 		return;			/* out of memory: zeros */
 	read_within(pages, low, high, 0, FIRST_BYTES);

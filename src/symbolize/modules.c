@@ -123,13 +123,14 @@ static int grow(struct modules *modules)
 	return 0;
 }
 
-static struct module *module_new(enum module_kind kind, const char *path)
+static struct module *module_new(struct modules *modules, enum module_kind kind, const char *path)
 {
 	struct module *module = calloc(1, sizeof(*module));
 
 	if (!module)
 		return NULL;
 	module->kind = kind;
+	module->room = &modules->room;
 	module->fd = -1;
 	module->seen = true;
 	module->path = strdup(path);
@@ -157,7 +158,6 @@ static void modules_add(struct modules *modules, struct module *module)
 {
 	module->id = modules->count + 1;
 	module->marks = modules->marks;
-	module->room = &modules->room;
 	modules->module[modules->count++] = module;
 	insert_open(modules, module);
 }
@@ -165,7 +165,7 @@ static void modules_add(struct modules *modules, struct module *module)
 int modules_add_file(struct modules *modules, const char *path, int fd, bool debug_only,
 		     uint32_t *ret_id)
 {
-	struct module *module = module_new(MODULE_FILE, path);
+	struct module *module = module_new(modules, MODULE_FILE, path);
 	int err = module ? grow(modules) : -ENOMEM;
 
 	if (err < 0)
@@ -181,7 +181,6 @@ int modules_add_file(struct modules *modules, const char *path, int fd, bool deb
 		module_image_forget_code(module);
 	module->closed = true;
 	module->marks = modules->marks;
-	module->room = &modules->room;
 	module->id = *ret_id = modules->count + 1;
 	modules->module[modules->count++] = module;
 	modules->generation++;
@@ -358,6 +357,11 @@ static int load(const struct modules *modules, struct module *module, const stru
 		r = load_file(modules, module, map);
 		if (r < 0 && r != -ENOMEM)
 			r = load_memory(modules, module, maps, index);
+		if (r == -EFBIG && !module->room->said) {
+			module->room->said = true;
+			log_warning("%s: its code is larger than what --max-memory leaves for it; "
+				    "stacks may end there", module->path);
+		}
 	}
 	if (r == 0 && module->low < module->high)
 		return 0;
@@ -412,7 +416,7 @@ static int open_module(struct modules *modules, const struct procmaps *maps, siz
 
 	if (r < 0)
 		return r;
-	module = module_new(kind, map->path);
+	module = module_new(modules, kind, map->path);
 	if (!module)
 		return -ENOMEM;
 	module->inode = map->inode;
@@ -565,7 +569,7 @@ int modules_set_shim(struct modules *modules, const void *image, size_t bytes, u
 	r = grow(modules);
 	if (r < 0)
 		return r;
-	module = module_new(MODULE_SHIM, "[memattach]");
+	module = module_new(modules, MODULE_SHIM, "[memattach]");
 	if (!module)
 		return -ENOMEM;
 	r = module_image_borrow(module, image, bytes);

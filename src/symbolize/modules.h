@@ -79,6 +79,7 @@ struct module {
 	enum module_distrust distrust;
 	struct module_marks *marks;	/* of all modules */
 	struct image_room *room;	/* for copies of their files */
+	uint64_t copied;		/* bytes of it that file took */
 };
 
 /* Where modules come from: the keeper's services, or a test's. */

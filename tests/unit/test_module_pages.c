@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "src/symbolize/image_room.h"
 #include "src/symbolize/module_pages.h"
 
 #define KIB		1024u
@@ -22,6 +23,7 @@ struct lab {
 	FILE *file;
 	struct module_segment segment[2];
 	struct module_pages *pages;
+	struct image_room room;
 	const uint8_t *copy;
 };
 
@@ -36,6 +38,7 @@ static void fill(struct lab *lab, int byte)
 static void begin(struct lab *lab)
 {
 	*lab = (struct lab){
+		.room = { .left = 2 * FILE_BYTES },
 		.file = tmpfile(),
 		.segment = { { .offset = 10 * KIB, .file_bytes = 90 * KIB },
 			     { .offset = 128 * KIB + 5,
@@ -44,13 +47,14 @@ static void begin(struct lab *lab)
 	assert_non_null(lab->file);
 	fill(lab, 'a');
 	assert_int_equal(module_pages_new(fileno(lab->file), lab->segment, 2, FILE_BYTES,
-					  &lab->pages), 0);
+					  &lab->room, &lab->pages), 0);
 	lab->copy = module_pages_start(lab->pages);
 }
 
 static void end(struct lab *lab)
 {
 	module_pages_free(lab->pages);
+	assert_int_equal(lab->room.left, 2 * FILE_BYTES);
 	assert_int_equal(fclose(lab->file), 0);
 }
 
@@ -154,6 +158,23 @@ static void threads_ask_side_by_side(void **state)
 	}
 }
 
+static void what_has_no_room_is_zero(void **state)
+{
+	struct lab lab;
+
+	(void)state;
+	begin(&lab);
+	module_pages_have(lab.pages, 10 * KIB, 4 * KIB);
+	all_are(&lab, 10 * KIB, 14 * KIB, 'a');
+	lab.room.left -= FILE_BYTES * 2 - 40 * KIB;
+	module_pages_have(lab.pages, 16 * KIB, 80 * KIB);
+	all_are(&lab, 16 * KIB, 96 * KIB, 0);
+	lab.room.left += FILE_BYTES * 2 - 40 * KIB;
+	module_pages_have(lab.pages, 130 * KIB, 4 * KIB);
+	all_are(&lab, 130 * KIB, 134 * KIB, 'a');
+	end(&lab);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -162,6 +183,7 @@ int main(void)
 		cmocka_unit_test(a_file_that_shrinks_leaves_zeros),
 		cmocka_unit_test(what_is_behind_it_is_not_asked_for),
 		cmocka_unit_test(threads_ask_side_by_side),
+		cmocka_unit_test(what_has_no_room_is_zero),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
