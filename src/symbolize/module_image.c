@@ -19,6 +19,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
+#include "src/base/log.h"
 #include "src/symbolize/image_room.h"
 #include "src/symbolize/module_pages.h"
 
@@ -393,6 +394,19 @@ static int copy_memory(const struct module_source *source, uint64_t base,
 	return 0;
 }
 
+static int take_room(struct module *module, uint64_t bytes)
+{
+	if (image_room_take(module->room, bytes)) {
+		module->copied = bytes;
+		return 0;
+	}
+	if (!module->room->said)
+		log_warning("%s: its code is larger than what --max-memory leaves for it; stacks "
+			    "may end there", module->path);
+	module->room->said = true;
+	return -EFBIG;
+}
+
 int module_image_from_memory(struct module *module, const struct module_source *source,
 			     uint64_t base)
 {
@@ -407,10 +421,8 @@ int module_image_from_memory(struct module *module, const struct module_source *
 	r = read_memory_phdrs(source, base, &phdr, &count);
 	if (r == 0)
 		r = read_layout(phdr, count, &layout);
-	if (r == 0 && !image_room_take(module->room, layout.loaded_bytes))
-		r = -EFBIG;
-	else if (r == 0)
-		module->copied = layout.loaded_bytes;
+	if (r == 0)
+		r = take_room(module, layout.loaded_bytes);
 	if (r == 0)
 		r = layout.end > 0 ? copy_memory(source, base, &layout, &copy) : -EBADMSG;
 	if (r == 0) {

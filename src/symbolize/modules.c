@@ -357,11 +357,6 @@ static int load(const struct modules *modules, struct module *module, const stru
 		r = load_file(modules, module, map);
 		if (r < 0 && r != -ENOMEM)
 			r = load_memory(modules, module, maps, index);
-		if (r == -EFBIG && !module->room->said) {
-			module->room->said = true;
-			log_warning("%s: its code is larger than what --max-memory leaves for it; "
-				    "stacks may end there", module->path);
-		}
 	}
 	if (r == 0 && module->low < module->high)
 		return 0;
