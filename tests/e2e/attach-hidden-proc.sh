@@ -13,7 +13,7 @@ cat >"$WORK/hidden" <<-'END'
 	mount -t proc -o hidepid=2 proc /proc || exit 77
 	capabilities=$1
 	shift
-	exec setpriv --reuid=nobody --regid=nogroup --clear-groups --inh-caps="$capabilities" \
+	exec setpriv --reuid=nobody --regid=65534 --clear-groups --inh-caps="$capabilities" \
 		--ambient-caps="$capabilities" "$@"
 END
 hidden() { unshare -m --propagation private sh "$WORK/hidden" "$capabilities" "$@"; }

@@ -7,7 +7,7 @@
 victim inner churn --threads=2
 pristine_take "$VICTIM"
 inner=$VICTIM
-env --default-signal=INT,QUIT "$MEMATTACH" -p "$inner" --json >"$WORK/inner.json" \
+"$TOOLS/start" "$MEMATTACH" -p "$inner" --json >"$WORK/inner.json" \
 	2>"$WORK/inner.err" </dev/null &
 first=$!
 own "$first"

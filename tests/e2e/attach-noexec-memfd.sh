@@ -22,6 +22,7 @@ wait $!
 END
 export MEMATTACH VICTIMS WORK
 mkfifo "$WORK/commands"
+unshare --pid --fork --mount-proc true 2>/dev/null || skip "no namespace of processes here"
 for value in 1 2; do
 	status=0
 	timeout -k 10 $((120 * PATIENCE)) unshare --pid --fork --mount-proc \

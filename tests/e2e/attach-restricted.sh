@@ -41,6 +41,10 @@ watched_exactly() {
 begin_kind notsc
 refused_for 'may not read the time stamp counter'
 
+# Linux 5.11 and later
+if [ "$(printf '%s\n' 5.11 "$(uname -r)" | sort -V | head -n 1)" != 5.11 ]; then
+	skip "no syscall user dispatch on this kernel"
+fi
 # As Wine's: a call that is made while the program's own code is translated goes astray.
 begin_kind dispatch
 watched_exactly

@@ -6,6 +6,7 @@
 . "$(dirname "$0")/lib.sh"
 needs jq setpriv "${CC%% *}"
 is_root || skip "only root can read what the owner of a process may not"
+may_trace_others || skip "no CAP_SYS_PTRACE"
 USER=61006
 
 mkdir -m 711 "$WORK/secret"

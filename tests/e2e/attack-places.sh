@@ -5,6 +5,7 @@
 . "$(dirname "$0")/lib.sh"
 needs jq setpriv
 is_root || skip "only root can be other users"
+may_trace_others || skip "no CAP_SYS_PTRACE"
 . "$E2E/daemon_lib.sh"
 chmod 1777 "$WORK"
 own_copy=$WORK/memattach-user

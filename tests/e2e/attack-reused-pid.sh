@@ -5,6 +5,7 @@
 . "$(dirname "$0")/lib.sh"
 needs jq python3 setpriv curl
 is_root || skip "only root can be other users and choose ids"
+may_trace_others || skip "no CAP_SYS_PTRACE"
 . "$E2E/daemon_lib.sh"
 USER=61005
 chmod 1777 "$WORK"

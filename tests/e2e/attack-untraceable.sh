@@ -6,6 +6,7 @@
 . "$(dirname "$0")/lib.sh"
 needs jq setpriv curl
 is_root || skip "only root can be another user"
+may_trace_others || skip "no CAP_SYS_PTRACE"
 . "$E2E/daemon_lib.sh"
 USER=61005
 GROUP=61006

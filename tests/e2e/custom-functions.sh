@@ -79,6 +79,7 @@ ended cxx
 victim pools pools
 low=$(sed -n 's/^\([0-9a-f]*\)-.* 00000000 .*pools$/\1/p' "/proc/$VICTIM/maps" | head -1)
 offset=$(nm "$VICTIMS/pools" | sed -n 's/^\([0-9a-f]*\) T linear_take$/\1/p')
+! readelf -h "$VICTIMS/pools" | grep -q 'Type:.*EXEC' || low=0	# there nm tells addresses
 address=$(printf '0x%x' $((0x$low + 0x$offset)))
 attach_begin -p "$VICTIM" $EXACT --alloc-fn="$address:2"
 attach_await "$VICTIM"

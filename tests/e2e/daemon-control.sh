@@ -58,7 +58,7 @@ grep -qE "^ *$TWO processes +other +refused, tried again in " "$WORK/text" ||
 
 # --- who may see what ---------------------------------------------------------------------------
 
-if is_root; then
+if is_root && may_trace_others; then
 	cp "$VICTIMS/churn" "$WORK/theirs"
 	as_service theirs "$WORK/theirs" --threads=1
 	await 20 grep -q '^ready' "$WORK/theirs.out" || fail "it does not start"

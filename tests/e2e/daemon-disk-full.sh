@@ -6,7 +6,7 @@
 . "$E2E/daemon_lib.sh"
 needs jq sqlite3 nsenter
 is_root || skip "needs root, to mount a small file system"
-unshare -m sh -c : 2>/dev/null || skip "no mount namespaces here"
+may_mount || skip "no mount namespaces here"
 mkdir "$state"
 
 # What the daemon sees there; SQLite itself must look from there (it follows /proc/PID/root).

@@ -147,7 +147,7 @@ ask set -p "$MEANT"
 expect $? 2 "exit status: nothing is set"
 
 note "who may do what"
-if is_root; then
+if is_root && may_trace_others; then
 	cp "$VICTIMS/churn" "$WORK/theirs"
 	as_service theirs "$WORK/theirs" --threads=1
 	await 20 grep -q '^ready' "$WORK/theirs.out" || fail "it does not start"

@@ -68,7 +68,7 @@ gets 405 /metrics -I
 
 # Another user's processes are nobody's business.
 if is_root; then
-	setpriv --reuid=nobody --regid=nogroup --clear-groups curl -s --max-time 60 \
+	setpriv --reuid=nobody --regid=65534 --clear-groups curl -s --max-time 60 \
 		--unix-socket "$WORK/http" http://localhost/metrics >"$WORK/nobody" ||
 		fail "nobody gets no answer"
 	grep -q '^memattach_targets{state="watched"} 0' "$WORK/nobody" || fail "nobody sees more"

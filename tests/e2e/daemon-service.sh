@@ -95,7 +95,7 @@ fi
 # --- the journal --------------------------------------------------------------------------------
 # Its native protocol, at a socket of our own, where mounts can be our own.
 
-if ! is_root || ! unshare -m true 2>/dev/null; then
+if ! is_root || ! may_mount; then
 	note "no mount namespaces: the journal's protocol was not tried"
 	exit 0
 fi

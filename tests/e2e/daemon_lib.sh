@@ -28,7 +28,8 @@ rules() {
 
 # begin [COMMAND...]: the daemon, run by that.
 begin() {
-	env --default-signal=INT,QUIT "$@" "$daemon" --config="$config" --state="$state" \
+	unfiltered
+	"$TOOLS/start" "$@" "$daemon" --config="$config" --state="$state" \
 		--control="$control" \
 		2>"$log" </dev/null >"$WORK/daemon.out" &
 	DAEMON=$!

@@ -7,4 +7,4 @@
 : "${FIRST_STEP:=$((1 + $$ % STEP_STRIDE))}"
 STACK=fiber THREADS=1 MOST=${MOST:-12}
 export MOST KIND THREADS STACK FIRST_STEP STEP_STRIDE
-exec "${SHELL:-/bin/sh}" "$(dirname "$0")/kill-steps.sh"
+exec /bin/sh "$(dirname "$0")/kill-steps.sh"

@@ -3,4 +3,4 @@
 # kill-steps.sh with the map loader.
 LOADER=map
 export LOADER
-exec "${SHELL:-/bin/sh}" "$(dirname "$0")/kill-steps.sh"
+exec /bin/sh "$(dirname "$0")/kill-steps.sh"

@@ -11,8 +11,7 @@ needs jq python3 "${CC%% *}"
 
 library=$(find /usr/lib -name 'libjemalloc.so.2' 2>/dev/null | sort | head -n 1)
 [ -n "$library" ] || skip "libjemalloc is not installed"
-grep -q '5\.3\.0-0-g54eaed1d8b56b1aa528be3bdd1877e59c56fa90c' "$library" ||
-	skip "libjemalloc is not 5.3.0"
+is_known_jemalloc "$library" || skip "libjemalloc is not 5.3.0"
 
 sources=$SRCDIR/tests/victims
 # pvalloc: not in jemalloc, glibc's is called. The others rely on glibc's layout: the byte behind a

@@ -11,6 +11,7 @@ needs jq python3 "${CC%% *}"
 
 library=$(find /usr/lib /usr/lib64 -name 'libmimalloc.so.2*' 2>/dev/null | sort | head -n 1)
 [ -n "$library" ] || skip "libmimalloc is not installed"
+is_known_mimalloc "$library" || skip "libmimalloc is not 2.0.9"
 
 sources=$SRCDIR/tests/victims
 built_victims=$VICTIMS

@@ -21,13 +21,16 @@ set -u
 DEALT=$DEAL
 LC_ALL=C
 PYTHONDONTWRITEBYTECODE=1
+umask 022
+unset LD_PRELOAD DEBUGINFOD_URLS GLIBC_TUNABLES MALLOC_ARENA_MAX MALLOC_ARENA_TEST MALLOC_CHECK_ \
+	MALLOC_PERTURB_ MALLOC_TOP_PAD_ MALLOC_TRIM_THRESHOLD_ MALLOC_MMAP_THRESHOLD_
 export PYTHONDONTWRITEBYTECODE LC_ALL MEMATTACH MEMATTACH_STEPS VICTIMS TOOLS SRCDIR BUILDDIR CC CXX
 
 # A test that hangs is ended by name of its own process, and its trap tidies up.
 if [ -z "${TEST_GUARD:-}" ]; then
 	TEST_GUARD=1
 	export TEST_GUARD
-	exec timeout --foreground -k 15 $((TEST_LIMIT * PATIENCE)) "${SHELL:-/bin/sh}" "$0" "$@"
+	exec timeout --foreground -k 15 $((TEST_LIMIT * PATIENCE)) /bin/sh "$0" "$@"
 fi
 
 # The system's own interpreter is ten times as fast as a wrapper that looks for one (pyenv's).
@@ -37,6 +40,14 @@ fi
 E2E=$SRCDIR/tests/e2e
 WORK=$(mktemp -d "${TMPDIR:-/tmp}/memattach-e2e.XXXXXX") || exit 99
 chmod 755 "$WORK"
+# Some systems execute nothing from there.
+echo '#!/bin/sh' >"$WORK/runs"
+if ! { chmod +x "$WORK/runs" && "$WORK/runs"; } 2>/dev/null; then
+	rm -rf "$WORK"
+	WORK=$(mktemp -d "$BUILDDIR/tests/memattach-e2e.XXXXXX") || exit 99
+	chmod 755 "$WORK"
+fi
+rm -f "$WORK/runs"
 STARTED=""	# processes to end, newest first: PID@BEGUN each
 STATUS=0	# of the last memattach
 REPORT=$WORK/report.json
@@ -131,6 +142,27 @@ needs() {
 }
 
 is_root() { [ "$(id -u)" -eq 0 ]; }
+own_status() { sed -n "s/^$1:[[:space:]]*//p" /proc/self/status; }
+# has_capability NUMBER: as /proc shows ours, perhaps in a user namespace.
+has_capability() { [ $((0x$(own_status CapEff) >> $1 & 1)) -eq 1 ]; }
+may_trace_others() { has_capability 19; }
+may_mount() { unshare -m mount -t tmpfs none "$WORK" 2>/dev/null; }
+# The kernel shows a target's filters of system calls to CAP_SYS_ADMIN in the first user namespace.
+sees_filters() {
+	has_capability 21 && [ "$(own_status Seccomp)" = 0 ] &&
+		[ "$(tr -s ' ' </proc/self/uid_map)" = " 0 0 4294967295" ]
+}
+# In a filter, as containers have, each target is in it, too: it can't be read, so all are refused.
+unfiltered() {
+	[ "$(own_status Seccomp)" = 0 ] || skip "in a filter of system calls, where all is refused"
+}
+
+# Is the library the release whose structures are known?
+is_known_jemalloc() { grep -q '5\.3\.0-0-g54eaed1d8b56b1aa528be3bdd1877e59c56fa90c' "$1"; }
+is_known_mimalloc() {
+	[ "$(LD_PRELOAD=$1 python3 -c 'import ctypes; print(ctypes.CDLL(None).mi_version())' \
+		2>/dev/null)" = 209 ]
+}
 
 # expect ACTUAL EXPECTED WHAT
 expect() {
@@ -157,7 +189,7 @@ is_gone() {
 		[ "$(ls "/proc/$1/task" 2>/dev/null | wc -l)" -le 1 ]
 }
 
-# A shell's background processes ignore SIGINT; ours are to take it.
+# A shell's background processes ignore SIGINT; ours are to take it (tools/start.c).
 # background NAME COMMAND...: its input is a fifo that never ends, its output $WORK/NAME.out.
 # Sets LAST to its process id.
 background() {
@@ -165,7 +197,7 @@ background() {
 	shift
 	rm -f "$WORK/$background_name".*
 	mkfifo "$WORK/$background_name.in"
-	env --default-signal=INT,QUIT "$@" \
+	"$TOOLS/start" "$@" \
 		<>"$WORK/$background_name.in" >"$WORK/$background_name.out" \
 		2>"$WORK/$background_name.err" &
 	LAST=$!
@@ -229,6 +261,7 @@ EXACT="--exact --on-overflow=block"
 
 # attach ARGUMENTS: runs it to the end. Sets STATUS; output in $REPORT and $ERRORS.
 attach() {
+	unfiltered
 	timeout -k 10 $((${ATTACH_LIMIT:-90} * PATIENCE)) "$MEMATTACH" "$@" \
 		>"$REPORT" 2>"$ERRORS" </dev/null
 	STATUS=$?
@@ -236,7 +269,8 @@ attach() {
 
 # attach_begin ARGUMENTS: in the background. Sets ATTACH, its process id.
 attach_begin() {
-	env --default-signal=INT,QUIT "$MEMATTACH" "$@" >"$REPORT" 2>"$ERRORS" </dev/null &
+	unfiltered
+	"$TOOLS/start" "$MEMATTACH" "$@" >"$REPORT" 2>"$ERRORS" </dev/null &
 	ATTACH=$!
 	own "$ATTACH"
 }

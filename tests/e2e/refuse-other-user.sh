@@ -8,7 +8,7 @@ victim other processes --kind=idle
 pristine_take "$VICTIM"
 cp "$MEMATTACH" "$WORK/memattach"
 chmod 755 "$WORK/memattach"
-setpriv --reuid=nobody --regid=nogroup --clear-groups --inh-caps=-all --bounding-set=-all \
+setpriv --reuid=nobody --regid=65534 --clear-groups --inh-caps=-all --bounding-set=-all \
 	env -C / "$WORK/memattach" -p "$VICTIM" -d 1 >"$REPORT" 2>"$ERRORS" </dev/null
 expect "$?" 3 "exit status"
 said_one_line 'user|permission|CAP_SYS_PTRACE|capabilit|root'

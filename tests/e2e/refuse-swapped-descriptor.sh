@@ -4,6 +4,7 @@
 # that memattach has just made in it: the file stays as it is.
 . "$(dirname "$0")/lib.sh"
 is_root || skip "needs root, to have rights that the target lacks"
+may_trace_others || skip "no CAP_SYS_PTRACE"
 : "${ATTACHES:=10}"	# at least; more where the victim was never quick enough
 
 echo 'no process of user 65534 may change this' >"$WORK/original"

@@ -57,6 +57,10 @@ build() {
 		-o "$WORK/probe" - 2>/dev/null || compiler=clang
 	echo 'int main(void) { return 0; }' | $compiler -x c -fsanitize=address,undefined \
 		-o "$WORK/probe" - 2>/dev/null || skip "$compiler has no sanitizers"
+	# Some releases die at times of where the kernel puts their mappings (vm.mmap_rnd_bits).
+	for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+		"$WORK/probe" 2>/dev/null || skip "$compiler's sanitizers do not start here"
+	done
 	configure_private CC="$compiler" CFLAGS='-O1 -g1' --enable-sanitizers --enable-werror \
 		--disable-dependency-tracking
 	step make -j2
@@ -108,7 +112,7 @@ fuzzers() {
 end_to_end() {
 	for name in $SANITIZED; do
 		env -u TEST_GUARD -u TEST_LIMIT MEMATTACH="$scratch/build/cli/memattach" \
-			"${SHELL:-/bin/sh}" "$E2E/$name.sh" >"$WORK/e2e" 2>&1 </dev/null
+			/bin/sh "$E2E/$name.sh" >"$WORK/e2e" 2>&1 </dev/null
 		status=$?
 		nothing_said "$name"
 		case $status in

@@ -16,7 +16,7 @@ as_service() {
 	service_name=$1
 	shift
 	if is_root; then
-		background "$service_name" setpriv --reuid=nobody --regid=nogroup --clear-groups \
+		background "$service_name" setpriv --reuid=nobody --regid=65534 --clear-groups \
 			--pdeathsig=KILL "$@"
 	else
 		background "$service_name" setpriv --pdeathsig=KILL "$@"
@@ -174,7 +174,7 @@ postgres_start() {
 
 as_postgres() {
 	if is_root; then
-		setpriv --reuid=nobody --regid=nogroup --clear-groups env -C / "$@"
+		setpriv --reuid=nobody --regid=65534 --clear-groups env -C / "$@"
 	else
 		"$@"
 	fi

@@ -17,7 +17,7 @@ broken() {
 	shift
 	victim traced traced --threads=2 --rounds=50000
 	pristine_take "$VICTIM"
-	env --default-signal=INT,QUIT "$MEMATTACH" trace -p "$VICTIM" "$@" \
+	"$TOOLS/start" "$MEMATTACH" trace -p "$VICTIM" "$@" \
 		>"$SINK" 2>"$ERRORS" </dev/null &
 	ATTACH=$!
 	own "$ATTACH"
@@ -57,7 +57,7 @@ pristine_check "$VICTIM"
 slow() {
 	victim traced traced --threads=2 --rounds="$(in_full 200000 80000)"
 	pristine_take "$VICTIM"
-	env --default-signal=INT,QUIT "$MEMATTACH" trace -p "$VICTIM" --json "$@" \
+	"$TOOLS/start" "$MEMATTACH" trace -p "$VICTIM" --json "$@" \
 		>"$WORK/pipe" 2>"$ERRORS" </dev/null &
 	ATTACH=$!
 	own "$ATTACH"

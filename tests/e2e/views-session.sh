@@ -67,8 +67,8 @@ refused 'all of the process' report "$WORK/recording" threads --thread=1
 refused 'range' report "$WORK/recording" filter --size=9-3
 refused 'go with' report "$WORK/recording" --reverse
 
-# A recording from before sites kept their peak, and how long blocks lived.
-if command -v sqlite3 >/dev/null; then
+# A recording from before sites kept their peak, and how long blocks lived. SQLite 3.35 and later.
+if sqlite3 :memory: 'CREATE TABLE t(a, b); ALTER TABLE t DROP COLUMN a' 2>/dev/null; then
 	for column in at_peak_bytes at_peak_count size_low size_high sizes_0 sizes_1 sizes_2 \
 		sizes_3 alloc_count_low alloc_count_high alloc_bytes_low alloc_bytes_high \
 		free_count_low free_count_high free_bytes_low free_bytes_high live_count_low \

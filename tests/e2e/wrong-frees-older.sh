@@ -136,7 +136,7 @@ believed() {
 library() { find /usr/lib /usr/lib64 -name "$1" 2>/dev/null | sort | head -n 1; }
 
 PRELOAD=$(library 'libjemalloc.so.2')
-[ -z "$PRELOAD" ] || others jemalloc 4096 224
+[ -z "$PRELOAD" ] || ! is_known_jemalloc "$PRELOAD" || others jemalloc 4096 224
 PRELOAD=$(library 'libmimalloc.so.2*')
 [ -z "$PRELOAD" ] || believed mimalloc 'not every call that allocates is seen'
 PRELOAD=

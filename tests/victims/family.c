@@ -88,6 +88,7 @@ static void live(const char *word)
 
 	(void)sigemptyset(&none);
 	prctl(PR_SET_PDEATHSIG, 0, 0, 0, 0);
+	victim_allow_tracers();
 	alarm(CHILD_SECONDS);
 	victim_say("%s ok %d\n", word, (int)getpid());
 	while (!ending) {

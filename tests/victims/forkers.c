@@ -144,8 +144,10 @@ static pid_t fork_child(enum kind kind, long threads, int ready)
 
 	if (pid < 0)
 		victim_fail("fork");
-	if (pid == 0)
+	if (pid == 0) {
+		victim_allow_tracers();
 		child_main(kind, threads, ready);
+	}
 	child[children++] = pid;
 	return pid;
 }

@@ -26,10 +26,15 @@
 
 static int interrupts;
 
-void victim_setup(void)
+void victim_allow_tracers(void)
 {
 	/* Fails with EINVAL where there is no yama: nothing to allow there. */
 	(void)prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
+}
+
+void victim_setup(void)
+{
+	victim_allow_tracers();
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0)
 		victim_fail("PR_SET_PDEATHSIG");
 	/* The heap exists from now on: one that a remote dlopen makes would be a difference. */

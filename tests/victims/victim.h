@@ -41,6 +41,8 @@ static inline size_t victim_size(size_t value)
 
 /* Lets any process of the same user attach (yama), and ties our life to our parent's. */
 void victim_setup(void);
+/* The former alone: a forked child does not inherit it. */
+void victim_allow_tracers(void);
 
 /* Writes "ready PID". */
 void victim_ready(void);
