@@ -444,12 +444,15 @@ static void says_that_it_is_absent(void **state)
 #define MINE	500
 
 static void *kept[THREADS][MINE], *given[THREADS][MINE];
-static pthread_barrier_t meeting;
+static pthread_barrier_t beginning, meeting;
 
 static void *allocate(void *index)
 {
 	void **keep = kept[(uintptr_t)index], **give = given[(uintptr_t)index];
 
+	/* A thread that came later would have its cache where another has freed a block. */
+	free(malloc(1));
+	pthread_barrier_wait(&beginning);
 	for (unsigned int i = 0; i < MINE; i++) {
 		keep[i] = i % 9 ? malloc(1 + i * 7) : memalign((size_t)32 << i % 12, 100 + i * 900);
 		give[i] = malloc(1 + i * 3);
@@ -502,6 +505,7 @@ static void finds_its_own_blocks(void **state)
 	if (MEMATTACH_SANITIZED)
 		skip();
 	mallopt(M_ARENA_MAX, 5);
+	pthread_barrier_init(&beginning, NULL, THREADS);
 	pthread_barrier_init(&meeting, NULL, THREADS + 1);
 	for (uintptr_t i = 0; i < THREADS; i++)
 		assert_int_equal(pthread_create(&threads[i], NULL, allocate, (void *)i), 0);

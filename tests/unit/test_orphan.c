@@ -385,7 +385,8 @@ static void a_file_of_zeroes_is_refused(void **state)
 			 MAP_PRIVATE | MAP_FIXED, fd, 0) != MAP_FAILED);
 	(void)close(fd);
 	jump_to_slot(text + 64, 3, 0);
-	assert_int_equal(rebuild(), -ETXTBSY);
+	/* who may not open what is mapped opens it by its name, and that is no file's */
+	assert_int_equal(rebuild(), geteuid() == 0 ? -ETXTBSY : -ENOENT);
 }
 
 static void another_versions_shim_is_refused(void **state)
