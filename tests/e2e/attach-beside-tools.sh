@@ -74,7 +74,7 @@ end_strace() {
 
 for loader in dlopen map; do
 	for name in gdb gcore lldb eu-stack perf strace bpftrace; do
-		dealt 4 || continue
+		dealt 6 || continue
 		note "$loader: $name comes and goes"
 		begin "$loader"
 		if tool $name; then

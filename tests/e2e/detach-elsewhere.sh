@@ -8,7 +8,7 @@
 needs jq
 
 for way in "--sample=4096" "--sample=4096 --loader=map" "--exact" "--leaks --sample=4096"; do
-	dealt 2 || continue
+	dealt 3 || continue
 	note "$way"
 	victim elsewhere elsewhere
 	pristine_take "$VICTIM"

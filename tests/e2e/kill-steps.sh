@@ -3,14 +3,14 @@
 # SIGKILL to memattach at every step of attach and detach, on a victim that checks its own
 # registers, red zone, heap, masks and system calls, with signals and jumping handlers arriving.
 # After each: the victim is unharmed, hooks are inert within a second, cleanup makes it pristine.
-# FIRST_STEP and STEP_STRIDE deal the steps to several runs: without them every 15th (FULL: every
+# FIRST_STEP and STEP_STRIDE deal the steps to several runs: without them every 31st (FULL: every
 # fifth), from one of the first on, so that many runs see all (make soak: each); LOADER chooses
 # the loader; STACK=fiber has the victim, of a single thread then, work on a fiber; MOST ends it
 # after so many kills.
 : "${TEST_LIMIT:=400}"
 . "$(dirname "$0")/lib.sh"
 
-: "${STEP_STRIDE:=$(in_full 5 15)}"
+: "${STEP_STRIDE:=$(in_full 5 31)}"
 : "${FIRST_STEP:=$((1 + DEAL % STEP_STRIDE))}"
 : "${LOADER:=auto}" "${KIND:=mix}" "${THREADS:=12}" "${STACK:=own}" "${MOST:=2000}"
 [ -x "$MEMATTACH_STEPS" ] || skip "no build with a step counter"

@@ -9,7 +9,7 @@ TEST_LIMIT=${TEST_LIMIT:-900}
 (AS_UNIT='' && as_unit) || exit $?
 
 for test in $AS_UNIT_TESTS; do
-	dealt 2 || continue
+	dealt 3 || continue
 	status=0
 	AS_UNIT=1 KINDS="${KINDS-none threads}" PICTURES="${PICTURES-2}" \
 		sh "$E2E/$test.sh" >"$WORK/$test" 2>&1 || status=$?

@@ -76,13 +76,13 @@ try_victims() {
 		alone=$(kinds $program alone) || fail "$alone"
 		look $program "$all"
 		for kind in $(echo "$alone" | tr , ' '); do
-			[ "$kind" = sum ] || ! dealt 4 || look $program "$kind"
+			[ "$kind" = sum ] || ! dealt 8 || look $program "$kind"
 		done
 	done
 	try_sum
 	for CONF in tcache:false background_thread:true,narenas:2 percpu_arena:percpu \
 		tcache_max:4096,slab_sizes:1-128:4 tcache_max:1048576,dirty_decay_ms:0; do
-		! dealt 2 || look leaky_jemalloc classes,large,crossed,by_hand
+		! dealt 4 || look leaky_jemalloc classes,large,crossed,by_hand
 	done
 	CONF=
 }

@@ -59,7 +59,7 @@ kinds() {
 
 look_at_each() {
 	for kind in $(echo "$2" | tr , ' '); do
-		dealt 4 || continue
+		dealt 8 || continue
 		look "$1" "$kind"
 	done
 }
@@ -87,7 +87,7 @@ try_victims() {
 try_options() {
 	for option in MIMALLOC_RESERVE_OS_MEMORY=512MiB MIMALLOC_ALLOW_DECOMMIT=0 \
 		MIMALLOC_DECOMMIT_DELAY=0 MIMALLOC_EAGER_COMMIT=0; do
-		dealt 2 || continue
+		dealt 4 || continue
 		note "$option"
 		export "${option?}"
 		look leaky_mimalloc "classes,segments,crossed,abandoned"

@@ -53,7 +53,7 @@ for program in leaky leaky_cxx; do
 	before $program --kind=
 	after $program --kind=
 	while read -r kind; do
-		dealt 4 || continue
+		dealt 8 || continue
 		before $program "--kind=$kind"
 		after $program "--kind=$kind"
 	done <"$WORK/kinds"

@@ -8,10 +8,10 @@
 . "$E2E/leaks.sh"
 needs jq
 : "${KINDS:=none all own ignore nocldwait forks threads vfork vforks timers group busy alone}"
-: "${PICTURES:=$(in_full 4 2)}"
+: "${PICTURES:=$(in_full 4 1)}"
 
 for kind in $KINDS; do
-	dealt 3 || continue
+	dealt 4 || continue
 	victim "$kind" waiter --kind="$kind"
 	pristine_take "$VICTIM"
 	refusable=""
@@ -139,7 +139,7 @@ fi
 
 # Ctrl-C, SIGTERM, and the death of either process, in the middle of a picture.
 for end in INT TERM analyst KILL; do
-	dealt 2 || continue
+	dealt 4 || continue
 	picture_hold "$VICTIM"
 	case $end in
 	analyst) kill -KILL "$ANALYST" ;;

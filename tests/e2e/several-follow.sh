@@ -6,7 +6,7 @@
 . "$(dirname "$0")/lib.sh"
 needs jq python3
 . "$E2E/several_lib.sh"
-: "${LOADERS:=$(in_full "auto map dlopen" "map dlopen")}"
+: "${LOADERS:=$(in_full "auto map dlopen" "$([ $((DEAL % 2)) -eq 0 ] && echo map || echo dlopen)")}"
 
 # fresh KIND: a child with a program of its own, which stops itself as it begins: nobody enters what
 # is stopped, so that it can be looked at before it is entered. Sets CHILD.

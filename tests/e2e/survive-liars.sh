@@ -21,7 +21,7 @@ ended_well() {
 
 for kind in link-cycle link-million link-wild link-names link-dynamic spaces headers dynamic noise \
 	file dtv dtv-wild threads stacks arenas chunks lists vtables modules; do
-	dealt 3 || continue
+	dealt 5 || continue
 	cp "$VICTIMS/plug_a.so" "$WORK/plug.so" || fail "plug_a.so"
 	victim liar liar --kind=$kind --file="$WORK/plug.so"
 	pristine_take "$VICTIM"

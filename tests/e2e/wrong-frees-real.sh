@@ -9,7 +9,7 @@ needs jq python3
 ATTACH_LIMIT=120
 
 # worth PROGRAM: it is installed, and among those that are taken.
-worth() { installed "$1" && dealt 2; }
+worth() { installed "$1" && dealt 3; }
 installed() { command -v "$1" >/dev/null 2>&1 || { note "$1 is not installed"; return 1; }; }
 said() { await 60 grep -q ready "$WORK/$1.out" || fail "$1: $(cat "$WORK/$1.err")"; }
 
@@ -121,7 +121,7 @@ if worth memcached; then
 	watch memcached "$VICTIM" 2 0
 fi
 
-if [ -n "$(find /usr/lib/postgresql -path '*/bin/initdb' 2>/dev/null)" ] && dealt 2; then
+if [ -n "$(find /usr/lib/postgresql -path '*/bin/initdb' 2>/dev/null)" ] && dealt 3; then
 	postgres_start
 	postgres_load
 	watch "a PostgreSQL backend" "$VICTIM" 3 0
