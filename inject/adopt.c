@@ -16,6 +16,7 @@
 #include "inject/inject.h"
 #include "inject/island_jumps.h"
 #include "inject/journal.h"
+#include "inject/load_seen.h"
 #include "inject/orphan.h"
 #include "inject/proc_status.h"
 #include "inject/remote_mem.h"
@@ -114,6 +115,8 @@ static void adopt_shim(struct attachment *a, const struct procmaps *maps)
 	for (size_t i = 0; i < maps->count && !a->shim_base; i++)
 		if (named(&maps->map[i], SHIM_PATH) && maps->map[i].offset == 0)
 			a->shim_base = maps->map[i].start;
+	/* only the loader's own word makes it a library that can be closed */
+	a->half = a->loader == LOADER_DLOPEN && !a->dl_handle && load_is_half(a, maps);
 }
 
 unsigned int adopt_descriptors(struct attachment *a)

@@ -236,6 +236,18 @@ static int map_at(struct borrow *b, uint64_t address, uint64_t bytes, uint64_t p
 	return error;
 }
 
+/*
+ * Another file may have been under our descriptor's number, and be mapped now, or be none that can
+ * be: error of the call that mapped it, or -EBADF.
+ */
+static int confirm(const struct attachment *a, const struct borrow *b, enum remote_memfd which,
+		   int error)
+{
+	int other = borrow_held(b) ? remote_memfd_confirm(a, b, which) : 0;
+
+	return other ? other : error;
+}
+
 static int advise(struct borrow *b, uint64_t address, uint64_t bytes, uint64_t advice)
 {
 	uint64_t arguments[6] = { address, bytes, advice, 0, 0, 0 };
@@ -262,13 +274,13 @@ static int place_by_map(struct attachment *a, struct borrow *b)
 	if (!error)
 		error = map_at(b, a->shim_place, a->layout.text_bytes, PROT_READ | PROT_EXEC,
 			       MAP_PRIVATE | MAP_FIXED, a->remote_fd[1], 0);
+	error = confirm(a, b, REMOTE_SHIM, error);
 	if (error)
 		return error;
 	/* the segment that a loader would write to, and the root page: one range without holes */
-	error = map_at(b, a->shim_base + a->layout.text_bytes,
-		       a->layout.data_end - a->layout.text_bytes, PROT_READ | PROT_WRITE,
-		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
-	return error ? error : remote_memfd_confirm(a, b, REMOTE_SHIM);
+	return map_at(b, a->shim_base + a->layout.text_bytes,
+		      a->layout.data_end - a->layout.text_bytes, PROT_READ | PROT_WRITE,
+		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
 }
 
 /*
@@ -347,7 +359,7 @@ static int map_islands(struct attachment *a, struct borrow *b)
 		offset += island.bytes;
 		a->seen.islands += !error;
 	}
-	return error ? error : remote_memfd_confirm(a, b, REMOTE_SHIM);
+	return confirm(a, b, REMOTE_SHIM, error);
 }
 
 static int map_ring_there(struct attachment *a, struct borrow *b)
@@ -361,7 +373,7 @@ static int map_ring_there(struct attachment *a, struct borrow *b)
 	if (!error)
 		error = map_at(b, a->ring_place, a->geometry.total_bytes, PROT_READ | PROT_WRITE,
 			       MAP_SHARED | MAP_FIXED, a->remote_fd[0], 0);
-	return error ? error : remote_memfd_confirm(a, b, REMOTE_RING);
+	return confirm(a, b, REMOTE_RING, error);
 }
 
 static int bring_in(struct attachment *a, struct borrow *b)
@@ -537,7 +549,6 @@ int load_shim(struct attachment *a, const struct load_options *options)
 		error = bring_in(a, &b);
 	if (error && borrow_held(&b))
 		take_back(a, &b);
-	a->seen = (struct load_seen){ 0 };
 	undo = remote_memfd_close(a, &b);
 	error = error ? error : undo;
 	if (borrow_held(&b)) {
@@ -552,6 +563,7 @@ int load_shim(struct attachment *a, const struct load_options *options)
 
 		undo = unload_shim(a, &any);	/* what it could not undo stays noted in *a */
 	}
+	a->seen = (struct load_seen){ 0 };
 	return error;
 }
 
@@ -602,8 +614,8 @@ int unload_shim(struct attachment *a, const struct load_options *options)
 	}
 	if (a->pending) {	/* a dlopen that had not returned when we let its thread go */
 		error = load_find_shim(a);
-		/* a part only is one that it left, if that thread is seen to have come back */
-		if (error || !a->shim_base || (a->half && !a->inside_mask))
+		/* nothing, or a part only, is what it left if that thread was seen to be back */
+		if (error || ((!a->shim_base || a->half) && !a->inside_mask))
 			return error ? error : -EBUSY;
 		a->pending = false;
 	}

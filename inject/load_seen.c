@@ -8,8 +8,7 @@
 
 #define PAGE 4096ull
 
-/* The root page comes last: a dlopen that fails before leaves what it has mapped until then. */
-static bool is_half(const struct attachment *a, const struct procmaps *maps)
+bool load_is_half(const struct attachment *a, const struct procmaps *maps)
 {
 	const struct procmap *root = procmaps_find(maps, a->shim_base + a->layout.root);
 
@@ -27,7 +26,7 @@ int load_find_shim(struct attachment *a)
 			a->shim_base = maps.map[i].start;
 			break;
 		}
-	a->half = !error && is_half(a, &maps);
+	a->half = !error && load_is_half(a, &maps);
 	return error;
 }
 

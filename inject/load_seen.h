@@ -12,6 +12,11 @@
  */
 int load_find_shim(struct attachment *a) _must_check_;
 /*
+ * Lies there but a part of the shim, left by a dlopen that failed? The root page comes last. Only
+ * where no dlopen is under way.
+ */
+bool load_is_half(const struct attachment *a, const struct procmaps *maps);
+/*
  * What was never mapped, or somebody else has taken out, must not be unmapped by its address; what
  * was mapped in this very stop (a->seen) must, whichever file has got under our descriptor's
  * number. Forgets the former, and sets ring_low and ring_high. maps: of now.

@@ -14,7 +14,9 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define KNOWN_VERSION	"5.3.0-0-g54eaed1d8b56b1aa528be3bdd1877e59c56fa90c"
 #define HASH_DIGITS	40u
@@ -89,14 +91,32 @@ static bool is_jemalloc(const uint8_t *file, size_t bytes)
 	return memmem(file, bytes, text, sizeof(text) - 1);
 }
 
+/* The first bytes of its file, the caller's; module_file() would keep all of them. */
+static uint8_t *read_file(const struct module *module, size_t *ret_bytes)
+{
+	size_t bytes = module->file_bytes < SEARCHED_BYTES ? module->file_bytes : SEARCHED_BYTES;
+	uint8_t *copy = bytes ? malloc(bytes) : NULL;
+	ssize_t got = -1;
+
+	if (copy && !module->pages && module->file) {
+		memcpy(copy, module->file, bytes);
+		got = (ssize_t)bytes;
+	} else if (copy && module->fd >= 0) {
+		got = pread(module->fd, copy, bytes, 0);
+	}
+	*ret_bytes = got > 0 ? (size_t)got : 0;
+	return copy;
+}
+
 /* 1 if it is a jemalloc that is known, 0 none, -ENOTSUP. */
 static int try_module(struct jemalloc *jemalloc, const struct module *module)
 {
-	size_t bytes = module->file && has_room(module) ? module->file_bytes : 0;
-	const uint8_t *file;
+	_cleanup_free_ uint8_t *file = NULL;
+	size_t bytes;
 
-	bytes = bytes < SEARCHED_BYTES ? bytes : SEARCHED_BYTES;
-	file = bytes ? module_file(module, 0, bytes) : NULL;
+	if (!module->file || !has_room(module))
+		return 0;
+	file = read_file(module, &bytes);
 	if (!file || !is_jemalloc(file, bytes))
 		return 0;
 	jemalloc->module = module;

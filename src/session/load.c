@@ -68,8 +68,8 @@ static void say_closed(const struct session *s, int error)
 			  by_map ? "try again" : "use --loader=auto or --loader=map");
 	else
 		log_error("the target's dlopen could not load the hooks: it has no memory for "
-			  "them, or a thread closes descriptors that it did not open; nothing was "
-			  "left; use --loader=auto or --loader=map");
+			  "them, or a thread closes descriptors that it did not open; use "
+			  "--loader=auto or --loader=map");
 }
 
 /* What dlopen would wait for can't be told of it: where it waits with its lock held. */
@@ -109,11 +109,10 @@ static int find_other_places(struct session *s)
  * A descriptor that is closed, and its number used for another file, while dlopen reads from it
  * would have it load that: once is a sign, so dlopen is not asked often.
  */
-static bool may_try(struct session *s, int error)
+static bool may_try(const struct session *s, int error)
 {
 	if (!was_closed(error))
 		return session_may_try_again(error);
-	s->closed++;
 	return s->options->loader != LOADER_DLOPEN || s->closed < CLOSED_DLOPEN;
 }
 
@@ -144,9 +143,11 @@ int session_load(struct session *s)
 			/* the one that may do it could be just about to wait */
 			if (keeper_link_poll(&s->link, i < SESSION_KEEP_AFTER ? 1 : PROOF_PAUSE_MS))
 				return -EPIPE;
+			error = -EAGAIN;
 			continue;
 		}
 		error = try_load(s, proof ? LOADER_DLOPEN : LOADER_MAP);
+		s->closed += was_closed(error);
 		if (error == -ENOTSUP && proof) {	/* of that thread's stack */
 			if (s->options->task != SESSION_RUN)
 				safe_thread_is_unfit(&s->threads);

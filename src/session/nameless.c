@@ -10,7 +10,8 @@
 
 #define CHUNK_BYTES	(1u << 20)
 #define OVERLAP_BYTES	64u		/* more than a mark has */
-#define MODULE_BYTES	(64ull << 20)	/* of constants that are looked at */
+#define MODULE_BYTES	(64ull << 20)	/* of constants that are looked at, of a module */
+#define ALL_BYTES	(256ull << 20)	/* of all */
 
 /*
  * What is in every build of an allocator: of a message, and of a name of an option or a figure. The
@@ -31,7 +32,11 @@ static const struct marks marks[] = {
 	{ "tcmalloc", { { 'M', "ALLOC: " }, { ')', " Bytes in use by application" } } },
 };
 
-enum { MARKS = sizeof(marks) / sizeof(marks[0]), TEXTS = 2 };
+/* CPython, and a build of it that uses its mimalloc. */
+static const struct mark python = { 'P', "YTHONMALLOC" };
+static const struct mark free_threads = { 'f', "ree-threading build" };
+
+enum { MARKS = ARRAY_SIZE(marks), TEXTS = 2, PYTHON = MARKS * TEXTS, FREE_THREADS, MIMALLOC = 1 };
 
 static bool has_mark(const uint8_t *bytes, size_t count, const struct mark *mark)
 {
@@ -46,25 +51,30 @@ static bool has_mark(const uint8_t *bytes, size_t count, const struct mark *mark
 	return false;
 }
 
+static void note(unsigned int *seen, unsigned int number, const struct mark *mark,
+		 const uint8_t *bytes, size_t count)
+{
+	if (!(*seen & 1u << number) && has_mark(bytes, count, mark))
+		*seen |= 1u << number;
+}
+
 /* Notes in seen, a bit for each text, what bytes has. */
 static void look_at_bytes(const uint8_t *bytes, size_t count, unsigned int *seen)
 {
 	for (unsigned int m = 0; m < MARKS; m++)
-		for (unsigned int t = 0; t < TEXTS; t++) {
-			unsigned int bit = 1u << (m * TEXTS + t);
-
-			if (!(*seen & bit) && has_mark(bytes, count, &marks[m].text[t]))
-				*seen |= bit;
-		}
+		for (unsigned int t = 0; t < TEXTS; t++)
+			note(seen, m * TEXTS + t, &marks[m].text[t], bytes, count);
+	note(seen, PYTHON, &python, bytes, count);
+	note(seen, FREE_THREADS, &free_threads, bytes, count);
 }
 
+/* left: bytes that may still be read of this module. */
 static void look_at_segment(const struct module *module, const struct module_segment *segment,
-			    uint8_t *buffer, unsigned int *seen)
+			    uint8_t *buffer, uint64_t *left, unsigned int *seen)
 {
-	uint64_t end = segment->offset +
-		(segment->file_bytes < MODULE_BYTES ? segment->file_bytes : MODULE_BYTES);
+	uint64_t end = segment->offset + segment->file_bytes;
 
-	for (uint64_t at = segment->offset; at < end; at += CHUNK_BYTES) {
+	for (uint64_t at = segment->offset; at < end && *left > 0; at += CHUNK_BYTES) {
 		size_t wanted = CHUNK_BYTES + OVERLAP_BYTES;
 		ssize_t got;
 
@@ -73,23 +83,32 @@ static void look_at_segment(const struct module *module, const struct module_seg
 		got = pread(module->fd, buffer, wanted, (off_t)at);
 		if (got <= 0)
 			return;
+		*left -= *left < CHUNK_BYTES ? *left : CHUNK_BYTES;
 		look_at_bytes(buffer, (size_t)got, seen);
 	}
 }
 
-/* Linkers put constants into a segment of their own; where there is none they lie beside code. */
-static const char *look_at_module(const struct module *module, uint8_t *buffer)
+static bool is_used(unsigned int mark, unsigned int seen)
 {
+	return mark != MIMALLOC || !(seen & 1u << PYTHON) || (seen & 1u << FREE_THREADS);
+}
+
+/* Linkers put constants into a segment of their own; where there is none they lie beside code. */
+static const char *look_at_module(const struct module *module, uint8_t *buffer, uint64_t *read)
+{
+	uint64_t left = ALL_BYTES - *read < MODULE_BYTES ? ALL_BYTES - *read : MODULE_BYTES;
 	unsigned int seen = 0, with_code = PF_X;
 
+	*read += left;
 	for (uint32_t i = 0; i < module->segment_count; i++)
 		if (!(module->segment[i].flags & (PF_X | PF_W)))
 			with_code = 0;
 	for (uint32_t i = 0; i < module->segment_count; i++)
 		if ((module->segment[i].flags & (PF_X | PF_W)) == with_code)
-			look_at_segment(module, &module->segment[i], buffer, &seen);
+			look_at_segment(module, &module->segment[i], buffer, &left, &seen);
+	*read -= left;
 	for (unsigned int m = 0; m < MARKS; m++)
-		if ((seen >> m * TEXTS & 3u) == 3u)
+		if ((seen >> m * TEXTS & 3u) == 3u && is_used(m, seen))
 			return marks[m].family;
 	return NULL;
 }
@@ -127,7 +146,7 @@ static void look(struct nameless *nameless, const struct modules *modules,
 
 		if (module && !module->closed && module->kind == MODULE_FILE && module->fd >= 0 &&
 		    !is_planned(plan, module))
-			family = look_at_module(module, buffer);
+			family = look_at_module(module, buffer, &nameless->read);
 		if (!family)
 			continue;
 		nameless->found[nameless->count].family = family;
@@ -148,7 +167,7 @@ static void add(struct hook_plan *plan, const char *family, const struct module 
 	(void)snprintf(to->module, sizeof(to->module), "%.*s", HOOK_PATH_BYTES - 1, module->path);
 	plan->skipped_family[plan->skipped_count] = (uint8_t)plan->family_count++;
 	(void)snprintf(plan->skipped[plan->skipped_count++], HOOK_SKIPPED_BYTES,
-		       "all of %s (%.24s): no names, the file is stripped", family,
+		       "all of %s (%.24s): its functions have no names", family,
 		       file_name(module->path));
 }
 

@@ -61,7 +61,7 @@ int session_plan(struct session *s, bool map_only)
 		return session_fail(s, SESSION_REFUSED, "can't read the target's list of modules",
 				    error);
 	}
-	if (s->options->track & ALLOCATOR_TRACK_MALLOC)
+	if (s->options->task != SESSION_CLEANUP && (s->options->track & ALLOCATOR_TRACK_MALLOC))
 		nameless_add(&s->nameless, s->view.modules, &s->plan);
 	return 0;
 }

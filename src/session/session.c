@@ -238,10 +238,8 @@ static int keep_watching(struct session *s)
 
 static int open_session(struct session *s)
 {
-	int error = target_view_open(&s->view, &s->link);
+	int error = target_view_open(&s->view, &s->link, s->options->names_memory);
 
-	if (!error && s->options->names_memory)
-		modules_set_room(s->view.modules, s->options->names_memory);
 	if (!error)
 		error = unwinder_new(s->view.modules, &s->unwinder);
 	if (!error)	/* before an older recording makes way for a new one */

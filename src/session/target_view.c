@@ -30,7 +30,7 @@ static int read_memory(void *context, uint64_t address, void *buffer, size_t byt
 	return elf_reader_fd(&view->mem, address, buffer, bytes);
 }
 
-int target_view_open(struct target_view *view, struct keeper_link *link)
+int target_view_open(struct target_view *view, struct keeper_link *link, uint64_t names_memory)
 {
 	struct module_source source = { open_mapped, read_memory, view };
 	int error = keeper_link_call(link, PROTO_HELLO, NULL, NULL, 0);
@@ -51,6 +51,8 @@ int target_view_open(struct target_view *view, struct keeper_link *link)
 	view->hello.exe[sizeof(view->hello.exe) - 1] = '\0';
 	view->hello.cmdline[sizeof(view->hello.cmdline) - 1] = '\0';
 	error = modules_new(&source, &view->modules);
+	if (!error && names_memory)	/* before the first of them is copied */
+		modules_set_room(view->modules, names_memory);
 	if (!error)
 		error = target_view_refresh(view);
 	return error < 0 ? error : 0;

@@ -22,7 +22,8 @@ struct target_view {
 };
 
 /* Says hello to the keeper and reads the target's maps. 0 or -errno. */
-int target_view_open(struct target_view *view, struct keeper_link *link) _must_check_;
+int target_view_open(struct target_view *view, struct keeper_link *link, uint64_t names_memory)
+	_must_check_;
 void target_view_done(struct target_view *view);
 /* Reads maps again and brings modules up to date. 1 modules changed, 0, -errno. */
 int target_view_refresh(struct target_view *view);

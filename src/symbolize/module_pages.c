@@ -14,6 +14,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "src/base/log.h"
 #include "src/symbolize/image_room.h"
 
 #define FIRST_BYTES	4096u		/* the headers are taken, too */
@@ -111,17 +112,30 @@ static void read_within(const struct module_pages *pages, size_t low, size_t hig
 	read_some(pages, low > from ? low : from, high < to ? high : to);
 }
 
-/* The pieces first to last. */
-static void read_pieces(struct module_pages *pages, size_t first, size_t last)
+/* False: no room is left, now. */
+static bool take_room(struct module_pages *pages, uint64_t bytes)
+{
+	if (image_room_take(pages->room, bytes)) {
+		pages->taken += bytes;
+		return true;
+	}
+	if (!pages->room->said)
+		log_warning("copies of the target's code take what --max-memory leaves for them; "
+			    "stacks may end there");
+	pages->room->said = true;
+	return false;
+}
+
+/* The pieces first to last. False: they are not to be had now, and read as zeros. */
+static bool read_pieces(struct module_pages *pages, size_t first, size_t last)
 {
 	size_t low = first * PIECE_BYTES, end = (last + 1) * PIECE_BYTES;
 	size_t high = pages->bytes < end ? pages->bytes : end;
 
-	if (!image_room_take(pages->room, high - low))
-		return;			/* zeros */
-	pages->taken += high - low;
+	if (!take_room(pages, high - low))
+		return false;
 	if (mprotect(pages->copy + low, high - low, PROT_READ | PROT_WRITE) < 0)
-		return;			/* out of memory: zeros */
+		return true;		/* out of memory: zeros, for ever */
 	read_within(pages, low, high, 0, FIRST_BYTES);
 	for (uint32_t i = 0; i < pages->segment_count; i++) {
 		const struct module_segment *segment = &pages->segment[i];
@@ -130,21 +144,24 @@ static void read_pieces(struct module_pages *pages, size_t first, size_t last)
 			    segment->offset + segment->file_bytes);
 	}
 	(void)mprotect(pages->copy + low, high - low, PROT_READ);
+	return true;
 }
 
-/* From first on as many as are not there, to last at the most. */
-static void read_missing(struct module_pages *pages, size_t first, size_t last)
+/* From first on as many as are not there, to last at the most. False: there is no room for them. */
+static bool read_missing(struct module_pages *pages, size_t first, size_t last)
 {
 	size_t end = first;
+	bool had = true;
 
 	take_lock();
 	while (end <= last && !pages->have[end])
 		end++;
 	if (end > first)
-		read_pieces(pages, first, end - 1);
-	for (size_t i = first; i < end; i++)
+		had = read_pieces(pages, first, end - 1);
+	for (size_t i = first; had && i < end; i++)
 		__atomic_store_n(&pages->have[i], true, __ATOMIC_RELEASE);
 	release_lock();
+	return had;
 }
 
 void module_pages_have(struct module_pages *pages, size_t offset, size_t bytes)
@@ -156,6 +173,7 @@ void module_pages_have(struct module_pages *pages, size_t offset, size_t bytes)
 	bytes = bytes < pages->bytes - offset ? bytes : pages->bytes - offset;
 	last = (offset + bytes - 1) / PIECE_BYTES;
 	for (size_t i = offset / PIECE_BYTES; i <= last; i++)
-		if (!__atomic_load_n(&pages->have[i], __ATOMIC_ACQUIRE))
-			read_missing(pages, i, last);
+		if (!__atomic_load_n(&pages->have[i], __ATOMIC_ACQUIRE) &&
+		    !read_missing(pages, i, last))
+			return;
 }

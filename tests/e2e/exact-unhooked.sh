@@ -105,7 +105,7 @@ if [ "$jemalloc" != libjemalloc.a ] && [ -n "$(command -v objcopy)" ]; then
 	json_valid
 	json_expect .session.partial true
 	json_expect '.target.allocators[] | select(.name == "jemalloc") | .unhooked[0]' \
-		'all of jemalloc (inside.so): no names, the file is stripped'
+		'all of jemalloc (inside.so): its functions have no names'
 	session "$WORK/inside.so" m --exact
 	grep -q 'not hooked jemalloc is not seen' "$REPORT" || fail "not named: $(cat "$REPORT")"
 	! grep -q 'exact: ' "$REPORT" || fail "exact? $(grep exact "$REPORT")"
@@ -114,6 +114,28 @@ else
 fi
 session "" m --exact --json
 json_expect .session.partial false
+
+# texts PARTIAL TEXT...: of a library.
+texts() {
+	note "$*"
+	texts_partial=$1
+	shift
+	for each in "$@"; do
+		echo "\"$each\","
+	done >"$WORK/texts.h"
+	echo "extern const char *const texts[]; const char *const texts[] = {
+#include \"texts.h\"
+};" >"$WORK/texts.c"
+	$CC -w -O1 -fPIC -shared -o "$WORK/texts.so" "$WORK/texts.c" || fail "no library of texts"
+	session "$WORK/texts.so" m --exact --json
+	json_expect .session.partial "$texts_partial"
+}
+texts true 'mimalloc: %s' eager_commit
+texts true 'MALLOC:   %d' '%s) Bytes in use by application'
+texts false 'mimalloc: %s' 'MALLOC:   %d' background_thread
+# CPython has one, which only some builds use
+texts false 'mimalloc: %s' eager_commit PYTHONMALLOC
+texts true 'mimalloc: %s' eager_commit PYTHONMALLOC 'experimental free-threading build'
 
 tbb=$(find /usr/lib /usr/local/lib -name 'libtbbmalloc_proxy.so.2' 2>/dev/null | sort | head -n 1)
 [ -n "$tbb" ] || skip "libtbbmalloc_proxy is not installed"

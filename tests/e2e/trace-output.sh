@@ -55,7 +55,7 @@ pristine_check "$VICTIM"
 
 # slow OPTIONS: the log has no reader until the victim is done; then all of it is read.
 slow() {
-	victim traced traced --threads=2 --rounds="$(in_full 200000 20000)"
+	victim traced traced --threads=2 --rounds="$(in_full 200000 80000)"
 	pristine_take "$VICTIM"
 	"$TOOLS/start" "$MEMATTACH" trace -p "$VICTIM" --json "$@" \
 		>"$WORK/pipe" 2>"$ERRORS" </dev/null &

@@ -170,8 +170,8 @@ static void what_has_no_room_is_zero(void **state)
 	module_pages_have(lab.pages, 16 * KIB, 80 * KIB);
 	all_are(&lab, 16 * KIB, 96 * KIB, 0);
 	lab.room.left += FILE_BYTES * 2 - 40 * KIB;
-	module_pages_have(lab.pages, 130 * KIB, 4 * KIB);
-	all_are(&lab, 130 * KIB, 134 * KIB, 'a');
+	module_pages_have(lab.pages, 16 * KIB, 80 * KIB);
+	all_are(&lab, 16 * KIB, 96 * KIB, 'a');
 	end(&lab);
 }
 
