@@ -27,7 +27,7 @@ struct ring_geometry {
 	uint64_t total_bytes;
 };
 
-/* What the target's own calls have said to be mapped, in the stop that brings it in. */
+/* Mappings that the target's own calls say to have made, in the stop that brings it in. */
 struct load_seen {
 	bool ring, shim;	/* with ring_place's guards; at shim_place, all of it */
 	uint32_t islands;	/* the first ones */

@@ -175,13 +175,14 @@ static int back_out(struct borrow *b, const struct tracee_stop *stop, int reason
 
 /*
  * What a call of ours goes on after. The kernel tells every seized thread of a SIGCONT by an event
- * stop, wherever it is; and a thread that we hold anyway gets its signals when it is let go.
+ * stop, wherever it is; and a thread that we hold anyway gets its signals when it is let go. So it
+ * does what job control has stopped it by before: a tracee may run on from such a stop.
  */
 static bool is_in_passing(const struct borrow *b, const struct tracee_stop *stop)
 {
 	if (stop->kind == TRACEE_EVENT_STOP)
 		return true;
-	if (!b->held || stop->kind != TRACEE_SIGNAL)
+	if (!b->held || (stop->kind != TRACEE_SIGNAL && stop->kind != TRACEE_GROUP_STOP))
 		return false;
 	launch_owe(b->target, stop->signal);
 	return true;

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* One for all modules of a session; taken from and given back to by any thread. */
+/* All modules of a session share one; any thread takes from it and gives back. */
 struct image_room {
 	uint64_t left;		/* bytes */
 	bool said;		/* that it was too little for some file */

@@ -5,9 +5,9 @@
  *	closers --file=NAME [--pause-us=N] [--openers=1]
  *
  * One thread closes all descriptors above 2, again and again, with a pause in between (0); with
- * --openers others open NAME under the numbers that get free, and read it. Commands: 'g' lets them
- * go, 'p' holds them ("paused ok"), 'c' says "checked ok" if NAME is as it was written first and is
- * mapped nowhere.
+ * --openers others open NAME, to be read and written or to be read, and pipes, under the numbers
+ * that get free. Commands: 'g' lets them go, 'p' holds them ("paused ok"), 'c' says "checked ok" if
+ * NAME is as it was written first and is mapped nowhere.
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -61,15 +61,19 @@ static void *run_opener(void *unused)
 {
 	char byte;
 
-	for (;;) {
-		int fd = -1;
+	for (unsigned int turn = 0;; turn++) {
+		int fd[2] = { -1, -1 };
 
 		wait_for_go();
-		fd = open(name, O_RDWR | O_CLOEXEC);
-		if (fd >= 0)
-			(void)!pread(fd, &byte, 1, 0);
-		if (fd >= NUMBERS)	/* nobody else does */
-			(void)close(fd);
+		if (turn % 3 == 2)
+			(void)!pipe2(fd, O_CLOEXEC | O_NONBLOCK);
+		else
+			fd[0] = open(name, (turn % 3 ? O_RDONLY : O_RDWR) | O_CLOEXEC);
+		if (fd[0] >= 0)
+			(void)!pread(fd[0], &byte, 1, 0);
+		for (int i = 0; i < 2; i++)
+			if (fd[i] >= NUMBERS)	/* nobody else does */
+				(void)close(fd[i]);
 		free(victim_seen(malloc(victim_size(100))));
 	}
 	return unused;
