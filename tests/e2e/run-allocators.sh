@@ -90,11 +90,12 @@ while [ "$turn" -lt 8 ]; do
 	turn=$((turn + 1))
 done
 
-# Stopped to stay so: it is entered, and stands until it is continued.
+# Stopped to stay so: it stands until it is continued, entered, or where its start has come to.
 attach_begin run $EXACT -o "$WORK/recording" -- "$WORK/linked"
 await 30 command_pid && [ -n "$COMMAND" ] || fail "the command does not start"
 if kill -STOP "$COMMAND" 2>/dev/null; then
-	await 30 stands || fail "it does not stand: $(cat "/proc/$COMMAND/status")"
+	await 3 stands || grep -q '^State:.t' "/proc/$COMMAND/status" ||
+		fail "it does not stand: $(cat "/proc/$COMMAND/status")"
 	kill -CONT "$COMMAND" 2>/dev/null
 fi
 attach_wait
