@@ -203,24 +203,24 @@ static struct shim_stack_plan plan_stack(struct ring_control *control, const str
 	return plan;
 }
 
-#define UNPROVEN_SHARE	64u	/* of the room that is left, while that is half of a ring */
-#define UNPROVEN_LEAST	1024u	/* below that; and nothing of the last quarter */
+#define UNPROVEN_LEAST	256u
 
 /*
  * Where no end of the stack is proven (fibers), most of a copy may be memory beyond it. Whole
  * copies of RING_MAX_STACK_BYTES would fill a ring by a short burst, and all that comes then would
- * be without its stack. So each takes a share of what is left; and none takes what events need.
+ * be without its stack. So each takes a 64th of a ring that is empty, and less by the third power
+ * of the room that is left: some 330 copies until a quarter is left, which events need.
  */
 static uint32_t unproven_most(const struct place *place)
 {
 	uint64_t all = place->mask + 1;
 	uint64_t used = shim_load(&place->head->head) - shim_load(&place->head->tail);
 	uint64_t left = used < all ? all - used : 0;
+	uint64_t most = left * left / all * left / all & ~7ull; /* lines; a 64th, in bytes */
 
 	if (left < all / 4)	/* of which allocations may have half (place_kept) */
 		return 0;
-	left = left < all / 2 ? 0 : left * RING_LINE / UNPROVEN_SHARE & ~7ull;
-	return left > UNPROVEN_LEAST ? (uint32_t)left : UNPROVEN_LEAST;
+	return most > UNPROVEN_LEAST ? (uint32_t)most : UNPROVEN_LEAST;
 }
 
 /* True if the stack is left out altogether, and missed. */
