@@ -9,8 +9,13 @@
 #define MEMATTACH_ABANDON_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <sys/types.h>
 
+#include "src/base/cleanup.h"
+
+/* Before count threads are stopped: room to take note of each. 0 or -ENOMEM. */
+int abandon_prepare(size_t count) _must_check_;
 /* Takes note of tid: seized, asked to stop, running. */
 void abandon_tracee(pid_t tid);
 /* True if tid was noted: it is still seized, and is the caller's again to wait for. */

@@ -24,6 +24,7 @@
 #include "inject/steps.h"
 #include "inject/stop.h"
 #include "inject/text_pages.h"
+#include "src/base/log.h"
 
 enum {
 	JMP_REL32 = 0xe9,
@@ -396,6 +397,8 @@ static int try_stopped(struct attachment *a, bool everything_stopped)
 			error = apply_round(a, false, true, everything_stopped);
 		stop_all_end(stop, &held_us, &threads);
 		attachment_note_stop(a, held_us, threads);
+		log_debug("%u threads stood for %llu us%s", threads, (unsigned long long)held_us,
+			  clear ? "" : ", one of them in the code to patch");
 		if (clear)
 			return error;
 		let_it_run();

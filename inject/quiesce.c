@@ -95,8 +95,11 @@ static void note_dead(const struct scan *s, const struct own_stack *own, uint64_
 		s->todo->dead[s->todo->dead_count++] = (struct quiesce_dead){ own->low, sp };
 }
 
-/* 1 clean, 0 not clean, -EAGAIN running or it moved meanwhile, -ESRCH. */
-static int look_without_stop(const struct scan *s, pid_t tid)
+/*
+ * 1 clean, 0 not clean, -EAGAIN running or it moved meanwhile, -ESRCH. vain: where its stack
+ * pointer was when its control block was looked for in vain, which takes long.
+ */
+static int look_without_stop(const struct scan *s, pid_t tid, uint64_t *vain)
 {
 	struct proc_thread_syscall call;
 	struct own_stack own;
@@ -110,7 +113,8 @@ static int look_without_stop(const struct scan *s, pid_t tid)
 		return error;
 	if (call.running)
 		return -EAGAIN;
-	thread_pointer = find_thread_pointer(s, tid, call.sp);
+	thread_pointer = *vain == call.sp ? 0 : find_thread_pointer(s, tid, call.sp);
+	*vain = thread_pointer ? 0 : call.sp;
 	if (!is_on_own(s, tid, call.sp, thread_pointer, &own))
 		/* its registers will tell, once that costs it nothing, or for long it would */
 		return transfer_is_one(&call) &&
@@ -168,6 +172,7 @@ static void clear(struct quiesce_todo *todo, pid_t tid)
 	for (size_t i = 0; i < todo->count; i++)
 		if (todo->tid[i] == tid) {
 			todo->tid[i] = todo->tid[--todo->count];
+			todo->vain[i] = todo->vain[todo->count];
 			return;
 		}
 }
@@ -222,10 +227,10 @@ static int look_if_stopped(struct scan *s, pid_t tid, struct quiesce_todo *todo)
 static int look_at_running(struct scan *s, struct batch *batch, struct quiesce_todo *todo)
 {
 	uint64_t end = tracee_now_ns() + STOP_LIMIT_NS;
-	int error = 0, late = 0;
+	int error = batch->count ? abandon_prepare(batch->count) : 0, late = 0;
 
-	if (!batch->count)
-		return 0;
+	if (error || !batch->count)
+		return error;
 	priority_raise();	/* else who has stopped waits for us until our turn */
 	ask_to_stop(s, batch, todo);
 	while (batch->count && !late) {
@@ -257,11 +262,12 @@ static int look_at_blocked(struct scan *s, struct quiesce_todo *todo, struct bat
 
 	for (size_t i = 0; i < todo->count; i++) {
 		pid_t tid = todo->tid[i];
-		int got = error ? 0 : look_without_stop(s, tid);
+		int got = error ? 0 : look_without_stop(s, tid, &todo->vain[i]);
 
 		if (got == 1 || got == -ESRCH || got == -ENOENT ||
 		    (got == 0 && proc_is_worker(s->target->ref.pid, tid)))
 			continue;
+		todo->vain[left] = todo->vain[i];
 		todo->tid[left++] = tid;
 		if (got == -EAGAIN || got == -ENODATA) {	/* runs; is about to end */
 			if (todo->passes > PASSES_BEFORE_STOPS)
@@ -296,6 +302,7 @@ static int pass(struct scan *s, struct quiesce_todo *todo)
 void quiesce_todo_done(struct quiesce_todo *todo)
 {
 	free(todo->tid);
+	free(todo->vain);
 	free(todo->dead);
 	*todo = (struct quiesce_todo){ .tid = NULL };
 }
@@ -320,9 +327,9 @@ static int list_threads(const struct target *target, struct quiesce_todo *todo)
 	if (count < 0)
 		return count;
 	todo->dead = calloc((size_t)count + 1, sizeof(*todo->dead));
-	if (!todo->dead) {
-		free(todo->tid);
-		todo->tid = NULL;
+	todo->vain = calloc((size_t)count + 1, sizeof(*todo->vain));
+	if (!todo->dead || !todo->vain) {
+		quiesce_todo_done(todo);
 		return -ENOMEM;
 	}
 	todo->count = (size_t)count;

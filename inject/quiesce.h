@@ -18,6 +18,7 @@ struct quiesce_result {
  */
 struct quiesce_todo {
 	pid_t *tid;
+	uint64_t *vain;	/* as many: a stack pointer above which no control block was found, or 0 */
 	size_t count;
 	bool listed;
 	uint64_t listed_ns;	/* tracee_now_ns() */

@@ -4,8 +4,9 @@
  *
  * Everything is seized before the first interrupt, because seizing stops
  * nothing; threads born meanwhile are found by listing again until a pass finds
- * no new one. Threads are let go in the order in which they were stopped.
- * Waiting goes thread by thread within one budget for all. Rejected: stopping
+ * no new one, or as many are stopped as there are. Threads are let go in the
+ * order in which they were stopped. Waiting goes thread by thread within one
+ * budget for all. Rejected: stopping
  * one thread after the other while the rest runs (the first ones then stand
  * still for as long as the last ones take to be scheduled).
  */
@@ -14,10 +15,12 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "inject/abandon.h"
 #include "inject/eintr.h"
 #include "inject/known_tids.h"
+#include "inject/own_stack.h"
 #include "inject/priority.h"
 #include "inject/proc_status.h"
 #include "inject/remote_mem.h"
@@ -55,6 +58,8 @@ static int make_room(struct stop_all *s)
 
 	if (s->count < s->room)
 		return 0;
+	if (abandon_prepare(room))
+		return -ENOMEM;
 	grown = reallocarray(s->thread, room, sizeof(*grown));
 	if (!grown)
 		return -ENOMEM;
@@ -142,6 +147,20 @@ static int await(struct stopped_thread *t, uint64_t deadline_ns)
 	return error;
 }
 
+/*
+ * Are all threads that there are stopped? The kernel adds their number to the links of their
+ * directory; to list thousands takes a third of the time that they stand.
+ */
+static bool has_all(const struct stop_all *s)
+{
+	struct stat task;
+	nlink_t stopped = 2;
+
+	for (size_t i = 0; i < s->count; i++)
+		stopped += s->thread[i].stopped && !s->thread[i].gone;
+	return fstat(s->target->task, &task) == 0 && task.st_nlink == stopped;
+}
+
 static int stop_everything(struct stop_all *s, uint64_t budget_ns)
 {
 	size_t first = 0, found;
@@ -156,8 +175,9 @@ static int stop_everything(struct stop_all *s, uint64_t budget_ns)
 		for (size_t i = first; !error && i < s->count; i++)
 			error = await(&s->thread[i], deadline);
 		first = s->count;
-		if (!error)
-			error = seize_listed(s, &found);
+		if (error || has_all(s))
+			break;
+		error = seize_listed(s, &found);
 	}
 	return error;
 }
@@ -185,6 +205,36 @@ int stop_all_begin(const struct target *target, uint64_t budget_ns, struct stop_
 	return 0;
 }
 
+/* Of a stack whose end is not known no more than this is looked through. */
+#define FAR_BYTES (8ull << 20)
+#define NEAR_BYTES (64ull << 10)
+
+/*
+ * Where what is looked through of t's stack ends. A mapping may have thousands of stacks side by
+ * side: where its end is far, the thread's own stack ends at its control block.
+ */
+static uint64_t end_of_stack(const struct stop_all *s, const struct stopped_thread *t,
+			     const struct procmap *map)
+{
+	uint64_t sp = t->registers.rsp;
+	struct own_stack own;
+
+	if (map->end - sp > NEAR_BYTES &&
+	    own_stack_find(s->target, &s->maps, t->tid, sp, t->registers.fs_base, &own))
+		return own.high;
+	return map->end - sp > FAR_BYTES ? sp + FAR_BYTES : map->end;
+}
+
+/* What several stacks have in common is looked through once. */
+static void part_from_others(struct stack_top *top, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		for (size_t k = 0; k < count; k++)
+			if (top[k].sp > top[i].sp && top[k].sp < top[i].end &&
+			    top[k].end >= top[i].end)
+				top[i].end = top[k].sp;
+}
+
 /* Those of [*first, s->count) that fit into one. False: one of them is in a range, or astray. */
 static bool take_batch(const struct stop_all *s, const struct stack_scan *scan, size_t *first,
 		       struct stack_top *top, size_t *ret_count)
@@ -198,8 +248,9 @@ static bool take_batch(const struct stop_all *s, const struct stack_scan *scan, 
 		if (!map || stack_scan_hits(scan, t->registers.rip))
 			return false;
 		top[(*ret_count)++] = (struct stack_top){ .sp = t->registers.rsp & ~7ull,
-							  .end = map->end };
+							  .end = end_of_stack(s, t, map) };
 	}
+	part_from_others(top, *ret_count);
 	return true;
 }
 
