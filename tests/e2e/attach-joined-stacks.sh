@@ -12,7 +12,7 @@ cat >"$WORK/joined.c" <<'END'
 #include <sys/mman.h>
 #include <ucontext.h>
 #include <unistd.h>
-enum { THREADS = 320, STACK = 128 * 1024 };
+enum { THREADS = 160, STACK = 128 * 1024 };
 static int gate[2], on_fibers;
 static char *pool;
 static void *volatile kept[1000];
