@@ -63,7 +63,53 @@ int session_plan(struct session *s, bool map_only)
 	}
 	if (s->options->task != SESSION_CLEANUP && (s->options->track & ALLOCATOR_TRACK_MALLOC))
 		nameless_add(&s->nameless, s->view.modules, &s->plan);
+	s->planned_modules = modules_count(s->view.modules);
 	return 0;
+}
+
+/* Of later, families of allocators that plan does not have: it names them as not seen. */
+static void add_later(struct hook_plan *plan, const struct hook_plan *later)
+{
+	for (uint32_t i = 0; i < later->family_count; i++) {
+		const struct hook_family *family = &later->family[i];
+		bool known = family->kind != HOOK_FAMILY_MALLOC;
+
+		for (uint32_t k = 0; k < plan->family_count && !known; k++)
+			known = strcmp(plan->family[k].module, family->module) == 0 &&
+				strcmp(plan->family[k].name, family->name) == 0;
+		if (known)
+			continue;
+		if (plan->family_count == HOOK_MAX_FAMILIES ||
+		    plan->skipped_count >= HOOK_MAX_SKIPPED) {
+			plan->left_out++;
+			return;
+		}
+		plan->family[plan->family_count] = *family;
+		plan->skipped_family[plan->skipped_count] = (uint8_t)plan->family_count++;
+		(void)snprintf(plan->skipped[plan->skipped_count++], HOOK_SKIPPED_BYTES,
+			       "all of %.20s: loaded after the attach; attach again to see it",
+			       family->name);
+	}
+}
+
+void session_plan_later(struct session *s)
+{
+	struct hook_planner_input input = {
+		.maps = &s->view.maps, .reader = &s->view.reader,
+		.auxv = s->view.hello.auxv, .auxv_bytes = s->view.hello.auxv_bytes,
+		.track = ALLOCATOR_TRACK_MALLOC, .map_only = true,
+	};
+	uint32_t count = modules_count(s->view.modules);
+	_cleanup_free_ struct hook_plan *later = NULL;
+
+	if (count == s->planned_modules || !(s->options->track & ALLOCATOR_TRACK_MALLOC))
+		return;
+	later = malloc(sizeof(*later));
+	if (!later || hook_planner_run(&input, later))
+		return;		/* its list of modules changes: the next time */
+	s->planned_modules = count;
+	add_later(&s->plan, later);
+	nameless_add(&s->nameless, s->view.modules, &s->plan);
 }
 
 int session_refuse(struct session *s, const struct session_refusal *refusal)

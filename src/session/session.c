@@ -78,6 +78,7 @@ static int hook(struct session *s)
 	if (error >= 0)
 		error = modules_set_shim(s->view.modules, shim_image_start, shim_image_bytes(),
 					 s->shim_base);
+	s->planned_modules = modules_count(s->view.modules);	/* the shim has come */
 	value[0] = session_dl_handle(s);
 	if (!error)
 		error = watch_open(&s->watch, &s->view, &s->plan, s->unwinder, &options,
@@ -119,6 +120,7 @@ static int end_interval(struct session *s)
 {
 	int error = watch_tick(&s->watch);
 
+	session_plan_later(s);
 	if (!error)
 		error = session_report_interval(&s->report, &s->watch);
 	note_snapshot(s);
@@ -318,6 +320,8 @@ static void attach_and_watch(struct session *s)
 		(void)keep_watching(s);
 	if (!error && !s->link.target_ending)
 		session_picture_let_end(s);
+	if (!error && !s->link.target_gone && target_view_refresh(&s->view) >= 0)
+		session_plan_later(s);
 	if (!error && !s->link.target_gone)
 		look_at_memory(s);
 	if (s->link.target_ending)

@@ -51,6 +51,7 @@ struct session {
 	int exit;
 	uint8_t *exe_file;
 	struct nameless nameless;
+	uint32_t planned_modules;	/* modules_count() when plan was last looked at */
 };
 
 /*
@@ -73,6 +74,8 @@ int session_refuse(struct session *s, const struct session_refusal *refusal);
  */
 int session_plan(struct session *s, bool map_only) _must_check_;
 int session_make_plan(struct session *s) _must_check_;
+/* If modules have come since: allocators among them are named in the plan as not seen. */
+void session_plan_later(struct session *s);
 /* Are stacks to be known by rules, without copies? The plan decides, too. */
 bool session_recognises(const struct session *s);
 /*

@@ -73,6 +73,52 @@ grep -q 'free (own_allocator.so): ' "$REPORT" || fail "free is not named: $(cat 
 ! grep -qi 'exact' "$REPORT" || fail "exact? $(grep -i exact "$REPORT")"
 ! grep -q 'Nothing lost, nothing suspect\.' "$REPORT" || fail "nothing lost? $(cat "$REPORT")"
 
+note "an allocator that is loaded after the attach, and a library that has none"
+cat >"$WORK/late.c" <<'END'
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+int main(int argc, char **argv)
+{
+	void *(*get)(size_t);
+	void *library;
+	char command;
+
+	dprintf(1, "ready %d\n", (int)getpid());
+	while (read(0, &command, 1) == 1 && command != 'q') {
+		library = dlopen(command == 'a' ? argv[1] : argv[2], RTLD_NOW | RTLD_LOCAL);
+		get = (void *(*)(size_t))dlsym(library, "malloc");
+		for (int i = 0; i < 100 && get; i++)
+			*(char *volatile *)get(100) = NULL;
+		if (write(1, "done\n", 5) < 0)
+			return 1;
+	}
+	return 0;
+}
+END
+$CC -w -O1 -fno-builtin -D_GNU_SOURCE -o "$WORK/late" "$WORK/late.c" -ldl || fail "no test program"
+late() {
+	background late "$WORK/late" "$WORK/own_allocator.so" libstdc++.so.6
+	VICTIM=$LAST VICTIM_SELF=$LAST
+	await 60 grep -q '^ready' "$WORK/late.out" || fail "not ready: $(cat "$WORK/late.err")"
+	pristine_take "$VICTIM"
+	attach_begin -p "$VICTIM" --exact --json
+	attach_await "$VICTIM"
+	tell late "$1"
+	await 60 grep -q '^done' "$WORK/late.out" || fail "no answer: $(cat "$WORK/late.err")"
+	attach_end INT
+	ended late
+	expect "$STATUS" 0 "exit status"
+	json_valid
+}
+late a
+json_expect .session.partial true
+json_expect '.target.allocators[] | select(.module | endswith("own_allocator.so")) | .unhooked |
+	map(contains("loaded after the attach")) | any' true
+late b
+json_expect .session.partial false
+
 note "two of them together"
 session "$WORK/own_allocator.so" m --exact --leaks -o "$WORK/r.1"
 session "$WORK/own_allocator.so" m --exact --leaks -o "$WORK/r.2"
