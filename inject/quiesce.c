@@ -34,6 +34,7 @@
 #include "inject/sharers.h"
 #include "inject/tracee.h"
 #include "inject/transfers.h"
+#include "src/base/pagemap.h"
 
 #define SCAN_BYTES (8ull * 1024 * 1024)
 #define PAUSE_NS 2000000l
@@ -66,26 +67,38 @@ static bool is_on_own(const struct scan *s, pid_t tid, uint64_t sp, uint64_t thr
  * stop: its first and third word point to itself, its tid is at 0x2d0 (all of
  * glibc 2.17 to 2.41 on x86-64). 0: none, or another libc: the thread is then stopped.
  */
-static uint64_t find_thread_pointer(const struct scan *s, pid_t tid, uint64_t sp)
+static uint64_t block_within(const struct scan *s, pid_t tid, uint64_t at, uint64_t end)
 {
-	const struct procmap *map = procmaps_find(&s->maps, sp);
-	uint64_t at = (sp + 63) & ~63ull, word[512];
+	uint64_t word[512];
 	int32_t named;
 
-	while (map && at < map->end && at - sp < SCAN_BYTES) {
-		size_t want = map->end - at < sizeof(word) ? (size_t)(map->end - at) : sizeof(word);
-		size_t got = remote_read_some(s->target, at, word, want);
+	for (size_t got = sizeof(word); at < end && got == sizeof(word); at += got) {
+		size_t want = end - at < sizeof(word) ? (size_t)(end - at) : sizeof(word);
 
+		got = remote_read_some(s->target, at, word, want);
 		for (size_t i = 0; i + 2 < got / sizeof(word[0]); i += 8)
 			if (word[i] == at + i * 8 && word[i + 2] == word[i] &&
 			    remote_read(s->target, word[i] + 0x2d0, &named, sizeof(named)) == 0 &&
 			    named == tid)
 				return word[i];
-		if (got < want)
-			return 0;
-		at += got;
 	}
 	return 0;
+}
+
+static uint64_t find_thread_pointer(const struct scan *s, pid_t tid, uint64_t sp)
+{
+	const struct procmap *map = procmaps_find(&s->maps, sp);
+	uint64_t at = (sp + 63) & ~63ull, found = 0, end;
+	struct pagemap_range range;
+	struct pagemap pagemap;
+
+	if (!map)
+		return 0;
+	end = map->end - sp < SCAN_BYTES ? map->end : sp + SCAN_BYTES;
+	pagemap_init(&pagemap, map->prot & PROCMAP_SHARED ? -1 : s->target->pagemap);
+	while (!found && pagemap_stretch(&pagemap, &at, end, &range))
+		found = block_within(s, tid, range.low, range.high);
+	return found;
 }
 
 /* A thread is outside, at sp of its own stack: once each, so there is room. */

@@ -20,7 +20,6 @@
 #include "src/base/pagemap.h"
 
 enum { MAX_STACKS = 16, SCAN_WORDS = 512 };
-#define PAGE 4096ull
 #define SCAN_BYTES (16ull * 1024 * 1024)
 
 /* Stacks still to be scanned and those that were; the first count are known. */
@@ -113,49 +112,41 @@ static bool words_clean(const struct stack_scan *s, struct stacks *stacks, uint6
 	return true;
 }
 
-/*
- * Where what has never been in memory ends, which begins at address at the latest; address, if that
- * has been. Such pages are read as zeros, unless the program brings them itself (userfaultfd).
- */
-static uint64_t end_of_hole(const struct stack_scan *s, uint64_t address, uint64_t end)
+/* What can't be read, but was in memory, is not clean. */
+static bool stretch_clean(const struct stack_scan *s, struct stacks *stacks, uint64_t at,
+			  uint64_t end)
 {
-	const struct procmap *map = procmaps_find(s->maps, address);
-	uint64_t at = address & ~(PAGE - 1), low = at;
-	struct pagemap_range range;
-	struct pagemap pagemap;
-	int count;
+	uint64_t word[SCAN_WORDS];
 
-	/* of shared memory the process may not have what is there */
-	pagemap_init(&pagemap, map && !(map->prot & PROCMAP_SHARED) ? s->target->pagemap : -1);
-	if (pagemap.way == PAGEMAP_UNKNOWN)
-		return address;
-	end = end < map->end ? end : map->end;
-	count = pagemap_next(&pagemap, &at, (end + PAGE - 1) & ~(PAGE - 1), &range, 1);
-	if (count > 0)
-		at = range.low > low ? range.low : address;
-	return count < 0 ? address : at < end ? at : end;
-}
-
-/* Every aligned word of one stack. What can't be read, but was in memory, is not clean. */
-static bool part_clean(const struct stack_scan *s, struct stacks *stacks, struct stack_range part)
-{
-	uint64_t at = part.low, next, word[SCAN_WORDS];
-
-	while (at < part.high) {
-		size_t want = part.high - at < sizeof(word) ? (size_t)(part.high - at) :
-							      sizeof(word);
+	while (at < end) {
+		size_t want = end - at < sizeof(word) ? (size_t)(end - at) : sizeof(word);
 		size_t got = remote_read_some(s->target, at, word, want);
 
-		if (!words_clean(s, stacks, at, word, got / sizeof(word[0])))
+		if (!words_clean(s, stacks, at, word, got / sizeof(word[0])) || got < want)
 			return false;
 		at += got;
-		if (got == want)
-			continue;
-		next = end_of_hole(s, at, part.high);
-		if (next == at)
-			return false;
-		at = next;
 	}
+	return true;
+}
+
+/*
+ * Every aligned word of one stack. What has never been in memory is zeros, unless the program
+ * brings it itself (userfaultfd): no frame is there.
+ */
+static bool part_clean(const struct stack_scan *s, struct stacks *stacks, struct stack_range part)
+{
+	const struct procmap *map = procmaps_find(s->maps, part.low);
+	struct pagemap_range range;
+	struct pagemap pagemap;
+	uint64_t at = part.low;
+
+	if (part.low >= part.high)
+		return true;
+	/* of shared memory the process may not have what is there */
+	pagemap_init(&pagemap, map && !(map->prot & PROCMAP_SHARED) ? s->target->pagemap : -1);
+	while (pagemap_stretch(&pagemap, &at, part.high, &range))
+		if (!stretch_clean(s, stacks, range.low, range.high))
+			return false;
 	return true;
 }
 

@@ -208,6 +208,7 @@ int stop_all_begin(const struct target *target, uint64_t budget_ns, struct stop_
 /* Of a stack whose end is not known no more than this is looked through. */
 #define FAR_BYTES (8ull << 20)
 #define NEAR_BYTES (64ull << 10)
+#define PAGE_BYTES 4096ull
 
 /*
  * Where what is looked through of t's stack ends. A mapping may have thousands of stacks side by
@@ -235,9 +236,13 @@ static void part_from_others(struct stack_top *top, size_t count)
 				top[i].end = top[k].sp;
 }
 
-/* Those of [*first, s->count) that fit into one. False: one of them is in a range, or astray. */
+/*
+ * Those of [*first, s->count) that fit into one; end: where each stack ends. Of one that may end
+ * before its mapping only sp's page is sure to have been in memory, and is read with the others.
+ * False: one of them is in a range, or astray.
+ */
 static bool take_batch(const struct stop_all *s, const struct stack_scan *scan, size_t *first,
-		       struct stack_top *top, size_t *ret_count)
+		       struct stack_top *top, uint64_t *end, size_t *ret_count)
 {
 	for (*ret_count = 0; *first < s->count && *ret_count < STACK_BATCH_THREADS; ++*first) {
 		const struct stopped_thread *t = &s->thread[*first];
@@ -251,6 +256,11 @@ static bool take_batch(const struct stop_all *s, const struct stack_scan *scan, 
 							  .end = end_of_stack(s, t, map) };
 	}
 	part_from_others(top, *ret_count);
+	for (size_t i = 0; i < *ret_count; i++) {
+		end[i] = top[i].end;
+		if (end[i] - top[i].sp > NEAR_BYTES)
+			top[i].end = (top[i].sp | (PAGE_BYTES - 1)) + 1;
+	}
 	return true;
 }
 
@@ -274,14 +284,15 @@ bool stop_all_clear_of(const struct stop_all *s, const struct sharers_seen *befo
 		return false;
 	for (size_t at = 0; at < s->count;) {
 		struct stack_top top[STACK_BATCH_THREADS];
+		uint64_t end[STACK_BATCH_THREADS];
 		pid_t tid = s->thread[at].tid;
 		size_t n;
 
-		if (!take_batch(s, &scan, &at, top, &n))
+		if (!take_batch(s, &scan, &at, top, end, &n))
 			return false;
 		stack_batch_read(tid, top, n);
 		for (size_t i = 0; i < n; i++)
-			if (!stack_scan_clean_known(&scan, top[i].sp, top[i].end, top[i].word,
+			if (!stack_scan_clean_known(&scan, top[i].sp, end[i], top[i].word,
 						    top[i].count))
 				return false;
 	}

@@ -143,3 +143,28 @@ int pagemap_next_kinds(const struct pagemap *pagemap, uint64_t *at, uint64_t end
 {
 	return next(pagemap, at, &(struct wish){ end, ALL_KINDS, ret, room });
 }
+
+bool pagemap_stretch(const struct pagemap *pagemap, uint64_t *at, uint64_t end,
+		     struct pagemap_range *ret)
+{
+	uint64_t begin = *at, page = begin & ~(PAGE - 1), last = (end + PAGE - 1) & ~(PAGE - 1);
+	int count = 0;
+
+	if (begin >= end)
+		return false;
+	if (pagemap->way != PAGEMAP_UNKNOWN)
+		while (!count && page < last)
+			count = pagemap_next(pagemap, &page, last, ret, 1);
+	*at = end;
+	if (count < 0 || pagemap->way == PAGEMAP_UNKNOWN)
+		*ret = (struct pagemap_range){ .low = begin, .high = end };
+	else if (count == 0)
+		return false;
+	if (ret->low < begin)
+		ret->low = begin;
+	if (ret->high < end)
+		*at = ret->high;
+	else
+		ret->high = end;
+	return true;
+}

@@ -8,6 +8,7 @@
 #ifndef MEMATTACH_PAGEMAP_H
 #define MEMATTACH_PAGEMAP_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -46,6 +47,13 @@ void pagemap_init(struct pagemap *pagemap, int fd);
  */
 int pagemap_next(const struct pagemap *pagemap, uint64_t *at, uint64_t end,
 		 struct pagemap_range *ret, size_t room) _must_check_;
+/*
+ * The next stretch of [*at, end) that may hold anything but zeros; *at moves to its end. To read
+ * the rest may give a process pages that it never had. All of it, where way is UNKNOWN or the
+ * kernel fails to tell. false: there is none any more. *at and end are any addresses.
+ */
+bool pagemap_stretch(const struct pagemap *pagemap, uint64_t *at, uint64_t end,
+		     struct pagemap_range *ret) _must_check_;
 /* The same, a stretch for each change of kind; its categories say what it is. */
 int pagemap_next_kinds(const struct pagemap *pagemap, uint64_t *at, uint64_t end,
 		       struct pagemap_range *ret, size_t room) _must_check_;

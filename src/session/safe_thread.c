@@ -23,6 +23,7 @@
 #include "inject/frame_place.h"
 #include "inject/threads.h"
 #include "src/base/log.h"
+#include "src/base/pagemap.h"
 #include "src/symbolize/frame_names.h"
 
 enum { MAX_SAMPLES = 8, SCAN_BYTES = 64 * 1024, MAX_WRITERS = 4 };
@@ -101,21 +102,36 @@ static bool is_return_into_locked(const struct search *s, uint64_t word)
 	       call_shape_ends_with_call(before);
 }
 
-static bool thread_may_hold_locks(const struct search *s, const struct thread_candidate *t)
+/* Is there a word of [at, end) that says so, as far as it can be read? */
+static bool words_may_hold_locks(const struct search *s, uint64_t at, uint64_t end)
 {
-	uint64_t word[512], at = t->sp & ~7ull, end = at + SCAN_BYTES;
+	uint64_t word[512];
+	ssize_t got = sizeof(word);
 
-	for (; at < end; at += sizeof(word)) {
-		ssize_t got = pread(s->in->view->mem, word, sizeof(word), (off_t)at);
+	for (; at < end && got == sizeof(word); at += sizeof(word)) {
+		size_t want = end - at < sizeof(word) ? (size_t)(end - at) : sizeof(word);
 
-		if (got <= 0)
-			return false;
-		for (size_t i = 0; i < (size_t)got / sizeof(word[0]); i++)
+		got = pread(s->in->view->mem, word, want, (off_t)at);
+		for (size_t i = 0; got > 0 && i < (size_t)got / sizeof(word[0]); i++)
 			if (is_return_into_locked(s, word[i]))
 				return true;
-		if ((size_t)got < sizeof(word))
-			return false;
 	}
+	return false;
+}
+
+static bool thread_may_hold_locks(const struct search *s, const struct thread_candidate *t)
+{
+	const struct procmap *map = procmaps_find(&s->in->view->maps, t->sp);
+	uint64_t at = t->sp & ~7ull, end = at + SCAN_BYTES;
+	struct pagemap_range range;
+	struct pagemap pagemap;
+
+	if (map && end > map->end)
+		end = map->end;
+	pagemap_init(&pagemap, map && (map->prot & PROCMAP_SHARED) ? -1 : s->in->view->pagemap);
+	while (pagemap_stretch(&pagemap, &at, end, &range))
+		if (words_may_hold_locks(s, range.low, range.high))
+			return true;
 	return false;
 }
 

@@ -1,7 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # Stacks side by side without guards between them are one mapping, and a thread's stack is a small
-# part of it: threads with stacks of their own, and threads that stand on fibers' stacks.
+# part of it: threads with stacks of their own, and threads that stand on fibers' stacks. What of
+# the stacks has never been touched is not touched now: where the kernel has no shared page of zeros
+# to read at such places, the program would keep as many pages.
 . "$(dirname "$0")/lib.sh"
 needs jq
 cat >"$WORK/joined.c" <<'END'
@@ -78,12 +80,14 @@ int main(int argc, char **argv)
 END
 $CC -g -O1 -fno-builtin -pthread -D_GNU_SOURCE -o "$WORK/joined" "$WORK/joined.c" ||
 	fail "compiling"
+anonymous_kib() { awk '/^RssAnon:/ { print $2 }' "/proc/$1/status"; }
 for way in stacks fibers; do
 	note "$way"
 	background "$way" "$WORK/joined" $way
 	VICTIM=$LAST VICTIM_SELF=$LAST
 	await 60 grep -q ready "$WORK/$way.out" || fail "not ready"
 	pristine_take "$VICTIM"
+	before=$(anonymous_kib "$VICTIM")
 	# shellcheck disable=SC2086 # words
 	attach_begin -p "$VICTIM" $EXACT --json
 	attach_await "$VICTIM"
@@ -94,6 +98,9 @@ for way in stacks fibers; do
 	json_expect .session.detached pristine
 	json_expect '[.sites[] | select(.frames[].function == "work") | .alloc_count] | add' 1000
 	pristine_check "$VICTIM"
+	grown=$(($(anonymous_kib "$VICTIM") - before))
+	note "$way: $grown KiB more in memory"
+	[ "$grown" -lt 12000 ] || fail "$way: $grown KiB more in memory"
 	ended "$way"
 	grep -q good "$WORK/$way.out" || fail "$way: it did not end well"
 done

@@ -226,10 +226,56 @@ static void an_ended_process_has_no_pages(void **state)
 	end(&w);
 }
 
+/* Whatever was written and lies in [from, to) lies in a stretch; no stretch goes beyond. */
+static void stretches_are_right(const struct world *w, const struct pagemap *pagemap, uint64_t from,
+				uint64_t to)
+{
+	uint64_t low = (uint64_t)w->memory, at = low + from, seen = low + from;
+	struct pagemap_range range;
+
+	while (pagemap_stretch(pagemap, &at, low + to, &range)) {
+		assert_true(range.low >= seen && range.low < range.high);
+		assert_true(range.high <= low + to && at >= range.high);
+		for (uint64_t page = (seen - low + PAGE - 1) / PAGE;
+		     page < (range.low - low) / PAGE; page++)
+			assert_int_not_equal(w->page[page], WRITTEN);
+		for (uint64_t page = (range.low - low) / PAGE;
+		     pagemap->way == PAGEMAP_BY_RANGE && page * PAGE < range.high - low; page++)
+			assert_int_not_equal(w->page[page], UNTOUCHED);
+		seen = range.high;
+	}
+	assert_int_equal(at, low + to);
+	for (uint64_t page = (seen - low + PAGE - 1) / PAGE; page < to / PAGE; page++)
+		assert_int_not_equal(w->page[page], WRITTEN);
+}
+
+static void stretches_hold_all_that_was_written(void **state)
+{
+	const struct pagemap unknown = { .fd = -1 };
+	struct pagemap_range range;
+	struct world w;
+	uint64_t at = 100;
+
+	(void)state;
+	begin(&w);
+	for (unsigned int i = 0; i < 200; i++) {
+		uint64_t from = roll(PAGES * PAGE / 8) * 8, to = from + 8 + roll(PAGES) * PAGE;
+
+		to = to < PAGES * PAGE ? to : PAGES * PAGE;
+		stretches_are_right(&w, &w.by_range, from, to);
+		stretches_are_right(&w, &w.by_entry, from, to);
+	}
+	end(&w);
+	assert_true(pagemap_stretch(&unknown, &at, 50000, &range));
+	assert_true(range.low == 100 && range.high == 50000 && at == 50000);
+	assert_false(pagemap_stretch(&unknown, &at, 50000, &range));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(both_ways_tell_the_truth),
+		cmocka_unit_test(stretches_hold_all_that_was_written),
 		cmocka_unit_test(the_way_to_it_is_short),
 		cmocka_unit_test(other_files_tell_nothing),
 		cmocka_unit_test(an_ended_process_has_no_pages),
