@@ -112,7 +112,7 @@ static bool words_clean(const struct stack_scan *s, struct stacks *stacks, uint6
 	return true;
 }
 
-/* What can't be read, but was in memory, is not clean. */
+/* A stretch that was in memory and can't be read is not clean. */
 static bool stretch_clean(const struct stack_scan *s, struct stacks *stacks, uint64_t at,
 			  uint64_t end)
 {

@@ -6,9 +6,9 @@
  * nothing; threads born meanwhile are found by listing again until a pass finds
  * no new one, or as many are stopped as there are. Threads are let go in the
  * order in which they were stopped. Waiting goes thread by thread within one
- * budget for all. Rejected: stopping
- * one thread after the other while the rest runs (the first ones then stand
- * still for as long as the last ones take to be scheduled).
+ * budget for all. Rejected: stopping one thread after the other while the rest
+ * runs (the first ones then stand still for as long as the last ones take to be
+ * scheduled).
  */
 #include "inject/stop.h"
 
@@ -205,8 +205,8 @@ int stop_all_begin(const struct target *target, uint64_t budget_ns, struct stop_
 	return 0;
 }
 
-/* Of a stack whose end is not known no more than this is looked through. */
-#define FAR_BYTES (8ull << 20)
+/* The most that is looked through of a stack whose end is not known, as in stack_scan.c. */
+#define FAR_BYTES (16ull << 20)
 #define NEAR_BYTES (64ull << 10)
 #define PAGE_BYTES 4096ull
 
@@ -217,7 +217,7 @@ int stop_all_begin(const struct target *target, uint64_t budget_ns, struct stop_
 static uint64_t end_of_stack(const struct stop_all *s, const struct stopped_thread *t,
 			     const struct procmap *map)
 {
-	uint64_t sp = t->registers.rsp;
+	uint64_t sp = t->registers.rsp & ~7ull;
 	struct own_stack own;
 
 	if (map->end - sp > NEAR_BYTES &&
@@ -226,7 +226,7 @@ static uint64_t end_of_stack(const struct stop_all *s, const struct stopped_thre
 	return map->end - sp > FAR_BYTES ? sp + FAR_BYTES : map->end;
 }
 
-/* What several stacks have in common is looked through once. */
+/* Words that several stacks have in common are looked through once. */
 static void part_from_others(struct stack_top *top, size_t count)
 {
 	for (size_t i = 0; i < count; i++)

@@ -67,7 +67,7 @@ int session_plan(struct session *s, bool map_only)
 	return 0;
 }
 
-/* Of later, families of allocators that plan does not have: it names them as not seen. */
+/* Families of allocators that later has and plan does not are named in plan as not seen. */
 static void add_later(struct hook_plan *plan, const struct hook_plan *later)
 {
 	for (uint32_t i = 0; i < later->family_count; i++) {
