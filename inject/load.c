@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "inject/deadline.h"
+#include "inject/dlopen_files.h"
 #include "inject/island_jumps.h"
 #include "inject/journal.h"
 #include "inject/load_seen.h"
@@ -243,7 +244,8 @@ static int map_at(struct borrow *b, uint64_t address, uint64_t bytes, uint64_t p
 static int confirm(const struct attachment *a, const struct borrow *b, enum remote_memfd which,
 		   int error)
 {
-	int other = borrow_held(b) ? remote_memfd_confirm(a, b, which) : 0;
+	int other = borrow_held(b) ? remote_memfd_confirm(a, b, which, a->remote_fd[which]) :
+				     0;
 
 	return other ? other : error;
 }
@@ -314,9 +316,19 @@ static bool is_still_inside(struct attachment *a)
 	return a->inside != 0;
 }
 
+/* A mapping that dlopen does not know of is all that it has left: half of the shim, at best. */
+static void note_left(struct attachment *a, const struct dlopen_files *files)
+{
+	if (!files->left)
+		return;
+	a->shim_base = files->left;
+	a->half = a->seen.shim = true;
+}
+
 static int place_by_dlopen(struct attachment *a, struct borrow *b)
 {
 	uint64_t arguments[3] = { 0, a->plan.dlopen_mode, 0 };
+	struct dlopen_files files = { .attachment = a };
 	char path[SHIM_PATH_BYTES];
 	int error;
 
@@ -325,8 +337,12 @@ static int place_by_dlopen(struct attachment *a, struct borrow *b)
 		return -EAGAIN;
 	shim_name_path(a->remote_fd[1], path);
 	error = borrow_put(b, path, strlen(path) + 1, &arguments[0]);
+	b->see_exit = dlopen_files_see;
+	b->seen_by = &files;
 	if (!error)
 		error = call_function(a, b, a->plan.dlopen, arguments);
+	b->see_exit = NULL;
+	note_left(a, &files);
 	a->pending = error == -ETIME;
 	if (error && !a->pending)	/* it may have returned all the same */
 		a->pending = load_find_shim(a) != 0;
@@ -336,7 +352,7 @@ static int place_by_dlopen(struct attachment *a, struct borrow *b)
 	a->pending = error != 0;	/* it is somewhere, and has to come out */
 	if (error)
 		return error;
-	if (!a->shim_base || a->half)
+	if (files.refused || !a->shim_base || a->half)
 		return -ELIBACC;
 	error = shim_name_replace(&a->target, a->plan.link_map, a->shim_base, path);
 	if (error)	/* it is harmless to this program, but not to its debuggers */
@@ -563,7 +579,8 @@ int load_shim(struct attachment *a, const struct load_options *options)
 
 		undo = unload_shim(a, &any);	/* what it could not undo stays noted in *a */
 	}
-	a->seen = (struct load_seen){ 0 };
+	/* dlopen does not know of what lies there then, and takes nothing out of it */
+	a->seen = (struct load_seen){ .shim = a->pending && a->half };
 	return error;
 }
 

@@ -663,6 +663,10 @@ int borrow_function(struct borrow *b, uint64_t function, const uint64_t argument
 			return error;
 		if (stop.kind == TRACEE_SYSCALL_ENTRY && function_returned(b))
 			break;
+		if (stop.kind == TRACEE_SYSCALL_EXIT && b->see_exit)
+			error = b->see_exit(b, b->seen_by);
+		if (error)
+			return leave_at(b, &stop, error);
 		if (b->held && is_in_passing(b, &stop))
 			continue;
 		if (stop.kind == TRACEE_SIGNAL || stop.kind == TRACEE_GROUP_STOP) {

@@ -61,6 +61,9 @@ struct borrow {
 	size_t xstate_bytes;
 	bool xstate_dirty;		/* a function ran: restore it */
 	bool redirected;		/* registers were changed */
+	/* At each exit of a call that a function makes: may change its result. 0, -errno. NULL */
+	int (*see_exit)(struct borrow *borrow, void *seen_by);
+	void *seen_by;
 	bool at_entry;			/* stopped at a system call entry that can be substituted */
 };
 

@@ -159,14 +159,14 @@ int remote_memfd_make(struct attachment *a, struct borrow *b, enum remote_memfd 
 }
 
 int remote_memfd_confirm(const struct attachment *a, const struct borrow *b,
-			 enum remote_memfd which)
+			 enum remote_memfd which, int fd)
 {
 	struct stat file;
 	int error;
 
 	if (fstat(which == REMOTE_RING ? a->ring_fd : a->shim_fd, &file) < 0)
 		return -errno;
-	error = check_made(a->target.ref.pid, b->request.tid, a->remote_fd[which], &file);
+	error = check_made(a->target.ref.pid, b->request.tid, fd, &file);
 	return error == -ENOTSUP ? -EBADF : error;
 }
 

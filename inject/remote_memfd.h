@@ -27,12 +27,12 @@ enum remote_memfd {
 int remote_memfd_make(struct attachment *attachment, struct borrow *borrow,
 		      enum remote_memfd which, int *ret_fd) _must_check_;
 /*
- * Was what the target has mapped by that number ours? Once closed it does not come back, so it was
+ * Was what the target has mapped by number fd ours? Once closed it does not come back, so it was
  * if it is now. 0; -EBADF: another thread has closed it since. pre: both were made, the thread is
  * held.
  */
 int remote_memfd_confirm(const struct attachment *attachment, const struct borrow *borrow,
-			 enum remote_memfd which) _must_check_;
+			 enum remote_memfd which, int fd) _must_check_;
 /*
  * Closes both in the target, if in the borrowed thread the numbers still are theirs; pre: as above.
  * The first error.

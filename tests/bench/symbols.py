@@ -43,13 +43,13 @@ class Lab:
         self.options, self.folder = options, folder
         self.victims = os.path.join(options.source, "tests", "victims")
         self.program = os.path.join(folder, "program")
-        run([options.cc, "-std=gnu11", "-D_GNU_SOURCE", "-g", "-I", options.source, "-o",
+        run([*options.cc.split(), "-std=gnu11", "-D_GNU_SOURCE", "-g", "-I", options.source, "-o",
              self.program, os.path.join(self.victims, "symbols_program.c"), "-ldl"])
 
     def build(self, level, debug):
         path = os.path.join(self.folder, f"library{level}{'-g' if debug else ''}.so")
-        run([self.options.cxx, "-std=c++17", level, *(["-g"] if debug else []), "-fPIC", "-shared",
-             "-I", self.options.source, "-o", path, os.path.join(self.victims, SOURCE)])
+        run([*self.options.cxx.split(), "-std=c++17", level, *(["-g"] if debug else []), "-fPIC",
+             "-shared", "-I", self.options.source, "-o", path, os.path.join(self.victims, SOURCE)])
         return Build(level, debug, path)
 
 
@@ -351,7 +351,7 @@ def disagreement_table(found):
 
 
 def versions(options):
-    first = [run([tool, "--version"]).splitlines()[0]
+    first = [run([*tool.split(), "--version"]).splitlines()[0]
              for tool in (options.cxx, "addr2line")]
     if options.llvm:
         first.append("llvm-symbolizer " + re.search(

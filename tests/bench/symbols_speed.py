@@ -138,7 +138,7 @@ class Lab:
         self.options, self.folder = options, folder
         self.path = options.program or big_program.make(
             folder, options.units, options.types,
-            [options.cxx, "-std=c++17", "-w", *options.flags.split()])
+            [*options.cxx.split(), "-std=c++17", "-w", *options.flags.split()])
         self.addresses = function_addresses(self.path, options.count)[:options.count]
 
     def ask(self, tool, addresses):

@@ -39,8 +39,11 @@ sessions() {
 		done
 		note "$1 --loader=$loader: $entered of $tried"
 		case $1-$loader in
-		*pause-us=20000*-auto | *pause-us=20000*-map)
+		*pause-us=20000*-auto | *pause-us=20000*-map | *aims*-auto | *aims*-map)
 			expect "$entered" "$tried" "entered with time in between" ;;
+		*aims*-dlopen)
+			hits=${ANSWER##* }
+			[ "$hits" -gt 0 ] || fail "no file was put in the place of the shim's" ;;
 		esac
 	done
 	ended closers
@@ -50,3 +53,5 @@ sessions "--pause-us=20000"
 sessions "--pause-us=20000 --openers=1"
 sessions "--pause-us=300 --openers=1"
 sessions "--pause-us=0 --openers=1"
+# Another file is under the number by which dlopen maps, once it has read the shim's header.
+sessions "--aims=1"

@@ -3,11 +3,14 @@
  * closers.c - threads that close descriptors which they did not open.
  *
  *	closers --file=NAME [--pause-us=N] [--openers=1]
+ *	closers --file=NAME --aims=1
  *
  * One thread closes all descriptors above 2, again and again, with a pause in between (0); with
  * --openers others open NAME, to be read and written or to be read, and pipes, under the numbers
- * that get free. Commands: 'g' lets them go, 'p' holds them ("paused ok"), 'c' says "checked ok" if
- * NAME is as it was written first and is mapped nowhere.
+ * that get free. With --aims the thread puts NAME in the place of one file alone: the second
+ * descriptor of a memfd of memattach's, by which dlopen reads and maps. Commands: 'g' lets them go,
+ * 'p' holds them ("paused ok"), 'c' says "checked ok" if NAME is as it was written first and is
+ * mapped nowhere, and how often a file was put in another's place.
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -25,6 +28,7 @@ enum { FIRST = 3, NUMBERS = 64, OPENERS = 2, THREADS = OPENERS + 1, FILE_BYTES =
 
 static const char *name;
 static long pause_us;
+static int hits;
 static int go, held;	/* held: threads that have noticed that they may not go */
 static char content[FILE_BYTES], found[FILE_BYTES];
 
@@ -53,6 +57,42 @@ static void *run_closer(void *unused)
 			(void)close(fd);
 		if (pause_us)
 			rest(pause_us);
+	}
+	return unused;
+}
+
+static bool is_shim(int fd)
+{
+	char path[32], target[64] = "";
+
+	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	return readlink(path, target, sizeof(target) - 1) > 0 &&
+	       strncmp(target, "/memfd:memattach-shim", 21) == 0;
+}
+
+/* Once dlopen has read the file's header, which is good, and before it maps what that says. */
+static bool wait_until_read(int fd)
+{
+	off_t at = 0;
+
+	while (__atomic_load_n(&go, __ATOMIC_ACQUIRE) && is_shim(fd) && at == 0)
+		at = lseek(fd, 0, SEEK_CUR);
+	return at > 0;
+}
+
+static void *run_aim(void *unused)
+{
+	int file = open(name, O_RDWR | O_CLOEXEC), seen;
+
+	if (file < 0 || dup2(file, NUMBERS) < 0 || close(file))
+		victim_fail("no descriptor");
+	for (;;) {
+		seen = 0;
+		wait_for_go();
+		for (int fd = FIRST; fd < FIRST + 8; fd++)
+			if (is_shim(fd) && ++seen == 2 && wait_until_read(fd) &&
+			    dup2(NUMBERS, fd) == fd)
+				(void)__atomic_add_fetch(&hits, 1, __ATOMIC_RELAXED);
 	}
 	return unused;
 }
@@ -129,7 +169,7 @@ static void obey(int threads)
 			victim_say("paused ok\n");
 			break;
 		case 'c':
-			victim_say("checked %s\n", look());
+			victim_say("checked %s %d\n", look(), hits);
 			break;
 		case 'q':
 			return;
@@ -141,6 +181,7 @@ static void obey(int threads)
 
 int main(int argc, char *argv[])
 {
+	void *(*first)(void *) = victim_number(argv, "aims", 0) ? run_aim : run_closer;
 	int threads = victim_number(argv, "openers", 0) ? THREADS : 1, fd;
 	pthread_t thread;
 
@@ -153,7 +194,7 @@ int main(int argc, char *argv[])
 	if (fd < 0 || write(fd, content, FILE_BYTES) != FILE_BYTES || close(fd))
 		victim_fail("no file");
 	for (int i = 0; i < threads; i++)
-		if (pthread_create(&thread, NULL, i ? run_opener : run_closer, NULL))
+		if (pthread_create(&thread, NULL, i ? run_opener : first, NULL))
 			victim_fail("no thread");
 	hold(threads);
 	victim_ready();

@@ -28,6 +28,17 @@ void regs_set_syscall(struct user_regs_struct *to, long number, const uint64_t a
 	to->eflags &= ~(unsigned long long)REGS_TF_DF;
 }
 
+bool regs_has_mapped(const struct user_regs_struct *at_exit, struct regs_mapped *ret)
+{
+	*ret = (struct regs_mapped){ at_exit->rax, at_exit->r10, (int)at_exit->r8 };
+	return (long)at_exit->orig_rax == SYS_mmap && (long)at_exit->rax >= 0;
+}
+
+void regs_set_result(struct user_regs_struct *at_exit, int64_t result)
+{
+	at_exit->rax = (unsigned long long)result;
+}
+
 bool regs_eintr_is_ours(long number)
 {
 	static const short known[] = {

@@ -15,6 +15,15 @@ enum {
 
 /* Makes `to` run number at the gadget `syscall; ret` (rip there) with the given arguments. */
 void regs_set_syscall(struct user_regs_struct *to, long number, const uint64_t arguments[6]);
+/* What a thread at the exit of mmap has mapped: where, how, by which descriptor. */
+struct regs_mapped {
+	uint64_t address, flags;
+	int fd;
+};
+/* False at the exit of any other call, or of one that failed. */
+bool regs_has_mapped(const struct user_regs_struct *at_exit, struct regs_mapped *ret);
+/* Makes the call return that. */
+void regs_set_result(struct user_regs_struct *at_exit, int64_t result);
 /* True when the call that was interrupted is one whose -EINTR comes from the interruption alone. */
 bool regs_eintr_is_ours(long number);
 /* The same if the descriptor in rdi is a socket's (SO_SNDTIMEO); who knows what other files do. */

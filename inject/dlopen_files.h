@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * dlopen_files.h - dlopen maps the file that it was asked for, or fails.
+ *
+ * The loader reads and maps by a descriptor of its own. Another thread of the target may close that
+ * and open another file under its number, whose bytes would then be code and data of the shim: the
+ * target would die of them. So each mapping of a file is looked at as the call that makes it
+ * returns; where the number is another file's by then, the call fails, as far as dlopen can see.
+ */
+#ifndef MEMATTACH_DLOPEN_FILES_H
+#define MEMATTACH_DLOPEN_FILES_H
+
+#include "inject/attachment.h"
+#include "inject/remote_call.h"
+
+struct dlopen_files {
+	const struct attachment *attachment;
+	bool refused;		/* a mapping was */
+	uint64_t left;		/* where one lies that dlopen does not know of, 0 */
+};
+
+/* The see_exit of a borrow whose thread is in dlopen; files: a struct dlopen_files. 0 or -errno. */
+int dlopen_files_see(struct borrow *borrow, void *files);
+
+#endif
