@@ -174,6 +174,7 @@ int main(int argc, char *argv[])
 	busy = victim_number(argv, "busy", 0);
 	if (idle < 0 || busy < 0 || idle + busy > MOST)
 		victim_fail("--idle and --busy: 4096 at the most");
+	victim_yield();
 	begin(victim_number(argv, "stack", 16384));
 	victim_ready();
 	while (victim_await() == 'c')

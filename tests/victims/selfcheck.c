@@ -70,6 +70,7 @@ static void victim_main(void)
 	static pthread_t ids[SELFCHECK_THREADS];
 
 	victim_setup();
+	victim_yield();
 	selfcheck_handlers_install();
 	for (int i = 0; i < victim->threads; i++) {
 		threads[i].page = victim->page;

@@ -44,6 +44,12 @@ void victim_setup(void);
 /* The former alone: a forked child does not inherit it. */
 void victim_allow_tracers(void);
 
+/*
+ * For those that are busy without an end: the process takes the processor's time that other tests
+ * leave, and is as busy as before where there is some.
+ */
+void victim_yield(void);
+
 /* Writes "ready PID". */
 void victim_ready(void);
 
