@@ -62,8 +62,8 @@ build() {
 		"$WORK/probe" 2>/dev/null || skip "$compiler's sanitizers do not start here"
 	done
 	# optimised, clang takes twice as long
-	configure_private CC="$compiler" CFLAGS="$(in_full '-O1 -g1' '-O0 -g1')" --enable-sanitizers --enable-werror \
-		--disable-dependency-tracking
+	configure_private CC="$compiler" CFLAGS="$(in_full '-O1 -g1' '-O0 -g1')" \
+		--enable-sanitizers --enable-werror --disable-dependency-tracking
 	step make -j2
 	! grep -q '^UNIT = unit' tests/Makefile || step make -j2 -C tests/unit check TESTS= \
 		check_PROGRAMS="$(taken_of $(made_of tests/unit TESTS) | tr '\n' ' ')"
