@@ -32,6 +32,7 @@
 #include "inject/gadgets.h"
 #include "inject/hook_islands.h"
 #include "inject/hook_order.h"
+#include "inject/journal.h"
 #include "src/base/spare_pages.h"
 
 #define WORD        8u
@@ -237,8 +238,8 @@ static bool try_stopped(struct candidate *c)
 	uint64_t address = c->symbol->address;
 	struct entry_relocation moved;
 
-	if (!fits_word(address, ENTRY_JUMP_BYTES)) {
-		c->reason = "no gap, and not aligned";
+	if (!journal_word_fits(journal_word_at(address, ENTRY_JUMP_BYTES))) {
+		c->reason = "no gap, and across the end of a page";
 		return false;
 	}
 	if (entry_relocate(&c->code, address, ENTRY_JUMP_BYTES, &moved, &c->reason) < 0)
@@ -316,13 +317,23 @@ static int reserve_entries(struct planner *planner)
 	return r;
 }
 
-/* Entries so close together that their patches would share a word. */
-static bool word_is_taken(const struct hook_plan *plan, uint64_t address)
+static uint64_t word_of(uint64_t address, uint8_t patch)
 {
-	for (uint32_t i = 0; i < plan->entry_count; i++) {
-		if (plan->entry[i].address / WORD == address / WORD)
+	return journal_word_at(address, patch == HOOK_PATCH_GAP ? ENTRY_SHORT_JUMP_BYTES :
+								  ENTRY_JUMP_BYTES);
+}
+
+/*
+ * Entries so close together that their patches would be one word. Two that only overlap are taken
+ * back in reverse order: what the second has of the first is a jump that is in place.
+ */
+static bool word_is_taken(const struct hook_plan *plan, const struct candidate *c)
+{
+	uint64_t word = word_of(c->symbol->address, c->entry.patch);
+
+	for (uint32_t i = 0; i < plan->entry_count; i++)
+		if (word_of(plan->entry[i].address, plan->entry[i].patch) == word)
 			return true;
-	}
 	return false;
 }
 
@@ -342,7 +353,8 @@ static void add_entry(struct hook_plan *plan, struct candidate *c)
 /* Of what can't be hooked: it resizes in place, or does nothing; or no block goes through it. */
 static bool is_harmless(const struct allocator_name *name)
 {
-	return strcmp(name->symbol, "xallocx") == 0 || name->group == ALLOCATOR_CONFINING;
+	return strcmp(name->symbol, "xallocx") == 0 || name->group == ALLOCATOR_CONFINING ||
+	       name->group == ALLOCATOR_LOADER;
 }
 
 /*
@@ -367,12 +379,12 @@ static int plan_symbol(struct planner *planner, size_t index, bool forwards_too)
 		candidate_done(&c);
 		return 0;
 	}
-	if (r == 0 && !c.reason && word_is_taken(planner->plan, c.symbol->address))
-		c.reason = "too close to another entry";
 	if (r == 0 && !c.reason && planner->plan->entry_count >= RING_MAX_ENTRIES)
 		c.reason = "no room for more entries";
 	if (r == 0 && !c.reason)
 		r = decide(planner, &c);
+	if (r == 0 && !c.reason && word_is_taken(planner->plan, &c))
+		c.reason = "too close to another entry";
 	if (r == 0 && c.reason) {
 		bool harmless = is_harmless(c.symbol->name);
 

@@ -2,10 +2,11 @@
 /*
  * hooks.c - see hooks.h.
  *
- * An entry is patched by one aligned 8-byte write, so that a processor fetches
- * either the old or the new instruction. With a first-instruction patch no
+ * An entry is patched by one 8-byte write, aligned where that holds the jump, so that a processor
+ * fetches either the old or the new instruction. With a first-instruction patch no
  * thread can be inside what is replaced, so nothing has to stop; a patch over
- * several instructions needs all threads stopped and none of them inside.
+ * several instructions needs all threads stopped and none of them inside. So does a word that is
+ * not aligned (code that was made small: -Os), on the way out as well.
  * Other makers' processors than AMD get every patch in a stop until the toggle
  * storm has been run on them (docs/SAFETY.md).
  */
@@ -98,7 +99,9 @@ static bool patch_fits_word(const struct hook_entry *e)
 	unsigned int bytes = e->patch == HOOK_PATCH_GAP ? JMP_SHORT_BYTES : JMP_BYTES;
 
 	return e->patch >= HOOK_PATCH_GAP && e->patch <= HOOK_PATCH_STOPPED &&
-	       e->covered_bytes >= bytes && e->address % 8 + bytes <= 8;
+	       e->covered_bytes >= bytes &&
+	       (e->address % 8 + bytes <= 8 || (e->patch == HOOK_PATCH_STOPPED &&
+						journal_word_fits(e->address)));
 }
 
 static int check_gap(const struct attachment *a, const struct procmaps *maps,
@@ -260,7 +263,7 @@ int hooks_write_islands(struct attachment *a)
 	return 0;
 }
 
-/* The aligned word at address, before anything is changed. 0 or -errno. */
+/* The word at address, before anything is changed. 0 or -errno. */
 static int read_patch(const struct attachment *a, uint64_t address, struct ring_patch *ret)
 {
 	int error;
@@ -271,27 +274,37 @@ static int read_patch(const struct attachment *a, uint64_t address, struct ring_
 	return error;
 }
 
-/* Replaces bytes inside the aligned word(s) that hold address; journal before text. */
-static int patch_bytes(struct attachment *a, uint64_t address, const uint8_t *bytes, size_t count)
+/* Replaces bytes inside the word at address, from byte number at on; journal before text. */
+static int patch_word(struct attachment *a, uint64_t address, size_t at, const uint8_t *bytes,
+		      size_t count)
 {
-	while (count) {
-		struct ring_patch word;
-		size_t at = address % 8, part = count < 8 - at ? count : 8 - at;
-		int error = read_patch(a, address & ~7ull, &word);
+	struct ring_patch word;
+	int error = read_patch(a, address, &word);
 
-		if (error)
-			return error;
-		memcpy((uint8_t *)&word.patched + at, bytes, part);
-		error = journal_intend(&a->journal, &a->control->journal, &word);
-		if (!error)
-			error = remote_write_word(&a->target, word.address, word.patched);
-		if (error)
-			return error;
-		address += part;
-		bytes += part;
-		count -= part;
-	}
-	return 0;
+	if (error)
+		return error;
+	memcpy((uint8_t *)&word.patched + at, bytes, count);
+	error = journal_intend(&a->journal, &a->control->journal, &word);
+	return error ? error : remote_write_word(&a->target, word.address, word.patched);
+}
+
+/* In as many aligned words as it lies in: nobody runs there yet. */
+static int patch_gap(struct attachment *a, uint64_t address, const uint8_t *bytes, size_t count)
+{
+	size_t at = address % 8, first = count < 8 - at ? count : 8 - at;
+	int error = patch_word(a, address & ~7ull, at, bytes, first);
+
+	if (error || first == count)
+		return error;
+	return patch_word(a, (address & ~7ull) + 8, 0, bytes + first, count - first);
+}
+
+static int patch_entry(struct attachment *a, uint64_t address, const uint8_t *bytes,
+		       unsigned int count)
+{
+	uint64_t word = journal_word_at(address, count);
+
+	return patch_word(a, word, address - word, bytes, count);
 }
 
 static int apply_gap(struct attachment *a, const struct hook_entry *e)
@@ -299,7 +312,7 @@ static int apply_gap(struct attachment *a, const struct hook_entry *e)
 	uint8_t jump[JMP_BYTES] = { JMP_REL32 };
 
 	put_rel32(jump + 1, e->gap + JMP_BYTES, code_address(&a->plan, e));
-	return patch_bytes(a, e->gap, jump, sizeof(jump));
+	return patch_gap(a, e->gap, jump, sizeof(jump));
 }
 
 static int apply_entry(struct attachment *a, const struct hook_entry *e)
@@ -309,10 +322,10 @@ static int apply_entry(struct attachment *a, const struct hook_entry *e)
 	if (e->patch == HOOK_PATCH_GAP) {
 		jump[0] = JMP_REL8;
 		jump[1] = (uint8_t)(e->gap - (e->address + JMP_SHORT_BYTES));
-		return patch_bytes(a, e->address, jump, JMP_SHORT_BYTES);
+		return patch_entry(a, e->address, jump, JMP_SHORT_BYTES);
 	}
 	put_rel32(jump + 1, e->address + JMP_BYTES, code_address(&a->plan, e));
-	return patch_bytes(a, e->address, jump, JMP_BYTES);
+	return patch_entry(a, e->address, jump, JMP_BYTES);
 }
 
 static bool releases(const struct hook_entry *e)
@@ -446,13 +459,17 @@ int hooks_apply_entries(struct attachment *a)
 	return error;
 }
 
-/* On processors where that has not been proven by test, nobody runs while words change. */
+/*
+ * On processors where that has not been proven by test, and of words that are not aligned, nobody
+ * runs while words change.
+ */
 static int revert(struct attachment *a, uint32_t first, uint32_t last)
 {
 	struct stop_all *stop = NULL;
 	uint64_t held_us = 0;
 	uint32_t threads = 0;
-	int error = may_patch_running() ? 0 : stop_all_begin(&a->target, STOP_BUDGET_NS * 8, &stop);
+	bool running = may_patch_running() && !journal_needs_stop(&a->journal, first, last);
+	int error = running ? 0 : stop_all_begin(&a->target, STOP_BUDGET_NS * 8, &stop);
 
 	if (!error)
 		error = journal_revert(&a->target, &a->journal, first, last);

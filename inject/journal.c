@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * journal.c - see journal.h. One struct ring_patch per aligned word, written
+ * journal.c - see journal.h. One struct ring_patch per word, written
  * before the word is. Reverting compares first: another instrumenter may have
  * patched on top of us, and its bytes are not ours to undo.
  */
@@ -120,6 +120,14 @@ static int revert_one(const struct target *target, struct ring_patch *p)
 	return error;
 }
 
+bool journal_needs_stop(const struct ring_journal *j, uint32_t first, uint32_t last)
+{
+	for (uint32_t i = first; i < last; i++)
+		if (j->patch[i].address % 8)
+			return true;
+	return false;
+}
+
 int journal_revert(const struct target *target, struct ring_journal *j, uint32_t first,
 		   uint32_t last)
 {
@@ -157,9 +165,7 @@ static bool differ_where_patched(const struct ring_patch *p, uint64_t word, uint
 	return false;
 }
 
-/* With the words as we left them: those of a jump are reverted one after the other. */
-static void add_patches(uint8_t *bytes, size_t count, uint64_t address,
-			const struct ring_journal *j)
+void journal_lay_over(const struct ring_journal *j, uint64_t address, uint8_t *bytes, size_t count)
 {
 	for (uint32_t i = 0; i < j->patch_count; i++)
 		for (unsigned int k = 0; k < 8; k++)
@@ -168,14 +174,14 @@ static void add_patches(uint8_t *bytes, size_t count, uint64_t address,
 				       (const uint8_t *)&j->patch[i].patched + k, 1);
 }
 
-/* count bytes at address, those of the journal's as patched. */
+/* count bytes at address, with the words as we left them: those of a jump go one by one. */
 static int view(const struct target *target, const struct ring_journal *j, uint64_t address,
 		uint8_t *bytes, size_t count)
 {
 	int error = remote_read(target, address, bytes, count);
 
 	if (!error)
-		add_patches(bytes, count, address, j);
+		journal_lay_over(j, address, bytes, count);
 	return error;
 }
 
@@ -254,7 +260,7 @@ static int check_patch(const struct target *target, const struct procmaps *maps,
 	uint64_t word, live = 0;
 	int error, unread;
 
-	if (p->address % 8)
+	if (!journal_word_fits(p->address))
 		return -EBADMSG;
 	unread = read_live(target, p, &live);
 	if (unread > 0) {

@@ -20,6 +20,24 @@
 int journal_intend(struct ring_journal *journal, struct ring_journal *mirror,
 		   const struct ring_patch *patch) _must_check_;
 /*
+ * Where the word begins that a patch of so many bytes of an entry is written by: aligned if they
+ * lie in one, else at address itself.
+ */
+static inline uint64_t journal_word_at(uint64_t address, unsigned int bytes)
+{
+	return address % 8 + bytes <= 8 ? address & ~7ull : address;
+}
+/* Does each word lie in one page, as those must that are written in one piece? */
+static inline bool journal_word_fits(uint64_t word)
+{
+	return word % 4096 <= 4096 - 8;
+}
+/* Is one of the patches [first, last) of a word that a running thread might see half of? */
+bool journal_needs_stop(const struct ring_journal *journal, uint32_t first, uint32_t last);
+/* Makes count bytes, which were read at address, what they were when all patches were in place. */
+void journal_lay_over(const struct ring_journal *journal, uint64_t address, uint8_t *bytes,
+		      size_t count);
+/*
  * Reverts patches [first, last) in reverse order. A word that is neither
  * patched nor original is left alone. 0, -EEXIST when there was such a word
  * (all others are reverted), -errno of the first write that failed (likewise).

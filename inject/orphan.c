@@ -19,6 +19,7 @@
 #include <string.h>
 
 #include "inject/island_jumps.h"
+#include "inject/journal.h"
 #include "inject/load.h"
 #include "inject/mapped_file.h"
 #include "inject/remote_mem.h"
@@ -355,26 +356,25 @@ static int see_all_are_known(const struct orphan *o, const struct procmaps *maps
 static int word_before(const struct orphan *o, uint64_t address, uint64_t *ret)
 {
 	const struct ring_journal *j = &o->a->journal;
-	int error;
+	int error = remote_read(&o->a->target, address, ret, sizeof(*ret));
 
-	for (uint32_t i = j->patch_count; i > 0; i--)
-		if (j->patch[i - 1].address == address) {
-			*ret = j->patch[i - 1].patched;
-			return 0;
-		}
-	error = remote_read(&o->a->target, address, ret, sizeof(*ret));
 	for (size_t i = 0; !error && i < o->count; i++)
 		for (unsigned int k = 0; k < o->jump[i].bytes; k++)
 			if (o->jump[i].address + k - address < sizeof(*ret))
 				memcpy((uint8_t *)ret + (o->jump[i].address + k - address),
 				       &o->jump[i].file[k], 1);
+	if (!error)
+		journal_lay_over(j, address, (uint8_t *)ret, sizeof(*ret));
 	return error;
 }
 
 /* The words that jump lies in, as if it had just been written. */
 static int note_jump(struct orphan *o, struct ring_journal *j, const struct jump *jump)
 {
-	for (uint64_t at = jump->address & ~7ull; at < jump->address + jump->bytes; at += 8) {
+	uint64_t at = jump->gap ? jump->address & ~7ull :
+				  journal_word_at(jump->address, jump->bytes);
+
+	for (; at < jump->address + jump->bytes; at += 8) {
 		struct ring_patch *p = &j->patch[j->patch_count];
 		int error;
 

@@ -168,7 +168,7 @@ int remote_write_word(const struct target *target, uint64_t address, uint64_t wo
 {
 	int error;
 
-	if (address % sizeof(word))
+	if (address % 4096 > 4096 - sizeof(word))
 		return -EINVAL;
 	if (!target->read_only)
 		return remote_write(target, address, &word, sizeof(word));

@@ -28,8 +28,9 @@ size_t remote_read_some(const struct target *target, uint64_t address, void *buf
 int remote_write(const struct target *target, uint64_t address, const void *buffer, size_t bytes)
 	_must_check_;
 /*
- * One aligned 8-byte word, also in read-only text (the kernel then makes a
- * private copy of the page). pre: address % 8 == 0.
+ * One 8-byte word, also in read-only text (the kernel then makes a private copy of the page), in
+ * one piece, as far as our own end may come between: no call on its way writes a part. Running
+ * threads see one piece only if address is 8-aligned. pre: all of it lies in one page.
  */
 int remote_write_word(const struct target *target, uint64_t address, uint64_t word) _must_check_;
 /*

@@ -11,7 +11,7 @@
  */
 int remote_poke(const struct target *target, uint64_t address, const void *buffer, size_t bytes)
 	_must_check_;
-/* The same for one word, also in read-only text. pre: address % 8 == 0. */
+/* The same for one word, also in read-only text. pre: all of it lies in one page. */
 int remote_poke_word(const struct target *target, uint64_t address, uint64_t word) _must_check_;
 
 #endif

@@ -324,7 +324,7 @@ struct ring_range {
 
 /* A patched word of the target: the write-ahead journal (docs/SAFETY.md). */
 struct ring_patch {
-	uint64_t address;	/* 8-aligned */
+	uint64_t address;	/* of 8 bytes in one page; not 8-aligned: written in a stop only */
 	uint64_t original, patched;
 	uint32_t state;		/* enum ring_patch_state */
 	uint32_t page_is_file;	/* enum ring_page */

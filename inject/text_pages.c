@@ -52,7 +52,7 @@ int text_page_note(const struct target *target, uint64_t address, struct ring_pa
 	file = remote_page_is_file(target, address); /* then what was read was the file's */
 	if (file < 0)
 		return file;
-	patch->original = live[address % PAGE / 8];
+	memcpy(&patch->original, (const uint8_t *)live + address % PAGE, sizeof(patch->original));
 	patch->page_is_file = file ? RING_PAGE_FILE : RING_PAGE_COPY;
 	patch->page_hash = hash_of(live);
 	return 0;
