@@ -33,6 +33,11 @@ struct load_seen {
 	uint32_t islands;	/* the first ones */
 };
 
+/* A file's mapping that a dlopen which failed has made, and knows nothing of. */
+struct load_stray {
+	uint64_t address, bytes, inode;
+};
+
 struct attachment {
 	struct target target;
 	struct shim_layout layout;
@@ -59,6 +64,7 @@ struct attachment {
 	struct ring_island island[RING_MAX_ISLANDS];	/* island_count of them are mapped */
 	uint32_t island_count;
 	struct load_seen seen;
+	struct load_stray stray;	/* bytes 0: none */
 	uint64_t nothing_leads_in;	/* islands_surroundings() of when that was seen, 0 */
 	struct hook_plan plan;
 	uint64_t stop_us_max;		/* longest that one thread was held, this way in or out */

@@ -4,7 +4,7 @@
  *
  * The loader reads and maps by a descriptor of its own. Another thread of the target may close that
  * and open another file under its number, whose bytes would then be code and data of the shim: the
- * target would die of them. So each mapping of a file is looked at as the call that makes it
+ * target would die of them. So each mapping by that number is looked at as the call that makes it
  * returns; where the number is another file's by then, the call fails, as far as dlopen can see.
  */
 #ifndef MEMATTACH_DLOPEN_FILES_H
@@ -15,8 +15,10 @@
 
 struct dlopen_files {
 	const struct attachment *attachment;
+	const char *path;	/* what dlopen was asked for */
+	int fd;			/* by which it has opened that, -1: not yet */
 	bool refused;		/* a mapping was */
-	uint64_t left;		/* where one lies that dlopen does not know of, 0 */
+	struct load_stray left;	/* one that dlopen does not know of; bytes 0: none */
 };
 
 /* The see_exit of a borrow whose thread is in dlopen; files: a struct dlopen_files. 0 or -errno. */

@@ -2,9 +2,8 @@
 /*
  * entry_gap.h - dead bytes near an entry point that can hold a 5-byte jump.
  *
- * A short jump at the entry reaches [entry - 126, entry + 129]. Every word of 8
- * bytes is given out once: words are the unit of writing and of the journal, so
- * two patches never share one.
+ * A short jump at the entry reaches [entry - 126, entry + 129]. Every aligned word of 8
+ * bytes is given out once, and none that an entry's jump lies in: words are the unit of writing.
  */
 #ifndef MEMATTACH_ENTRY_GAP_H
 #define MEMATTACH_ENTRY_GAP_H

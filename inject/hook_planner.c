@@ -5,8 +5,8 @@
  * In this order: a jump of 5 bytes over a first instruction that is long enough
  * (direct); a short jump to a gap (gap); a jump of 5 bytes over several
  * instructions, for which all threads must be stopped (stopped). The first two
- * replace a single instruction, which no thread can be in the middle of. Every
- * patch of an entry lies in one aligned word of 8 bytes.
+ * replace a single instruction, which no thread can be in the middle of, in one aligned word of 8
+ * bytes; the third may lie across two.
  *
  * Entries that only hand their call on to another planned entry (`operator
  * delete` -> free) are left alone: the same free would be recorded twice, as the
@@ -317,22 +317,22 @@ static int reserve_entries(struct planner *planner)
 	return r;
 }
 
-static uint64_t word_of(uint64_t address, uint8_t patch)
+static unsigned int jump_bytes(uint8_t patch)
 {
-	return journal_word_at(address, patch == HOOK_PATCH_GAP ? ENTRY_SHORT_JUMP_BYTES :
-								  ENTRY_JUMP_BYTES);
+	return patch == HOOK_PATCH_GAP ? ENTRY_SHORT_JUMP_BYTES : ENTRY_JUMP_BYTES;
 }
 
 /*
- * Entries so close together that their patches would be one word. Two that only overlap are taken
- * back in reverse order: what the second has of the first is a jump that is in place.
+ * Entries so close together that one's jump would lie over the other's. Their words may overlap:
+ * only the bytes that a patch changes are put back.
  */
-static bool word_is_taken(const struct hook_plan *plan, const struct candidate *c)
+static bool is_taken(const struct hook_plan *plan, const struct candidate *c)
 {
-	uint64_t word = word_of(c->symbol->address, c->entry.patch);
+	uint64_t low = c->symbol->address, high = low + jump_bytes(c->entry.patch);
 
 	for (uint32_t i = 0; i < plan->entry_count; i++)
-		if (word_of(plan->entry[i].address, plan->entry[i].patch) == word)
+		if (plan->entry[i].address < high &&
+		    low < plan->entry[i].address + jump_bytes(plan->entry[i].patch))
 			return true;
 	return false;
 }
@@ -383,7 +383,7 @@ static int plan_symbol(struct planner *planner, size_t index, bool forwards_too)
 		c.reason = "no room for more entries";
 	if (r == 0 && !c.reason)
 		r = decide(planner, &c);
-	if (r == 0 && !c.reason && word_is_taken(planner->plan, &c))
+	if (r == 0 && !c.reason && is_taken(planner->plan, &c))
 		c.reason = "too close to another entry";
 	if (r == 0 && c.reason) {
 		bool harmless = is_harmless(c.symbol->name);

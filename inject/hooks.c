@@ -22,6 +22,7 @@
 #include "inject/journal.h"
 #include "inject/remote_mem.h"
 #include "inject/ring_publish.h"
+#include "inject/sharers.h"
 #include "inject/steps.h"
 #include "inject/stop.h"
 #include "inject/text_pages.h"
@@ -94,9 +95,14 @@ static bool numbers_make_sense(const struct hook_plan *plan, const struct hook_e
 	       e->address < e->high;
 }
 
+static unsigned int jump_bytes(const struct hook_entry *e)
+{
+	return e->patch == HOOK_PATCH_GAP ? JMP_SHORT_BYTES : JMP_BYTES;
+}
+
 static bool patch_fits_word(const struct hook_entry *e)
 {
-	unsigned int bytes = e->patch == HOOK_PATCH_GAP ? JMP_SHORT_BYTES : JMP_BYTES;
+	unsigned int bytes = jump_bytes(e);
 
 	return e->patch >= HOOK_PATCH_GAP && e->patch <= HOOK_PATCH_STOPPED &&
 	       e->covered_bytes >= bytes &&
@@ -138,6 +144,18 @@ static int check_entry(const struct attachment *a, const struct procmaps *maps,
 	return reaches(e->address + JMP_BYTES, code_address(plan, e)) ? 0 : -EINVAL;
 }
 
+/* Do the bytes of its jump lie in those of an entry before it? */
+static bool is_patched_twice(const struct hook_plan *plan, uint32_t index)
+{
+	const struct hook_entry *e = &plan->entry[index];
+
+	for (uint32_t i = 0; i < index; i++)
+		if (plan->entry[i].address < e->address + jump_bytes(e) &&
+		    e->address < plan->entry[i].address + jump_bytes(&plan->entry[i]))
+			return true;
+	return false;
+}
+
 int hooks_check(const struct attachment *a, const struct hook_plan *plan, char *ret_name)
 {
 	_cleanup_(procmaps_done) struct procmaps maps = { 0 };
@@ -149,6 +167,8 @@ int hooks_check(const struct attachment *a, const struct hook_plan *plan, char *
 		error = -EINVAL;
 	for (uint32_t i = 0; !error && i < plan->entry_count; i++) {
 		error = check_entry(a, &maps, plan, &plan->entry[i]);
+		if (!error && is_patched_twice(plan, i))
+			error = -EINVAL;
 		if (error)
 			memcpy(ret_name, plan->entry[i].name, HOOK_NAME_BYTES);
 	}
@@ -459,23 +479,37 @@ int hooks_apply_entries(struct attachment *a)
 	return error;
 }
 
-/*
- * On processors where that has not been proven by test, and of words that are not aligned, nobody
- * runs while words change.
- */
-static int revert(struct attachment *a, uint32_t first, uint32_t last)
+static int revert_stopped(struct attachment *a, uint32_t first, uint32_t last)
 {
 	struct stop_all *stop = NULL;
 	uint64_t held_us = 0;
 	uint32_t threads = 0;
-	bool running = may_patch_running() && !journal_needs_stop(&a->journal, first, last);
-	int error = running ? 0 : stop_all_begin(&a->target, STOP_BUDGET_NS * 8, &stop);
+	int error = sharers_exist(&a->target) ? -EAGAIN : 0;
 
 	if (!error)
-		error = journal_revert(&a->target, &a->journal, first, last);
+		error = stop_all_begin(&a->target, STOP_BUDGET_NS * 8, &stop);
+	if (!error)
+		error = journal_revert(&a->target, &a->journal, first, last, false);
 	stop_all_end(stop, &held_us, &threads);
 	attachment_note_stop(a, held_us, threads);
+	if (error == -ETIME)
+		let_it_run();
 	return error;
+}
+
+/*
+ * On processors where that has not been proven by test, and of words that are not aligned, nobody
+ * runs while words change. Where nobody can be stopped the aligned ones are put back all the same.
+ */
+static int revert(struct attachment *a, uint32_t first, uint32_t last)
+{
+	bool running = may_patch_running();
+	int error = running ? journal_revert(&a->target, &a->journal, first, last, true) : 0, one;
+
+	if (running && !journal_needs_stop(&a->journal, first, last))
+		return error;
+	one = revert_stopped(a, first, last);
+	return error ? error : one;
 }
 
 int hooks_revert_entries(struct attachment *a)

@@ -94,9 +94,17 @@ static int read_live(const struct target *target, const struct ring_patch *p, ui
 	int error = remote_read(target, p->address, ret, sizeof(*ret));
 
 	if (error ? text_is_gone(target, p, NULL) :
-	    *ret != p->original && *ret != p->patched && text_is_gone(target, p, ret))
+	    !journal_is(p, *ret, p->original) && !journal_is(p, *ret, p->patched) &&
+	    text_is_gone(target, p, ret))
 		return 1;
 	return error;
+}
+
+static uint64_t reverted_word(const struct ring_patch *p, uint64_t live)
+{
+	uint64_t others = journal_others_bytes(p);
+
+	return (live & others) | (p->original & ~others);
 }
 
 static int revert_one(const struct target *target, struct ring_patch *p)
@@ -111,9 +119,9 @@ static int revert_one(const struct target *target, struct ring_patch *p)
 		forget(p);
 		return 0;
 	}
-	if (!error && live != p->original)
-		error = live == p->patched ?
-			remote_write_word(target, p->address, p->original) :
+	if (!error && !journal_is(p, live, p->original))
+		error = journal_is(p, live, p->patched) ?
+			remote_write_word(target, p->address, reverted_word(p, live)) :
 			trap_revert(target, p, live);
 	if (!error)
 		p->state = RING_PATCH_REVERTED;
@@ -123,18 +131,19 @@ static int revert_one(const struct target *target, struct ring_patch *p)
 bool journal_needs_stop(const struct ring_journal *j, uint32_t first, uint32_t last)
 {
 	for (uint32_t i = first; i < last; i++)
-		if (j->patch[i].address % 8)
+		if (j->patch[i].address % 8 && j->patch[i].state == RING_PATCH_INTENDED)
 			return true;
 	return false;
 }
 
 int journal_revert(const struct target *target, struct ring_journal *j, uint32_t first,
-		   uint32_t last)
+		   uint32_t last, bool aligned_only)
 {
 	int error = 0;
 
 	for (uint32_t i = last; i > first; i--) {
-		int one = revert_one(target, &j->patch[i - 1]);
+		struct ring_patch *p = &j->patch[i - 1];
+		int one = aligned_only && p->address % 8 ? 0 : revert_one(target, p);
 
 		error = error ? error : one;
 	}
@@ -151,18 +160,6 @@ static int expected_original(const struct target *target, const struct procmap *
 			return 0;
 		}
 	return file_word(target, map, j->patch[i].address, ret);
-}
-
-/* Reverting writes the bytes that our patch changed; others of the word are not ours to judge. */
-static bool differ_where_patched(const struct ring_patch *p, uint64_t word, uint64_t expected)
-{
-	for (unsigned int bit = 0; bit < 64; bit += 8) {
-		uint64_t byte = 0xffull << bit;
-
-		if (((p->original ^ p->patched) & byte) && ((word ^ expected) & byte))
-			return true;
-	}
-	return false;
 }
 
 void journal_lay_over(const struct ring_journal *j, uint64_t address, uint8_t *bytes, size_t count)
@@ -223,11 +220,8 @@ static bool is_our_jump(const struct target *target, const struct procmaps *maps
 {
 	struct ring_island island[RING_MAX_ISLANDS];
 	const struct islands islands = confirmed_islands(maps, j, island);
-	uint64_t left = 0;
+	uint64_t left = ~journal_others_bytes(p);
 
-	for (unsigned int bit = 0; bit < 64; bit += 8)
-		if (((p->original ^ p->patched) >> bit) & 0xff)
-			left |= 0xffull << bit;
 	for (uint64_t at = p->address - ISLAND_JUMP_BYTES + 1; at < p->address + 8; at++) {
 		unsigned int bytes = jump_bytes(target, &islands, j, at);
 
@@ -245,11 +239,11 @@ static bool is_our_jump(const struct target *target, const struct procmaps *maps
 static int check_moved(const struct target *target, const struct procmaps *maps,
 		       const struct ring_journal *j, struct ring_patch *p, uint64_t live)
 {
-	if (live == p->original) {
+	if (journal_is(p, live, p->original)) {
 		p->state = RING_PATCH_REVERTED;
 		return 0;
 	}
-	return live == p->patched && is_our_jump(target, maps, j, p) ? 0 : -EBADMSG;
+	return journal_is(p, live, p->patched) && is_our_jump(target, maps, j, p) ? 0 : -EBADMSG;
 }
 
 static int check_patch(const struct target *target, const struct procmaps *maps,
@@ -275,10 +269,10 @@ static int check_patch(const struct target *target, const struct procmaps *maps,
 	error = expected_original(target, map, j, i, &word);
 	if (geteuid() != 0 && !capability_held(CAP_SYS_PTRACE) && error && error != -EIO)
 		return 0; /* an ordinary user can't open it; he can only harm his own process */
-	if (error || !differ_where_patched(p, p->original, word))
+	if (error || journal_is(p, p->original, word))
 		return error ? -EBADMSG : 0;
 	/* its file may be a copy that was made while we were in it */
-	return unread || differ_where_patched(p, p->patched, word) ? -EBADMSG :
+	return unread || !journal_is(p, p->patched, word) ? -EBADMSG :
 	       check_moved(target, maps, j, p, live);
 }
 

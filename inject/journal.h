@@ -32,18 +32,36 @@ static inline bool journal_word_fits(uint64_t word)
 {
 	return word % 4096 <= 4096 - 8;
 }
-/* Is one of the patches [first, last) of a word that a running thread might see half of? */
+/*
+ * Only the bytes that a patch changes are ours, whichever else are in its word: those of another
+ * patch, or of somebody else. The others, as a mask.
+ */
+static inline uint64_t journal_others_bytes(const struct ring_patch *patch)
+{
+	uint64_t changed = patch->original ^ patch->patched, others = ~0ull;
+
+	for (uint64_t byte = 0xff; byte; byte <<= 8)
+		if (changed & byte)
+			others &= ~byte;
+	return others;
+}
+/* Is live, which was read at patch->address, that word in the bytes that the patch changes? */
+static inline bool journal_is(const struct ring_patch *patch, uint64_t live, uint64_t word)
+{
+	return ((live ^ word) & ~journal_others_bytes(patch)) == 0;
+}
+/* Is one of the patches [first, last) still in a word that a running thread might see half of? */
 bool journal_needs_stop(const struct ring_journal *journal, uint32_t first, uint32_t last);
 /* Makes count bytes, which were read at address, what they were when all patches were in place. */
 void journal_lay_over(const struct ring_journal *journal, uint64_t address, uint8_t *bytes,
 		      size_t count);
 /*
- * Reverts patches [first, last) in reverse order. A word that is neither
- * patched nor original is left alone. 0, -EEXIST when there was such a word
+ * Reverts patches [first, last) in reverse order, or those of them whose words are aligned. Bytes
+ * that are neither patched nor original are left alone. 0, -EEXIST when there were such
  * (all others are reverted), -errno of the first write that failed (likewise).
  */
 int journal_revert(const struct target *target, struct ring_journal *journal, uint32_t first,
-		   uint32_t last);
+		   uint32_t last, bool aligned_only);
 /*
  * For a journal read from a target after its keeper died: counts in bounds,
  * addresses in private code, what reverting would write equal to the mapped file;

@@ -316,19 +316,10 @@ static bool is_still_inside(struct attachment *a)
 	return a->inside != 0;
 }
 
-/* A mapping that dlopen does not know of is all that it has left: half of the shim, at best. */
-static void note_left(struct attachment *a, const struct dlopen_files *files)
-{
-	if (!files->left)
-		return;
-	a->shim_base = files->left;
-	a->half = a->seen.shim = true;
-}
-
 static int place_by_dlopen(struct attachment *a, struct borrow *b)
 {
 	uint64_t arguments[3] = { 0, a->plan.dlopen_mode, 0 };
-	struct dlopen_files files = { .attachment = a };
+	struct dlopen_files files = { .attachment = a, .fd = -1 };
 	char path[SHIM_PATH_BYTES];
 	int error;
 
@@ -337,12 +328,14 @@ static int place_by_dlopen(struct attachment *a, struct borrow *b)
 		return -EAGAIN;
 	shim_name_path(a->remote_fd[1], path);
 	error = borrow_put(b, path, strlen(path) + 1, &arguments[0]);
+	files.path = path;
 	b->see_exit = dlopen_files_see;
 	b->seen_by = &files;
+	a->half = false;
 	if (!error)
 		error = call_function(a, b, a->plan.dlopen, arguments);
 	b->see_exit = NULL;
-	note_left(a, &files);
+	a->stray = files.left;
 	a->pending = error == -ETIME;
 	if (error && !a->pending)	/* it may have returned all the same */
 		a->pending = load_find_shim(a) != 0;
@@ -497,8 +490,10 @@ static int remove_shim(struct attachment *a, struct borrow *b)
 		error = close_handle(a, b);
 	else
 		error = unmap(b, a->shim_base, a->layout.total_bytes);
-	if (!error)
+	if (!error) {
 		a->shim_base = 0;
+		a->half = false;
+	}
 	return error;
 }
 
@@ -518,6 +513,10 @@ static int take_out(struct attachment *a, struct borrow *b)
 	}
 	one = remove_shim(a, b);
 	error = error ? error : one;
+	one = a->stray.bytes ? unmap(b, a->stray.address, a->stray.bytes) : 0;
+	error = error ? error : one;
+	if (!one)
+		a->stray.bytes = 0;
 	one = remote_memfd_close(a, b);
 	error = error ? error : one;
 	if (error || !a->ring_base)
@@ -530,8 +529,8 @@ static int take_out(struct attachment *a, struct borrow *b)
 
 bool load_is_out(const struct attachment *a)
 {
-	return !a->ring_base && !a->shim_base && !a->island_count && a->remote_fd[0] < 0 &&
-	       a->remote_fd[1] < 0;
+	return !a->ring_base && !a->shim_base && !a->stray.bytes && !a->island_count &&
+	       a->remote_fd[0] < 0 && a->remote_fd[1] < 0;
 }
 
 /* What went in before something failed: out again, by the thread that is still held. */
@@ -579,8 +578,7 @@ int load_shim(struct attachment *a, const struct load_options *options)
 
 		undo = unload_shim(a, &any);	/* what it could not undo stays noted in *a */
 	}
-	/* dlopen does not know of what lies there then, and takes nothing out of it */
-	a->seen = (struct load_seen){ .shim = a->pending && a->half };
+	a->seen = (struct load_seen){ 0 };
 	return error;
 }
 

@@ -22,6 +22,7 @@ int load_find_shim(struct attachment *a)
 
 	for (size_t i = 0; !error && i < maps.count; i++)
 		if (maps.map[i].inode == a->inode[REMOTE_SHIM] && maps.map[i].offset == 0 &&
+		    !(a->stray.bytes && maps.map[i].start == a->stray.address) &&
 		    strncmp(maps.map[i].path, "/memfd:" LOAD_SHIM_NAME, 7 + 14) == 0) {
 			a->shim_base = maps.map[i].start;
 			break;
@@ -50,6 +51,13 @@ static void find_guards(struct attachment *a, const struct procmaps *maps)
 	a->ring_high = maps_file(maps, end, a->inode[REMOTE_RING]) ? end + PAGE : end;
 }
 
+static bool is_stray(const struct attachment *a, const struct procmaps *maps)
+{
+	const struct procmap *map = procmaps_find(maps, a->stray.address);
+
+	return map && map->inode && map->inode == a->stray.inode;
+}
+
 void load_forget_foreign(struct attachment *a, const struct procmaps *maps)
 {
 	uint32_t kept = 0;
@@ -64,6 +72,8 @@ void load_forget_foreign(struct attachment *a, const struct procmaps *maps)
 	}
 	if (a->shim_base && !a->seen.shim && !maps_file(maps, a->shim_base, a->inode[REMOTE_SHIM]))
 		a->shim_base = 0;
+	if (a->stray.bytes && !is_stray(a, maps))
+		a->stray.bytes = 0;
 	for (uint32_t i = 0; i < a->island_count; i++)
 		if (i < a->seen.islands ||
 		    maps_file(maps, a->island[i].address, a->inode[REMOTE_SHIM]))

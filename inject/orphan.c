@@ -371,8 +371,10 @@ static int word_before(const struct orphan *o, uint64_t address, uint64_t *ret)
 /* The words that jump lies in, as if it had just been written. */
 static int note_jump(struct orphan *o, struct ring_journal *j, const struct jump *jump)
 {
-	uint64_t at = jump->gap ? jump->address & ~7ull :
-				  journal_word_at(jump->address, jump->bytes);
+	uint64_t at = journal_word_at(jump->address, jump->bytes);
+
+	if (jump->gap || !journal_word_fits(at))	/* nobody runs there, or not ours */
+		at = jump->address & ~7ull;
 
 	for (; at < jump->address + jump->bytes; at += 8) {
 		struct ring_patch *p = &j->patch[j->patch_count];

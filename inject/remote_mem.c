@@ -6,7 +6,7 @@
  * space it was opened for, also when the pid is recycled or the target calls
  * exec (reads then fail), which process_vm_readv by number does not promise. Who may not
  * write there writes through a stopped thread (remote_poke.c).
- * Text is written one aligned 8-byte word at a time: that is the unit that the
+ * Text is written one 8-byte word at a time: an aligned one is the unit that the
  * processors' instruction fetch sees as a whole (docs/SAFETY.md).
  */
 #include "inject/remote_mem.h"

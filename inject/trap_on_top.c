@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <unistd.h>
 
+#include "inject/journal.h"
 #include "inject/proc_status.h"
 #include "inject/remote_mem.h"
 
@@ -26,11 +27,19 @@ static unsigned int first_difference(uint64_t a, uint64_t b)
 	return a == b ? 8 : (unsigned int)__builtin_ctzll(a ^ b) / 8;
 }
 
-/* Is live that word, but for a breakpoint in place of byte number at? */
-static bool is_trap_on(uint64_t live, uint64_t word, unsigned int at)
+/* Behind the last byte that differs. pre: one does. */
+static unsigned int differences_end(uint64_t a, uint64_t b)
 {
+	return 8 - (unsigned int)__builtin_clzll(a ^ b) / 8;
+}
+
+/* Is live that word of p's, but for a breakpoint in place of byte number at? */
+static bool is_trap_on(const struct ring_patch *p, uint64_t live, uint64_t word, unsigned int at)
+{
+	uint64_t byte = 0xffull << (8 * at);
+
 	return byte_of(live, at) == BREAKPOINT && byte_of(word, at) != BREAKPOINT &&
-	       ((live ^ word) & ~(0xffull << (8 * at))) == 0;
+	       journal_is(p, (live & ~byte) | (word & byte), word);
 }
 
 static bool is_traced(const struct target *target)
@@ -45,14 +54,14 @@ static bool is_traced(const struct target *target)
 int trap_revert(const struct target *target, const struct ring_patch *p, uint64_t live)
 {
 	unsigned int at = first_difference(p->original, p->patched), behind = at + 1;
-	ssize_t want = 8 - (ssize_t)behind;
+	ssize_t want = (ssize_t)differences_end(p->original, p->patched) - (ssize_t)behind;
 	uint64_t original = p->original;
 
 	if (at == 8 || byte_of(original, at) == BREAKPOINT)
 		return -EEXIST;
-	if (is_trap_on(live, original, at))
+	if (is_trap_on(p, live, original, at))
 		return 0;
-	if (!is_trap_on(live, p->patched, at) || target->read_only || is_traced(target))
+	if (!is_trap_on(p, live, p->patched, at) || target->read_only || is_traced(target))
 		return -EEXIST;
 	if (want && pwrite(target->mem, (uint8_t *)&original + behind, (size_t)want,
 			   (off_t)(p->address + behind)) != want)
@@ -70,7 +79,7 @@ unsigned int traps_yield(const struct target *target, struct ring_journal *j)
 
 		if (p->state == RING_PATCH_INTENDED &&
 		    remote_read(target, p->address, &live, sizeof(live)) == 0 &&
-		    live != p->patched && trap_revert(target, p, live) == 0) {
+		    !journal_is(p, live, p->patched) && trap_revert(target, p, live) == 0) {
 			p->state = RING_PATCH_REVERTED;
 			count++;
 		}

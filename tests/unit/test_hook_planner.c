@@ -106,7 +106,8 @@ static void check_patch(const struct hook_entry *e)
 	case HOOK_PATCH_DIRECT:
 	case HOOK_PATCH_STOPPED:
 		assert_true(e->covered_bytes >= 5);
-		assert_true(e->address % 8 <= 3);
+		assert_true(e->address % 8 <= 3 || e->patch == HOOK_PATCH_STOPPED);
+		assert_true(e->address % 4096 <= 4096 - 8 || e->address % 8 <= 3);
 		assert_int_equal(e->gap, 0);
 		break;
 	default:

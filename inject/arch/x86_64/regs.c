@@ -28,9 +28,18 @@ void regs_set_syscall(struct user_regs_struct *to, long number, const uint64_t a
 	to->eflags &= ~(unsigned long long)REGS_TF_DF;
 }
 
+bool regs_has_opened(const struct user_regs_struct *at_exit, uint64_t *ret_name, int *ret_fd)
+{
+	long number = (long)at_exit->orig_rax;
+
+	*ret_name = number == SYS_open ? at_exit->rdi : at_exit->rsi;
+	*ret_fd = (int)at_exit->rax;
+	return (number == SYS_open || number == SYS_openat) && (long)at_exit->rax >= 0;
+}
+
 bool regs_has_mapped(const struct user_regs_struct *at_exit, struct regs_mapped *ret)
 {
-	*ret = (struct regs_mapped){ at_exit->rax, at_exit->r10, (int)at_exit->r8 };
+	*ret = (struct regs_mapped){ at_exit->rax, at_exit->rsi, at_exit->r10, (int)at_exit->r8 };
 	return (long)at_exit->orig_rax == SYS_mmap && (long)at_exit->rax >= 0;
 }
 
