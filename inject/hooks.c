@@ -484,7 +484,9 @@ static int revert_stopped(struct attachment *a, uint32_t first, uint32_t last)
 	struct stop_all *stop = NULL;
 	uint64_t held_us = 0;
 	uint32_t threads = 0;
-	int error = sharers_exist(&a->target) ? -EAGAIN : 0;
+	bool whole = !journal_needs_stop(&a->journal, first, last);
+	/* it can't be stopped, and runs what the threads run: it might see half a word */
+	int error = !whole && sharers_exist(&a->target) ? -EAGAIN : 0;
 
 	if (!error)
 		error = stop_all_begin(&a->target, STOP_BUDGET_NS * 8, &stop);
