@@ -22,7 +22,7 @@ static bool is_named(const struct dlopen_files *files, uint64_t address)
 	       memcmp(name, files->path, bytes) == 0;
 }
 
-/* What lies there, so that nothing else is taken out in its place. */
+/* The inode tells later whether this mapping still lies there: no other one is taken out. */
 static struct load_stray stray_of(const struct dlopen_files *files, const struct regs_mapped *m)
 {
 	_cleanup_(procmaps_done) struct procmaps maps = { 0 };

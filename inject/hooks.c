@@ -308,7 +308,7 @@ static int patch_word(struct attachment *a, uint64_t address, size_t at, const u
 	return error ? error : remote_write_word(&a->target, word.address, word.patched);
 }
 
-/* In as many aligned words as it lies in: nobody runs there yet. */
+/* A gap is written in as many aligned words as it lies in: no thread runs there yet. */
 static int patch_gap(struct attachment *a, uint64_t address, const uint8_t *bytes, size_t count)
 {
 	size_t at = address % 8, first = count < 8 - at ? count : 8 - at;

@@ -27,7 +27,7 @@ static inline uint64_t journal_word_at(uint64_t address, unsigned int bytes)
 {
 	return address % 8 + bytes <= 8 ? address & ~7ull : address;
 }
-/* Does each word lie in one page, as those must that are written in one piece? */
+/* Does the word lie in one page, as a word must that is written in one piece? */
 static inline bool journal_word_fits(uint64_t word)
 {
 	return word % 4096 <= 4096 - 8;

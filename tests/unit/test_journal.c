@@ -107,7 +107,7 @@ static void ours_is_reverted(void **state)
 	assert_int_equal(journal.patch[0].state, RING_PATCH_REVERTED);
 }
 
-/* One across two aligned words has bytes of the other's jump in it: each is taken back alone. */
+/* A word across two aligned ones has bytes of the other patch in it: each is put back alone. */
 static void words_may_overlap(void **state)
 {
 	struct ring_patch second = { .address = (uintptr_t)text + 66 };

@@ -17,7 +17,7 @@ enum {
 void regs_set_syscall(struct user_regs_struct *to, long number, const uint64_t arguments[6]);
 /* True at the exit of a call that has opened a file: its name is at *ret_name. */
 bool regs_has_opened(const struct user_regs_struct *at_exit, uint64_t *ret_name, int *ret_fd);
-/* What a thread at the exit of mmap has mapped: where, how, by which descriptor. */
+/* The mapping that a thread at the exit of mmap has made: where, how, by which descriptor. */
 struct regs_mapped {
 	uint64_t address, bytes, flags;
 	int fd;
