@@ -12,7 +12,10 @@
 #include <string.h>
 
 #include "inject/eintr.h"
+#include "inject/tracee.h"
 #include "src/base/cleanup.h"
+
+#define AWAIT_LIMIT_NS 10000000000ull
 
 static pid_t few[4096], *waiting = few;	/* 0: taken */
 static size_t waiting_count, waiting_room = ARRAY_SIZE(few);
@@ -91,4 +94,12 @@ unsigned int abandon_release(void)
 			waiting[kept++] = waiting[i];
 	waiting_count = kept;
 	return (unsigned int)kept;
+}
+
+void abandon_await(void)
+{
+	uint64_t end = tracee_now_ns() + AWAIT_LIMIT_NS;
+
+	while (abandon_release() > 0 && tracee_wait_any(end) == 0)
+		;
 }

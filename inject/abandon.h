@@ -22,5 +22,7 @@ void abandon_tracee(pid_t tid);
 bool abandon_take(pid_t tid);
 /* Lets go of every noted tracee that has stopped meanwhile; the number that is left. */
 unsigned int abandon_release(void);
+/* The same, and waits for them, for seconds at most: a thread without a processor can't stop. */
+void abandon_await(void);
 
 #endif

@@ -108,6 +108,7 @@ static int undo_record(struct inject *in)
 	if (!in->before)
 		return check_nothing_left(in);
 	(void)launch_release(&in->at.target);	/* nothing of ours is left to take out */
+	abandon_await();
 	error = take_again(in, &after);
 	if (!error)
 		error = compare_with_before(in, after);

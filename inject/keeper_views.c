@@ -12,7 +12,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "inject/abandon.h"
 #include "inject/hello.h"
 #include "inject/load.h"
 #include "inject/mapped_file.h"
@@ -22,7 +21,6 @@
 
 enum { SAMPLE_ROOM = 1 << 20 };
 #define KEEP_NS 50000000ull		/* one thread may stand so long for a proof */
-#define ABANDON_LIMIT_NS 10000000000ull	/* a thread without a processor can't be let go */
 #define FREEZE_LIMIT_NS 10000000000ull	/* for the threads to stop, and for the last trace to go */
 
 void keeper_reply_fd(struct reply *reply, int fd)
@@ -281,15 +279,6 @@ void keeper_tend_picture(struct keeper *k)
 		(void)keeper_thaw(k);
 }
 
-/* A thread that was asked to stop in vain is traced until it gets a processor. */
-static void await_abandoned(void)
-{
-	uint64_t end = tracee_now_ns() + ABANDON_LIMIT_NS;
-
-	while (abandon_release() > 0 && tracee_wait_any(end) == 0)
-		;
-}
-
 /* Where nothing else was done to the target, this is the end: it is compared with before. */
 int keeper_on_thaw(struct keeper *k, const struct proto_message *request, struct reply *reply)
 {
@@ -303,8 +292,6 @@ int keeper_on_thaw(struct keeper *k, const struct proto_message *request, struct
 	error = keeper_thaw(k);
 	if (k->freeze.way == FREEZE_STANDING)
 		keeper_ending_over(k);
-
-	await_abandoned();
 	if (!error && k->in.done == INJECT_RECORD + 1)
 		error = inject_leave(&k->in, INJECT_RECORD);
 	if (error == -ESRCH && stood)	/* its memory is gone, its process perhaps not yet */
