@@ -20,6 +20,7 @@
 #define MAX_LIBC_DATA	(4ull << 20)	/* writable memory of a libc */
 #define MAX_OTHER_DATA	(256ull << 20)	/* of a program that may have a libc in itself */
 #define RING_AFTER_BINS	2048u
+#define MAX_BEFORE_BINS	112u
 #define PAR_NEAR	(64u << 10)
 
 struct find {
@@ -33,10 +34,15 @@ struct find {
 /* Does the ring lead from the arena at main, whose bins stand offset after it, back to it? */
 static bool ring_closes(const struct picture *picture, uint64_t main, uint64_t offset)
 {
-	uint64_t arena = picture_word(picture, main + offset + RING_AFTER_BINS);
+	uint64_t arena = picture_word(picture, main + offset + RING_AFTER_BINS), seen = 0;
 
 	for (unsigned int i = 0; i < GLIBC_MAX_ARENAS && arena != main; i++) {
 		uint64_t header = arena % GLIBC_PAGE;
+
+		if (arena == seen)	/* a ring without main */
+			return false;
+		if ((i & (i - 1)) == 0)
+			seen = arena;
 
 		/* The others stand behind the header of their first heap, which names them. */
 		if ((header != 0x20 && header != 0x30) ||
@@ -49,7 +55,7 @@ static bool ring_closes(const struct picture *picture, uint64_t main, uint64_t o
 
 static uint64_t find_main(const struct picture *picture, uint64_t bins)
 {
-	static const uint8_t offsets[] = { 112, 104, 24 };
+	static const uint8_t offsets[] = { MAX_BEFORE_BINS, 104, 24 };
 
 	for (size_t i = 0; i < sizeof(offsets); i++) {
 		if (ring_closes(picture, bins - offsets[i], offsets[i]))
@@ -90,11 +96,27 @@ static bool arena_try(struct find *find, uint64_t bins)
 	return true;
 }
 
-/* An empty bin is at address: which is it, and whose? */
+/* Can the ring go on from bins to next: to the same arena, or to one behind a heap's header? */
+static bool ring_may_go_to(uint64_t next, uint64_t bins)
+{
+	return next - bins + MAX_BEFORE_BINS <= MAX_BEFORE_BINS || next % GLIBC_PAGE == 0x20 ||
+	       next % GLIBC_PAGE == 0x30;
+}
+
+/*
+ * An empty bin is at address: which is it, and whose? One reading shows what stands at the place
+ * of the ring for each: memory may be full of what looks like an empty bin.
+ */
 static bool bin_try(struct find *find, uint64_t address)
 {
-	for (unsigned int i = 0; i < GLIBC_BINS; i++) {
-		if (arena_try(find, address - 16ull * i))
+	uint64_t ring[2 * GLIBC_BINS];
+	const uint64_t low = address - 16ull * (GLIBC_BINS - 1);
+	size_t got = picture_read_some(find->picture, low + RING_AFTER_BINS, ring, sizeof(ring));
+
+	for (size_t i = GLIBC_BINS; i-- > 0;) {
+		uint64_t bins = low + 16 * i;
+
+		if (16 * i + 8 <= got && ring_may_go_to(ring[2 * i], bins) && arena_try(find, bins))
 			return true;
 	}
 	return false;

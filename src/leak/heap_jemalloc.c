@@ -16,9 +16,7 @@
 #include <stdarg.h>
 #include <string.h>
 
-#define WORDS_BYTES	(256u << 10)
 #define MAP_BEFORE	120u		/* of the struct that holds the map */
-#define MAP_BYTES	(JEMALLOC_LEAF_PAGES * 8u)
 
 int jemalloc_fail(struct jemalloc *jemalloc, int error, const char *format, ...)
 {
@@ -54,7 +52,7 @@ int jemalloc_extend(struct ranges *ranges, uint64_t low, uint64_t high)
 
 static int jemalloc_init(struct jemalloc *jemalloc)
 {
-	jemalloc->words = malloc(WORDS_BYTES);
+	jemalloc->words = calloc(JEMALLOC_WORDS, sizeof(*jemalloc->words));
 	return jemalloc->words ? heap_pages_init(&jemalloc->pages, jemalloc->picture) : -ENOMEM;
 }
 
@@ -276,7 +274,7 @@ static int heap_jemalloc_add(struct jemalloc *jemalloc, struct heap *heap)
 		r = join(&heap->own, &jemalloc->free);
 	if (r == 0)
 		r = ranges_add(&heap->own, jemalloc->root - MAP_BEFORE,
-			       jemalloc->root + MAP_BYTES);
+			       jemalloc->root + jemalloc->form->root_entries * 8ull);
 	if (r == 0)
 		r = jemalloc_own_storage(jemalloc, &heap->own);
 	if (r == 0)

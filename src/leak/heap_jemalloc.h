@@ -23,14 +23,25 @@
 #define JEMALLOC_REGIONS	512u		/* in a slab, at the most */
 #define JEMALLOC_GROUPS		(JEMALLOC_REGIONS / 64)
 #define JEMALLOC_TOP		(1ull << 47)
-#define JEMALLOC_LEAF_PAGES	(1u << 18)	/* a leaf of the map is for one gigabyte */
-#define JEMALLOC_MAX_LEAVES	4096u
+#define JEMALLOC_MAX_LEAVES	32768u
+#define JEMALLOC_WORDS		(32u << 10)	/* that are read at a time */
 #define JEMALLOC_MAX_EXTENTS	(1u << 28)
 #define JEMALLOC_MAX_CACHED	(32u << 20)
 #define JEMALLOC_MAX_STACKS	65536u
 #define JEMALLOC_MAX_BASES	4096u
 
-/* Of the map, which is an array of pointers to leaves. */
+/*
+ * The page map is a radix tree (rtree.h of jemalloc): an array of pointers in the library's data.
+ * They lead to leaves, or to nodes with pointers to leaves. Its form follows from the bits of an
+ * address that jemalloc was built for, those of the processor of the machine that built it: 48 or
+ * 57.
+ */
+struct jemalloc_form {
+	uint32_t root_entries, node_entries;	/* node_entries 1: there are no nodes */
+	uint32_t leaf_pages;
+	uint32_t element_words;		/* of a leaf */
+};
+
 struct jemalloc_leaf {
 	uint64_t low;			/* first address that it is for */
 	uint64_t address;
@@ -53,6 +64,7 @@ struct jemalloc {
 	const struct modules *modules;
 	const struct module *module;
 	char version[32];
+	const struct jemalloc_form *form;
 	uint64_t root;			/* address of the map */
 	struct jemalloc_bin bin[JEMALLOC_BINS];
 	size_t leaf_count, stack_count, cached_count;
@@ -62,7 +74,7 @@ struct jemalloc {
 	struct jemalloc_stack *stack;	/* owned; ascending after jemalloc_caches_sort */
 	uint64_t stack_bytes;		/* what the caches' pointers take in each; 0: not known */
 	uint64_t *cached;		/* owned; jemalloc_cached(), ascending after ..._sort */
-	uint64_t *words;		/* owned; a stretch of a leaf */
+	uint64_t *words;		/* owned; JEMALLOC_WORDS, a stretch of a leaf */
 	struct ranges base;		/* normalized; jemalloc's own blocks */
 	uint32_t headers;		/* of base blocks that were read */
 	struct ranges free;		/* extents that are not in use */
@@ -80,8 +92,26 @@ struct jemalloc {
  * structures are not known (version says which).
  */
 int jemalloc_find_module(struct jemalloc *jemalloc) _must_check_;
-/* After it: sets root, leaf and bin. */
+/* After it: sets form, root, leaf and bin. */
 int jemalloc_find_map(struct jemalloc *jemalloc) _must_check_;
+
+/* Bytes of memory that a leaf is for. */
+static inline uint64_t jemalloc_leaf_span(const struct jemalloc *jemalloc)
+{
+	return (uint64_t)jemalloc->form->leaf_pages * JEMALLOC_PAGE;
+}
+
+static inline uint64_t jemalloc_leaf_bytes(const struct jemalloc *jemalloc)
+{
+	return (uint64_t)jemalloc->form->leaf_pages * jemalloc->form->element_words * 8;
+}
+
+/*
+ * count elements of the leaf at address, from the first-th on, into words, each as one word: as it
+ * is with 48 bits. pre: count <= JEMALLOC_WORDS / element_words. False where they can't be read.
+ */
+bool jemalloc_read_elements(struct jemalloc *jemalloc, uint64_t address, uint64_t first,
+			    size_t count);
 
 /* Bytes of a class. pre: class < JEMALLOC_CLASSES */
 uint64_t jemalloc_class_bytes(uint32_t class);

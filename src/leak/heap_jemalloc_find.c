@@ -2,8 +2,9 @@
 /*
  * heap_jemalloc_find.c - jemalloc's page map and its table of small classes, without symbols.
  *
- * The map is an array of 2^18 pointers to leaves in the library's writable memory. Any of them
- * that is not 0 leads to a leaf whose elements lead to records that say what page they
+ * The map is an array of pointers in the library's writable memory, of 2 MiB if it was built for
+ * addresses of 48 bits: that tells the two forms apart. Any of them that is not 0 leads to a leaf,
+ * maybe through a node, whose elements lead to records that say what page they
  * are for: that gives the number of the pointer, and the array's begin. Before it stands a
  * pointer to the first base, which must be one. The classes are a table that has only one form.
  * Taken is only the library of the one release whose structures are known, by the version
@@ -22,12 +23,18 @@
 #define HASH_DIGITS	40u
 #define SEARCHED_BYTES	(64ull << 20)	/* of a file, for what it says of itself */
 #define MAX_DATA	(64ull << 20)	/* writable memory of the library: it has some 2 MiB */
-#define ROOT_BYTES	(JEMALLOC_LEAF_PAGES * 8u)
 #define ROOT_AFTER_BASE	120u		/* a pointer and a mutex before it */
 #define BLOCK_BYTES	(64u << 10)
-#define MAX_CANDIDATES	512u		/* there is one: the first */
+#define MAX_CANDIDATES	4608u		/* 4,096 are arenas, or it is the first */
 #define TRIED_ELEMENTS	16u
 #define RECORD_ADDRESS	8u
+
+/* The largest first. */
+static const struct jemalloc_form forms[] = {
+	{ .root_entries = 1u << 18, .node_entries = 1, .leaf_pages = 1u << 18, .element_words = 1 },
+	{ .root_entries = 1u << 15, .node_entries = 1u << 15, .leaf_pages = 1u << 15,
+	  .element_words = 2 },
+};
 
 /* --- the library -------------------------------------------------------------- */
 
@@ -72,15 +79,23 @@ static bool is_library(const struct module *module)
 	return strncmp(name, "libjemalloc", 11) == 0;
 }
 
-/* For the map: few modules have, and of the others nothing is read. */
-static bool has_room(const struct module *module)
+static uint64_t root_bytes(const struct jemalloc_form *form)
 {
-	bool room = false;
+	return form->root_entries * 8ull;
+}
+
+/* Of the map, by the room for it. NULL: few modules have any, and of the others nothing is read. */
+static const struct jemalloc_form *find_form(const struct module *module)
+{
+	uint64_t room = 0;
 
 	for (uint32_t i = 0; i < module->segment_count; i++)
-		room |= (module->segment[i].flags & PF_W) &&
-			module->segment[i].memory_bytes > ROOT_BYTES;
-	return room;
+		if ((module->segment[i].flags & PF_W) && module->segment[i].memory_bytes > room)
+			room = module->segment[i].memory_bytes;
+	for (size_t i = 0; i < ARRAY_SIZE(forms); i++)
+		if (room > root_bytes(&forms[i]))
+			return &forms[i];
+	return NULL;
 }
 
 /* By a message that all of them carry. */
@@ -111,15 +126,17 @@ static uint8_t *read_file(const struct module *module, size_t *ret_bytes)
 /* 1 if it is a jemalloc that is known, 0 none, -ENOTSUP. */
 static int try_module(struct jemalloc *jemalloc, const struct module *module)
 {
+	const struct jemalloc_form *form = find_form(module);
 	_cleanup_free_ uint8_t *file = NULL;
 	size_t bytes;
 
-	if (!module->file || !has_room(module))
+	if (!module->file || !form)
 		return 0;
 	file = read_file(module, &bytes);
 	if (!file || !is_jemalloc(file, bytes))
 		return 0;
 	jemalloc->module = module;
+	jemalloc->form = form;
 	find_version(jemalloc, file, bytes);
 	if (!is_library(module))
 		return jemalloc_fail(jemalloc, -ENOTSUP, "jemalloc is part of the program");
@@ -238,6 +255,12 @@ static bool is_in_data(const struct jemalloc *jemalloc, uint64_t low, uint64_t b
 	return false;
 }
 
+/* Bytes of memory that an entry of the array is for. */
+static uint64_t root_span(const struct jemalloc *jemalloc)
+{
+	return jemalloc_leaf_span(jemalloc) * jemalloc->form->node_entries;
+}
+
 /* Does this element, the index-th of a leaf that the word at pointer leads to, give the map? */
 static bool try_element(struct jemalloc *jemalloc, uint64_t pointer, uint64_t index,
 			uint64_t element)
@@ -246,10 +269,11 @@ static bool try_element(struct jemalloc *jemalloc, uint64_t pointer, uint64_t in
 	uint64_t address = jemalloc_word(jemalloc, record + RECORD_ADDRESS), root;
 
 	if (!record || address >= JEMALLOC_TOP ||
-	    address / JEMALLOC_PAGE % JEMALLOC_LEAF_PAGES != index)
+	    address / JEMALLOC_PAGE % jemalloc->form->leaf_pages != index)
 		return false;
-	root = pointer - 8 * (address / JEMALLOC_PAGE / JEMALLOC_LEAF_PAGES);
-	if (!is_in_data(jemalloc, root - ROOT_AFTER_BASE, ROOT_BYTES + ROOT_AFTER_BASE) ||
+	root = pointer - 8 * (address / root_span(jemalloc));
+	if (!is_in_data(jemalloc, root - ROOT_AFTER_BASE,
+			root_bytes(jemalloc->form) + ROOT_AFTER_BASE) ||
 	    !jemalloc_is_base(jemalloc, jemalloc_word(jemalloc, root - ROOT_AFTER_BASE)))
 		return false;
 	jemalloc->root = root;
@@ -262,9 +286,8 @@ static bool try_leaf(struct jemalloc *jemalloc, uint64_t pointer, uint64_t leaf)
 	const size_t count = BLOCK_BYTES / 8;
 	unsigned int tried = 0;
 
-	for (uint64_t i = 0; i < JEMALLOC_LEAF_PAGES; i += count) {
-		if (picture_read(jemalloc->picture, leaf + 8 * i, jemalloc->words,
-				 BLOCK_BYTES) < 0)
+	for (uint64_t i = 0; i < jemalloc->form->leaf_pages; i += count) {
+		if (!jemalloc_read_elements(jemalloc, leaf, i, count))
 			return false;
 		for (size_t j = 0; j < count; j++) {
 			if (!jemalloc->words[j])
@@ -278,20 +301,49 @@ static bool try_leaf(struct jemalloc *jemalloc, uint64_t pointer, uint64_t leaf)
 	return false;
 }
 
-static int try_root(struct jemalloc *jemalloc, uint64_t address, uint64_t word)
+/* May a part of the map, of so many bytes, be at address? */
+static bool may_be_part(const struct jemalloc *jemalloc, uint64_t address, uint64_t bytes)
 {
 	const struct procmap *map;
 
-	if (word % 64 != 0 || word < JEMALLOC_PAGE || word >= JEMALLOC_TOP)
-		return 0;
-	map = procmaps_find(&jemalloc->picture->maps, word);
-	if (!map || map->inode || !(map->prot & PROCMAP_W) || (map->prot & PROCMAP_SHARED) ||
-	    map->end - word < ROOT_BYTES)
+	if (address % 64 != 0 || address < JEMALLOC_PAGE || address >= JEMALLOC_TOP)
+		return false;
+	map = procmaps_find(&jemalloc->picture->maps, address);
+	return map && !map->inode && (map->prot & PROCMAP_W) && !(map->prot & PROCMAP_SHARED) &&
+	       map->end - address >= bytes;
+}
+
+/* The first pointers of what may be a node. */
+static bool try_node(struct jemalloc *jemalloc, uint64_t pointer, uint64_t node)
+{
+	const uint32_t entries = jemalloc->form->node_entries;
+	_cleanup_free_ uint64_t *words = calloc(entries, sizeof(*words));
+	unsigned int tried = 0;
+
+	if (!words || picture_read(jemalloc->picture, node, words, entries * 8ull) < 0)
+		return false;
+	for (uint32_t i = 0; i < entries && tried < TRIED_ELEMENTS; i++) {
+		if (!words[i])
+			continue;
+		tried++;
+		if (may_be_part(jemalloc, words[i], jemalloc_leaf_bytes(jemalloc)) &&
+		    try_leaf(jemalloc, pointer, words[i]))
+			return true;
+	}
+	return false;
+}
+
+static int try_root(struct jemalloc *jemalloc, uint64_t address, uint64_t word)
+{
+	bool leaves = jemalloc->form->node_entries == 1;
+
+	if (!may_be_part(jemalloc, word, leaves ? jemalloc_leaf_bytes(jemalloc) :
+						  jemalloc->form->node_entries * 8ull))
 		return 0;
 	/* leaf_count counts the candidates until there are leaves. */
 	if (++jemalloc->leaf_count > MAX_CANDIDATES)
 		return -EAGAIN;
-	return try_leaf(jemalloc, address, word);
+	return leaves ? try_leaf(jemalloc, address, word) : try_node(jemalloc, address, word);
 }
 
 /* Leaves are apart from each other, or they are no leaves. */
@@ -317,31 +369,60 @@ static int check_leaves(struct jemalloc *jemalloc)
 	qsort(leaf, count, sizeof(*leaf), by_address);
 	for (size_t i = 0; i < count; i++)
 		if (leaf[i].address % 8 || leaf[i].address >= JEMALLOC_TOP ||
-		    (i > 0 && leaf[i].address - leaf[i - 1].address < ROOT_BYTES))
+		    (i > 0 && leaf[i].address - leaf[i - 1].address <
+			       jemalloc_leaf_bytes(jemalloc)))
 			return jemalloc_fail(jemalloc, -EAGAIN, "a leaf of its page map is wrong");
 	qsort(leaf, count, sizeof(*leaf), by_low);
 	return 0;
 }
 
+static int take_leaf(struct jemalloc *jemalloc, uint64_t low, uint64_t address)
+{
+	if (jemalloc->leaf_count == JEMALLOC_MAX_LEAVES)
+		return jemalloc_fail(jemalloc, -ENOTSUP, "its page map is too large");
+	jemalloc->leaf[jemalloc->leaf_count++] = (struct jemalloc_leaf){ low, address };
+	return 0;
+}
+
+/* The leaves of an array of entries at address, each of which is for span bytes, from low on. */
+static int read_array(struct jemalloc *jemalloc, uint64_t address, uint32_t entries, uint64_t span,
+		      uint64_t low)
+{
+	const struct jemalloc_form *form = jemalloc->form;
+	_cleanup_free_ uint64_t *words = calloc(entries, sizeof(*words));
+	int r = 0;
+
+	if (!words)
+		return -ENOMEM;
+	if (picture_read(jemalloc->picture, address, words, entries * 8ull) < 0)
+		return jemalloc_fail(jemalloc, -EAGAIN, "its page map can't be read");
+	for (uint64_t i = 0; i < entries && r == 0; i++) {
+		uint64_t at = low + i * span;
+
+		if (!words[i])
+			continue;
+		if (at >= JEMALLOC_TOP)
+			return jemalloc_fail(jemalloc, -EAGAIN, "a leaf of its page map is wrong");
+		if (span == jemalloc_leaf_span(jemalloc))
+			r = take_leaf(jemalloc, at, words[i]);
+		else
+			r = read_array(jemalloc, words[i], form->node_entries,
+				       span / form->node_entries, at);
+	}
+	return r;
+}
+
 static int read_leaves(struct jemalloc *jemalloc)
 {
-	_cleanup_free_ uint64_t *words = malloc(ROOT_BYTES);
+	int r;
 
 	jemalloc->leaf = calloc(JEMALLOC_MAX_LEAVES, sizeof(*jemalloc->leaf));
 	jemalloc->leaf_count = 0;
-	if (!words || !jemalloc->leaf)
+	if (!jemalloc->leaf)
 		return -ENOMEM;
-	if (picture_read(jemalloc->picture, jemalloc->root, words, ROOT_BYTES) < 0)
-		return jemalloc_fail(jemalloc, -EAGAIN, "its page map can't be read");
-	for (uint64_t i = 0; i < JEMALLOC_LEAF_PAGES; i++) {
-		if (!words[i])
-			continue;
-		if (jemalloc->leaf_count == JEMALLOC_MAX_LEAVES)
-			return jemalloc_fail(jemalloc, -ENOTSUP, "its page map is too large");
-		jemalloc->leaf[jemalloc->leaf_count++] = (struct jemalloc_leaf){
-			i * JEMALLOC_LEAF_PAGES * JEMALLOC_PAGE, words[i] };
-	}
-	return check_leaves(jemalloc);
+	r = read_array(jemalloc, jemalloc->root, jemalloc->form->root_entries, root_span(jemalloc),
+		       0);
+	return r < 0 ? r : check_leaves(jemalloc);
 }
 
 int jemalloc_find_map(struct jemalloc *jemalloc)

@@ -3,16 +3,16 @@
  * heap_jemalloc_map.c - a walk through the page map: every extent, and its record.
  *
  * An element of a leaf is one word: the record's address, and above and below it what is
- * looked up most (class, state, is it a slab). The first and the last page of every extent have
- * one, pages within a slab as well. Elements must agree with their records, which say where
- * the extent begins and ends; the walk goes on behind its end, so that no page is looked at
- * twice. What lies between the first and the last page of a large one is not looked at.
+ * looked up most (class, state, is it a slab). With 57 bits it has two, and the second has these.
+ * The first and the last page of every extent have one, pages within a slab as well. Elements must
+ * agree with their records, which say where the extent begins and ends; the walk goes on behind its
+ * end, so that no page is looked at twice. What lies between the first and the last page of a large
+ * one is not looked at.
  */
 #include "src/leak/heap_jemalloc.h"
 
 #include <errno.h>
 
-#define WORDS		(32u << 10)
 #define RECORD_BYTES	128u
 #define RECORD_ALIGN	128u
 
@@ -20,6 +20,8 @@
 #define ELEMENT_SLAB	1u
 #define ELEMENT_STATE	2u		/* first bit of three */
 #define ELEMENT_CLASS	48u		/* first bit */
+#define ELEMENT_LOW	0x1fu		/* slab, head of a mapping, state */
+#define WIDE_CLASS	5u		/* first bit in the second word, which has 32 */
 
 /* Of edata_t: words, and the first word's bits. */
 enum record_word { RECORD_BITS, RECORD_ADDRESS, RECORD_SIZE, RECORD_BITMAP = 8 };
@@ -57,18 +59,52 @@ static uint64_t record_of(uint64_t element)
 	return element & ((1ull << ELEMENT_CLASS) - 1) & ~(uint64_t)(RECORD_ALIGN - 1);
 }
 
+/* Two words as one; a record that can't be is one where nothing is. */
+static uint64_t element_of(uint64_t record, uint64_t more)
+{
+	if (record != record_of(record))
+		record = RECORD_ALIGN;
+	if (record == 0)
+		return 0;
+	return record | (more & ELEMENT_LOW) |
+	       (uint64_t)((uint32_t)more >> WIDE_CLASS) << ELEMENT_CLASS;
+}
+
+bool jemalloc_read_elements(struct jemalloc *jemalloc, uint64_t address, uint64_t first,
+			    size_t count)
+{
+	const uint32_t each = jemalloc->form->element_words;
+	uint64_t *words = jemalloc->words;
+
+	address += first * each * 8;
+	if (picture_read(jemalloc->picture, address, words, count * each * 8) < 0)
+		return false;
+	for (size_t i = 0; each == 2 && i < count; i++)
+		words[i] = element_of(words[2 * i], words[2 * i + 1]);
+	return true;
+}
+
+static uint64_t element_in(struct jemalloc *jemalloc, const struct jemalloc_leaf *leaf,
+			   uint64_t index)
+{
+	uint64_t at = leaf->address + index * jemalloc->form->element_words * 8;
+	uint64_t word = jemalloc_word(jemalloc, at);
+
+	return jemalloc->form->element_words == 1 ? word :
+	       element_of(word, jemalloc_word(jemalloc, at + 8));
+}
+
 static uint64_t element_at(struct jemalloc *jemalloc, uint64_t address)
 {
-	const uint64_t leaf_bytes = (uint64_t)JEMALLOC_LEAF_PAGES * JEMALLOC_PAGE;
+	const uint64_t span = jemalloc_leaf_span(jemalloc);
 	size_t first = 0, end = jemalloc->leaf_count;
 
 	while (first < end) {
 		size_t middle = first + (end - first) / 2;
 		const struct jemalloc_leaf *leaf = &jemalloc->leaf[middle];
 
-		if (address >= leaf->low && address - leaf->low < leaf_bytes)
-			return jemalloc_word(jemalloc, leaf->address + (address - leaf->low) /
-						       JEMALLOC_PAGE * 8);
+		if (address >= leaf->low && address - leaf->low < span)
+			return element_in(jemalloc, leaf, (address - leaf->low) / JEMALLOC_PAGE);
 		if (address < leaf->low)
 			end = middle;
 		else
@@ -198,9 +234,10 @@ static int walk_elements(struct map_walk *walk, const uint64_t *words, size_t co
 
 static int walk_leaf(struct map_walk *walk, const struct jemalloc_leaf *leaf)
 {
-	const uint64_t stretch = (uint64_t)WORDS * JEMALLOC_PAGE;
-	const uint64_t high = leaf->low + (uint64_t)JEMALLOC_LEAF_PAGES * JEMALLOC_PAGE;
 	struct jemalloc *jemalloc = walk->jemalloc;
+	const uint64_t stretch = (uint64_t)JEMALLOC_WORDS / jemalloc->form->element_words *
+				 JEMALLOC_PAGE;
+	const uint64_t high = leaf->low + jemalloc_leaf_span(jemalloc);
 	int r = 0;
 
 	if (walk->next < leaf->low)
@@ -209,9 +246,8 @@ static int walk_leaf(struct map_walk *walk, const struct jemalloc_leaf *leaf)
 		uint64_t low = walk->next, end = low + stretch < high ? low + stretch : high;
 		size_t count = (size_t)((end - low) / JEMALLOC_PAGE);
 
-		if (picture_read(jemalloc->picture,
-				 leaf->address + (low - leaf->low) / JEMALLOC_PAGE * 8,
-				 jemalloc->words, count * 8) < 0)
+		if (!jemalloc_read_elements(jemalloc, leaf->address,
+					    (low - leaf->low) / JEMALLOC_PAGE, count))
 			return wrong(jemalloc, low, "no page map");
 		r = walk_elements(walk, jemalloc->words, count, low);
 		if (walk->next < end)

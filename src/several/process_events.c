@@ -2,10 +2,13 @@
 /*
  * process_events.c - see process_events.h.
  *
- * Asking for events is answered at once or, where the kernel thinks that we may not ask, never. A
- * filter in the kernel lets through what is about processes: those that make threads all day long
- * cost us nothing. Whoever listens is counted by the kernel, so we say when we stop (Linux before
- * 6.6 goes on counting one that was killed, and makes events for nobody: a microsecond a fork).
+ * Asking for events is answered at once or, where the kernel thinks that we may not ask, never.
+ * Answers go to all listeners, as events do, so ours is the one with our number: a container that
+ * shares the network with its host hears answers to others, and of processes that have other
+ * numbers than in it. A filter in the kernel lets through what is about processes: those that make
+ * threads all day long cost us nothing. The kernel counts its listeners, so we say when we stop
+ * (Linux before 6.6 goes on counting one that was killed, and makes events for nobody: a
+ * microsecond a fork).
  */
 #include "src/several/process_events.h"
 
@@ -17,9 +20,12 @@
 #include <linux/netlink.h>
 #include <poll.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #define ANSWER_MS 100
+#define ANSWER_TRIES 1000	/* events of others come before it */
 #define KEPT_BYTES (4 << 20)
 #define MESSAGE_BYTES 512u
 #define AT_EVENT ((uint32_t)(NLMSG_HDRLEN + sizeof(struct cn_msg)))
@@ -59,14 +65,16 @@ static int set_filter(int fd)
 	       -errno : 0;
 }
 
-static int process_events_ask(int fd, enum proc_cn_mcast_op what)
+/* number: the answer to it has it as well. */
+static int process_events_ask(int fd, enum proc_cn_mcast_op what, uint32_t number)
 {
 	struct {
 		struct nlmsghdr head;
 		char rest[sizeof(struct cn_msg) + sizeof(what)];
 	} message = { .head = { .nlmsg_len = NLMSG_HDRLEN + sizeof(message.rest),
 				.nlmsg_type = NLMSG_DONE } };
-	const struct cn_msg to = { .id = { CN_IDX_PROC, CN_VAL_PROC }, .len = sizeof(what) };
+	const struct cn_msg to = { .id = { CN_IDX_PROC, CN_VAL_PROC }, .ack = number,
+				   .len = sizeof(what) };
 
 	memcpy(message.rest, &to, sizeof(to));
 	memcpy(message.rest + sizeof(to), &what, sizeof(what));
@@ -130,19 +138,31 @@ static ssize_t receive(int fd, void *to, size_t room)
 	return errno == EAGAIN || errno == EINTR ? 0 : -errno;
 }
 
+/* The kernel's to what was asked with that number (cn_proc_ack() in drivers/connector). */
+static bool is_answer(const void *message, size_t size, uint32_t number, struct proc_event *ret)
+{
+	struct cn_msg from;
+
+	if (!take_event(message, size, ret) || ret->what != PROC_EVENT_NONE)
+		return false;
+	memcpy(&from, (const char *)message + NLMSG_HDRLEN, sizeof(from));
+	return from.ack == number + 1;	/* seq is the kernel's own */
+}
+
 /* The kernel's answer. 0, -ENOTSUP there is none, -errno. */
-static int await_answer(int fd)
+static int await_answer(int fd, uint32_t number)
 {
 	struct pollfd answer = { .fd = fd, .events = POLLIN };
 	char message[MESSAGE_BYTES];
 	struct proc_event event;
+	int tries = ANSWER_TRIES;
 
-	while (poll(&answer, 1, ANSWER_MS) > 0) {
+	while (tries-- > 0 && poll(&answer, 1, ANSWER_MS) > 0) {
 		ssize_t got = receive(fd, message, sizeof(message));
 
 		if (got < 0)
 			return (int)got;
-		if (take_event(message, (size_t)got, &event) && event.what == PROC_EVENT_NONE)
+		if (is_answer(message, (size_t)got, number, &event))
 			return event.event_data.ack.err ? -EPERM : 0;
 	}
 	return -ENOTSUP;
@@ -152,6 +172,7 @@ int process_events_open(void)
 {
 	const struct sockaddr_nl group = { .nl_family = AF_NETLINK, .nl_groups = CN_IDX_PROC };
 	const int kept = KEPT_BYTES;
+	uint32_t number;
 	int error, fd = socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC, NETLINK_CONNECTOR);
 
 	if (fd < 0)
@@ -161,10 +182,12 @@ int process_events_open(void)
 	error = set_filter(fd);
 	if (!error && bind(fd, (const struct sockaddr *)&group, sizeof(group)) < 0)
 		error = -errno;
+	if (!error && getrandom(&number, sizeof(number), GRND_NONBLOCK) != sizeof(number))
+		number = (uint32_t)getpid();
 	if (!error)
-		error = process_events_ask(fd, PROC_CN_MCAST_LISTEN);
+		error = process_events_ask(fd, PROC_CN_MCAST_LISTEN, number);
 	if (!error)
-		error = await_answer(fd);
+		error = await_answer(fd, number);
 	if (!error)
 		return fd;
 	cleanup_fd(&fd);
@@ -175,7 +198,7 @@ void process_events_close(int fd)
 {
 	if (fd < 0)
 		return;
-	(void)process_events_ask(fd, PROC_CN_MCAST_IGNORE);
+	(void)process_events_ask(fd, PROC_CN_MCAST_IGNORE, 0);
 	cleanup_fd(&fd);
 }
 

@@ -16,7 +16,9 @@ census() {
 	name=$(basename "${1:-${3:-libc.so.6}}")
 	in_module=$(awk -v name="/$name" '/^[a-z]/ { inside = index($0, name ":") > 0 } \
 		inside && /^  .* at 0x/ { count++ } END { print count + 0 }' "$WORK/check")
-	alone=$(grep -F "left alone: " "$WORK/check" | grep -F "($name)")
+	# No block goes through the loader's notification.
+	alone=$(grep -F "left alone: " "$WORK/check" | grep -F "($name)" |
+		grep -v 'left alone: _dl_debug_state ')
 	needless=$(printf '%s\n' "$alone" | grep -c '): calls ')
 	shape=$(printf '%s\n' "$alone" | grep -c 'no hook of that shape')
 	rest=$(printf '%s\n' "$alone" | grep -v '): calls \|no hook of that shape' | grep -c .)

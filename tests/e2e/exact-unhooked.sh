@@ -76,6 +76,7 @@ grep -q 'free (own_allocator.so): ' "$REPORT" || fail "free is not named: $(cat 
 note "an allocator that is loaded after the attach, and a library that has none"
 cat >"$WORK/late.c" <<'END'
 #include <dlfcn.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 

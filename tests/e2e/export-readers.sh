@@ -78,10 +78,10 @@ exported gperftools
 if has google-pprof; then
 	google-pprof --text --show_bytes "$VICTIMS/truth_c" "$WORK/gperftools" \
 		>"$WORK/google.out" 2>"$WORK/google.err" || fail "google-pprof"
-	same top google.out live_bytes
+	same google google.out live_bytes
 	google-pprof --text --alloc_objects "$VICTIMS/truth_c" "$WORK/gperftools" \
 		>"$WORK/google.out" 2>"$WORK/google.err" || fail "google-pprof --alloc_objects"
-	same top google.out alloc_count
+	same google google.out alloc_count
 fi
 
 # Go's pprof on this file says 200 to whoever asks.

@@ -39,9 +39,13 @@ modes_here() {
 		import os, select, socket, struct, sys
 		s = socket.socket(socket.AF_NETLINK, socket.SOCK_DGRAM, 11)
 		s.bind((0, 1))
-		listen = struct.pack("=IIIIHHI", 1, 1, 0, 0, 4, 0, 1)
+		number = os.getpid()	# which the answer to us has
+		listen = struct.pack("=IIIIHHI", 1, 1, 0, number, 4, 0, 1)
 		s.send(struct.pack("=IHHII", 16 + len(listen), 3, 0, 0, 0) + listen)
-		sys.exit(not select.select([s], [], [], 1)[0])
+		while select.select([s], [], [], 1)[0]:
+		    if struct.unpack("=I", s.recv(512)[28:32])[0] == number + 1:
+		        sys.exit(0)
+		sys.exit(1)
 	EOF
 	if [ -z "$MODES" ]; then
 		MODES=list

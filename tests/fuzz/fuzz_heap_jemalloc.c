@@ -2,8 +2,9 @@
 /*
  * fuzz_heap_jemalloc.c - a whole invented heap of jemalloc.
  *
- * The input's first byte chooses where the thread stands; then pieces of the heap (library, page
- * map, records, caches, thread-local storage) are overwritten (fuzz_heap.h).
+ * The input's first byte chooses where the thread stands, and the form of the page map; then pieces
+ * of the heap (library, page map, records, caches, thread-local storage) are overwritten
+ * (fuzz_heap.h).
  */
 #include "tests/fuzz/fuzz_heap.h"
 #include "tests/unit/leak_jemalloc_model.h"
@@ -22,8 +23,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	static const uint64_t places[] = { 0, JEMODEL_EXPORTED, JEMODEL_HIDDEN };
 	static struct jemodel m;
 
+	m.wide = size && data[0] & 0x80;
 	jemodel_build(&m);
-	m.lab.registers.rip = places[size ? data[0] % ARRAY_SIZE(places) : 0];
+	m.lab.registers.rip = places[size ? (data[0] & 0x7f) % ARRAY_SIZE(places) : 0];
 	if (size > 1)
 		fuzz_heap_mutate(&fuzz, &m.lab, data + 1, size - 1);
 	fuzz_heap_walk(&fuzz, &m.lab, size == 0);

@@ -85,7 +85,8 @@ for page in "$pages"/memattach*.1 "$pages"/memattach*.5 "$pages"/memattach*.7 \
 			>"$scratch/said"
 	[ ! -s "$scratch/said" ] || problem "$(cat "$scratch/said")"
 	if command -v groff >/dev/null 2>&1; then
-		groff -ww -b -mdoc -Tascii -z "$page" 2>"$scratch/said"
+		# AD: a column with one word a line can't be adjusted to both sides
+		groff -ww -b -mdoc -dAD=l -Tascii -z "$page" 2>"$scratch/said"
 		[ ! -s "$scratch/said" ] || problem "$(cat "$scratch/said")"
 	fi
 	: >"$scratch/said"

@@ -114,6 +114,8 @@ catches ptrace_calls 'cli/main.c:4:'
 
 add src/lost.c "$spdx"
 catches listed 'src/lost.c: not listed in src/Makefile.am or sources.am'
+add inject/tracee.c 'void f(void) { step_point(); }'
+catches listed 'inject/tracee.c: has steps'
 add tests/unit/test_lost.c "$spdx"
 catches listed 'tests/unit/test_lost.c: not listed'
 add docs/LOST.md 'text'

@@ -12,6 +12,7 @@
 
 #define CACHED	4u		/* room for pointers of each class in a cache */
 #define CLASSES	37u		/* that are cached: the small ones, and one more */
+#define NODE_AREA (JEMODEL_NODE + 0x30000)	/* in which the one pointer is */
 #define BEFORE	0x7a7a7a7a7a7a7a7aull
 #define BEHIND	0xa7a7a7a7a7a7a7a7ull
 
@@ -20,7 +21,8 @@ static const struct lab_area areas[] = {
 	{ JEMODEL_DATA, JEMODEL_PAGE, offsetof(struct jemodel, data) },
 	{ JEMODEL_MAP, JEMODEL_PAGE, offsetof(struct jemodel, map) },
 	{ JEMODEL_BASE, 3 * JEMODEL_PAGE, offsetof(struct jemodel, base) },
-	{ JEMODEL_LEAF, JEMODEL_PAGE, offsetof(struct jemodel, leaf) },
+	{ JEMODEL_LEAF, 2 * JEMODEL_PAGE, offsetof(struct jemodel, leaf) },
+	{ NODE_AREA, JEMODEL_PAGE, offsetof(struct jemodel, node) },
 	{ JEMODEL_TLS, 2 * JEMODEL_PAGE, offsetof(struct jemodel, tls) },
 	{ JEMODEL_STACK, 2 * JEMODEL_PAGE, offsetof(struct jemodel, stack) },
 	{ JEMODEL_MADE, 2 * JEMODEL_PAGE, offsetof(struct jemodel, made) },
@@ -40,11 +42,12 @@ static void build_elf(struct jemodel *m)
 {
 	static const char text[] = "<jemalloc>: Abort\0"
 				   "5.3.0-0-g54eaed1d8b56b1aa528be3bdd1877e59c56fa90c";
+	const uint64_t data_bytes = m->wide ? 0x66000 : 0x201000;
 	const Elf64_Phdr phdr[3] = {
 		{ .p_type = PT_LOAD, .p_flags = PF_R | PF_X, .p_filesz = 0x2000,
 		  .p_memsz = 0x2000, .p_align = 0x1000 },
 		{ .p_type = PT_LOAD, .p_flags = PF_R | PF_W, .p_offset = 0x2000, .p_vaddr = 0x2000,
-		  .p_filesz = 0x1000, .p_memsz = 0x201000, .p_align = 0x1000 },
+		  .p_filesz = 0x1000, .p_memsz = data_bytes, .p_align = 0x1000 },
 		{ .p_type = PT_DYNAMIC, .p_flags = PF_R, .p_offset = 0x800, .p_vaddr = 0x800,
 		  .p_filesz = 0x60, .p_memsz = 0x60, .p_align = 8 },
 	};
@@ -98,22 +101,44 @@ static void build_bins(struct jemodel *m)
 enum { ACTIVE, DIRTY, MUZZY, RETAINED };
 #define NO_CLASS 232u
 
+uint64_t jemodel_element(const struct jemodel *m, uint64_t page)
+{
+	return JEMODEL_LEAF + page * (m->wide ? 16 : 8);
+}
+
+uint64_t jemodel_leaf_pointer(const struct jemodel *m)
+{
+	return m->wide ? JEMODEL_NODE + 8 * (JEMODEL_HEAP >> 27 & 0x7fff) :
+			 JEMODEL_ROOT + 8 * (JEMODEL_HEAP >> 30);
+}
+
+static void put_element(struct jemodel *m, uint64_t page, uint64_t record, unsigned int class,
+			unsigned int state, bool slab)
+{
+	uint64_t at = jemodel_element(m, page), low = state << 2 | slab;
+
+	if (!m->wide) {
+		lab_put(&m->lab, at, record | (uint64_t)class << 48 | low);
+		return;
+	}
+	lab_put(&m->lab, at, record);
+	lab_put(&m->lab, at + 8, class << 5 | low);
+}
+
 /* Its record's address; the elements of its first and its last page. */
 static uint64_t add_extent(struct jemodel *m, uint64_t pages, uint64_t offset, unsigned int class,
 			   unsigned int state, bool slab)
 {
 	uint64_t record = JEMODEL_RECORD + 128ull * m->extents++;
-	uint64_t element = record | (uint64_t)class << 48 | state << 2 | slab;
 
 	lab_put(&m->lab, record, (uint64_t)class << 20 | (uint64_t)state << 17 | 1u << 13 |
 				 (slab ? 1u << 12 : 0));
 	lab_put(&m->lab, record + 8, JEMODEL_HEAP + m->page * 4096 + offset);
 	lab_put(&m->lab, record + 16, pages * 4096 + 7);	/* and a serial number */
-	lab_put(&m->lab, JEMODEL_LEAF + 8 * m->page, element);
+	put_element(m, m->page, record, class, state, slab);
 	for (uint64_t i = 1; i < pages; i++)
 		if (i == pages - 1 || slab)
-			lab_put(&m->lab, JEMODEL_LEAF + 8 * (m->page + i), slab ? element :
-				(element & ~(0xffffull << 48)) | (uint64_t)NO_CLASS << 48);
+			put_element(m, m->page + i, record, slab ? class : NO_CLASS, state, slab);
 	m->page += pages;
 	return record;
 }
@@ -203,7 +228,9 @@ static void build_base(struct jemodel *m)
 	lab_put(&m->lab, JEMODEL_BASE, 4 << 20);
 	lab_put(&m->lab, JEMODEL_BASE + 192 + 160, JEMODEL_BASE);
 	lab_put(&m->lab, JEMODEL_ROOT - 120, JEMODEL_BASE + 192);
-	lab_put(&m->lab, JEMODEL_ROOT + (JEMODEL_HEAP >> 30) * 8, JEMODEL_LEAF);
+	if (m->wide)
+		lab_put(&m->lab, JEMODEL_ROOT + 8 * (JEMODEL_HEAP >> 42), JEMODEL_NODE);
+	lab_put(&m->lab, jemodel_leaf_pointer(m), JEMODEL_LEAF);
 }
 
 void jemodel_build(struct jemodel *m)
@@ -212,6 +239,7 @@ void jemodel_build(struct jemodel *m)
 		/* What is not modelled reads as zeros. */
 		.lab = { LAB_AGAIN(m->lab, areas), .maps = maps, .end = 1ull << 47,
 			 .registers = { .fs_base = JEMODEL_FS } },
+		.wide = m->wide,
 	};
 	build_elf(m);
 	build_bins(m);

@@ -19,6 +19,17 @@ static int setup(void **state)
 	return walk_setup(state, sizeof(struct jemodel));
 }
 
+static int setup_wide(void **state)
+{
+	struct jemodel *m;
+
+	if (setup(state))
+		return -1;
+	m = *state;
+	m->wide = true;
+	return 0;
+}
+
 /* Walks the model as its areas are now. */
 static void walk(struct walk *w, struct jemodel *m)
 {
@@ -78,6 +89,9 @@ static void leaves_the_cache_of_nobody_to_the_roots(void **state)
 	walk_done(&w);
 }
 
+#define LEAF_POINTER 1ull
+#define ELEMENT 2ull		/* of page 10, as if it had one word */
+
 /* One word of the model, changed to what a thread in the middle of malloc or an overflow leaves. */
 static const struct damage {
 	const char *what;
@@ -91,9 +105,9 @@ static const struct damage {
 	{ "a size", JEMODEL_RECORD + 128 * 6 + 16, 0x1000 },
 	{ "a state", JEMODEL_RECORD + 128 * 5, 1u << 17 },
 	{ "an extent of huge pages", JEMODEL_RECORD + 128 * 6, 1u << 14 },
-	{ "an element's class", JEMODEL_LEAF + 8 * 10, 1ull << 48 },
-	{ "an element's record", JEMODEL_LEAF + 8 * 10, 128 },
-	{ "a leaf", JEMODEL_ROOT + (JEMODEL_HEAP >> 30) * 8, 0x1000 },
+	{ "an element's class", ELEMENT, 1ull << 48 },
+	{ "an element's record", ELEMENT, 128 },
+	{ "a leaf", LEAF_POINTER, 0x1000 },
 	{ "a base", JEMODEL_ROOT - 120, 8 },
 	{ "a base block", JEMODEL_BASE, 0x1000 },
 	{ "a class", JEMODEL_BINS + 40 * 7, 16 },
@@ -103,16 +117,30 @@ static const struct damage {
 	{ "a cache's block", JEMODEL_SLOW + 160, 0x1000 },
 };
 
+static void do_damage(struct jemodel *m, const struct damage *damage)
+{
+	uint64_t where = damage->address, change = damage->change;
+
+	if (where == LEAF_POINTER)
+		where = jemodel_leaf_pointer(m);
+	if (where == ELEMENT)
+		where = jemodel_element(m, 10);
+	if (damage->address == ELEMENT && m->wide && change >> 48) {
+		where += 8;
+		change = change >> 48 << 5;
+	}
+	lab_put(&m->lab, where, lab_get(&m->lab, where) ^ change);
+}
+
 static void refuses_what_does_not_agree(void **state)
 {
 	struct jemodel *m = *state;
 
 	for (size_t i = 0; i < ARRAY_SIZE(damages); i++) {
-		uint64_t where = damages[i].address;
 		struct walk w;
 
 		jemodel_build(m);
-		lab_put(&m->lab, where, lab_get(&m->lab, where) ^ damages[i].change);
+		do_damage(m, &damages[i]);
 		walk(&w, m);
 		walk_check_nothing(&w, damages[i].what, HEAP_NOT_COVERED);
 		walk_done(&w);
@@ -250,5 +278,6 @@ int main(void)
 		cmocka_unit_test(survives_any_words),
 	};
 
-	return cmocka_run_group_tests(tests, setup, walk_teardown);
+	return cmocka_run_group_tests(tests, setup, walk_teardown) +
+	       cmocka_run_group_tests_name("57 bits", tests, setup_wide, walk_teardown);
 }

@@ -12,6 +12,7 @@
 #include <linux/cn_proc.h>
 #include <linux/connector.h>
 #include <linux/netlink.h>
+#include <sched.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -153,6 +154,42 @@ static void the_kernel_tells_of_a_child(void **state)
 	assert_int_equal(seen, 1 << PROCESS_FORK | 1 << PROCESS_EXEC | 1 << PROCESS_EXIT);
 }
 
+/* In a namespace of processes: 0 no events, 1 events, 2 there can be none. */
+static int ask_in_a_container(void)
+{
+	int status;
+	pid_t pid;
+
+	if (unshare(CLONE_NEWPID) != 0)
+		return 2;
+	pid = fork();
+	if (pid == 0)
+		_exit(process_events_open() >= 0);
+	return pid > 0 && waitpid(pid, &status, 0) == pid ? WEXITSTATUS(status) : 2;
+}
+
+/* A container hears what the kernel answers to its host, and events of its host's processes. */
+static void the_kernel_tells_a_container_nothing(void **state)
+{
+	int fd = process_events_open(), status;
+	pid_t pid;
+
+	(void)state;
+	if (fd < 0)
+		skip();
+	pid = fork();
+	if (pid == 0)
+		_exit(ask_in_a_container());
+	while (waitpid(pid, &status, WNOHANG) == 0) {
+		process_events_close(process_events_open());
+		(void)usleep(1000);
+	}
+	process_events_close(fd);
+	assert_int_equal(WEXITSTATUS(status) % 2, 0);
+	if (WEXITSTATUS(status) == 2)
+		skip();
+}
+
 static void who_is_not_ours_has_no_marks(void **state)
 {
 	struct marks marks = { 0 };
@@ -172,6 +209,7 @@ int main(void)
 		cmocka_unit_test(messages_say_what_processes_do),
 		cmocka_unit_test(cut_and_forged_ones_say_nothing),
 		cmocka_unit_test(the_kernel_tells_of_a_child),
+		cmocka_unit_test(the_kernel_tells_a_container_nothing),
 		cmocka_unit_test(who_is_not_ours_has_no_marks),
 	};
 

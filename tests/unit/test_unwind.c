@@ -22,6 +22,7 @@
 
 #include "src/symbolize/symbolize.h"
 #include "src/unwind/unwind.h"
+#include "src/unwind/unwind_locks.h"
 #include "tests/unit/unwind_harness.h"
 
 /* A victim at its stop, with everything that looks at it. */
@@ -295,7 +296,7 @@ static void thread_to_its_start(void **state)
 static void blocked_in_a_system_call(void **state)
 {
 	struct bench bench;
-	const char *name;
+	uint32_t at = 0;
 
 	(void)state;
 	start(&bench, "unwind_victim", "blocked", NULL);
@@ -303,9 +304,10 @@ static void blocked_in_a_system_call(void **state)
 	take_and_walk(&bench);
 	expect_oracle(&bench);
 	assert_int_equal(bench.end, UNWIND_COMPLETE);
-	name = name_of(&bench, 0);
-	assert_non_null(strstr(name, "read"));
-	assert_string_equal(name_of(&bench, 1), "victim_blocked");
+	while (at < 3 && !strstr(name_of(&bench, at), "read"))	/* glibc 2.41: two below read() */
+		at++;
+	assert_non_null(strstr(name_of(&bench, at), "read"));
+	assert_string_equal(name_of(&bench, at + 1), "victim_blocked");
 	finish(&bench);
 }
 
@@ -559,6 +561,12 @@ static void locks_without_system_calls(void **state)
 	finish(&bench);
 }
 
+/* What the kernel knows of a set. */
+static unsigned long first_word(const sigset_t *set)
+{
+	return *(const unsigned long *)(const void *)set;
+}
+
 /* Everybody else's sigprocmask() is the C library's, after a walk, too. */
 static void masks_of_others(void **state)
 {
@@ -578,6 +586,35 @@ static void masks_of_others(void **state)
 	errno = 0;
 	assert_int_equal(sigprocmask(-1, &wanted, NULL), -1);
 	assert_int_equal(errno, EINVAL);
+	errno = 0;
+	assert_int_equal(pthread_sigmask(-1, &wanted, NULL), EINVAL);
+	assert_int_equal(errno, 0);
+	memset(&wanted, 0xff, sizeof(wanted));	/* the C library's own two, too */
+	assert_int_equal(pthread_sigmask(SIG_SETMASK, &wanted, &now), 0);
+	assert_int_equal(first_word(&now), first_word(&before));
+	assert_int_equal(pthread_sigmask(SIG_SETMASK, &before, &now), 0);
+	assert_int_equal(first_word(&now) >> 31 & 3, 0);
+}
+
+/* Both ways by which releases of libunwind ask. */
+static void masks_of_libunwind(void **state)
+{
+	int (*const way[])(int, const sigset_t *restrict, sigset_t *restrict) = {
+		sigprocmask, pthread_sigmask
+	};
+	sigset_t all, before, now;
+
+	(void)state;
+	sigfillset(&all);
+	assert_int_equal(sigprocmask(SIG_BLOCK, NULL, &before), 0);
+	for (size_t i = 0; i < 2; i++) {
+		unwind_locks_begin();
+		assert_int_equal(way[i](SIG_SETMASK, &all, &now), 0);
+		unwind_locks_end();
+		assert_true(sigisemptyset(&now));
+		assert_int_equal(sigprocmask(SIG_BLOCK, NULL, &now), 0);
+		assert_int_equal(first_word(&now), first_word(&before));
+	}
 }
 
 int main(void)
@@ -605,6 +642,7 @@ int main(void)
 		cmocka_unit_test(files_out_of_reach),
 		cmocka_unit_test(locks_without_system_calls),
 		cmocka_unit_test(masks_of_others),
+		cmocka_unit_test(masks_of_libunwind),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,6 +5,8 @@
  */
 #include "leak_holders.h"
 
+#include <sys/syscall.h>
+
 struct node {
 	struct node *next;
 	long number[4];
@@ -17,6 +19,14 @@ static void __attribute__((noinline)) forget(void)
 	memset((char *)waste, 0, sizeof(waste));
 }
 
+/* pause(), which may save registers itself: that of glibc 2.41 does. */
+static inline void __attribute__((always_inline)) wait_in_kernel(void)
+{
+	long result = SYS_pause;
+
+	__asm__ volatile("syscall" : "+a"(result) : : "rcx", "r11", "memory");
+}
+
 /* Unlike wait_for_test, it could return: what comes after is not dead. */
 static void __attribute__((noinline)) wait_once(void)
 {
@@ -27,8 +37,8 @@ static void __attribute__((noinline)) wait_once(void)
 			 "xorl %%r14d, %%r14d\n\txorl %%r15d, %%r15d"
 			 : : : "rbx", "r12", "r13", "r14", "r15");
 #endif
-	pause();
-	__asm__ volatile("");	/* not a jump into pause */
+	wait_in_kernel();
+	__asm__ volatile("");	/* not a jump into it */
 }
 
 static void __attribute__((noinline)) work(struct node *kept)
