@@ -5,7 +5,7 @@
 # one line of totals. A program that can't be built, or a folder that fails outside of its tests, is
 # a failure of its own.
 #
-#	check.sh all	everything; the packages of tests are installed beside the first of them
+#	check.sh all	everything; the packages of tests are installed meanwhile
 #	check.sh quick	unit, lint, race, and end-to-end tests that need no more than the build does
 #
 # From a recipe of make: MAKE, SRCDIR and BUILDDIR are set.
@@ -62,7 +62,7 @@ count_failed() {
 		-exec grep -lE '^:test-result: (FAIL|XPASS|ERROR)' {} + | wc -l
 }
 
-# The packages come while the first tests run, unless a password may be asked for.
+# The packages come while programs are built and the first tests run, unless a password may be asked for.
 packages_begin() {
 	packages=
 	if [ "$(id -u)" -ne 0 ]; then
@@ -87,7 +87,6 @@ check_quick() {
 }
 
 check_all() {
-	packages_begin
 	in_folder tests/lint
 	in_folder tests/race
 	packages_await
@@ -97,6 +96,7 @@ check_all() {
 
 find "$BUILDDIR/tests" \( -name '*.trs' -o -name '*test-suite.log' \) -exec rm -f {} +
 rm -f "$trouble"
+[ "$tier" != all ] || packages_begin
 build_programs
 "check_$tier"
 exec /bin/sh "$SRCDIR/tests/summary.sh"
