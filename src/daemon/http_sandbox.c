@@ -3,6 +3,7 @@
 #include "src/daemon/http_sandbox.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <seccomp.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -17,7 +18,7 @@
 static const int allowed[] = {
 	SCMP_SYS(accept4), SCMP_SYS(brk), SCMP_SYS(clock_gettime), SCMP_SYS(close),
 	SCMP_SYS(epoll_ctl), SCMP_SYS(epoll_pwait), SCMP_SYS(epoll_wait), SCMP_SYS(exit),
-	SCMP_SYS(exit_group), SCMP_SYS(fcntl), SCMP_SYS(fstat), SCMP_SYS(futex),
+	SCMP_SYS(exit_group), SCMP_SYS(fstat), SCMP_SYS(futex),
 	SCMP_SYS(geteuid), SCMP_SYS(getpid), SCMP_SYS(getrandom), SCMP_SYS(getsockname),
 	SCMP_SYS(getsockopt), SCMP_SYS(gettimeofday), SCMP_SYS(lseek), SCMP_SYS(madvise),
 	SCMP_SYS(mremap), SCMP_SYS(munmap), SCMP_SYS(newfstatat), SCMP_SYS(poll),
@@ -27,12 +28,18 @@ static const int allowed[] = {
 	SCMP_SYS(setsockopt), SCMP_SYS(shutdown), SCMP_SYS(write), SCMP_SYS(writev),
 };
 
+/* Not F_SETOWN and F_SETSIG: descriptors that send any signal to memattachd. */
+static const int fcntl_commands[] = { F_GETFD, F_SETFD, F_GETFL, F_SETFL };
+
 static int install(scmp_filter_ctx filter)
 {
 	int error = 0;
 
 	for (size_t i = 0; !error && i < ARRAY_SIZE(allowed); i++)
 		error = seccomp_rule_add(filter, SCMP_ACT_ALLOW, allowed[i], 0);
+	for (size_t i = 0; !error && i < ARRAY_SIZE(fcntl_commands); i++)
+		error = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(fcntl), 1,
+					 SCMP_A1(SCMP_CMP_EQ, (scmp_datum_t)fcntl_commands[i], 0));
 	if (!error)
 		error = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(mmap), 1,
 					 SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0));

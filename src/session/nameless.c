@@ -154,7 +154,7 @@ static void look(struct nameless *nameless, const struct modules *modules,
 	}
 }
 
-static void add(struct hook_plan *plan, const char *family, const struct module *module)
+static void nameless_skip(struct hook_plan *plan, const char *family, const struct module *module)
 {
 	struct hook_family *to = &plan->family[plan->family_count];
 
@@ -179,6 +179,6 @@ void nameless_add(struct nameless *nameless, const struct modules *modules,
 		const struct module *module = modules_get(modules, nameless->found[i].module);
 
 		if (module && !module->closed && !is_planned(plan, module))
-			add(plan, nameless->found[i].family, module);
+			nameless_skip(plan, nameless->found[i].family, module);
 	}
 }
