@@ -56,21 +56,29 @@ static void cap(struct figure *figure, uint64_t end, uint64_t seen)
 	figure->low = least(figure->low, figure->value);
 }
 
-static double unit_blocks(const struct doubt *doubt)
+static struct estimate_unseen unseen_blocks(const struct doubt *doubt)
 {
-	return doubt->unit / (double)most(doubt->smallest, 1);
+	double smallest = (double)most(doubt->smallest, 1);
+
+	return (struct estimate_unseen){ doubt->unseen.unit / smallest,
+					 doubt->unseen.beyond / smallest };
+}
+
+static bool is_sampled(const struct doubt *doubt)
+{
+	return doubt->unseen.unit > 0 || doubt->unseen.beyond > 0;
 }
 
 static struct figure count_of(const struct doubt *doubt, const struct estimate *sum)
 {
-	struct estimate_interval interval = estimate_count_interval(sum, unit_blocks(doubt));
+	struct estimate_interval interval = estimate_count_interval(sum, unseen_blocks(doubt));
 
 	return figure_of(&interval, estimate_count(sum));
 }
 
 static struct figure bytes_of(const struct doubt *doubt, const struct estimate *sum)
 {
-	struct estimate_interval interval = estimate_bytes_interval(sum, doubt->unit);
+	struct estimate_interval interval = estimate_bytes_interval(sum, doubt->unseen);
 
 	return figure_of(&interval, estimate_bytes(sum));
 }
@@ -93,7 +101,7 @@ static void set_allocated(const struct doubt *doubt, const struct estimate *allo
 
 	to->alloc_count = count_of(doubt, alloc);
 	to->alloc_bytes = bytes_of(doubt, alloc);
-	if (doubt->unit > 0) {
+	if (is_sampled(doubt)) {
 		cap(&to->alloc_count, plus(alloc->count, passed), seen_count(alloc));
 		cap(&to->alloc_bytes, plus(alloc->bytes, doubt->passed), seen_bytes(alloc));
 	}
@@ -117,13 +125,19 @@ static void lower(const struct doubt *doubt, uint64_t blocks, struct figure *fig
 	figure->low = part < 1 ? whole((double)figure->low * (1 - part)) : 0;
 }
 
+struct estimate_unseen doubt_live_unseen(const struct doubt *doubt)
+{
+	return (struct estimate_unseen){ fmax(doubt->unseen.unit, doubt->thinned),
+					 doubt->unseen.beyond };
+}
+
 static void set_live(const struct doubt *doubt, const struct doubt_sums *sums,
 		     struct doubt_figures *to)
 {
 	uint64_t blocks = seen_count(sums->live), seen = seen_bytes(sums->live);
 	struct doubt drawn = *doubt;
 
-	drawn.unit = fmax(doubt->unit, doubt->thinned);
+	drawn.unseen = doubt_live_unseen(doubt);
 	to->live_count = count_of(&drawn, sums->live);
 	to->live_bytes = bytes_of(&drawn, sums->live);
 	to->live_count.high = plus(plus(to->live_count.high, doubt->hidden),
@@ -153,7 +167,7 @@ static void set_peak(const struct doubt *doubt, const struct doubt_sums *sums,
 	if (sums->peak->level == sums->peak_level)
 		peak = *sums->peak;
 	interval = estimate_interval((double)peak.seen, (double)value, peak.variance,
-				     fmax(doubt->unit, doubt->thinned), PEAK_TAIL);
+				     doubt_live_unseen(doubt), PEAK_TAIL);
 	to->peak_bytes = figure_of(&interval, value);
 	to->peak_bytes.high = plus(to->peak_bytes.high, doubt->hidden_bytes);
 	if (!doubt->open)

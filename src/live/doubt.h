@@ -16,8 +16,8 @@
 
 /* All 0: nothing is in doubt. */
 struct doubt {
-	double unit;		/* bytes that a sample which was not drawn may stand for */
-	double thinned;		/* the same of those that live, if they are thinned; else 0 */
+	struct estimate_unseen unseen;	/* bytes that no sample stands for */
+	double thinned;		/* its unit of those that live, if they are thinned; else 0 */
 	uint64_t passed;	/* bytes that were asked for while blocks were drawn, at the most */
 	uint64_t smallest;	/* size of the smallest block that was seen; 0 as 1 */
 	uint64_t hidden, hidden_bytes;	/* what lost records of allocations may stand for */
@@ -42,6 +42,8 @@ struct doubt_figures {
 	struct figure peak_bytes;
 };
 
+/* Of those that live, which may be thinned: bytes that no sample stands for. */
+struct estimate_unseen doubt_live_unseen(const struct doubt *doubt);
 struct doubt_figures doubt_figures(const struct doubt *doubt, const struct doubt_sums *sums);
 /* Of a number of allocations that was counted while all were recorded: losses change it. */
 struct figure doubt_counted(const struct doubt *doubt, uint64_t count);

@@ -9,8 +9,10 @@
  * but for the heaviest that there could have been: Fay and Feuer's for weighted sums of Poisson
  * counts (Statistics in Medicine 16, 1997, 791-801). With weights alike the two are the same; when
  * the interval has moved, a site whose samples all came while it was fine may well have missed
- * some while it was coarse. The normal interval was rejected: it misses low for few samples. The
- * bootstrap was rejected: it needs every sample again for each report.
+ * some while it was coarse. That bound holds only for whole weights: of an interval so coarse that
+ * less passed than its samples stand for, all that passed is added instead (budget_unseen()).
+ * The normal interval was rejected: it misses low for few samples. The bootstrap was rejected: it
+ * needs every sample again for each report.
  * docs/NUMBERS.md derives the formulas; tests/unit/test_estimate.c simulates the coverage.
  *
  * The quantile of the gamma distribution is the Wilson-Hilferty cube for large
@@ -192,14 +194,15 @@ struct known {
 	double seen, unseen, variance, chance;
 };
 
-static struct estimate_interval interval_of(const struct known *known, double unit, double tail)
+static struct estimate_interval interval_of(const struct known *known,
+					    struct estimate_unseen missed, double tail)
 {
 	double unseen = known->unseen, n, low_shape, most, scale;
-	struct estimate_interval ret = { known->seen, known->seen, known->seen };
+	struct estimate_interval ret = { known->seen, known->seen, known->seen + missed.beyond };
 
 	if (known->variance <= 0 || unseen <= 0) {
 		/* Nothing seen is what we would see with 2.5 % if 3.69 units were there. */
-		ret.high += -log(tail) * unit;
+		ret.high += -log(tail) * missed.unit;
 		return ret;
 	}
 	ret.value += unseen;
@@ -208,13 +211,14 @@ static struct estimate_interval interval_of(const struct known *known, double un
 	low_shape = n - known->chance / known->variance;
 	if (low_shape > 0)
 		ret.low += unseen * estimate_gamma_quantile(tail, low_shape) / n;
-	most = fmax(unit, unseen / n);
+	most = fmax(missed.unit, unseen / n);
 	scale = (known->variance + most * most) / (unseen + most);
 	ret.high += scale * estimate_gamma_quantile(1.0 - tail, (unseen + most) / scale);
 	return ret;
 }
 
-struct estimate_interval estimate_bytes_interval(const struct estimate *sum, double unit)
+struct estimate_interval estimate_bytes_interval(const struct estimate *sum,
+						 struct estimate_unseen unseen)
 {
 	const struct known known = {
 		.seen = (double)sum->bytes + (double)sum->sampled_bytes,
@@ -223,10 +227,11 @@ struct estimate_interval estimate_bytes_interval(const struct estimate *sum, dou
 		.variance = sum->variance_bytes, .chance = sum->chance_bytes,
 	};
 
-	return interval_of(&known, unit, ESTIMATE_TAIL);
+	return interval_of(&known, unseen, ESTIMATE_TAIL);
 }
 
-struct estimate_interval estimate_count_interval(const struct estimate *sum, double unit)
+struct estimate_interval estimate_count_interval(const struct estimate *sum,
+						 struct estimate_unseen unseen)
 {
 	const struct known known = {
 		.seen = (double)sum->count + (double)sum->samples,
@@ -234,16 +239,16 @@ struct estimate_interval estimate_count_interval(const struct estimate *sum, dou
 		.variance = sum->variance_count, .chance = sum->chance_count,
 	};
 
-	return interval_of(&known, unit, ESTIMATE_TAIL);
+	return interval_of(&known, unseen, ESTIMATE_TAIL);
 }
 
-struct estimate_interval estimate_interval(double seen, double value, double variance, double unit,
-					   double tail)
+struct estimate_interval estimate_interval(double seen, double value, double variance,
+					   struct estimate_unseen unseen, double tail)
 {
 	/* The part that is chance may be all of it. */
 	const struct known known = { seen, value - seen, variance, variance };
 
-	return interval_of(&known, unit, tail);
+	return interval_of(&known, unseen, tail);
 }
 
 /* Quantile of the standard normal distribution: Abramowitz and Stegun 26.2.23, error < 4.5e-4. */

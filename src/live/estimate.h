@@ -37,6 +37,14 @@ struct estimate {
 struct estimate_interval {
 	double value, low, high;
 };
+/*
+ * What may have been missed although no sample says so, in bytes or in blocks. All 0: nothing, as
+ * in exact mode.
+ */
+struct estimate_unseen {
+	double unit;	/* what a sample that was not drawn could have stood for, at the most */
+	double beyond;	/* all that passed where samples stand for more than that */
+};
 
 /* The weight w of a block of size bytes drawn with mean interval; 1 for interval 0. */
 double estimate_weight(uint64_t size, uint64_t interval);
@@ -104,20 +112,18 @@ static inline uint64_t estimate_level_count(uint64_t level)
 /* The sums, rounded to whole blocks and bytes. */
 uint64_t estimate_count(const struct estimate *sum);
 uint64_t estimate_bytes(const struct estimate *sum);
-/*
- * The 95 % interval of the bytes: Garwood's for the effective number of samples.
- * unit: bytes that a sample which was not drawn could have stood for at the most (the coarsest
- * sampling interval); 0 in exact mode.
- */
-struct estimate_interval estimate_bytes_interval(const struct estimate *sum, double unit);
-/* The same of the number of blocks; unit: blocks that such a sample could have stood for. */
-struct estimate_interval estimate_count_interval(const struct estimate *sum, double unit);
+/* The 95 % interval of the bytes: Garwood's for the effective number of samples. */
+struct estimate_interval estimate_bytes_interval(const struct estimate *sum,
+						 struct estimate_unseen unseen);
+/* The same of the number of blocks. */
+struct estimate_interval estimate_count_interval(const struct estimate *sum,
+						 struct estimate_unseen unseen);
 /*
  * Such an interval, by what is known of a sum: seen for certain, estimated in all (not less than
- * that), and the variance of the estimate. unit as above; tail: what is missed on either side.
+ * that), and the variance of the estimate. tail: what is missed on either side.
  */
-struct estimate_interval estimate_interval(double seen, double value, double variance, double unit,
-					   double tail);
+struct estimate_interval estimate_interval(double seen, double value, double variance,
+					   struct estimate_unseen unseen, double tail);
 #define ESTIMATE_TAIL	0.025	/* on either side of a 95 % interval */
 /* Quantile p (0 < p < 1) of the gamma distribution with this shape (> 0) and scale 1. */
 double estimate_gamma_quantile(double p, double shape);

@@ -674,8 +674,8 @@ void sites_tick(struct sites *sites, uint64_t now)
  * The value is what lives now less what lived then. In doubt are only the sampled
  * blocks that are in one and not in the other: those that came or went meanwhile.
  */
-struct site_growth sites_growth(const struct sites *sites, const struct site *site, double unit,
-				uint64_t begin, uint64_t now)
+struct site_growth sites_growth(const struct sites *sites, const struct site *site,
+				struct estimate_unseen unseen, uint64_t begin, uint64_t now)
 {
 	struct site_moves moves = site_moves_sum(sites, site);
 	struct estimate_interval came, went;
@@ -684,8 +684,8 @@ struct site_growth sites_growth(const struct sites *sites, const struct site *si
 	};
 	struct estimate_interval *bytes = &ret.bytes;
 
-	came = estimate_bytes_interval(&moves.in, unit);
-	went = estimate_bytes_interval(&moves.out, unit);
+	came = estimate_bytes_interval(&moves.in, unseen);
+	went = estimate_bytes_interval(&moves.out, unseen);
 	bytes->value = ((double)estimate_level(&site->live) - (double)site->previous.level) /
 		       ESTIMATE_BYTES_ONE;
 	bytes->low = bytes->value - hypot(came.value - came.low, went.high - went.value);

@@ -191,8 +191,8 @@ struct site_growth {
 	uint64_t ticks;			/* from their beginning to now */
 	uint64_t samples;		/* allocation records in them */
 };
-/* unit: see estimate_bytes_interval. begin: TSC at which the session began. */
-struct site_growth sites_growth(const struct sites *sites, const struct site *site, double unit,
-				uint64_t begin, uint64_t now);
+/* begin: TSC at which the session began. */
+struct site_growth sites_growth(const struct sites *sites, const struct site *site,
+				struct estimate_unseen unseen, uint64_t begin, uint64_t now);
 
 #endif

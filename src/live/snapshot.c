@@ -210,10 +210,11 @@ static int copy_histogram(const struct sites *sites, struct snapshot *to)
 	return 0;
 }
 
-/* Bytes that a sample of the kind which was not drawn may stand for, whether it lives or not. */
-static double coarsest_unit(const struct snapshot_input *input, enum site_kind kind)
+/* Bytes of the kind that no sample stands for, whether they live or not. */
+static struct estimate_unseen unseen_of(const struct snapshot_input *input, enum site_kind kind)
 {
-	return kind == SITE_MMAP ? 0 : fmax(input->doubt.unit, input->doubt.thinned);
+	return kind == SITE_MMAP ? (struct estimate_unseen){ 0 } :
+				   doubt_live_unseen(&input->doubt);
 }
 
 static struct snapshot_bounds bounds_of(const struct figure *figure)
@@ -335,8 +336,7 @@ static enum snapshot_verdict site_verdict(const struct snapshot_input *input,
 static void take_growth(const struct snapshot_input *input, const struct site *from,
 			struct snapshot_site *to)
 {
-	struct site_growth growth = sites_growth(input->sites, from,
-						 coarsest_unit(input, from->kind),
+	struct site_growth growth = sites_growth(input->sites, from, unseen_of(input, from->kind),
 						 input->ticks->tsc0, input->now);
 	double seconds = ticks_span(input->ticks, growth.ticks);
 

@@ -139,22 +139,31 @@ static double interval_for(double fraction, double size)
 	return fmin(fmax(-size / log1p(-fraction), 1.0), WIDEST);
 }
 
+/* -ln 0.025: so many samples are expected where none is seen with 2.5 % (docs/NUMBERS.md). */
+#define NONE_SEEN	3.6889
+
 /*
- * -ln 0.025, rounded down: so many samples are expected where none is seen with 2.5 %
- * (docs/NUMBERS.md). What such an interval encloses is then all that passed, not a bit less.
+ * A burst meets one interval after the other, each of which may miss all that passed: it is their
+ * sum that counts. The split into the two parts is the one that encloses least where nothing was
+ * drawn; it follows from what passed alone, so that chance has no part in it.
  */
-#define NONE_SEEN	3.6888
-
-double budget_coarsest(const struct budget *b, uint64_t interval)
+struct estimate_unseen budget_unseen(const struct budget *b, uint64_t interval)
 {
-	double coarsest = 0;
+	struct estimate_unseen ret = { 0 };
+	double beyond = 0, least = INFINITY;
 
-	for (unsigned int i = 0; i < BUDGET_STRATA; i++) {
-		double most = fmax((double)b->stratum[i].interval, (double)interval);
+	for (unsigned int i = BUDGET_STRATA; i-- > 0;) {
+		double unit = fmax((double)b->stratum[i].interval, (double)interval);
 
-		coarsest = fmax(coarsest, fmin(most, b->stratum[i].bytes / NONE_SEEN));
+		if (b->stratum[i].bytes <= 0)
+			continue;
+		if (beyond + NONE_SEEN * unit < least) {
+			least = beyond + NONE_SEEN * unit;
+			ret = (struct estimate_unseen){ unit, beyond };
+		}
+		beyond += b->stratum[i].bytes;
 	}
-	return coarsest;
+	return beyond <= least ? (struct estimate_unseen){ .beyond = beyond } : ret;
 }
 
 void budget_note_passed(struct budget *b, double bytes)

@@ -10,6 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "src/live/estimate.h"
+
 #define BUDGET_LEAST_USE 0.05	/* processors that a target uses at least, for its budget */
 #define BUDGET_FIRST_INTERVAL 512u	/* bytes; the finest when the reader falls behind */
 
@@ -60,11 +62,11 @@ uint64_t budget_step(struct budget *budget, const struct budget_input *input);
 /* So many bytes more were asked for in the present interval (ring_threads_passed). */
 void budget_note_passed(struct budget *budget, double bytes);
 /*
- * How many bytes may a sample that was not drawn stand for? The coarsest interval so far, unless so
- * little passed meanwhile that it can't have missed as much. interval: the present one, where no
- * budget moves it; else 0.
+ * How many bytes may no sample stand for? Of the coarsest intervals, where so little passed that
+ * they can't have missed a sample's worth, all that passed; of the others, what the coarsest of
+ * them is. interval: the present one, where no budget moves it; else 0.
  */
-double budget_coarsest(const struct budget *budget, uint64_t interval);
+struct estimate_unseen budget_unseen(const struct budget *budget, uint64_t interval);
 /*
  * What may be spent on records within wall seconds in which the target ran for target ones: who
  * has spent more needs not wait for the end of a step.

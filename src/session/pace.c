@@ -251,11 +251,11 @@ uint64_t pace_passed(const struct pace *p)
 	return p->passed;
 }
 
-double pace_coarsest(const struct pace *p)
+struct estimate_unseen pace_unseen(const struct pace *p)
 {
 	bool fixed = p->in.percent <= 0;
 
-	return budget_coarsest(&p->budget, fixed ? p->in.control->interval : 0);
+	return budget_unseen(&p->budget, fixed ? p->in.control->interval : 0);
 }
 
 double pace_overhead(struct pace *p)

@@ -69,11 +69,11 @@ void pace_turn(struct pace *pace);
 /* The last look: what costs from here on does not count. */
 void pace_end(struct pace *pace);
 /*
- * Of what was asked for while blocks were drawn: in all, up to the last look; and how many bytes a
- * sample that was not drawn may stand for. 0: everything was recorded.
+ * Of what was asked for while blocks were drawn, up to the last look: bytes in all, and those that
+ * no sample may stand for. 0: everything was recorded.
  */
 uint64_t pace_passed(const struct pace *pace);
-double pace_coarsest(const struct pace *pace);
+struct estimate_unseen pace_unseen(const struct pace *pace);
 /*
  * Everything that was paid, as a percentage of the time that the target had for itself;
  * negative: it had too little to say.

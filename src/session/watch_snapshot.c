@@ -64,7 +64,7 @@ static struct doubt doubt_of(const struct watch *w, const struct snapshot_sessio
 			     const struct reader_losses *losses)
 {
 	return (struct doubt){
-		.unit = pace_coarsest(&w->pace), .passed = pace_passed(&w->pace),
+		.unseen = pace_unseen(&w->pace), .passed = pace_passed(&w->pace),
 		.hidden = losses->hidden, .hidden_bytes = losses->hidden_bytes,
 		.lost_frees = losses->free_booked,
 		.open = session->gaps > 0 || session->corrupt > 0,

@@ -66,7 +66,7 @@ static inline void sample_free(struct sample *sample, uint64_t address)
 
 static inline struct doubt sample_doubt(const struct sample *sample)
 {
-	return (struct doubt){ sample->unit > 0 ? sample->unit :
+	return (struct doubt){ .unseen.unit = sample->unit > 0 ? sample->unit :
 		sites_totals(sample->sites, SITE_MALLOC)->alloc.samples ? 4096 : 0,
 		.passed = sample->passed ?: 1ull << 60 };
 }

@@ -389,6 +389,33 @@ static void nothing_breaks_it(void **state)
 	}
 }
 
+/* An interval misses all that passed in it, if that is little; the next one does so as well. */
+static void what_is_unseen_adds_up(void **state)
+{
+	struct budget budget = { .interval = 0 };
+	struct estimate_unseen unseen = budget_unseen(&budget, 0);
+
+	(void)state;
+	assert_true(unseen.unit <= 0 && unseen.beyond <= 0);
+	assert_true(budget_unseen(&budget, 8192).unit <= 0);	/* nothing passed */
+	budget.interval = 1 << 21;
+	budget_note_passed(&budget, 1000000);
+	unseen = budget_unseen(&budget, 0);
+	assert_true(unseen.unit <= 0 && fabs(unseen.beyond - 1000000) < 1);
+	budget.interval = 1 << 20;
+	budget_note_passed(&budget, 800000);
+	unseen = budget_unseen(&budget, 0);
+	assert_true(unseen.unit <= 0 && fabs(unseen.beyond - 1800000) < 1);
+	/* Of the finer interval there is so much that samples of it must have been drawn. */
+	budget_note_passed(&budget, 1e9);
+	unseen = budget_unseen(&budget, 0);
+	assert_true(fabs(unseen.unit - (1 << 20)) < 1 && fabs(unseen.beyond - 1000000) < 1);
+	budget.interval = 1 << 21;
+	budget_note_passed(&budget, 1e9);
+	unseen = budget_unseen(&budget, 0);
+	assert_true(fabs(unseen.unit - (1 << 21)) < 1 && unseen.beyond <= 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -404,6 +431,7 @@ int main(void)
 		cmocka_unit_test(a_quiet_program_is_seen_completely),
 		cmocka_unit_test(late_records_tell_no_other_size),
 		cmocka_unit_test(a_crowded_ring_widens_at_once),
+		cmocka_unit_test(what_is_unseen_adds_up),
 		cmocka_unit_test(nothing_breaks_it),
 	};
 

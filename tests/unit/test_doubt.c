@@ -16,6 +16,7 @@
 
 #include "src/base/cleanup.h"
 #include "src/live/doubt.h"
+#include "src/session/budget.h"
 
 #define ROUNDS 600u
 
@@ -35,6 +36,7 @@ struct books {
 	struct site_peak peak;
 	uint64_t peak_level, passed, hidden, hidden_bytes;
 	double alloc_count, alloc_bytes, live_count, live_bytes, peak_bytes;
+	struct budget budget;	/* which keeps what passed, interval by interval */
 };
 
 static struct doubt_figures figures_of(const struct books *b, const struct doubt *doubt)
@@ -76,8 +78,11 @@ static void live_through(struct books *b, uint64_t size, uint64_t interval, doub
 		b->live_bytes -= (double)size;
 	else
 		b->live_count++;
-	if (interval)
+	if (interval) {
 		b->passed += size;
+		b->budget.interval = interval;
+		budget_note_passed(&b->budget, (double)size);
+	}
 	if (drawn && missed) {	/* as shim/loss.c */
 		b->hidden += 1 + interval / size;
 		b->hidden_bytes += size + interval;
@@ -116,32 +121,46 @@ struct world {
 	const char *name;
 	uint64_t size[3];
 	unsigned int whole, calls;	/* so many are all recorded; so many in all */
-	uint64_t interval;		/* of the others */
 	double lost, freed;
+	uint64_t interval[4];		/* of the others, part by part; 0: no further part */
 };
 static const struct world worlds[] = {
-	{ "one size", { 200, 200, 200 }, 0, 3000, 8192, 0, 0.9 },
-	{ "many sizes", { 16, 256, 4096 }, 0, 3000, 8192, 0, 0.5 },
-	{ "a burst into an idle program", { 200, 200, 200 }, 300, 2000, 60000, 0.3, 0.9 },
-	{ "of which nothing is drawn", { 64, 64, 64 }, 100, 1000, 4000000, 0, 0.9 },
-	{ "all recorded, half of it lost", { 100, 100, 30 }, 2000, 2000, 0, 0.5, 0.9 },
-	{ "samples lost", { 100, 1000, 30 }, 0, 5000, 16384, 0.2, 0.5 },
+	{ "one size", { 200, 200, 200 }, 0, 3000, 0, 0.9, { 8192 } },
+	{ "many sizes", { 16, 256, 4096 }, 0, 3000, 0, 0.5, { 8192 } },
+	{ "a burst into an idle program", { 200, 200, 200 }, 300, 2000, 0.3, 0.9, { 60000 } },
+	{ "of which nothing is drawn", { 64, 64, 64 }, 100, 1000, 0, 0.9, { 4000000 } },
+	{ "a burst that narrows it", { 200, 200, 200 }, 300, 10000, 0, 0, { 2000000, 1000000 } },
+	{ "and again", { 200, 200, 200 }, 0, 10000, 0, 0.1, { 1600000, 800000, 400000, 200000 } },
+	{ "a burst that widens it", { 200, 200, 200 }, 0, 10000, 0, 0, { 20000, 1000000 } },
+	{ "and pages", { 4096, 4096, 4096 }, 0, 750, 0, 0, { 10000, 100000, 1000000 } },
+	{ "all recorded, half of it lost", { 100, 100, 30 }, 2000, 2000, 0.5, 0.9, { 0 } },
+	{ "samples lost", { 100, 1000, 30 }, 0, 5000, 0.2, 0.5, { 16384 } },
 };
+
+/* The interval that call i meets. */
+static uint64_t interval_at(const struct world *w, unsigned int i)
+{
+	unsigned int parts = 1;
+
+	while (parts < ARRAY_SIZE(w->interval) && w->interval[parts])
+		parts++;
+	return i < w->whole ? 0 : w->interval[(i - w->whole) * parts / (w->calls - w->whole)];
+}
 
 static void one_round(const struct world *w, struct outcome *outcome)
 {
 	struct books b = { .peak_level = 0 };
-	struct doubt doubt = { .unit = 0 };
+	struct doubt doubt = { .passed = 0 };
 	uint64_t smallest = UINT64_MAX;
 
 	for (unsigned int i = 0; i < w->calls; i++) {
 		uint64_t size = w->size[(unsigned int)(uniform() * 3)];
 
 		smallest = size < smallest ? size : smallest;
-		live_through(&b, size, i < w->whole ? 0 : w->interval, w->lost, w->freed);
+		live_through(&b, size, interval_at(w, i), w->lost, w->freed);
 	}
 	doubt.passed = b.passed;
-	doubt.unit = fmin((double)w->interval, (double)b.passed / 3.6888);
+	doubt.unseen = budget_unseen(&b.budget, 0);
 	doubt.smallest = smallest;
 	doubt.hidden = b.hidden;
 	doubt.hidden_bytes = b.hidden_bytes;
@@ -203,7 +222,7 @@ static void nothing_in_doubt_is_exact(void **state)
 static void unseen_is_in_doubt(void **state)
 {
 	const struct books b = books_of(200, 30, 0);
-	const struct doubt doubt = { .unit = 20000 / 3.6888795, .passed = 20000, .smallest = 200 };
+	const struct doubt doubt = { .unseen.beyond = 20000, .passed = 20000, .smallest = 200 };
 	struct doubt_figures f = figures_of(&b, &doubt);
 
 	(void)state;
@@ -239,7 +258,7 @@ static void losses_widen(void **state)
 static void nobody_holds_more_than_there_is(void **state)
 {
 	const struct books b = books_of(200, 1, 256u << 20);
-	const struct doubt doubt = { .unit = 1e6, .passed = 3000000, .smallest = 200,
+	const struct doubt doubt = { .unseen.unit = 1e6, .passed = 3000000, .smallest = 200,
 				     .held = 2 << 20, .held_peak = 2 << 20 };
 	struct doubt_figures f = figures_of(&b, &doubt);
 
@@ -258,7 +277,7 @@ static void less_passed_than_was_estimated(void **state)
 	struct books b = books_of(200, 1000, 8192);
 	const struct estimate_term term = estimate_term(200, 8192);
 	uint64_t estimated = estimate_bytes(&b.alloc);
-	const struct doubt doubt = { .unit = 8192, .passed = estimated - estimated / 50,
+	const struct doubt doubt = { .unseen.unit = 8192, .passed = estimated - estimated / 50,
 				     .smallest = 200 };
 	struct doubt_figures f;
 

@@ -64,7 +64,7 @@ static void certain_sums_are_integers(void **state)
 	assert_int_equal(estimate_bytes(&sum), odd + 3);
 	estimate_remove(&sum, &term);
 	assert_int_equal(estimate_bytes(&sum), 3);
-	interval = estimate_bytes_interval(&sum, 0);
+	interval = estimate_bytes_interval(&sum, (struct estimate_unseen){ 0 });
 	assert_true(interval.low >= 3 && interval.high <= 3);
 }
 
@@ -115,7 +115,8 @@ static void gamma_quantiles(void **state)
 static void nothing_seen_has_an_upper_bound(void **state)
 {
 	struct estimate sum = { 0 };
-	struct estimate_interval interval = estimate_bytes_interval(&sum, 4096);
+	struct estimate_interval interval =
+		estimate_bytes_interval(&sum, (struct estimate_unseen){ .unit = 4096 });
 
 	(void)state;
 	assert_true(interval.low == 0 && interval.value == 0);
@@ -180,7 +181,7 @@ static void simulate_site(const struct mixture *mixture, double expected, double
 		if (sampled && gone)
 			estimate_remove(&live, &term);
 	}
-	interval = estimate_bytes_interval(&live, 8192);
+	interval = estimate_bytes_interval(&live, (struct estimate_unseen){ .unit = 8192 });
 	outcome->sites++;
 	outcome->covered += interval.low <= truth && truth <= interval.high;
 	outcome->truth += truth;

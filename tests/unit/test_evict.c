@@ -329,7 +329,8 @@ static void a_sample_lives(void **state)
 	assert_true(live_count(books.live) + live_thinning(books.live).blocks == BLOCKS);
 	assert_int_equal(totals->alloc.count, BLOCKS);
 	assert_int_equal(totals->alloc.bytes, bytes);
-	interval = estimate_bytes_interval(&totals->live, 1);
+	interval = estimate_bytes_interval(&totals->live,
+					   (struct estimate_unseen){ .unit = 1 });
 	/* five times the half of it: by chance in one of 10^21 runs */
 	assert_true(interval.low - 4 * (interval.value - interval.low) < (double)bytes);
 	assert_true(interval.high + 4 * (interval.high - interval.value) > (double)bytes);

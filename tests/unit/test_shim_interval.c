@@ -188,7 +188,7 @@ static void judge(const struct run *r, struct outcome *outcome)
 	for (unsigned int i = 0; i < SITES; i++) {
 		const struct site *site = &r->site[i];
 		struct estimate_interval interval =
-			estimate_bytes_interval(&site->live, budget_coarsest(&r->budget, 0));
+			estimate_bytes_interval(&site->live, budget_unseen(&r->budget, 0));
 		double error = interval.value / site->truth - 1;
 
 		if (site->expected < 5)
