@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 # A block that its owner has protected, and damage to a heap, do not cost the whole leak report:
 # they are named, what can be proven beside them is reported, and nothing that is held is lost.
+# Under jemalloc, mimalloc and musl, too.
 . "$(dirname "$0")/lib.sh"
 needs jq python3
 cat >"$WORK/program.c" <<'END'
@@ -11,7 +12,7 @@ cat >"$WORK/program.c" <<'END'
 #include <unistd.h>
 static void *volatile kept[3000];
 static void *volatile held[2];
-static char *volatile lost;
+static char *volatile lost, *volatile last;
 #define WORD 0x4141414141414141
 /* Three cached blocks of 40 bytes, twenty of them: more than a tcache takes. */
 __attribute__((noinline)) static void write_over_cached(int count)
@@ -29,6 +30,7 @@ __attribute__((noinline)) static void lose_blocks(void)
 	for (int i = 0; i < 50; i++) lost = memset(malloc(3000), 1, 3000);
 	for (int i = 0; i < 20; i++) lost = memset(malloc(500), 1, 500);
 	lost = NULL;
+	last = memset(malloc(700), 1, 700);	/* registers may hold it */
 }
 __attribute__((noinline)) static void damage(char how)
 {
@@ -85,22 +87,27 @@ END
 # shellcheck disable=SC2086
 $CC -g -O1 -fno-builtin -w -o "$WORK/program" "$WORK/program.c" || fail "compiling"
 
-# searched DAMAGE: a report is made, with all that was lost and nothing else.
+PROGRAM=program PRELOAD=
+lost_groups='[.leaks.groups[] | select(.verdict == "definitely-lost") | [.count, .size]] | sort |
+	tostring'
+
+# searched DAMAGE [LOST]: a report is made, with all that was lost and nothing else.
 searched() {
-	background program "$WORK/program" "$1"
+	background program env LD_PRELOAD="$PRELOAD" "$WORK/$PROGRAM" "$1"
 	VICTIM=$LAST VICTIM_SELF=$LAST
 	await 20 grep -q ready "$WORK/program.out" || fail "the program does not start"
 	attach leaks -p "$VICTIM" --json
-	expect "$STATUS" 1 "exit status, $1: $(cat "$ERRORS")"
+	status=1
+	[ "${2:-}" != '[]' ] || status=0
+	expect "$STATUS" "$status" "exit status, $PROGRAM $PRELOAD $1: $(cat "$ERRORS")"
 	json_valid
-	json_expect '[.leaks.groups[] | select(.verdict == "definitely-lost") | [.count, .size]] |
-		sort | tostring' "${2:-[[20,504],[50,3000]]}"
+	json_expect "$lost_groups" "${2:-[[20,504],[50,3000]]}"
 	is_gone "$VICTIM" && fail "$1: the process is gone"
 	kill -KILL "$VICTIM"
 	wait "$VICTIM" 2>/dev/null
 }
 
-# damaged DAMAGE WORDS [GROUPS]: the heap is said to be damaged, by these words.
+# damaged DAMAGE WORDS [LOST]: the heap is said to be damaged, by these words.
 damaged() {
 	searched "$1" "${3:-}"
 	json_expect .leaks.covers_older_blocks false
@@ -122,3 +129,34 @@ damaged t 'the tcache of a thread is inconsistent'
 damaged f '.*'
 damaged b 'a list of free chunks is broken'
 damaged m '0 blocks with mappings of their own, not 1'
+
+# elsewhere ALLOCATOR [DAMAGE...]: the groups in LOST are found with and without damage, unless the
+# heap can't be read: then that is said with the reason, and nothing of it is called lost.
+elsewhere() {
+	allocator=$1
+	shift
+	heap=".leaks.heaps[] | select(.allocator == \"$allocator\")"
+	searched n "$LOST"
+	json_expect "$heap | .covered" true
+	for each in "$@"; do
+		groups=$LOST
+		case $allocator,$each in mimalloc,[tf]) groups='[]' ;; esac
+		searched "$each" "$groups"
+		[ "$groups" = "$LOST" ] && json_expect "$heap | .covered" true
+		[ "$groups" = "$LOST" ] ||
+			json_expect "$heap | .why" 'a list of freed blocks is broken'
+		[ "$each" != P ] || [ "$(json .leaks.protected_blocks.count)" -ge 30 ] ||
+			fail "$allocator: few blocks are protected in a page"
+	done
+}
+
+# mimalloc's list of freed blocks goes through them: damage to one costs that heap, and it is said.
+PRELOAD=libjemalloc.so.2 LOST='[[20,512],[50,3072]]'
+! is_known_jemalloc "$(ldconfig -p | sed -n "s/.*$PRELOAD .* => //p" | head -n 1)" ||
+	elsewhere jemalloc P o s t f
+PRELOAD=libmimalloc.so.2 LOST='[[20,512],[50,3072]]'
+! is_known_mimalloc "$PRELOAD" || elsewhere mimalloc P o s t f
+PRELOAD='' PROGRAM=musl LOST='[[20,500],[50,3000]]'
+if musl-gcc -g -O1 -fno-builtin -w -o "$WORK/musl" "$WORK/program.c" 2>/dev/null; then
+	elsewhere musl P o s t f
+fi
