@@ -42,6 +42,12 @@ own "$HELD"
 
 as_user "$own_copy" status --json --control="$control" >"$WORK/status" || fail "status"
 expect "$(jq -c .processes "$WORK/status")" "[]" "what he is told of"
+as_user "$own_copy" ps --json --control="$control" >"$WORK/ps" || fail "ps"
+expect "$(jq -c "[.processes[] | select(.pid == $HELD) | .state, .rule]" "$WORK/ps")" \
+	'["free",null]' "his own process in ps"
+as_user "$own_copy" watch --json --control="$control" >"$WORK/heard" 2>/dev/null &
+own $!
+await 30 grep -q '"processes"' "$WORK/heard" || fail "watch: $(cat "$WORK/heard")"
 for command in snapshot "leaks --daemon" "attach --daemon"; do
 	# shellcheck disable=SC2086	# an option
 	as_user timeout 60 "$own_copy" $command -p "$HELD" --control="$control" >"$REPORT" \
@@ -55,4 +61,8 @@ expect "$(jq -c .processes "$WORK/targets")" "[]" "what he is told of over HTTP"
 expect "$(as_user curl -sS -o "$WORK/page" -w '%{http_code}' --unix-socket "$WORK/http" \
 	"http://localhost/targets/$HELD/report")" 404 "the report"
 for keeper in $keepers; do kill -CONT "$keeper"; done
+# What ends now is the other user's session.
+await 60 grep -q "$HELD.*ended" "$log" || fail "its end is not noticed: $(cat "$log")"
 end
+[ "$(jq -s "[.[] | .. | .pid? // empty | select(. == $HELD)] | length" "$WORK/heard")" = 0 ] ||
+	fail "watch: $(cat "$WORK/heard")"

@@ -60,6 +60,10 @@ await 30 [ -S "$control" ] || fail "$(cat "$log")"
 
 process plain "$WORK/plain"
 PLAIN=$TARGET
+# He follows all that happens, from here to the end.
+as_user "$own_copy" watch --json --control="$control" >"$WORK/heard" 2>/dev/null &
+own $!
+await 30 grep -q '"processes"' "$WORK/heard" || fail "watch: $(cat "$WORK/heard")"
 asked "attach --daemon" "$PLAIN"
 expect "$STATUS" 0 "attach to his own: $(cat "$ERRORS")"
 
@@ -79,11 +83,17 @@ for kind in setgid undumpable capable; do
 	"$MEMATTACH" attach --daemon -p "$TARGET" --control="$control" >"$REPORT" 2>"$ERRORS" ||
 		fail "attach by root, $kind: $(cat "$ERRORS" "$log")"
 	for command in "attach --daemon" snapshot detach; do
+		forbidden="${forbidden:-} $TARGET"
 		asked "$command" "$TARGET"
 		expect "$STATUS" 3 "$command, $kind, watched: $(cat "$ERRORS")"
 	done
 	as_user "$own_copy" status --json --control="$control" >"$WORK/status" || fail "status"
 	expect "$(jq -c '[.processes[].pid]' "$WORK/status")" "[$PLAIN]" "what he is told of"
+	as_user "$own_copy" ps --json --control="$control" >"$WORK/ps" || fail "ps"
+	expect "$(jq -c "[.processes[] | select(.pid == $TARGET)]" "$WORK/ps")" "[]" \
+		"what ps lists, $kind"
+	expect "$(jq -c "[.processes[] | select(.pid == $PLAIN) | .state]" "$WORK/ps")" \
+		'["watched"]' "his own in ps, $kind"
 	as_user curl -sS --unix-socket "$WORK/http" http://localhost/targets >"$WORK/targets" ||
 		fail "HTTP: $(cat "$log")"
 	expect "$(jq -c '[.processes[].pid]' "$WORK/targets")" "[$PLAIN]" "and over HTTP"
@@ -103,4 +113,10 @@ asked snapshot "$TARGET"
 expect "$STATUS" 3 "snapshot of what has changed"
 await 60 grep -q "$TARGET.*may not trace it any more" "$log" || fail "not left: $(cat "$log")"
 await 60 "$TOOLS/ringwatch" "$TARGET" gone 0 || fail "not left: $(cat "$log")"
+# Of his own he has heard, of the others not.
+heard() { jq -es --argjson pid "$1" 'any(.. | .pid? // empty; . == $pid)' "$WORK/heard"; }
+await 30 heard "$PLAIN" || fail "he hears nothing: $(cat "$WORK/heard")"
+for pid in $forbidden; do
+	! heard "$pid" || fail "he hears of $pid: $(cat "$WORK/heard")"
+done
 end
