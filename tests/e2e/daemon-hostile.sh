@@ -8,8 +8,9 @@ needs jq
 . "$E2E/daemon_lib.sh"
 
 # The first fifteen bytes are what the kernel calls it.
-# Behind the a stands U+202E, which turns what follows it.
-NAME='a‮
+# Behind the a stand U+202E, which turns what follows it, U+009B, which begins an order to a
+# terminal, and U+2028, which ends a line.
+NAME='a‮ 
 "} 9
 memattach_targets 999
 memattach: 1 init: watched by [x], %s%n \e[2J'
@@ -49,7 +50,9 @@ heard_in() {
 	! grep -aE '^("} 9|memattach_targets 999|memattach: 1 init)' "$1" ||
 		fail "$1 has lines of the target's: $(cat "$1")"
 	! LC_ALL=C grep -qa "$(printf '\033')" "$1" || fail "$1 has escapes"
-	! LC_ALL=C grep -qa "$(printf '\342\200\256')" "$1" || fail "$1 turns what follows a name"
+	for raw in '\342\200\256' '\302\233' '\342\200\250'; do
+		! LC_ALL=C grep -qa "$(printf "$raw")" "$1" || fail "$1 has $raw of a name"
+	done
 }
 heard_in "$log"
 heard_in "$WORK/memattach.prom"
