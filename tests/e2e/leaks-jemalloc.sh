@@ -114,7 +114,8 @@ try_redis() {
 	[ "$count" -ge 300000 ] || fail "redis has more blocks than that"
 	if [ "$1" = idle ]; then
 		# blocks in threads' caches are allocated for jemalloc
-		[ $((live - said)) -lt $((said / 50)) ] && [ $((said - live)) -lt $((said / 20)) ] ||
+		[ $((live - said)) -lt $((said / 50)) ] &&
+			[ $((said - live)) -lt $((said / 20)) ] ||
 			fail "redis: jemalloc says something else"
 	fi
 	json_expect .leaks.definitely_lost.count 0
