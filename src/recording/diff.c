@@ -20,6 +20,7 @@
 #include "src/recording/moment.h"
 #include "src/recording/names.h"
 #include "src/recording/site_frames.h"
+#include "src/report/leaks_text.h"
 
 #define MAX_AMOUNT	(1ull << 53)	/* as of a document */
 
@@ -110,7 +111,8 @@ static uint64_t amount(uint64_t value)
 
 static int add_site(struct adding *a, const struct snapshot_site *site)
 {
-	const struct diff_amount figures = {
+	bool moment = a->content->snapshot->session.recorded_seconds > 0;
+	struct diff_amount figures = {
 		.count = amount(site->live_count), .bytes = amount(site->live_bytes),
 		.bytes_low = amount(site->live_bytes_low),
 		.bytes_high = amount(site->live_bytes_high),
@@ -118,6 +120,8 @@ static int add_site(struct adding *a, const struct snapshot_site *site)
 	struct diff_entry like = { .verdict = diff_text(a->diff, snapshot_kind_name(site->kind)) };
 	int err = site_frames_take(&a->frames, a->content, site);
 
+	figures.too_few = diff_is_too_few(snapshot_verdict_name(site->verdict), moment,
+					  site->samples, &figures);
 	like.frame = a->frames.frame;
 	like.frame_count = a->frames.frame_count;
 	return err < 0 ? err : diff_add(a->diff, DIFF_SITES, a->side, &like, &figures);
@@ -146,6 +150,7 @@ static int add_group(struct adding *a, const struct leak_group *group)
 		.count = amount(group->count), .bytes = amount(group->bytes),
 		.indirect_count = amount(group->indirect_count),
 		.indirect_bytes = amount(group->indirect_bytes),
+		.too_few = leaks_rest_on_too_few(a->content->snapshot, group),
 	};
 	const struct snapshot_site *site = site_of(a, group->site);
 	struct diff_entry like = {
@@ -168,6 +173,13 @@ static int add_group(struct adding *a, const struct leak_group *group)
 	return err < 0 ? err : diff_add(a->diff, DIFF_LEAKS, a->side, &like, &figures);
 }
 
+static struct diff_sum sum_of(const struct leak_sum *kind)
+{
+	uint64_t bytes = amount(kind->bytes);
+
+	return (struct diff_sum){ amount(kind->count), bytes, bytes, bytes };
+}
+
 /* In the order of diff_sum_name. */
 static void describe(struct adding *a)
 {
@@ -186,10 +198,13 @@ static void describe(struct adding *a)
 		.covers_older_blocks = leaks && leaks->covers_older_blocks,
 	};
 	document->sum[0] = (struct diff_sum){ amount(snapshot->totals.live_count),
-					      amount(snapshot->totals.live_bytes) };
+					      amount(snapshot->totals.live_bytes),
+					      amount(snapshot->totals.live_bytes_low),
+					      amount(snapshot->totals.live_bytes_high) };
+	diff_set_unseen(document, snapshot->every_alloc ? 0 :
+			snapshot->session.sample_interval_bytes);
 	for (size_t i = 0; leaks && i < ARRAY_SIZE(kind); i++)
-		document->sum[i + 1] = (struct diff_sum){ amount(leaks->kind[kind[i]].count),
-							  amount(leaks->kind[kind[i]].bytes) };
+		document->sum[i + 1] = sum_of(&leaks->kind[kind[i]]);
 }
 
 int recording_diff_add(struct diff *diff, enum diff_side side,

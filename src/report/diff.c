@@ -2,8 +2,9 @@
 /*
  * diff.c - tables of what both sides have (found by diff_key.h), and what changed.
  *
- * Sites are estimates: one whose intervals overlap has not changed. Refused: a rate per hour
- * between two processes.
+ * Sites are estimates: one whose intervals overlap has not changed. One that a side does not have
+ * is new or gone all the same, but marked where that side may only have drawn no sample of it.
+ * Refused: a rate per hour between two processes.
  */
 #include "src/report/diff.h"
 
@@ -15,8 +16,11 @@
 #include <uthash.h>
 
 #include "src/leak/leak_report.h"
+#include "src/live/snapshot.h"
 #include "src/report/diff_key.h"
 
+#define NONE_SEEN	3.6888	/* intervals of which no sample tells, with 2.5 % */
+#define FEWEST_SAMPLES	5u	/* as of verdicts */
 #define START_TOLERANCE 2.0	/* seconds; the kernel's boot time moves with the clock */
 
 struct pooled {
@@ -170,6 +174,7 @@ static void add_up(struct diff_amount *to, const struct diff_amount *more)
 	to->indirect_bytes += more->indirect_bytes;
 	to->bytes_low += more->bytes_low;
 	to->bytes_high += more->bytes_high;
+	to->too_few |= more->too_few;
 }
 
 /* The slot with this key (taken), made if new. NULL: out of memory. */
@@ -228,6 +233,27 @@ static bool overlap(const struct diff_amount *a, const struct diff_amount *b)
 	return a->bytes_low <= b->bytes_high && b->bytes_low <= a->bytes_high;
 }
 
+/* A side that lists nothing of a site had no sample of it. Mappings are never drawn. */
+static struct diff_amount with_unseen(const struct diff *diff, const struct diff_entry *entry,
+				      enum diff_side side)
+{
+	struct diff_amount amount = entry->amount[side];
+	bool drawn = !entry->verdict ||
+		     strcmp(entry->verdict, snapshot_kind_name(SITE_MMAP)) != 0;
+
+	if (drawn && !is_there(&amount) && amount.bytes_high < diff->document[side].unseen)
+		amount.bytes_high = diff->document[side].unseen;
+	return amount;
+}
+
+static bool is_within(const struct diff *diff, const struct diff_entry *entry)
+{
+	struct diff_amount old = with_unseen(diff, entry, DIFF_OLD);
+	struct diff_amount new = with_unseen(diff, entry, DIFF_NEW);
+
+	return entry->estimate && entry->growth != 0 && overlap(&old, &new);
+}
+
 static enum diff_change change_of(const struct diff_entry *entry)
 {
 	const struct diff_amount *old = &entry->amount[DIFF_OLD], *new = &entry->amount[DIFF_NEW];
@@ -236,18 +262,21 @@ static enum diff_change change_of(const struct diff_entry *entry)
 		return is_there(new) ? DIFF_ADDED : DIFF_SAME;
 	if (!is_there(new))
 		return DIFF_GONE;
-	if (entry->growth == 0 || (entry->estimate && overlap(old, new)))
+	if (entry->growth == 0 || entry->within)
 		return DIFF_SAME;
 	return entry->growth > 0 ? DIFF_GREW : DIFF_SHRANK;
 }
 
-static void judge(struct diff_entry *entry)
+static void judge(const struct diff *diff, struct diff_entry *entry)
 {
 	const struct diff_amount *old = &entry->amount[DIFF_OLD], *new = &entry->amount[DIFF_NEW];
 
 	entry->growth = difference(new->bytes + new->indirect_bytes,
 				   old->bytes + old->indirect_bytes);
+	entry->within = is_within(diff, entry);
 	entry->change = change_of(entry);
+	entry->too_few = entry->change == DIFF_GONE ? old->too_few : new->too_few;
+	entry->too_few |= entry->estimate && old->too_few;
 }
 
 /* What is equal stays in the documents' order. */
@@ -260,8 +289,10 @@ static int by_growth(const void *a, const void *b)
 	return (x->order > y->order) - (x->order < y->order);
 }
 
-static int fill_list(struct slot *slots, struct diff_list *ret)
+static int fill_list(struct diff *diff, enum diff_part part)
 {
+	struct slot *slots = diff->tables->slots[part];
+	struct diff_list *ret = &diff->part[part];
 	_cleanup_free_ struct slot **sorted = calloc(HASH_COUNT(slots) + 1u, sizeof(*sorted));
 	struct slot *slot, *next;
 	size_t count = 0;
@@ -272,9 +303,11 @@ static int fill_list(struct slot *slots, struct diff_list *ret)
 	if (!sorted || !ret->entry)
 		return -ENOMEM;
 	HASH_ITER(hh, slots, slot, next) {
-		judge(&slot->entry);
+		judge(diff, &slot->entry);
 		if (slot->entry.change != DIFF_SAME)
 			sorted[count++] = slot;
+		else
+			diff->sites_within += slot->entry.within;
 	}
 	qsort(sorted, count, sizeof(*sorted), by_growth);
 	for (; ret->count < count; ret->count++)
@@ -326,8 +359,9 @@ int diff_compare(struct diff *diff)
 	const struct diff_document *document = diff->document;
 	int error = diff->tables->no_memory ? -ENOMEM : 0;
 
-	for (size_t i = 0; !error && i < DIFF_PARTS; i++)
-		error = fill_list(diff->tables->slots[i], &diff->part[i]);
+	diff->sites_within = 0;
+	for (int part = 0; !error && part < DIFF_PARTS; part++)
+		error = fill_list(diff, (enum diff_part)part);
 	if (error)
 		return error;
 	diff->same_process = is_same_process(diff);
@@ -339,6 +373,29 @@ int diff_compare(struct diff *diff)
 		diff->part[DIFF_LEAKS].count = 0;
 	diff->lost_grew = lost_more(diff);
 	return 0;
+}
+
+void diff_set_unseen(struct diff_document *document, uint64_t interval)
+{
+	double unseen = NONE_SEEN * (double)interval, most = (double)document->sum[0].high;
+
+	document->unseen = (uint64_t)(unseen < most ? unseen : most);
+}
+
+bool diff_sum_within(const struct diff *diff, size_t index)
+{
+	const struct diff_sum *old = &diff->document[DIFF_OLD].sum[index];
+	const struct diff_sum *new = &diff->document[DIFF_NEW].sum[index];
+
+	return old->bytes != new->bytes && old->low <= new->high && new->low <= old->high;
+}
+
+bool diff_is_too_few(const char *verdict, bool moment, uint64_t samples,
+		     const struct diff_amount *amount)
+{
+	if (moment)
+		return samples < FEWEST_SAMPLES && amount->bytes_low < amount->bytes_high;
+	return verdict && strcmp(verdict, snapshot_verdict_name(SNAPSHOT_TOO_FEW)) == 0;
 }
 
 double diff_rate(const struct diff *diff, int64_t growth)

@@ -39,6 +39,8 @@ struct diff_amount {
 	uint64_t count, bytes;			/* live, lost */
 	uint64_t indirect_count, indirect_bytes;	/* leaks: lost because these are */
 	uint64_t bytes_low, bytes_high;		/* sites: 95 % interval */
+	/* sites: too few samples to judge; leaks: the verdict rests on such a site */
+	bool too_few;
 };
 struct diff_entry {
 	enum diff_change change;
@@ -47,12 +49,15 @@ struct diff_entry {
 	uint64_t size;			/* leaks: of each block; 0: they differ */
 	struct diff_amount amount[DIFF_SIDES];
 	bool estimate;			/* a site: changed if the intervals do not overlap */
+	bool within;			/* the difference lies within the intervals of both */
+	bool too_few;			/* a site: on either side; leaks: the verdict shown */
 	int64_t growth;			/* bytes, indirect ones included */
 	uint32_t frame_count;		/* 0: from before the attach, or left out by --top */
 	struct diff_frame *frame;	/* innermost first */
 };
 struct diff_sum {
 	uint64_t count, bytes;
+	uint64_t low, high;	/* of bytes */
 };
 /* Sums of a document, in the order of diff_sum_name. */
 #define DIFF_SUMS 5u
@@ -66,6 +71,7 @@ struct diff_document {
 	bool searched;			/* memory was searched for leaks */
 	bool covers_older_blocks;
 	struct diff_sum sum[DIFF_SUMS];	/* all but the first: only if searched */
+	uint64_t unseen;		/* bytes that a site without a sample may hold; 0: exact */
 };
 struct diff_list {
 	size_t count;
@@ -79,6 +85,7 @@ struct diff {
 	bool leaks_compared;		/* both were searched */
 	bool lost_grew;			/* definitely lost memory is new or more */
 	double hours;			/* between the pictures; NAN: unknown, or two processes */
+	size_t sites_within;		/* differ within their intervals: not in the list */
 	struct diff_list part[DIFF_PARTS];
 	struct diff_tables *tables;	/* diff.c's */
 };
@@ -94,6 +101,19 @@ int diff_add(struct diff *diff, enum diff_part part, enum diff_side side,
 	     const struct diff_entry *like, const struct diff_amount *amount) _must_check_;
 /* Once both sides are there. 0 or -ENOMEM. */
 int diff_compare(struct diff *diff) _must_check_;
+/*
+ * Sets unseen of document: no sample in interval bytes (0: every allocation was recorded) leaves
+ * room for so much. pre: its sums are there.
+ */
+void diff_set_unseen(struct diff_document *document, uint64_t interval);
+/* Do the intervals of a sum overlap, and its figures differ? */
+bool diff_sum_within(const struct diff *diff, size_t index);
+/*
+ * Whether site rests on too few samples, by its verdict; a moment knows no verdicts, so its number
+ * of samples stands for one there.
+ */
+bool diff_is_too_few(const char *verdict, bool moment, uint64_t samples,
+		     const struct diff_amount *amount);
 /* Bytes an hour; NAN unknown. */
 double diff_rate(const struct diff *diff, int64_t growth);
 

@@ -44,6 +44,7 @@ static void put_total(struct emit *emit, const struct diff *diff, size_t index)
 	put_sum(emit, "new", new);
 	emit_int(emit, "growth", growth);
 	emit_real_if(emit, "growth_per_hour", diff_rate(diff, growth));
+	emit_bool(emit, "within_intervals", diff_sum_within(diff, index));
 	emit_end(emit, '}');
 }
 
@@ -101,8 +102,11 @@ static void put_entry(struct emit *emit, const struct diff *diff, enum diff_part
 	put_amount(emit, "new", part, &entry->amount[DIFF_NEW]);
 	emit_int(emit, "growth", entry->growth);
 	emit_real_if(emit, "growth_per_hour", diff_rate(diff, entry->growth));
+	emit_bool(emit, "too_few_samples", entry->too_few);
 	if (part == DIFF_LEAKS)
 		put_names(emit, entry);
+	else
+		emit_bool(emit, "within_intervals", entry->within);
 	put_frames(emit, entry);
 	emit_end(emit, '}');
 }
@@ -138,6 +142,7 @@ int diff_write_json(FILE *out, const struct diff *diff, const struct report_opti
 	else
 		emit_null(&emit, "leaks");
 	put_list(&emit, diff, DIFF_SITES, options->top);
+	emit_uint(&emit, "sites_within_intervals", diff->sites_within);
 	emit_end(&emit, '}');
 	return emit_finish(&emit);
 }

@@ -36,6 +36,7 @@ struct site {
 struct reading {
 	struct diff *diff;
 	enum diff_side side;
+	bool moment;		/* of a recording: verdicts of sites are not known */
 	const char *path, *text;	/* text: where byte 0 is */
 	char *problem;
 	struct site *sites;
@@ -201,8 +202,11 @@ static int book_site(struct reading *r, struct fields *fields, const struct site
 	};
 	struct diff_entry like = { .verdict = text_of(fields, "kind"),
 				   .frame_count = site->frame_count };
-	int error = fields_verdict(fields, piece);
+	int error;
 
+	amount.too_few = diff_is_too_few(text_of(fields, "verdict"), r->moment,
+					 number_of(fields, "samples", UINT64_MAX), &amount);
+	error = fields_verdict(fields, piece);
 	like.frame = (struct diff_frame *)(uintptr_t)site->frame;
 	if (!error)
 		error = diff_add(r->diff, DIFF_SITES, r->side, &like, &amount);
@@ -246,6 +250,7 @@ static int read_group(struct reading *r, struct json_piece piece)
 		.count = amount_of(&fields, "count"), .bytes = amount_of(&fields, "bytes"),
 		.indirect_count = amount_of(&fields, "indirect_count"),
 		.indirect_bytes = amount_of(&fields, "indirect_bytes"),
+		.too_few = json_is_true(json_object_get(object, "too_few_samples")),
 	};
 	like = (struct diff_entry){
 		.verdict = text_of(&fields, "verdict"), .type = text_of(&fields, "type"),
@@ -356,7 +361,8 @@ static int read_target(struct reading *r, struct diff_document *document)
 	return fields_verdict(&fields, r->target);
 }
 
-static int read_session(struct reading *r, struct diff_document *document)
+static int read_session(struct reading *r, struct diff_document *document,
+			uint64_t *ret_interval)
 {
 	_cleanup_json_ json_t *object = NULL;
 	int error = parse(r, r->session, &object);
@@ -365,6 +371,8 @@ static int read_session(struct reading *r, struct diff_document *document)
 	if (error)
 		return error;
 	document->time = real_of(&fields, "begin_time") + real_of(&fields, "duration");
+	r->moment = real_of(&fields, "recorded_seconds") > 0;
+	*ret_interval = number_of(&fields, "sample_interval_bytes", UINT64_MAX);
 	return fields_verdict(&fields, r->session);
 }
 
@@ -378,8 +386,30 @@ static int read_sum(struct reading *r, struct json_piece piece, const char *coun
 	if (error)
 		return error;
 	ret->count = amount_of(&fields, count);
-	ret->bytes = amount_of(&fields, bytes);
+	ret->bytes = ret->low = ret->high = amount_of(&fields, bytes);
 	return fields_verdict(&fields, piece);
+}
+
+/* Ends that are not there, as in older documents, are the figure itself. */
+static int read_live(struct reading *r, struct diff_document *document, uint64_t interval)
+{
+	_cleanup_json_ json_t *object = NULL;
+	int error = parse(r, r->totals, &object);
+	struct fields fields = { .r = r, .object = object };
+	struct diff_sum *live = &document->sum[0];
+	bool drawn;
+
+	if (error)
+		return error;
+	live->count = amount_of(&fields, "live_count");
+	live->bytes = live->low = live->high = amount_of(&fields, "live_bytes");
+	if (!isnan(real_of(&fields, "live_bytes_low")))
+		live->low = amount_of(&fields, "live_bytes_low");
+	if (!isnan(real_of(&fields, "live_bytes_high")))
+		live->high = amount_of(&fields, "live_bytes_high");
+	drawn = isnan(real_of(&fields, "temporary_count"));
+	diff_set_unseen(document, drawn ? interval : 0);
+	return fields_verdict(&fields, r->totals);
 }
 
 static int find_leaks(struct reading *r)
@@ -415,14 +445,15 @@ static int read_leaks(struct reading *r, struct diff_document *document)
 static int read_document(struct reading *r, struct json_piece whole)
 {
 	struct diff_document *document = &r->diff->document[r->side];
+	uint64_t interval = 0;
 	int error = find_document(r, whole);
 
 	if (!error)
 		error = read_target(r, document);
 	if (!error)
-		error = read_session(r, document);
+		error = read_session(r, document, &interval);
 	if (!error)
-		error = read_sum(r, r->totals, "live_count", "live_bytes", &document->sum[0]);
+		error = read_live(r, document, interval);
 	if (!error)
 		error = read_list(r, r->site_list, "\"sites\" is no list", read_site);
 	return error ? error : read_leaks(r, document);

@@ -77,7 +77,7 @@ static void put_totals(FILE *out, const struct diff *diff)
 		fprintf(out, "  %-16s %12s %12s %14s  ", name[i], human_bytes((double)old).text,
 			human_bytes((double)new).text, human_bytes_signed((double)growth).text);
 		put_rate(out, diff, growth);
-		fputc('\n', out);
+		fputs(diff_sum_within(diff, i) ? "; within the 95 % intervals\n" : "\n", out);
 	}
 }
 
@@ -151,6 +151,16 @@ static void put_verdict(FILE *out, const char *verdict)
 	text_put_printable(out, words ? words : "?");
 }
 
+/* How little the row says: in the words of reports. */
+static void put_doubts(FILE *out, const struct style *style, const struct diff_entry *entry)
+{
+	if (entry->too_few)
+		fprintf(out, "; %s%s%s", style->warn, entry->estimate ? "too few samples" :
+			"on too few samples", style->plain);
+	if (entry->within)
+		fprintf(out, "; %swithin the 95 %% intervals%s", style->warn, style->plain);
+}
+
 static void put_entry(FILE *out, const struct diff *diff, const struct style *style,
 		      const struct diff_entry *entry)
 {
@@ -170,6 +180,7 @@ static void put_entry(FILE *out, const struct diff *diff, const struct style *st
 	text_put_quoted(out, " of type", entry->type);
 	text_put_quoted(out, ", assigned to", entry->variable);
 	text_put_quoted(out, ", held by", entry->held_by);
+	put_doubts(out, style, entry);
 	fputc('\n', out);
 	put_stack(out, style, entry);
 }
@@ -214,6 +225,17 @@ static void put_part(FILE *out, const struct diff *diff, enum diff_part part,
 		put_changes(out, diff, part, (enum diff_change)change, options);
 }
 
+/* These sites may have changed, or not. */
+static void put_within(FILE *out, const struct diff *diff)
+{
+	size_t count = diff->sites_within;
+
+	if (count)
+		fprintf(out, "\nWithin the 95 %% intervals, so not listed: %zu site%s (watch for "
+			"longer, use a smaller --sample=BYTES, or --exact)\n", count,
+			count == 1 ? " that differs" : "s that differ");
+}
+
 int diff_write_text(FILE *out, const struct diff *diff, const struct report_options *options)
 {
 	const struct style *style = style_for(options);
@@ -223,6 +245,7 @@ int diff_write_text(FILE *out, const struct diff *diff, const struct report_opti
 	put_totals(out, diff);
 	put_part(out, diff, DIFF_LEAKS, options);
 	put_part(out, diff, DIFF_SITES, options);
+	put_within(out, diff);
 	if (diff->leaks_compared)
 		fprintf(out, "\n%sSUMMARY%s definitely lost memory %s\n", style->bold,
 			style->plain, diff->lost_grew ? "grew" : "did not grow");

@@ -71,6 +71,20 @@ expect "$(json '.sites[0].change')" grew "the site"
 said 0 "$old" "$new"
 grep -q 'only one of them' "$REPORT" || fail "does not say that leaks are not compared"
 
+# In the words of reports: too few samples, and what lies within the intervals.
+jq '.sites[0] |= (.live_bytes = 9000 | .live_bytes_low = 8000 | .live_bytes_high = 10000 |
+	.verdict = "too-few-samples")' "$old" >"$new"
+said 0 "$old" "$new"
+grep -q ' -> 8.79 KiB in 1 block; too few samples$' "$REPORT" || fail "not marked: $(cat "$REPORT")"
+jq '.sites[0].live_bytes_low = 4000' "$new" >"$WORK/wide"
+said 0 "$old" "$WORK/wide" --json
+valid
+expect "$(json '.sites | length')" 0 "sites within their intervals, listed"
+expect "$(json .sites_within_intervals)" 1 "sites within their intervals"
+said 0 "$old" "$WORK/wide"
+grep -q '^Within the 95 % intervals, so not listed: 1 site that differs (' "$REPORT" ||
+	fail "does not say that the site may have changed: $(cat "$REPORT")"
+
 # What memattach itself prints.
 "$MEMATTACH" run $EXACT --json -o "$WORK/recording" -- sh -c 'exit 0' >"$new" 2>"$ERRORS" \
 	</dev/null || fail "no document: $(cat "$ERRORS")"

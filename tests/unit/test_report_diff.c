@@ -79,6 +79,23 @@ static char *document(int pid, int begin, const char *sites, const char *groups)
 	return text;
 }
 
+/* The same, drawn: an interval, and no count of temporary blocks, which every event would give. */
+static void read_drawn(struct pair *pair, enum diff_side side, int interval, const char *sites)
+{
+	_cleanup_free_ char *text = NULL;
+
+	assert_true(asprintf(&text, "{\"schema\":\"memattach-snapshot-1\",\"target\":"
+			     "{\"pid\":77,\"exe\":\"/bin/demo\",\"start_time\":1000.5},\"session\":"
+			     "{\"begin_time\":%d,\"duration\":600,\"sample_interval_bytes\":%d},"
+			     "\"totals\":{\"live_count\":3,\"live_bytes\":9000,"
+			     "\"live_bytes_low\":%d,\"live_bytes_high\":99000,"
+			     "\"temporary_count\":null},\"sites\":[%s],\"leaks\":null}",
+			     side == DIFF_OLD ? 2000 : 9200, interval,
+			     side == DIFF_OLD ? 8000 : 9000, sites) > 0);
+	if (read_bytes(pair, side, text, strlen(text)) != 0)
+		fail_msg("%s\n%s", pair->problem, text);
+}
+
 static void read_side(struct pair *pair, enum diff_side side, int pid, const char *sites,
 		      const char *groups)
 {
@@ -223,6 +240,172 @@ static void estimates_change_beyond_their_intervals(void **state)
 	diff_free(pair.diff);
 }
 
+static char *written(const struct pair *pair, bool json, uint32_t top)
+{
+	struct report_options options = { .top = top };
+	char *text = NULL;
+	size_t bytes;
+	FILE *out = open_memstream(&text, &bytes);
+
+	assert_non_null(out);
+	assert_int_equal((json ? diff_write_json : diff_write_text)(out, pair->diff, &options), 0);
+	fclose(out);
+	return text;
+}
+
+/* Offsets may be larger than jansson's integers. */
+static json_t *load(const char *text)
+{
+	json_t *root = json_loads(text, JSON_REJECT_DUPLICATES | JSON_DECODE_INT_AS_REAL, NULL);
+
+	assert_non_null(root);
+	return root;
+}
+
+/* Valid, and not with one key too many. */
+static void assert_follows_the_schema(const char *text)
+{
+	_cleanup_free_ char *surplus = NULL;
+	json_t *root = load(text);
+	int status = schema_validate("diff.schema.json", text);
+
+	json_object_set_new(root, "surplus", json_null());
+	surplus = json_dumps(root, JSON_COMPACT);
+	json_decref(root);
+	if (status == 77) {
+		print_message("python3 or its jsonschema is missing\n");
+		return;
+	}
+	assert_int_equal(status, 0);
+	assert_int_equal(schema_validate("diff.schema.json", surplus), 1);
+}
+
+/* One without its closing brace, and more keys. */
+static char *with(char *member, const char *more)
+{
+	char *text = NULL;
+
+	assert_true(asprintf(&text, "%.*s,%s}", (int)strlen(member) - 1, member, more) > 0);
+	free(member);
+	return text;
+}
+
+static void differences_within_the_intervals_are_counted(void **state)
+{
+	_cleanup_free_ char *old = both(site(1, 1000, 200, "a", 1), site(2, 1000, 200, "b", 1));
+	_cleanup_free_ char *new = both(site(1, 1300, 200, "a", 1), site(2, 1000, 300, "b", 1));
+	_cleanup_free_ char *text = NULL, *json = NULL;
+	struct pair pair;
+	json_t *root;
+
+	(void)state;
+	compare(&pair, old, NULL, new, NULL);
+	assert_int_equal(pair.diff->part[DIFF_SITES].count, 0);
+	assert_int_equal(pair.diff->sites_within, 1);
+	text = written(&pair, false, 0);
+	assert_non_null(strstr(text, "\nWithin the 95 % intervals, so not listed: 1 site that "
+			       "differs ("));
+	json = written(&pair, true, 0);
+	assert_follows_the_schema(json);
+	root = load(json);
+	assert_int_equal(json_number_value(json_object_get(root, "sites_within_intervals")), 1);
+	json_decref(root);
+	diff_free(pair.diff);
+}
+
+/* 3.69 intervals of 1000 bytes may live where no sample was drawn; none where all was recorded. */
+static void what_was_not_drawn_may_have_been_there(void **state)
+{
+	_cleanup_free_ char *few = site(1, 5000, 2000, "a", 1), *many = site(2, 9000, 2000, "b", 1);
+	_cleanup_free_ char *text = NULL;
+	const struct diff_list *list;
+	_cleanup_free_ char *new = NULL;
+	struct pair pair;
+
+	(void)state;
+	assert_true(asprintf(&new, "%s,%s", few, many) > 0);
+	pair_init(&pair);
+	read_drawn(&pair, DIFF_OLD, 1000, "");
+	read_drawn(&pair, DIFF_NEW, 1000, new);
+	assert_int_equal(diff_compare(pair.diff), 0);
+	list = &pair.diff->part[DIFF_SITES];
+	assert_int_equal(list->count, 2);
+	assert_int_equal(list->entry[0]->growth, 9000);
+	assert_false(list->entry[0]->within);
+	assert_true(list->entry[1]->within);
+	assert_false(diff_sum_within(pair.diff, 0));	/* they are the same */
+	text = written(&pair, false, 0);
+	assert_non_null(strstr(text, "  4.88 KiB in 1 block; within the 95 % intervals\n"));
+	assert_non_null(strstr(text, "  8.79 KiB in 1 block\n"));
+	diff_free(pair.diff);
+	compare(&pair, "", NULL, few, NULL);
+	assert_false(only(&pair, DIFF_SITES)->within);
+	diff_free(pair.diff);
+}
+
+static void totals_have_intervals_too(void **state)
+{
+	_cleanup_free_ char *text = NULL;
+	struct pair pair;
+
+	(void)state;
+	pair_init(&pair);
+	read_side(&pair, DIFF_OLD, 77, "", NULL);	/* 2000 bytes, exactly */
+	read_drawn(&pair, DIFF_NEW, 1000, "");
+	assert_int_equal(diff_compare(pair.diff), 0);
+	assert_false(diff_sum_within(pair.diff, 0));
+	pair.diff->document[DIFF_OLD].sum[0].high = 9000;
+	assert_true(diff_sum_within(pair.diff, 0));
+	text = written(&pair, false, 0);
+	assert_non_null(strstr(text, "+3.42 KiB/h; within the 95 % intervals\n"));
+	diff_free(pair.diff);
+}
+
+static void too_few_samples_are_marked(void **state)
+{
+	_cleanup_free_ char *few = with(site(1, 3000, 0, "a", 1),
+					"\"verdict\":\"too-few-samples\"");
+	_cleanup_free_ char *sure = with(site(1, 100, 0, "a", 1), "\"verdict\":\"growing\"");
+	_cleanup_free_ char *old = group("growing", 100, 0, "null", 50, "1");
+	_cleanup_free_ char *new = with(group("growing", 300, 0, "null", 50, "1"),
+					"\"too_few_samples\":true");
+	_cleanup_free_ char *text = NULL, *json = NULL, *back = NULL;
+	struct pair pair;
+
+	(void)state;
+	compare(&pair, sure, old, few, new);
+	assert_true(only(&pair, DIFF_LEAKS)->too_few);
+	assert_true(only(&pair, DIFF_SITES)->too_few);
+	text = written(&pair, false, 0);
+	assert_non_null(strstr(text, "; on too few samples\n"));
+	assert_non_null(strstr(text, " -> 2.93 KiB in 1 block; too few samples\n"));
+	json = written(&pair, true, 0);
+	assert_follows_the_schema(json);
+	diff_free(pair.diff);
+	/* The verdict is the newer one; a site's growth rests on both. */
+	compare(&pair, few, new, sure, old);
+	assert_false(only(&pair, DIFF_LEAKS)->too_few);
+	assert_true(only(&pair, DIFF_SITES)->too_few);
+	back = written(&pair, false, 0);
+	assert_null(strstr(back, "on too few samples"));
+	diff_free(pair.diff);
+}
+
+/* A moment knows no verdicts: all that live have the same one. */
+static void moments_have_samples_and_no_verdicts(void **state)
+{
+	const struct diff_amount sure = { .bytes = 10, .bytes_low = 10, .bytes_high = 10 };
+	const struct diff_amount drawn = { .bytes = 10, .bytes_low = 1, .bytes_high = 90 };
+	const char *verdict = "too-few-samples";
+
+	(void)state;
+	assert_true(diff_is_too_few(verdict, false, 1000, &sure));
+	assert_false(diff_is_too_few(NULL, false, 1, &drawn));
+	assert_false(diff_is_too_few(verdict, true, 1, &sure));
+	assert_true(diff_is_too_few(verdict, true, 4, &drawn));
+	assert_false(diff_is_too_few(verdict, true, 5, &drawn));
+}
+
 /* What a session saw being allocated is from before the attach to the next one. */
 static void lost_blocks_that_age_are_not_new(void **state)
 {
@@ -249,19 +432,6 @@ static void lost_blocks_that_age_are_not_new(void **state)
 	assert_true(isnan(pair.diff->hours));
 	assert_true(pair.diff->lost_grew);
 	diff_free(pair.diff);
-}
-
-static char *written(const struct pair *pair, bool json, uint32_t top)
-{
-	struct report_options options = { .top = top };
-	char *text = NULL;
-	size_t bytes;
-	FILE *out = open_memstream(&text, &bytes);
-
-	assert_non_null(out);
-	assert_int_equal((json ? diff_write_json : diff_write_text)(out, pair->diff, &options), 0);
-	fclose(out);
-	return text;
 }
 
 static const char wanted_text[] =
@@ -309,33 +479,6 @@ static void prints_exactly_this(void **state)
 	text = written(&pair, false, 0);
 	assert_string_equal(text, wanted_text);
 	diff_free(pair.diff);
-}
-
-/* Offsets may be larger than jansson's integers. */
-static json_t *load(const char *text)
-{
-	json_t *root = json_loads(text, JSON_REJECT_DUPLICATES | JSON_DECODE_INT_AS_REAL, NULL);
-
-	assert_non_null(root);
-	return root;
-}
-
-/* Valid, and not with one key too many. */
-static void assert_follows_the_schema(const char *text)
-{
-	_cleanup_free_ char *surplus = NULL;
-	json_t *root = load(text);
-	int status = schema_validate("diff.schema.json", text);
-
-	json_object_set_new(root, "surplus", json_null());
-	surplus = json_dumps(root, JSON_COMPACT);
-	json_decref(root);
-	if (status == 77) {
-		print_message("python3 or its jsonschema is missing\n");
-		return;
-	}
-	assert_int_equal(status, 0);
-	assert_int_equal(schema_validate("diff.schema.json", surplus), 1);
 }
 
 static void document_follows_the_schema(void **state)
@@ -499,6 +642,11 @@ int main(void)
 		cmocka_unit_test(matches_older_groups_by_type_else_size),
 		cmocka_unit_test(another_line_or_verdict_is_another_leak),
 		cmocka_unit_test(estimates_change_beyond_their_intervals),
+		cmocka_unit_test(differences_within_the_intervals_are_counted),
+		cmocka_unit_test(what_was_not_drawn_may_have_been_there),
+		cmocka_unit_test(totals_have_intervals_too),
+		cmocka_unit_test(too_few_samples_are_marked),
+		cmocka_unit_test(moments_have_samples_and_no_verdicts),
 		cmocka_unit_test(lost_blocks_that_age_are_not_new),
 		cmocka_unit_test(prints_exactly_this),
 		cmocka_unit_test(document_follows_the_schema),
