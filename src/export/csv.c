@@ -17,7 +17,7 @@ static const char header[] =
 	"lifetime_p90,lifetime_max,growth_bytes_per_second,function,file,line,module,stack,"
 	"alloc_count_low,alloc_count_high,alloc_bytes_low,alloc_bytes_high,free_count_low,"
 	"free_count_high,live_count_low,live_count_high,peak_live_bytes_low,"
-	"peak_live_bytes_high\r\n";
+	"peak_live_bytes_high,temporary_count_low,temporary_count_high\r\n";
 
 static void put_count(FILE *out, uint64_t value)
 {
@@ -57,14 +57,16 @@ static void put_figures(FILE *out, const struct snapshot_site *s, bool every_all
 }
 
 /* Behind all else: columns of earlier releases stay where they were. */
-static void put_intervals(FILE *out, const struct snapshot_intervals *in, bool known)
+static void put_intervals(FILE *out, const struct snapshot_intervals *in, bool known,
+			  bool every_alloc)
 {
 	const struct snapshot_bounds *const each[] = { &in->alloc_count, &in->alloc_bytes,
 						       &in->free_count, &in->live_count,
-						       &in->peak_live_bytes };
+						       &in->peak_live_bytes,
+						       &in->temporary_count };
 
 	for (size_t i = 0; i < ARRAY_SIZE(each); i++) {
-		if (known)
+		if (known && (each[i] != &in->temporary_count || every_alloc))
 			fprintf(out, ",%llu,%llu", (unsigned long long)each[i]->low,
 				(unsigned long long)each[i]->high);
 		else
@@ -115,7 +117,8 @@ int export_csv(FILE *out, const struct export_input *input)
 		fputc(',', out);
 		if (err == 0)
 			err = put_stack(out, site);
-		put_intervals(out, &site->figures->in, input->content->snapshot->site_intervals);
+		put_intervals(out, &site->figures->in, input->content->snapshot->site_intervals,
+			      input->content->snapshot->every_alloc);
 		fputs("\r\n", out);
 	}
 	return err;

@@ -185,6 +185,10 @@ COLUMN(site_live_bytes_high, UINT(SITE->live_bytes_high))
 /* An end of an interval; the figure itself where none is known. */
 #define KNOWN (page->input->content->snapshot->site_intervals)
 #define END(key, end) (KNOWN ? SITE->in.key.end : SITE->key)
+COLUMN(site_live_count_low, UINT(END(live_count, low)))
+COLUMN(site_live_count_high, UINT(END(live_count, high)))
+COLUMN(site_alloc_count_low, UINT(END(alloc_count, low)))
+COLUMN(site_alloc_count_high, UINT(END(alloc_count, high)))
 COLUMN(site_alloc_bytes_low, UINT(END(alloc_bytes, low)))
 COLUMN(site_alloc_bytes_high, UINT(END(alloc_bytes, high)))
 COLUMN(site_free_count_low, UINT(END(free_count, low)))
@@ -210,6 +214,8 @@ static const struct { const char *key; void (*put)(struct page *page, size_t i);
 	{ "kind", site_kind },
 	{ "verdict", site_verdict }, { "live_bytes", site_live_bytes },
 	{ "live_bytes_low", site_live_bytes_low }, { "live_bytes_high", site_live_bytes_high },
+	{ "live_count_low", site_live_count_low }, { "live_count_high", site_live_count_high },
+	{ "alloc_count_low", site_alloc_count_low }, { "alloc_count_high", site_alloc_count_high },
 	{ "alloc_bytes_low", site_alloc_bytes_low }, { "alloc_bytes_high", site_alloc_bytes_high },
 	{ "free_count_low", site_free_count_low }, { "free_count_high", site_free_count_high },
 	{ "peak_live_bytes_low", site_peak_live_bytes_low },

@@ -183,16 +183,8 @@ static void put_session(struct emit *emit, const struct snapshot *snapshot)
 	emit_end(emit, '}');
 }
 
-/* The keys of an interval's ends: its figure's with _low and _high. */
-#define PUT_BOUNDS(emit, key, bounds, known) \
-	do { \
-		emit_uint_if(emit, key "_low", (bounds)->low, known); \
-		emit_uint_if(emit, key "_high", (bounds)->high, known); \
-	} while (0)
-
-/* What totals and sites have in common. */
-static void put_intervals(struct emit *emit, const struct snapshot_intervals *in, bool known,
-			  bool every_alloc)
+void json_put_intervals(struct emit *emit, const struct snapshot_intervals *in, bool known,
+			bool every_alloc)
 {
 	PUT_BOUNDS(emit, "alloc_count", &in->alloc_count, known);
 	PUT_BOUNDS(emit, "alloc_bytes", &in->alloc_bytes, known);
@@ -200,6 +192,11 @@ static void put_intervals(struct emit *emit, const struct snapshot_intervals *in
 	PUT_BOUNDS(emit, "live_count", &in->live_count, known);
 	PUT_BOUNDS(emit, "peak_live_bytes", &in->peak_live_bytes, known);
 	PUT_BOUNDS(emit, "temporary_count", &in->temporary_count, known && every_alloc);
+}
+
+void json_put_free_bytes_ends(struct emit *emit, const struct snapshot *snapshot)
+{
+	PUT_BOUNDS(emit, "free_bytes", &snapshot->totals.in.free_bytes, snapshot->intervals);
 }
 
 static uint64_t whole(double value)
@@ -246,8 +243,8 @@ static void put_totals(struct emit *emit, const struct snapshot *snapshot)
 	emit_uint_if(emit, "temporary_count", totals->temporary_count, snapshot->every_alloc);
 	emit_uint_if(emit, "free_unknown_count", totals->free_unknown_count, snapshot->exact);
 	emit_uint_if(emit, "missed_free_count", totals->missed_free_count, live);
-	PUT_BOUNDS(emit, "free_bytes", &totals->in.free_bytes, snapshot->intervals);
-	put_intervals(emit, &totals->in, snapshot->intervals, snapshot->every_alloc);
+	json_put_free_bytes_ends(emit, snapshot);
+	json_put_intervals(emit, &totals->in, snapshot->intervals, snapshot->every_alloc);
 	emit_end(emit, '}');
 }
 
@@ -351,8 +348,8 @@ static void put_site(struct emit *emit, const struct report_input *input,
 	emit_uint_if(emit, "free_count", site->free_count, live);
 	emit_uint_if(emit, "peak_live_bytes", site->peak_live_bytes, live);
 	emit_uint_if(emit, "temporary_count", site->temporary_count, input->snapshot->every_alloc);
-	put_intervals(emit, &site->in, live && input->snapshot->site_intervals,
-		      input->snapshot->every_alloc);
+	json_put_intervals(emit, &site->in, live && input->snapshot->site_intervals,
+			   input->snapshot->every_alloc);
 	emit_uint(emit, "samples", live ? site->samples : site->alloc_count);
 	put_lifetimes(emit, site, live);
 	emit_uint_if(emit, "threads", site->threads, live);

@@ -148,6 +148,7 @@ static void add_session(struct snapshot *to, const struct snapshot *s, bool firs
 		to->session.duration = session->duration;
 	to->exact = (first || to->exact) && s->exact;
 	to->every_alloc = (first || to->every_alloc) && s->every_alloc;
+	to->site_intervals = (first || to->site_intervals) && s->site_intervals;
 	to->complete = (first || to->complete) && s->complete;
 	several_add(&to->session.lost.alloc, session->lost.alloc);
 	several_add(&to->session.lost.free, session->lost.free);

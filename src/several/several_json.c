@@ -11,6 +11,7 @@
 
 #include "src/report/emit.h"
 #include "src/report/frame_json.h"
+#include "src/report/json.h"
 #include "src/view/view_metric.h"
 
 static void put_sum(struct emit *emit, const char *key, uint64_t count, uint64_t bytes)
@@ -83,8 +84,6 @@ static void put_allocated(struct emit *emit, const struct snapshot *s)
 	const struct snapshot_bounds *bytes = &s->totals.in.alloc_bytes;
 	double seconds = s->session.duration;
 
-	emit_uint_if(emit, "alloc_bytes_low", bytes->low, s->intervals);
-	emit_uint_if(emit, "alloc_bytes_high", bytes->high, s->intervals);
 	emit_real_if(emit, "alloc_bytes_per_second",
 		     per_second(s->totals.alloc_bytes, seconds, true));
 	emit_real_if(emit, "alloc_bytes_per_second_low",
@@ -111,6 +110,8 @@ static void put_watched(struct emit *emit, const struct snapshot *s,
 	emit_uint(emit, "live_bytes_low", s->totals.live_bytes_low);
 	emit_uint(emit, "live_bytes_high", s->totals.live_bytes_high);
 	emit_uint(emit, "peak_live_bytes", s->totals.peak_live_bytes);
+	json_put_free_bytes_ends(emit, s);
+	json_put_intervals(emit, &s->totals.in, s->intervals, s->every_alloc);
 	put_allocated(emit, s);
 	put_losses(emit, &s->session);
 	put_kinds(emit, leaks);
@@ -153,6 +154,19 @@ static void put_frames(struct emit *emit, const struct several *several,
 	emit_end(emit, ']');
 }
 
+/* Without the peak's: those of several processes are not of one moment. */
+static void put_site_ends(struct emit *emit, const struct snapshot *all,
+			  const struct snapshot_site *s)
+{
+	bool known = all->site_intervals;
+
+	PUT_BOUNDS(emit, "alloc_count", &s->in.alloc_count, known);
+	PUT_BOUNDS(emit, "alloc_bytes", &s->in.alloc_bytes, known);
+	PUT_BOUNDS(emit, "free_count", &s->in.free_count, known);
+	PUT_BOUNDS(emit, "live_count", &s->in.live_count, known);
+	PUT_BOUNDS(emit, "temporary_count", &s->in.temporary_count, known && all->every_alloc);
+}
+
 static void put_site(struct emit *emit, const struct several *several, size_t at)
 {
 	const struct snapshot_site *s = &several->snapshot->site[at];
@@ -168,6 +182,7 @@ static void put_site(struct emit *emit, const struct several *several, size_t at
 	emit_uint(emit, "alloc_count", s->alloc_count);
 	emit_uint(emit, "free_count", s->free_count);
 	emit_uint_if(emit, "temporary_count", s->temporary_count, several->snapshot->every_alloc);
+	put_site_ends(emit, several->snapshot, s);
 	emit_begin(emit, "by_process", '[');
 	for (uint32_t i = 0; i < several->site[at].part_count; i++)
 		put_part(emit, &several->site[at].part[i]);

@@ -18,9 +18,22 @@
 #include "src/report/diff_key.h"
 #include "src/view/view_metric.h"
 
+/* Figures whose intervals are in snapshot_site.in. */
+#define AT(member) offsetof(struct snapshot_site, member)
+#define FIGURE(name) { AT(name), AT(in.name) }
+static const struct {
+	size_t value, bounds;
+} figure[] = {
+	FIGURE(alloc_count), FIGURE(alloc_bytes), FIGURE(free_count), FIGURE(live_count),
+	FIGURE(temporary_count),
+};
+#define FIGURES ARRAY_SIZE(figure)
+
 struct slot {
 	struct snapshot_site sum;	/* its stack: that with the most names */
-	double low, high;		/* squares of the interval's half-widths */
+	struct spread {
+		double low, high;	/* squares of the interval's half-widths */
+	} live_bytes, spread[FIGURES];
 	struct several_site site;
 	uint32_t part_room, named;
 	size_t order;			/* of appearance */
@@ -105,13 +118,31 @@ static double square(uint64_t larger, uint64_t smaller)
 	return apart * apart;
 }
 
+static void add_spread(struct spread *to, uint64_t value, uint64_t low, uint64_t high)
+{
+	to->low += square(value, low);
+	to->high += square(high, value);
+}
+
+static void add_spreads(struct slot *slot, const struct snapshot_site *s)
+{
+	const char *base = (const char *)s;
+
+	add_spread(&slot->live_bytes, s->live_bytes, s->live_bytes_low, s->live_bytes_high);
+	for (size_t i = 0; i < FIGURES; i++) {
+		const uint64_t *value = (const void *)(base + figure[i].value);
+		const struct snapshot_bounds *bounds = (const void *)(base + figure[i].bounds);
+
+		add_spread(&slot->spread[i], *value, bounds->low, bounds->high);
+	}
+}
+
 static void add_figures(struct slot *slot, const struct snapshot_site *s)
 {
 	struct snapshot_site *to = &slot->sum;
 	bool first = slot->site.part_count == 0;
 
-	slot->low += square(s->live_bytes, s->live_bytes_low);
-	slot->high += square(s->live_bytes_high, s->live_bytes);
+	add_spreads(slot, s);
 	to->kind = s->kind;
 	sum_to(&to->live_bytes, s->live_bytes);
 	sum_to(&to->live_count, s->live_count);
@@ -193,14 +224,29 @@ static int by_live(struct slot *a, struct slot *b)
 	return (a->order > b->order) - (a->order < b->order);
 }
 
-static void set_interval(struct slot *slot)
+static struct snapshot_bounds bounds_of(uint64_t value, const struct spread *spread)
 {
-	struct snapshot_site *sum = &slot->sum;
-	double low = sqrt(slot->low), high = sqrt(slot->high);
+	double low = sqrt(spread->low), high = sqrt(spread->high);
 
-	sum->live_bytes_low = low < (double)sum->live_bytes ? sum->live_bytes - (uint64_t)low : 0;
-	sum->live_bytes_high = high < (double)(UINT64_MAX - sum->live_bytes) ?
-			       sum->live_bytes + (uint64_t)high : UINT64_MAX;
+	return (struct snapshot_bounds){
+		low < (double)value ? value - (uint64_t)low : 0,
+		high < (double)(UINT64_MAX - value) ? value + (uint64_t)high : UINT64_MAX,
+	};
+}
+
+static void set_intervals(struct slot *slot)
+{
+	struct snapshot_bounds live = bounds_of(slot->sum.live_bytes, &slot->live_bytes);
+	char *base = (char *)&slot->sum;
+
+	slot->sum.live_bytes_low = live.low;
+	slot->sum.live_bytes_high = live.high;
+	for (size_t i = 0; i < FIGURES; i++) {
+		const uint64_t *value = (const void *)(base + figure[i].value);
+		struct snapshot_bounds *bounds = (void *)(base + figure[i].bounds);
+
+		*bounds = bounds_of(*value, &slot->spread[i]);
+	}
 }
 
 /* From the slots, which are sorted, into what is several's. */
@@ -217,7 +263,7 @@ static int move_sites(struct adding *a)
 	HASH_ITER(hh, a->slots, slot, next) {
 		size_t at = snapshot->site_count++;
 
-		set_interval(slot);
+		set_intervals(slot);
 		slot->sum.id = (uint32_t)at + 1;
 		snapshot->site[at] = slot->sum;
 		several->site[at] = slot->site;

@@ -338,11 +338,24 @@ def check_speedscope(report, text):
             fail("endValue is not the sum")
 
 
+def check_csv_ends(row, site):
+    """The document's, and they enclose their figure; empty where it has none."""
+    for key in ("live_bytes", "alloc_count", "alloc_bytes", "free_count", "live_count",
+                "peak_live_bytes", "temporary_count"):
+        for end, sign in (("_low", 1), ("_high", -1)):
+            wanted, found = site[key + end], row[key + end]
+            if found != ("" if wanted is None else str(wanted)):
+                fail(f"{key}{end} of site {row['id']} is {found}, ours {wanted}")
+            if found and (int(row[key]) - int(found)) * sign < 0:
+                fail(f"{key} of site {row['id']}: {row[key]} is beyond {end}, {found}")
+
+
 def check_csv(report, text):
     seen = {}
     for row in csv.DictReader(text.splitlines()):
         key = (int(row["id"]), tuple(reversed(row["stack"].split(";"))))
         seen[key] = tuple(int(row[figure]) for figure in FIGURES)
+        check_csv_ends(row, {str(site["id"]): site for site in report["sites"]}[row["id"]])
     compare(seen, expected(report, lambda site: (site["id"], stack(site)), FIGURES))
 
 

@@ -18,6 +18,8 @@ ELEMENTS = {"html", "head", "meta", "title", "style", "body", "header", "h1", "n
 KINDS = ["malloc", "mmap", "custom"]
 FIGURES = ("live_bytes", "live_count", "alloc_bytes", "alloc_count", "free_count",
            "peak_live_bytes", "threads")
+ENDS = ("live_bytes", "live_count", "alloc_bytes", "alloc_count", "free_count",
+        "peak_live_bytes")
 
 
 class Page(html.parser.HTMLParser):
@@ -107,6 +109,17 @@ def check_sites(data, report):
             expect(found[id] == site, f"site {id}: {found[id]} is not {site}")
 
 
+def check_intervals(sites, report):
+    """Ends are the document's, and enclose their figure; where it has none they are the figure."""
+    by_id = {site["id"]: site for site in report["sites"]}
+    for i, id in enumerate(sites["id"]):
+        for key in ENDS:
+            low, value, high = (sites[key + end][i] for end in ("_low", "", "_high"))
+            expect(low <= value <= high, f"{key} of site {id}: {value}, not in {low} to {high}")
+            wanted = [by_id[id][key + end] for end in ("_low", "_high")]
+            expect(wanted in ([low, high], [None, None]), f"{key} of site {id}: other ends")
+
+
 def check_moments(data, report):
     moments, changes = data["moments"], data["changes"]
     expect(moments["time"] == sorted(moments["time"]), "moments are not in order")
@@ -137,6 +150,7 @@ def main():
     data = json.loads(page.blocks["sites"])
     document = json.loads(page.blocks["document"])
     check_sites(data, report)
+    check_intervals(data["sites"], report)
     check_moments(data, report)
     check_threads(data["threads"], report["session"])
     for key in ("target", "session", "totals", "timeline", "histogram", "leaks"):

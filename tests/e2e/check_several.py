@@ -10,6 +10,7 @@ import json
 import sys
 
 FIGURES = ("live_bytes", "live_count", "alloc_bytes", "alloc_count", "free_count")
+ENDS = FIGURES + ("peak_live_bytes", "temporary_count")
 KINDS = ("definitely_lost", "indirectly_lost", "possibly_lost", "still_reachable")
 problems = []
 
@@ -61,6 +62,19 @@ def compare_groups(combined, ones):
         compare(f"groups {verdict}", seen[verdict], wanted[verdict])
 
 
+def compare_ends(what, has, value, names, wanted=None):
+    """Of each of names: both ends enclose it, or none is known. wanted: they are these."""
+    for name in names:
+        low, high = has[name + "_low"], has[name + "_high"]
+        if (low is None) != (high is None):
+            problems.append(f"{what}: one end of {name} is not known")
+        elif low is not None and not low <= value.get(name, low) <= high:
+            problems.append(f"{what}: {name} is {value[name]}, not in {low} to {high}")
+        if wanted:
+            compare(f"{what}: ends of {name}", [low, high],
+                    [wanted[name + "_low"], wanted[name + "_high"]])
+
+
 def compare_process(combined, one):
     pid = one["target"]["pid"]
     numbers = [i for i, p in enumerate(combined["processes"]) if p["pid"] == pid]
@@ -71,6 +85,7 @@ def compare_process(combined, one):
     for name in ("alloc_count", "alloc_bytes", "free_count", "free_bytes", "live_count",
                  "live_bytes"):
         compare(f"{pid}: {name}", seen["totals"][name], one["totals"][name])
+    compare_ends(pid, seen, one["totals"], ENDS, one["totals"])
     for name in ("alloc", "free", "stack"):
         compare(f"{pid}: lost {name}", seen["lost"][name], one["session"]["lost"][name])
     compare(f"{pid}: detached", seen["detached"], one["session"]["detached"])
@@ -90,6 +105,8 @@ def main():
         compare_process(combined, one)
     for name in ("alloc_count", "alloc_bytes", "free_count", "live_count", "live_bytes"):
         compare(name, combined["totals"][name], sum(one["totals"][name] for one in ones))
+    for site in combined["sites"]:
+        compare_ends(f"site {site['id']}", site, site, FIGURES + ("temporary_count",))
     compare_groups(combined, ones)
     if problems:
         sys.exit("\n".join(problems[:20]))

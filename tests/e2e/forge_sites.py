@@ -69,6 +69,10 @@ class Forge:
     def site(self, number):
         size = int(2 ** self.random.uniform(4, 20))
         live, calls = self.random.randint(0, 200), self.random.randint(200, 5000)
+        exact = {"alloc_count": calls, "alloc_bytes": calls * size, "free_count": calls - live,
+                 "live_count": live, "peak_live_bytes": live * size * 2,
+                 "temporary_count": calls // 10}
+        ends = {key + end: value for key, value in exact.items() for end in ("_low", "_high")}
         self.stack(number)
         self.insert("sites", id=self.last["sites"] + 1 + number,
                     stack=self.last["stacks"] + 1 + number, kind=0, skip_frames=0,
@@ -79,7 +83,7 @@ class Forge:
                     threads=1 + number % 8, lifetime_p50=.001, lifetime_p90=.1,
                     lifetime_max=self.end / 2, first_time=0, last_time=self.end, growth=number,
                     growth_low=0, growth_high=number, at_peak_bytes=live * size,
-                    at_peak_count=live, size_low=size, size_high=size)
+                    at_peak_count=live, size_low=size, size_high=size, **ends)
         return live, size, calls
 
     def snapshot(self, number, time, live):

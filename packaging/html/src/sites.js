@@ -433,13 +433,15 @@ function siteFacts(model, site) {
 			'Live',
 			`${bytes(s('live_bytes'))}` +
 				range('live_bytes') +
-				` in ${format.some(s('live_count'), 'block')}`,
+				` in ${format.some(s('live_count'), 'block')}` +
+				range('live_count', count),
 		],
 		[
 			'Allocated',
 			`${bytes(s('alloc_bytes'))}` +
 				range('alloc_bytes') +
-				` in ${format.some(s('alloc_count'), 'call')}`,
+				` in ${format.some(s('alloc_count'), 'call')}` +
+				range('alloc_count', count),
 		],
 		['Freed', format.some(s('free_count'), 'block') + range('free_count', count)],
 		['Most at once', bytes(s('peak_live_bytes')) + range('peak_live_bytes')],
