@@ -35,6 +35,13 @@ void leak_content_done(const struct leak_content *content)
 	free(content->text);
 }
 
+uint64_t leak_group_unwatched(const struct leak_group *group)
+{
+	const struct leak_access *access = group->access;
+
+	return access && access->watched < group->count ? group->count - access->watched : 0;
+}
+
 void leak_group_done(const struct leak_group *group)
 {
 	for (uint32_t i = 0; i < group->content_count; i++)

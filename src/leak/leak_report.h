@@ -130,6 +130,8 @@ int leak_report_new(struct leak_report **ret) _must_check_;
 void leak_report_free(struct leak_report *report);
 /* Frees its strings. */
 void leak_group_done(const struct leak_group *group);
+/* Blocks of a group no word of which was watched; 0 where --access did not come to the group. */
+uint64_t leak_group_unwatched(const struct leak_group *group);
 /* Adds a group; its strings become the report's. 0 or -ENOMEM (they are freed). */
 int leak_report_add(struct leak_report *report, const struct leak_group *group) _must_check_;
 /* 0 or -ENOMEM. */

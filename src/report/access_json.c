@@ -51,8 +51,10 @@ static void put_place(struct emit *emit, const struct report_names *names,
 }
 
 void access_json_put(struct emit *emit, const struct report_names *names,
-		     const struct leak_access *access)
+		     const struct leak_group *group)
 {
+	const struct leak_access *access = group->access;
+
 	if (!access) {
 		emit_null(emit, "access");
 		return;
@@ -61,6 +63,7 @@ void access_json_put(struct emit *emit, const struct report_names *names,
 	emit_real(emit, "seconds", access->seconds);
 	emit_real(emit, "armed_seconds", access->armed_seconds);
 	emit_uint(emit, "watched", access->watched);
+	emit_uint(emit, "not_watched", leak_group_unwatched(group));
 	emit_uint(emit, "accessed", access->accessed);
 	emit_uint(emit, "freed", access->freed);
 	emit_uint(emit, "changed", access->changed);

@@ -10,6 +10,6 @@
 void access_json_put_run(struct emit *emit, const struct leak_access_run *run);
 /* "access" of a group; null: none of its blocks was watched. */
 void access_json_put(struct emit *emit, const struct report_names *names,
-		     const struct leak_access *access);
+		     const struct leak_group *group);
 
 #endif

@@ -110,9 +110,25 @@ static void put_quiet(FILE *out, const struct leak_access *access)
 	fputs(")\n", out);
 }
 
-void access_text_put(FILE *out, const struct report_input *input,
-		     const struct leak_access *access)
+/* What was seen, or not, of a few blocks says little of the others. */
+static void put_unwatched(FILE *out, const struct leak_group *group)
 {
+	uint64_t others = leak_group_unwatched(group);
+
+	if (!others)
+		return;
+	if (group->access->watched)
+		fprintf(out, "    %s of %s blocks watched, the other%s not\n",
+			human_count((double)group->access->watched).text,
+			human_count((double)group->count).text, others == 1 ? " was" : "s were");
+	else
+		fprintf(out, "    %s not watched\n", others == 1 ? "the block was" :
+			"these blocks were");
+}
+
+void access_text_put(FILE *out, const struct report_input *input, const struct leak_group *group)
+{
+	const struct leak_access *access = group->access;
 	const struct style *style = style_for(&input->options);
 
 	if (!access)
@@ -125,4 +141,5 @@ void access_text_put(FILE *out, const struct report_input *input,
 		      "too\n", out);
 	put_places(out, input, access);
 	put_quiet(out, access);
+	put_unwatched(out, group);
 }

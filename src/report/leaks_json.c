@@ -162,7 +162,7 @@ static void put_group(struct emit *emit, const struct report_input *input,
 	emit_uint_if(emit, "likely_site", group->likely_site, group->likely_site);
 	emit_real_if(emit, "growth_per_hour", group->growth);
 	emit_real_if(emit, "oldest_seconds", group->oldest);
-	access_json_put(emit, names, group->access);
+	access_json_put(emit, names, group);
 	emit_bool(emit, "by_history", group->by_history);
 	emit_bool(emit, "too_few_samples", leaks_rest_on_too_few(input->snapshot, group));
 	emit_end(emit, '}');

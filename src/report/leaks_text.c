@@ -298,7 +298,7 @@ static void put_group(FILE *out, const struct report_input *input, size_t rank)
 	put_age(out, input, group);
 	put_addresses(out, group);
 	put_holders(out, input, group);
-	access_text_put(out, input, group->access);
+	access_text_put(out, input, group);
 	put_origin(out, input, group);
 	put_likely_site(out, input, group);
 }

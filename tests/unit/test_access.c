@@ -18,6 +18,7 @@
 #include "inject/arch/x86_64/access_regs.h"
 #include "src/access/samples.h"
 #include "src/access/verdict.h"
+#include "src/report/access_text.h"
 
 /* ---- records ---- */
 
@@ -442,6 +443,51 @@ static void test_verdict_split(void **state)
 	}
 }
 
+static char *text_of(const struct leak_group *group)
+{
+	const struct report_input input = { .options = { .top = 0 } };
+	char *text = NULL;
+	size_t bytes;
+	FILE *out = open_memstream(&text, &bytes);
+
+	assert_non_null(out);
+	access_text_put(out, &input, group);
+	assert_int_equal(fclose(out), 0);
+	return text;
+}
+
+/* Of five blocks a few are examples; of what becomes of the group the report says how many. */
+static void test_unwatched(void **state)
+{
+	(void)state;
+	for (uint32_t quiet = 0; quiet < 2; quiet++) {
+		struct leak_group group = group_of(LEAK_DEFINITELY_LOST, 0x10000, 2, 64), *left;
+		_cleanup_free_ char *text = NULL, *used = NULL;
+		struct judged j;
+
+		group.type = strdup("struct node");
+		group.count = 5;
+		group.bytes = 320;
+		judge_begin(&j, &group, 1);
+		j.plan.block[0].state = ACCESS_FREED;
+		j.plan.block[1].state = quiet ? ACCESS_QUIET : ACCESS_FREED;
+		judge(&j);
+		left = &j.report->group[0];
+		assert_int_equal(left->verdict, LEAK_POSSIBLY_LOST);
+		assert_int_equal(left->count, 3 + quiet);
+		assert_int_equal(leak_group_unwatched(left), 3);
+		text = text_of(left);
+		assert_non_null(strstr(text, "others like these are still used"));
+		assert_non_null(strstr(text, quiet ? "    1 of 4 blocks watched, the others were "
+				       "not\n" : "    these blocks were not watched\n"));
+		assert_int_equal(leak_group_unwatched(&j.report->group[1]), 0);
+		used = text_of(&j.report->group[1]);
+		assert_null(strstr(used, "not watched"));
+		assert_null(strstr(used, "were not"));
+		judge_end(&j);
+	}
+}
+
 static void test_verdict_stays(void **state)
 {
 	struct leak_group group[] = {
@@ -483,6 +529,7 @@ int main(void)
 		cmocka_unit_test(test_places),
 		cmocka_unit_test(test_verdict_whole),
 		cmocka_unit_test(test_verdict_split),
+		cmocka_unit_test(test_unwatched),
 		cmocka_unit_test(test_verdict_stays),
 	};
 
