@@ -12,6 +12,7 @@ echo "$1" >/proc/sys/vm/memfd_noexec || exit 77
 "$VICTIMS/selfcheck" --kind=mix --threads=3 <"$WORK/commands" >"$WORK/said" 2>&1 &
 exec 3>"$WORK/commands"
 until grep -q '^ready' "$WORK/said"; do sleep 0.05; done
+"$MEMATTACH" check -p $! >"$WORK/check.$1" || exit
 for loader in dlopen map; do
 	"$MEMATTACH" -p $! -d 0.2 --exact --json --loader=$loader >"$WORK/$loader.$1" || exit
 done
