@@ -21,6 +21,8 @@ trap 'build_done; tidy_up' EXIT
 said=$WORK/sanitizer	# .PID is added; descriptors may be closed, and targets print too
 # The limits of memory that the program sets itself do not go with AddressSanitizer's own.
 common=log_path=$said:allocator_may_return_null=1:max_allocation_size_mb=512
+# Locals stay on the stack, where tests look for them (clang 15 and later move them).
+common=$common:detect_stack_use_after_return=0
 leaks=detect_leaks=1:$common
 UBSAN_OPTIONS=print_stacktrace=1:log_path=$said
 ASAN_OPTIONS=detect_leaks=0:$common	# it would have to ptrace the analyst, which forbids that
