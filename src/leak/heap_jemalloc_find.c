@@ -84,7 +84,7 @@ static uint64_t root_bytes(const struct jemalloc_form *form)
 	return form->root_entries * 8ull;
 }
 
-/* Of the map, by the room for it. NULL: few modules have any, and of the others nothing is read. */
+/* The map's form follows from the room for it. NULL: the module has none, and is not read. */
 static const struct jemalloc_form *find_form(const struct module *module)
 {
 	uint64_t room = 0;
@@ -255,7 +255,7 @@ static bool is_in_data(const struct jemalloc *jemalloc, uint64_t low, uint64_t b
 	return false;
 }
 
-/* Bytes of memory that an entry of the array is for. */
+/* An entry of the array is for so many bytes of memory. */
 static uint64_t root_span(const struct jemalloc *jemalloc)
 {
 	return jemalloc_leaf_span(jemalloc) * jemalloc->form->node_entries;

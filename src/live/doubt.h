@@ -42,7 +42,7 @@ struct doubt_figures {
 	struct figure peak_bytes;
 };
 
-/* Of those that live, which may be thinned: bytes that no sample stands for. */
+/* Bytes of live blocks, which may be thinned, that no sample stands for. */
 struct estimate_unseen doubt_live_unseen(const struct doubt *doubt);
 struct doubt_figures doubt_figures(const struct doubt *doubt, const struct doubt_sums *sums);
 /* Of a number of allocations that was counted while all were recorded: losses change it. */

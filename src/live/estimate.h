@@ -125,6 +125,8 @@ struct estimate_interval estimate_count_interval(const struct estimate *sum,
 struct estimate_interval estimate_interval(double seen, double value, double variance,
 					   struct estimate_unseen unseen, double tail);
 #define ESTIMATE_TAIL	0.025	/* on either side of a 95 % interval */
+/* -ln ESTIMATE_TAIL: of so many expected samples none is drawn with 2.5 % (docs/NUMBERS.md). */
+#define ESTIMATE_NONE_SEEN 3.6889
 /* Quantile p (0 < p < 1) of the gamma distribution with this shape (> 0) and scale 1. */
 double estimate_gamma_quantile(double p, double shape);
 

@@ -16,7 +16,6 @@
 #include <math.h>
 #include <string.h>
 
-#define FEWEST_SAMPLES	5u
 #define GROWING_BLOCKS	3u
 #define GROWING_SHARE	20u
 
@@ -321,7 +320,7 @@ static enum snapshot_verdict site_verdict(const struct snapshot_input *input,
 					  const struct snapshot_site *to, const struct site *from,
 					  const struct site_growth *growth)
 {
-	if (from->alloc.samples > 0 && to->samples < FEWEST_SAMPLES)
+	if (from->alloc.samples > 0 && to->samples < SNAPSHOT_FEWEST_SAMPLES)
 		return SNAPSHOT_TOO_FEW;
 	if (to->temporary_count * 2 > to->alloc_count)
 		return SNAPSHOT_TEMPORARY;

@@ -48,6 +48,7 @@ struct snapshot_bar {
 	uint64_t size, count;		/* requested bytes: number of allocations */
 };
 
+#define SNAPSHOT_FEWEST_SAMPLES 5u	/* fewer say nothing of a site */
 enum snapshot_verdict {
 	SNAPSHOT_TOO_FEW = 0,	/* samples: none of the others can be told */
 	SNAPSHOT_GROWING,	/* the interval of its growth excludes zero */

@@ -110,7 +110,7 @@ static void put_quiet(FILE *out, const struct leak_access *access)
 	fputs(")\n", out);
 }
 
-/* What was seen, or not, of a few blocks says little of the others. */
+/* A few watched blocks say little of the others in their group. */
 static void put_unwatched(FILE *out, const struct leak_group *group)
 {
 	uint64_t others = leak_group_unwatched(group);

@@ -16,11 +16,10 @@
 #include <uthash.h>
 
 #include "src/leak/leak_report.h"
+#include "src/live/estimate.h"
 #include "src/live/snapshot.h"
 #include "src/report/diff_key.h"
 
-#define NONE_SEEN	3.6888	/* intervals of which no sample tells, with 2.5 % */
-#define FEWEST_SAMPLES	5u	/* as of verdicts */
 #define START_TOLERANCE 2.0	/* seconds; the kernel's boot time moves with the clock */
 
 struct pooled {
@@ -377,7 +376,7 @@ int diff_compare(struct diff *diff)
 
 void diff_set_unseen(struct diff_document *document, uint64_t interval)
 {
-	double unseen = NONE_SEEN * (double)interval, most = (double)document->sum[0].high;
+	double unseen = ESTIMATE_NONE_SEEN * (double)interval, most = (double)document->sum[0].high;
 
 	document->unseen = (uint64_t)(unseen < most ? unseen : most);
 }
@@ -394,7 +393,7 @@ bool diff_is_too_few(const char *verdict, bool moment, uint64_t samples,
 		     const struct diff_amount *amount)
 {
 	if (moment)
-		return samples < FEWEST_SAMPLES && amount->bytes_low < amount->bytes_high;
+		return samples < SNAPSHOT_FEWEST_SAMPLES && amount->bytes_low < amount->bytes_high;
 	return verdict && strcmp(verdict, snapshot_verdict_name(SNAPSHOT_TOO_FEW)) == 0;
 }
 

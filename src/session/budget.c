@@ -139,9 +139,6 @@ static double interval_for(double fraction, double size)
 	return fmin(fmax(-size / log1p(-fraction), 1.0), WIDEST);
 }
 
-/* -ln 0.025: so many samples are expected where none is seen with 2.5 % (docs/NUMBERS.md). */
-#define NONE_SEEN	3.6889
-
 /*
  * A burst meets one interval after the other, each of which may miss all that passed: it is their
  * sum that counts. The split into the two parts is the one that encloses least where nothing was
@@ -157,8 +154,8 @@ struct estimate_unseen budget_unseen(const struct budget *b, uint64_t interval)
 
 		if (b->stratum[i].bytes <= 0)
 			continue;
-		if (beyond + NONE_SEEN * unit < least) {
-			least = beyond + NONE_SEEN * unit;
+		if (beyond + ESTIMATE_NONE_SEEN * unit < least) {
+			least = beyond + ESTIMATE_NONE_SEEN * unit;
 			ret = (struct estimate_unseen){ unit, beyond };
 		}
 		beyond += b->stratum[i].bytes;

@@ -456,7 +456,7 @@ static char *text_of(const struct leak_group *group)
 	return text;
 }
 
-/* Of five blocks a few are examples; of what becomes of the group the report says how many. */
+/* A few of five blocks are watched: the report says how many, and that the others were not. */
 static void test_unwatched(void **state)
 {
 	(void)state;

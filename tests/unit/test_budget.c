@@ -406,7 +406,7 @@ static void what_is_unseen_adds_up(void **state)
 	budget_note_passed(&budget, 800000);
 	unseen = budget_unseen(&budget, 0);
 	assert_true(unseen.unit <= 0 && fabs(unseen.beyond - 1800000) < 1);
-	/* Of the finer interval there is so much that samples of it must have been drawn. */
+	/* So much passed in the finer interval that samples of it must have been drawn. */
 	budget_note_passed(&budget, 1e9);
 	unseen = budget_unseen(&budget, 0);
 	assert_true(fabs(unseen.unit - (1 << 20)) < 1 && fabs(unseen.beyond - 1000000) < 1);

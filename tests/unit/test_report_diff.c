@@ -280,7 +280,7 @@ static void assert_follows_the_schema(const char *text)
 	assert_int_equal(schema_validate("diff.schema.json", surplus), 1);
 }
 
-/* One without its closing brace, and more keys. */
+/* The member gets more keys, in place of its closing brace. */
 static char *with(char *member, const char *more)
 {
 	char *text = NULL;
