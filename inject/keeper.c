@@ -16,7 +16,6 @@
 #include <string.h>
 #include <sys/signalfd.h>
 #include <sys/syscall.h>
-#include <sys/timerfd.h>
 
 #include "inject/abandon.h"
 #include "inject/counts_setup.h"
@@ -33,8 +32,7 @@
 #include "src/base/log.h"
 #include "src/base/spare_pages.h"
 
-enum { POLL_TRIES = 100, TICK_MS = 400, HANG_TICKS = 13, FIRST_REST_TICKS = 5, REST_TICKS = 150 };
-enum { SLOW_TICK_MS = 8000, SLOW_HANG_TICKS = 3 };	/* while nobody waits */
+enum { POLL_TRIES = 100, REST_TICKS = 150 };
 #define LOAD_LIMIT_NS 3000000000ull
 #define SPARE_BYTES (16ull << 20)	/* of address space, that are left to the target */
 #define CHILD_LIMIT_NS 10000000000ull	/* for one forked process; the target waits for none */
@@ -321,75 +319,19 @@ bool keeper_address_space_gone(const struct keeper *k)
 	return k->in.at.ring_base && remote_is_gone(&k->in.at.target, k->in.at.ring_base);
 }
 
-/* Ticks. Where nobody looks on it may sleep for long, until it is told to leave. */
-static unsigned int most_silent(const struct keeper *k)
-{
-	if (k->slow)
-		return SLOW_HANG_TICKS;
-	return k->options && k->options->unhurried && !k->stop_noted ?
-		       SLOW_HANG_TICKS * SLOW_TICK_MS / TICK_MS : HANG_TICKS;
-}
-
-static pid_t analyst_of(const struct keeper *k)
-{
-	return k->options && k->options->analyst ? k->options->analyst(k->options->context) : 0;
-}
-
-/*
- * True when the analyst neither drains the rings nor answers: threads of the
- * target may be waiting for it. Then it is ended, and we leave on our own. Counted
- * in our own ticks: on a machine that stands still nobody hangs. When the target has ended
- * nobody waits, and a report may take its time.
- */
-static bool analyst_hangs(struct keeper *k, bool ticked)
-{
-	uint32_t beat = k->in.at.control ? k->in.at.control->beat : 0;
-
-	if (ticked)
-		keeper_silence_tick(&k->silence, analyst_of(k),
-				    beat != k->beat || k->in.done <= INJECT_ENTRIES || k->gone ||
-					    k->ending_noted);
-	if (ticked)
-		k->beat = beat;
-	k->leaving += ticked && k->stop_noted && k->in.done > INJECT_LOAD;
-	return k->silence.total > most_silent(k) * SILENCE_TICK || k->leaving > HANG_TICKS * 10;
-}
-
 /*
  * What attaching took is not held for days: given back soon after, and then once a minute; not
  * while a thread of the target waits.
  */
 static void give_back(struct keeper *k)
 {
-	k->kept += k->slow ? SLOW_TICK_MS / TICK_MS : 1;
+	k->kept += k->slow ? KEEPER_SLOW_TICKS : 1;
 	if (!k->used || keeper_kept_left_ms(k) >= 0 || k->kept < k->rest_due)
 		return;
 	k->rest_due = k->kept + REST_TICKS;
 	k->used = false;
 	give_back_buffer(k->payload, sizeof(k->payload));
 	give_back_memory();
-}
-
-static int set_clock(int timer, long ms)
-{
-	struct timespec period = { ms / 1000, ms % 1000 * 1000000l };
-	struct itimerspec every = { period, period };
-
-	return timerfd_settime(timer, 0, &every, NULL);
-}
-
-/* Of hundreds of processes that are watched for days most do nothing. */
-static void pace_clock(struct keeper *k)
-{
-	bool slow = k->options && k->options->unhurried && k->in.done > INJECT_ENTRIES &&
-		    !k->stop_wanted && !k->gone && !k->freeze.child && !k->freeze.stop &&
-		    !k->access.count && !k->abandoned &&
-		    keeper_kept_left_ms(k) < 0 && k->rest_due > FIRST_REST_TICKS;
-
-	if (slow == k->slow || set_clock(k->timer, slow ? SLOW_TICK_MS : TICK_MS) < 0)
-		return;
-	k->slow = slow;
-	k->silence.total = 0;
 }
 
 /* What a uprobe was put on is its own: else removing that would leave half of our jump. */
@@ -408,7 +350,7 @@ static int tick(struct keeper *k)
 	bool ticked = read(k->timer, &expirations, sizeof(expirations)) > 0;
 	int error = 0;
 
-	k->hung = analyst_hangs(k, ticked);
+	k->hung = keeper_analyst_hangs(k, ticked);
 	if (k->hung || (k->deadline_ns && tracee_now_ns() > k->deadline_ns))
 		return -ETIME;
 	deadline_alive(k->in.at.clock);
@@ -425,7 +367,7 @@ static int tick(struct keeper *k)
 		yield_to_traps(k);
 		keeper_read_name(k);
 	}
-	pace_clock(k);
+	keeper_pace_clock(k);
 	if (k->gone && !k->gone_noted) {
 		k->gone_noted = true;
 		error = keeper_note_gone(k);
@@ -559,7 +501,7 @@ static void restore_children(struct keeper *k)
 	uint64_t begin_ns = tracee_now_ns();
 	int error;
 
-	if (k->slow && set_clock(k->timer, TICK_MS) == 0)	/* theirs, too */
+	if (k->slow && keeper_set_clock(k->timer, KEEPER_TICK_MS) == 0)	/* theirs, too */
 		k->slow = false;
 	children_remember(&k->children, &k->in);	/* when it ended, nobody has yet */
 	if (k->freeze.child && children_skip(&k->children, k->freeze.child))
@@ -584,15 +526,6 @@ static void restore_children(struct keeper *k)
 	log_debug("%u forked processes restored, %u not, after %llu us", k->children.left.restored,
 		  k->children.left.count,
 		  (unsigned long long)(tracee_now_ns() - begin_ns) / 1000);
-}
-
-static int open_clock(void)
-{
-	int fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-
-	if (fd >= 0)
-		(void)set_clock(fd, TICK_MS);
-	return fd;
 }
 
 static int open_signals(void)
@@ -663,12 +596,12 @@ int keeper_run(struct target *target, const struct keeper_options *options,
 		return error;
 	k->options = options;
 	k->in.at.unhurried = options->unhurried;
-	k->rest_due = FIRST_REST_TICKS;
+	k->rest_due = KEEPER_FIRST_REST_TICKS;
 	k->freeze.mem = k->freeze.maps = k->freeze.pagemap = -1;
 	k->socket = options->socket;
 	k->status = -1;
 	k->signals = open_signals();
-	k->timer = open_clock();
+	k->timer = keeper_open_clock();
 	keeper_look_at_filters(k);
 	keeper_read_name(k);
 	error = k->signals < 0 || k->timer < 0 ? -EMFILE : loop(k);

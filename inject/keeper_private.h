@@ -32,7 +32,7 @@ struct keeper {
 	const struct keeper_options *options;
 	uint32_t beat;			/* the analyst's, as last seen */
 	struct keeper_silence silence;	/* since it changed */
-	unsigned int leaving;		/* ticks since the user asked to stop */
+	unsigned int leaving;		/* since the user asked to stop, as silence.total */
 	unsigned int kept;		/* ticks of TICK_MS so far; when memory goes back: */
 	unsigned int rest_due;
 	bool hung;			/* the analyst took too long */
@@ -88,6 +88,23 @@ int keeper_check_filter_again(struct keeper *k);
 /* ---- in keeper.c ---- */
 /* After exec the old address space is gone: what we had in there went with it. */
 bool keeper_address_space_gone(const struct keeper *k);
+
+/* ---- in keeper_clock.c ---- */
+
+enum { KEEPER_TICK_MS = 400, KEEPER_SLOW_TICKS = 20, KEEPER_FIRST_REST_TICKS = 5 };
+/* A timer that ticks every KEEPER_TICK_MS, for poll(); -1. */
+int keeper_open_clock(void);
+/* 0; -1 with errno. */
+int keeper_set_clock(int timer, long ms);
+/* Of hundreds of processes that are watched for days most do nothing: then it ticks seldom. */
+void keeper_pace_clock(struct keeper *k);
+/*
+ * True when the analyst neither drains the rings nor answers: threads of the
+ * target may be waiting for it. Then it is ended, and we leave on our own. Counted
+ * in our own ticks: on a machine that stands still nobody hangs. When the target has ended
+ * nobody waits, and a report may take its time.
+ */
+bool keeper_analyst_hangs(struct keeper *k, bool ticked);
 
 /* ---- in keeper_confined.c ---- */
 

@@ -14,18 +14,18 @@ unsigned int keeper_silence_of(uint64_t elapsed_ns, uint64_t waited_ns)
 	return part > SILENCE_TICK / 4 ? part : SILENCE_TICK / 4;
 }
 
-void keeper_silence_tick(struct keeper_silence *s, pid_t analyst, bool heard)
+unsigned int keeper_silence_tick(struct keeper_silence *s, pid_t analyst, bool heard)
 {
 	uint64_t now_ns = tracee_now_ns(), waited_ns = 0, in_tick_ns = 0;
+	unsigned int part;
 
 	/* each time: the wait so far is what the next tick is compared with */
 	if (analyst > 0 && proc_read_run_delay(analyst, analyst, &waited_ns) == 0 &&
 	    s->looked_ns && waited_ns > s->waited_ns)
 		in_tick_ns = waited_ns - s->waited_ns;
-	if (heard)
-		s->total = 0;
-	else
-		s->total += keeper_silence_of(s->looked_ns ? now_ns - s->looked_ns : 0, in_tick_ns);
+	part = keeper_silence_of(s->looked_ns ? now_ns - s->looked_ns : 0, in_tick_ns);
+	s->total = heard ? 0 : s->total + part;
 	s->looked_ns = now_ns;
 	s->waited_ns = waited_ns;
+	return part;
 }

@@ -20,7 +20,10 @@ struct keeper_silence {
  * there, too, so a quarter always counts.
  */
 unsigned int keeper_silence_of(uint64_t elapsed_ns, uint64_t waited_ns);
-/* A tick in which the analyst (pid; 0: not known) was not heard, or was. */
-void keeper_silence_tick(struct keeper_silence *silence, pid_t analyst, bool heard);
+/*
+ * A tick in which the analyst (pid; 0: not known) was not heard, or was. Returns the part of it in
+ * which the analyst could have run.
+ */
+unsigned int keeper_silence_tick(struct keeper_silence *silence, pid_t analyst, bool heard);
 
 #endif

@@ -30,21 +30,7 @@ enum { MAX_PICTURES = 30, MAX_LATE = 3, SAME_PLACE = 4 };
 /* For an allocator to finish what it was at: longer each time, as it may wait for a processor. */
 #define BETWEEN_PICTURES_NS 10000000l
 #define LONGEST_BETWEEN_NS 100000000l
-#define DRAIN_EVERY_NS	1000000ull
 #define MAX_SEARCHED	(256ull << 30)	/* by two processors: some minutes */
-
-struct draining {
-	struct watch *watch;
-	uint64_t next_ns;
-};
-
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 void session_leaks_init(struct session_leaks *l, const struct session_options *options,
 			struct target_view *view, const struct hook_plan *plan)
@@ -241,18 +227,6 @@ static void note_reachable(void *context, const struct analysis_known *block)
 		l->known[at].reachable = true;
 }
 
-/* The rings are emptied while heaps are walked: nobody waits for room. */
-static void keep_draining(void *context)
-{
-	struct draining *d = context;
-	uint64_t t = now_ns();
-
-	if (t < d->next_ns)
-		return;
-	d->next_ns = t + DRAIN_EVERY_NS;
-	(void)watch_drain(d->watch);
-}
-
 /* More than can be read: never done. */
 static int check_size(const struct session_leaks *l)
 {
@@ -303,12 +277,11 @@ static int walk(struct session_leaks *l, struct watch *watch)
 		.torn = l->torn_why,
 		.torn_bytes = sizeof(l->torn_why),
 	};
-	struct draining draining = { .watch = watch };
 	int error;
 
 	if (watch) {
-		l->picture.idle = keep_draining;
-		l->picture.idle_context = &draining;
+		l->picture.idle = watch_keep_up;
+		l->picture.idle_context = watch;
 	}
 	error = begin_memory(l, &input);
 	if (!error)

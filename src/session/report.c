@@ -90,18 +90,10 @@ static void begin_screen(struct session_report *r)
 	feed_begin(r->feed, &target, VERSION_TEXT);
 }
 
-/* Writing stacks may take seconds: the rings are emptied meanwhile, the keeper sees us alive. */
-static void keep_up(void *context)
-{
-	struct watch *watch = context;
-
-	(void)watch_drain(watch);
-}
-
 void session_report_begin(struct session_report *r, struct watch *watch)
 {
 	if (r->recording)
-		recording_set_pulse(r->recording, keep_up, watch);
+		recording_set_pulse(r->recording, watch_keep_up, watch);	/* takes seconds */
 	if (r->feed)
 		begin_screen(r);
 	r->begin_time = clock_seconds(CLOCK_REALTIME);

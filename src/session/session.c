@@ -267,18 +267,13 @@ static void know_older(struct session *s)
 		session_picture_is_left(s, error);
 }
 
-static void drain_meanwhile(void *context)
-{
-	(void)watch_drain(&((struct session *)context)->watch);
-}
-
 /* Of a session without --leaks and --heaps, and of one whose picture was not to be had. */
 static void look_at_regions(struct session *s, void (*idle)(void *context))
 {
 	if (!session_memory_wants_regions(s->options) || s->memory.regions)
 		return;
 	if (target_view_refresh(&s->view) < 0 ||
-	    session_memory_take(&s->memory, &s->view, idle, s))
+	    session_memory_take(&s->memory, &s->view, idle, &s->watch))
 		log_debug("the mappings of the target are not known");
 }
 
@@ -291,7 +286,7 @@ static void look_at_memory(struct session *s)
 		session_picture_take(s, &s->watch);
 	if (!leaks)
 		session_picture_release(s);	/* its heaps were walked: that is all */
-	look_at_regions(s, drain_meanwhile);
+	look_at_regions(s, watch_keep_up);
 }
 
 /* What is searched is the target's own memory: it goes when the target is let go. */
@@ -300,7 +295,7 @@ static void end_with_target(struct session *s)
 	session_picture_search(s);
 	session_picture_let_end(s);
 	while (!s->link.target_gone && keeper_link_poll(&s->link, END_MS) == 0)
-		drain_meanwhile(s);
+		(void)watch_drain(&s->watch);
 }
 
 static void attach_and_watch(struct session *s)

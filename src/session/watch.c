@@ -32,6 +32,7 @@
 #define CALLS_END_NS 300000000ull /* calls from before the attach have returned: free_places */
 enum { HOLD_DRAINS = 200 };
 #define HOLD_PAUSE_NS 5000000ull
+#define BETWEEN_NS 1000000ull	/* from one drain to the next, while other work is done */
 
 static uint64_t now_ns(void)
 {
@@ -586,6 +587,18 @@ int watch_drain(struct watch *w)
 	else if (now_ns() >= w->next_rules_ns)
 		publish_rules(w);
 	return events;
+}
+
+void watch_keep_up(void *context)
+{
+	struct watch *w = context;
+	uint64_t begin = now_ns(), end;
+
+	if (begin < w->next_between_ns)
+		return;
+	(void)watch_drain(w);
+	end = now_ns();
+	w->next_between_ns = end + (end - begin > BETWEEN_NS ? end - begin : BETWEEN_NS);
 }
 
 int watch_hold_at(struct watch *w, uint64_t moment)

@@ -87,6 +87,7 @@ struct watch {
 	struct stack_places stack_places;
 	uint64_t next_rules_ns, rules_pause_ns;	/* until rules are tried again */
 	uint32_t booked, looked;	/* events; when threads were looked at */
+	uint64_t next_between_ns;	/* see watch_keep_up */
 	uint64_t begin_ns;
 	uint64_t epoch;			/* of the records, as far as it was seen */
 	uint64_t resumed;		/* TSC: what is older is not live any more; 0: done */
@@ -144,6 +145,12 @@ static inline void watch_mind_confined(struct watch *watch)
 }
 /* Books what has been recorded; the number of events. Every few milliseconds. */
 int watch_drain(struct watch *watch);
+/*
+ * The same between the pieces of other work (a search, a file that is written), so that nobody
+ * waits for room and the keeper sees us alive. Where threads fill the rings as fast as they are
+ * emptied, half of the time is left to that work: else it would never end. context: the watch.
+ */
+void watch_keep_up(void *context);
 /*
  * Books everything from before TSC moment, and nothing from after it until watch_go_on.
  * 0, -ETIME a record from before it is not committed yet (the books lack it).

@@ -52,7 +52,7 @@ static void a_stopped_one_is_silent(void **state)
 		_exit(0);
 	}
 	assert_int_equal(waitpid(child, &status, WUNTRACED), child);
-	keeper_silence_tick(&silence, child, true);
+	assert_int_equal(keeper_silence_tick(&silence, child, true), SILENCE_TICK);
 	for (unsigned int i = 1; i <= 3; i++) {
 		(void)usleep(20000);
 		keeper_silence_tick(&silence, child, false);
