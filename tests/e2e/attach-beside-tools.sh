@@ -86,7 +86,7 @@ for loader in dlopen map; do
 		finished check
 	done
 
-	command -v strace >/dev/null || continue
+	command -v strace >/dev/null && dealt 2 || continue
 	note "$loader: a tracer that stays"
 	begin "$loader"
 	begin_strace

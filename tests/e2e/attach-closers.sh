@@ -32,6 +32,7 @@ sessions() {
 	victim closers closers "--file=$WORK/closers.file" $1
 	pristine_take "$VICTIM"
 	for loader in auto map dlopen; do
+		dealt 2 || continue
 		entered=0 tried=0
 		while [ "$tried" -lt "$(in_full 20 2)" ]; do
 			tried=$((tried + 1))

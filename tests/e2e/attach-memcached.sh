@@ -5,7 +5,7 @@
 needs jq python3 memcached
 . "$E2E/servers.sh"
 memcached_start
-background load python3 "$E2E/memcached_load.py" "$MEMCACHED_PORT"
+background load $LOW python3 "$E2E/memcached_load.py" "$MEMCACHED_PORT"
 load=$LAST
 await 10 grep -q running "$WORK/load.out" || fail "no load: $(cat "$WORK/load.err")"
 pristine_take "$VICTIM"

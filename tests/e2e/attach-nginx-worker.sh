@@ -5,7 +5,7 @@
 needs jq python3 nginx wrk
 . "$E2E/servers.sh"
 nginx_start
-background load wrk -t1 -c8 -d$((60 * PATIENCE)) "http://127.0.0.1:$NGINX_PORT/"
+background load $LOW wrk -t1 -c8 -d$((60 * PATIENCE)) "http://127.0.0.1:$NGINX_PORT/"
 load=$LAST
 pristine_take "$VICTIM"
 attach -p "$VICTIM" -d 3 --sample=4096 --json

@@ -31,6 +31,7 @@ left() {
 }
 
 for mode in --exact --sample=4k; do
+	dealt 2 || continue
 	# What comes by memattach's own loader goes by calls that these filters list.
 	for by in prctl syscall; do
 		sandboxed "$by" --loader=map "$mode"

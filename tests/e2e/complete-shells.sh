@@ -28,8 +28,10 @@ in_fish() {
 		'source $argv[1]; complete -C $argv[2]' "$COMPLETIONS/memattach.fish" "$1")
 }
 
-# offers LINE WORD...: each word is offered; -WORD: it is not. A value may come with its option.
+# offers LINE WORD...: if it is dealt, each word is offered; !WORD: it is not. A value may come with
+# its option.
 offers() {
+	dealt 3 || return 0
 	offers_line=$1
 	shift
 	"in_$SHELL_NAME" "$offers_line" >"$WORK/offered" 2>"$ERRORS" </dev/null

@@ -66,6 +66,7 @@ without="-DHAZARDS_NO_CXX -DHAZARDS_NO_PLUGS"
 variant() {
 	variant_name=$1 variant_least=$2
 	shift 2
+	dealt 2 || return 0
 	if built "$variant_name" $without "$@"; then
 		watched "$variant_name" "$variant_least"
 	else

@@ -155,6 +155,7 @@ says() {
 
 # threads ALLOCATOR LIBRARY LOADER
 threads() {
+	dealt 2 || return 0
 	note "$1, threads, $3"
 	started truth "$2" "$VICTIMS/truth_threads" --threads=3 --rounds=1500
 	exact_session truth truth_threads --loader="$3"
@@ -164,6 +165,7 @@ threads() {
 
 # entries ALLOCATOR LIBRARY LOADER [no-throw]: the map loader leaves alone what throws.
 entries() {
+	dealt 2 || return 0
 	allocator=$1 loader=$3
 	note "$1, entries, $3"
 	started entries "$2" "$WORK/entries" ${4:+"$4"}

@@ -17,6 +17,7 @@ done
 
 for way in "$EXACT" --exact --sample=4096 --sample=64 --overhead=1 \
 	--counts=totals --counts=sites; do
+	dealt 2 || continue
 	note "$way"
 	victim own own_malloc
 	pristine_take "$VICTIM"

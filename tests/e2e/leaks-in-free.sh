@@ -5,7 +5,8 @@
 . "$(dirname "$0")/lib.sh"
 needs jq
 
-# look_at NAME: a victim whose threads contend, until it was searched 10 times.
+wanted=$(in_full 10 4)
+# look_at NAME: a victim whose threads contend, until it was searched so often.
 look_at() {
 	victim contend "$1" --kind=contend
 	pristine_take "$VICTIM"
@@ -19,9 +20,9 @@ look_at() {
 		json_expect .leaks.covers_older_blocks true
 		pristine_check "$VICTIM"
 		looks=$((looks + 1))
-		[ $looks -lt 10 ] || break
+		[ $looks -lt "$wanted" ] || break
 	done
-	expect "$looks" 10 "looks"
+	expect "$looks" "$wanted" "looks"
 	finished contend
 }
 

@@ -76,7 +76,7 @@ try_victims() {
 		alone=$(kinds $program alone) || fail "$alone"
 		look $program "$all"
 		for kind in $(echo "$alone" | tr , ' '); do
-			[ "$kind" = sum ] || ! dealt 8 || look $program "$kind"
+			[ "$kind" = sum ] || ! dealt 16 || look $program "$kind"
 		done
 	done
 	try_sum

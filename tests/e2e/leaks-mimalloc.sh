@@ -59,7 +59,7 @@ kinds() {
 
 look_at_each() {
 	for kind in $(echo "$2" | tr , ' '); do
-		dealt 8 || continue
+		dealt 16 || continue
 		look "$1" "$kind"
 	done
 }
@@ -75,6 +75,7 @@ try_victims() {
 	all=$(kinds leaky_cxx kind) || fail "$all"
 	look_at_each leaky_cxx "$all"
 	for kind in huge allocators mapped pvalloc; do
+		dealt 2 || continue
 		look leaky $kind --begins
 	done
 	look leaky_mimalloc aligned --begins

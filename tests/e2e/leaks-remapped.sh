@@ -24,7 +24,7 @@ finished kept
 
 victim remapped uncopyable --kind=remapped
 turn=0
-while [ $turn -lt 40 ]; do
+while [ $turn -lt "$(in_full 40 15)" ]; do
 	look remapped 1 0 false
 	turn=$((turn + 1))
 done

@@ -97,6 +97,9 @@ dealt() {
 	[ -n "$FULL" ] || [ $((DEALT % $1)) -eq 0 ]
 }
 
+# One of the two loaders.
+dealt_loader() { if dealt 2; then echo map; else echo dlopen; fi; }
+
 # in_full ALL SOME: how often something is done.
 in_full() { [ -n "$FULL" ] && echo "$1" || echo "$2"; }
 

@@ -5,7 +5,7 @@
 . "$(dirname "$0")/lib.sh"
 needs jq python3
 LEAVE_LIMIT=120	# the budget for all children is 60 seconds
-: "${LOADERS:=map dlopen}"
+: "${LOADERS:=$(in_full "map dlopen" "$(dealt_loader)")}"
 
 # forked COMMAND WORD: has the victim fork. Sets FORKED, the children's ids.
 forked() {

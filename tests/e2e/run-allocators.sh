@@ -74,7 +74,7 @@ stands() {
 		grep -q '^TracerPid:.0$' "/proc/$COMMAND/status"; }
 }
 turn=0 count=2001
-while [ "$turn" -lt 8 ]; do
+while [ "$turn" -lt "$(in_full 8 3)" ]; do
 	rm -f "$WORK/recording"
 	attach_begin run $EXACT -o "$WORK/recording" -- "$WORK/linked"
 	await 30 command_pid || fail "the command does not start"

@@ -11,6 +11,7 @@ modes_here
 quiet() { [ ! -s "$ERRORS" ] || fail "something was said: $(cat "$ERRORS")"; }
 
 for mode in $MODES; do
+	dealt 2 || continue
 	as_mode "$mode"
 
 	note "daemons, $mode"

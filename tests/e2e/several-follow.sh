@@ -6,7 +6,7 @@
 . "$(dirname "$0")/lib.sh"
 needs jq python3
 . "$E2E/several_lib.sh"
-: "${LOADERS:=$(in_full "auto map dlopen" "$([ $((DEAL % 2)) -eq 0 ] && echo map || echo dlopen)")}"
+: "${LOADERS:=$(in_full "auto map dlopen" "$(dealt_loader)")}"
 
 # fresh KIND: a child with a program of its own, which stops itself as it begins: nobody enters what
 # is stopped, so that it can be looked at before it is entered. Sets CHILD.
@@ -62,51 +62,55 @@ for loader in $LOADERS; do
 	finished family
 done
 
-note "exec in place: a new column"
-victim family family
-attach_begin -p "$VICTIM" --follow $EXACT --json
-attach_await "$VICTIM"
-tell family g
-await 20 said "worked $VICTIM" || fail "the parent does not work"
-tell family x
-again() { [ "$(grep -c '^ready' "$WORK/family.out")" -eq 2 ]; }
-await 20 again || fail "no exec"
-pristine_take "$VICTIM"
-attach_await "$VICTIM"
-tell family g
-worked_again() { [ "$(grep -c '^worked' "$WORK/family.out")" -eq 2 ]; }
-await 20 worked_again || fail "it does not work after exec"
-attach_end
-expect "$STATUS" 0 "exit status"
-several_valid
-sums_hold
-expect "$(json "[.processes[] | select(.pid == $VICTIM)] | map([.after_exec, .detached]) |
-	sort | tostring")" '[[false,"target-ended"],[true,"pristine"]]' "both sessions"
-expect "$(json "[.processes[] | .totals.live_bytes >= 100000] | tostring")" '[true,true]' \
-	"what both kept"
-pristine_check "$VICTIM"
-finished family
+if dealt 2; then
+	note "exec in place: a new column"
+	victim family family
+	attach_begin -p "$VICTIM" --follow $EXACT --json
+	attach_await "$VICTIM"
+	tell family g
+	await 20 said "worked $VICTIM" || fail "the parent does not work"
+	tell family x
+	again() { [ "$(grep -c '^ready' "$WORK/family.out")" -eq 2 ]; }
+	await 20 again || fail "no exec"
+	pristine_take "$VICTIM"
+	attach_await "$VICTIM"
+	tell family g
+	worked_again() { [ "$(grep -c '^worked' "$WORK/family.out")" -eq 2 ]; }
+	await 20 worked_again || fail "it does not work after exec"
+	attach_end
+	expect "$STATUS" 0 "exit status"
+	several_valid
+	sums_hold
+	expect "$(json "[.processes[] | select(.pid == $VICTIM)] | map([.after_exec, .detached]) |
+		sort | tostring")" '[[false,"target-ended"],[true,"pristine"]]' "both sessions"
+	expect "$(json "[.processes[] | .totals.live_bytes >= 100000] | tostring")" '[true,true]' \
+		"what both kept"
+	pristine_check "$VICTIM"
+	finished family
+fi
 
-note "the parent ends, its child is watched on"
-victim family family
-pristine_take "$VICTIM"
-attach_begin -p "$VICTIM" --follow $EXACT --json
-attach_await "$VICTIM"
-child f; orphan=$CHILD
-attach_await "$orphan"
-tell family p
-await 20 is_gone "$VICTIM" || fail "the parent does not end"
-works "$orphan"
-attach_end
-expect "$STATUS" 0 "exit status"
-several_valid
-sums_hold
-books_are_right "$orphan" "the orphan"
-expect "$(of_process "$VICTIM" .detached)" target-ended "the parent"
-expect "$(of_process "$orphan" .detached)" pristine "the orphan"
-forked_pristine "$orphan"
-gone "$orphan"
-wait "$VICTIM_SELF"
+if dealt 2; then
+	note "the parent ends, its child is watched on"
+	victim family family
+	pristine_take "$VICTIM"
+	attach_begin -p "$VICTIM" --follow $EXACT --json
+	attach_await "$VICTIM"
+	child f; orphan=$CHILD
+	attach_await "$orphan"
+	tell family p
+	await 20 is_gone "$VICTIM" || fail "the parent does not end"
+	works "$orphan"
+	attach_end
+	expect "$STATUS" 0 "exit status"
+	several_valid
+	sums_hold
+	books_are_right "$orphan" "the orphan"
+	expect "$(of_process "$VICTIM" .detached)" target-ended "the parent"
+	expect "$(of_process "$orphan" .detached)" pristine "the orphan"
+	forked_pristine "$orphan"
+	gone "$orphan"
+	wait "$VICTIM_SELF"
+fi
 
 note "told to stop while a child is being entered"
 for delay in 0.05 0.15 0.25 0.35; do
@@ -126,53 +130,58 @@ for delay in 0.05 0.15 0.25 0.35; do
 	finished family
 done
 
-note "the front of all is killed: its members leave by themselves"
-victim family family
-pristine_take "$VICTIM"
-attach_begin -p "$VICTIM" --follow $EXACT --json
-attach_await "$VICTIM"
-child f
-attach_await "$CHILD"
-kill -KILL "$ATTACH"
-await 30 "$TOOLS/ringwatch" "$VICTIM" gone 0 || fail "the parent is not left"
-await 30 "$TOOLS/ringwatch" "$CHILD" gone 0 || fail "the child is not left"
-pristine_check "$VICTIM"
-forked_pristine "$CHILD"
-gone "$CHILD"
-finished family
+if dealt 2; then
+	note "the front of all is killed: its members leave by themselves"
+	victim family family
+	pristine_take "$VICTIM"
+	attach_begin -p "$VICTIM" --follow $EXACT --json
+	attach_await "$VICTIM"
+	child f
+	attach_await "$CHILD"
+	kill -KILL "$ATTACH"
+	await 30 "$TOOLS/ringwatch" "$VICTIM" gone 0 || fail "the parent is not left"
+	await 30 "$TOOLS/ringwatch" "$CHILD" gone 0 || fail "the child is not left"
+	pristine_check "$VICTIM"
+	forked_pristine "$CHILD"
+	gone "$CHILD"
+	finished family
+fi
 
-note "sixty children in a moment, and children of theirs"
-victim forkers forkers
-pristine_take "$VICTIM"
-attach_begin -p "$VICTIM" --follow --sample=1024 --json --max-processes=12
-attach_await "$VICTIM"
-tell forkers s
-two_members() { [ "$(attach_processes | wc -l)" -ge 8 ]; }
-await 30 two_members || fail "no child is watched"
-LEAVE_LIMIT=130	# to restore so many takes a minute at the most, others' sessions come on top
-attach_end
-[ "$STATUS" -eq 0 ] || expect "$STATUS" 5 "exit status"
-several_valid
-sums_hold
-pristine_check "$VICTIM"
-tell forkers p
-answer forkers storm
-FORKED=${ANSWER#"storm ok "}
-own "$FORKED"
-for pid in $FORKED; do
-	# One that is never still may be left by dlopen, or time ran out: both were told, and
-	# cleanup does it, in a minute as many as it can, this one first.
-	if [ "$STATUS" -eq 5 ] && ! "$TOOLS/ringwatch" "$pid" gone 0 >"$WORK/ringwatch"; then
-		timeout $((90 * PATIENCE)) "$MEMATTACH" cleanup -p "$pid" 2>"$ERRORS" ||
-			expect $? 5 "exit status of cleanup"
-	fi
-	forked_pristine "$pid"
-done
-finished forkers
-for pid in $FORKED; do
-	kill -TERM "$pid" 2>/dev/null
-done
-for pid in $FORKED; do
-	await 30 grep -q "^child ok $pid\$" "$WORK/forkers.out" ||
-		fail "child $pid: $(cat "$WORK/forkers.out" "$WORK/forkers.err")"
-done
+if dealt 2; then
+	note "sixty children in a moment, and children of theirs"
+	victim forkers forkers
+	pristine_take "$VICTIM"
+	attach_begin -p "$VICTIM" --follow --sample=1024 --json --max-processes=12
+	attach_await "$VICTIM"
+	tell forkers s
+	two_members() { [ "$(attach_processes | wc -l)" -ge 8 ]; }
+	await 30 two_members || fail "no child is watched"
+	LEAVE_LIMIT=130	# restoring so many takes a minute at the most; others' sessions come on top
+	attach_end
+	[ "$STATUS" -eq 0 ] || expect "$STATUS" 5 "exit status"
+	several_valid
+	sums_hold
+	pristine_check "$VICTIM"
+	tell forkers p
+	answer forkers storm
+	FORKED=${ANSWER#"storm ok "}
+	own "$FORKED"
+	for pid in $FORKED; do
+		# One that is never still may be left by dlopen, or time ran out: both were told,
+		# and cleanup does it, in a minute as many as it can, this one first.
+		if [ "$STATUS" -eq 5 ] &&
+		   ! "$TOOLS/ringwatch" "$pid" gone 0 >"$WORK/ringwatch"; then
+			timeout $((90 * PATIENCE)) "$MEMATTACH" cleanup -p "$pid" 2>"$ERRORS" ||
+				expect $? 5 "exit status of cleanup"
+		fi
+		forked_pristine "$pid"
+	done
+	finished forkers
+	for pid in $FORKED; do
+		kill -TERM "$pid" 2>/dev/null
+	done
+	for pid in $FORKED; do
+		await 30 grep -q "^child ok $pid\$" "$WORK/forkers.out" ||
+			fail "child $pid: $(cat "$WORK/forkers.out" "$WORK/forkers.err")"
+	done
+fi

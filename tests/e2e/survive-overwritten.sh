@@ -88,6 +88,7 @@ said_done() { [ "$(grep -c '^done' "$WORK/out")" -gt "$before" ]; }
 for byte in 0 255 65; do
 	while read -r name first bytes; do
 		case $byte-$name in 0-gaps | 0-heads | 0-lanes) continue ;; esac # as they are
+		dealt 2 || continue
 		note "$name, written over with $byte"
 		overwritten "$byte" "$name" "$first" "$bytes"
 	done <"$WORK/list"

@@ -15,6 +15,7 @@ begun_or_over() {
 broken() {
 	broken_pattern=$1
 	shift
+	dealt 2 || return 0
 	victim traced traced --threads=2 --rounds=50000
 	pristine_take "$VICTIM"
 	"$TOOLS/start" "$MEMATTACH" trace -p "$VICTIM" "$@" \

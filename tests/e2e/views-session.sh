@@ -25,10 +25,12 @@ same() {
 for view in overview hotspots tree flame histogram timeline temporary peak lifetimes blocks \
 	filter source realloc threads
 do
+	dealt 3 || continue
 	same --exact "$view"
 	same --exact "$view" --json
 done
 for view in overview hotspots flame histogram lifetimes; do	# weights are no whole numbers
+	dealt 2 || continue
 	same --sample=64K "$view" --json
 done
 same --exact tree --reverse --by=calls --threshold=2 --depth=4

@@ -71,6 +71,7 @@ print("ready", flush=True)
 time.sleep(600)
 END
 for allocator in pymalloc malloc; do
+	dealt 2 || continue
 	background python env PYTHONMALLOC=$allocator python3 "$WORK/busy.py"
 	said python
 	watch "python3 ($allocator)" "$LAST" 4 100

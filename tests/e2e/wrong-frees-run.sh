@@ -103,7 +103,7 @@ END
 # shellcheck disable=SC2086
 $CC -g -O1 -fno-builtin -w -pthread -o "$WORK/program" "$WORK/program.c" || fail "compiling"
 
-library= one_in=1 heap_is_known=yes
+library= one_in=3 heap_is_known=yes
 
 is_illegal() {
 	expect "$(json '[.wrong_frees[] | [.kind, .reason, .call, .count]] | @text')" \
@@ -184,7 +184,7 @@ while [ "$turn" -lt "$(in_full 12 2)" ]; do
 	turn=$((turn + 1))
 	illegal free free-memory top
 done
-one_in=8 heap_is_known=no
+one_in=12 heap_is_known=no
 for library in libjemalloc.so.2 libmimalloc.so.2 libtcmalloc.so.4; do
 	[ -z "$(LD_PRELOAD=$library true 2>&1)" ] || continue
 	note "$library"
