@@ -18,6 +18,7 @@
 #include "src/base/hashmap.h"
 
 #define MAX_SIZES 16384u
+#define MOST_BYTES (1ull << 53)	/* documents have numbers up to there */
 
 struct counts {
 	enum counts_kind kind;
@@ -30,6 +31,10 @@ struct counts {
 	uint64_t small[COUNTS_SMALL];
 	struct hashmap sizes;		/* of COUNTS_SMALL or more -> count */
 	struct hashmap rows;		/* counts_path.key -> index in row */
+	uint64_t most;			/* calls that there can have been */
+	uint64_t sized;			/* calls in all bars, in this reading */
+	struct counts_rest placed;	/* in all rows, likewise */
+	bool corrupt;
 	struct counts_row *row;
 	size_t row_count, row_room;
 };
@@ -37,6 +42,27 @@ struct counts {
 static uint64_t load(const uint64_t *p)
 {
 	return __atomic_load_n(p, __ATOMIC_RELAXED);
+}
+
+/* Counters are the target's, which may have written over them: what can't be is left out. */
+static bool take(struct counts *c, uint64_t *sum, uint64_t most, uint64_t value)
+{
+	if (value > most || *sum > most - value) {
+		c->corrupt = true;
+		return false;
+	}
+	*sum += value;
+	return true;
+}
+
+static void take_calls(struct counts *c, uint64_t *sum, const uint64_t *counter)
+{
+	(void)take(c, sum, c->most, load(counter));
+}
+
+static void take_bytes(struct counts *c, uint64_t *sum, const uint64_t *counter)
+{
+	(void)take(c, sum, MOST_BYTES, load(counter));
 }
 
 /* Where everything is, held against the size of the mapping once: then copies are used. */
@@ -88,37 +114,38 @@ enum counts_kind counts_kind(const struct counts *c)
 	return c->kind;
 }
 
-static void add_totals(struct counts_totals *sum, const struct counts_totals *from)
+static void add_totals(struct counts *c, const struct counts_totals *from)
 {
-	sum->alloc_count += load(&from->alloc_count);
-	sum->alloc_bytes += load(&from->alloc_bytes);
-	sum->alloc_usable += load(&from->alloc_usable);
-	sum->alloc_unsized += load(&from->alloc_unsized);
-	sum->free_count += load(&from->free_count);
-	sum->free_usable += load(&from->free_usable);
-	sum->free_unsized += load(&from->free_unsized);
+	struct counts_totals *sum = &c->sums.totals;
+
+	take_calls(c, &sum->alloc_count, &from->alloc_count);
+	take_bytes(c, &sum->alloc_bytes, &from->alloc_bytes);
+	take_bytes(c, &sum->alloc_usable, &from->alloc_usable);
+	take_calls(c, &sum->alloc_unsized, &from->alloc_unsized);
+	take_calls(c, &sum->free_count, &from->free_count);
+	take_bytes(c, &sum->free_usable, &from->free_usable);
+	take_calls(c, &sum->free_unsized, &from->free_unsized);
+}
+
+static void add_rest(struct counts *c, struct counts_rest *sum, const struct counts_rest *from)
+{
+	take_calls(c, &sum->count, &from->count);
+	take_bytes(c, &sum->bytes, &from->bytes);
 }
 
 static void read_totals(struct counts *c)
 {
-	struct counts_totals *sum = &c->sums.totals;
-
-	c->sums = (struct counts_sums){
-		.sizes_left = { load(&c->shared->sizes_left.count),
-				load(&c->shared->sizes_left.bytes) },
-		.paths_left = { load(&c->shared->paths_left.count),
-				load(&c->shared->paths_left.bytes) },
-	};
-	c->sums.paths_left.count += c->unplaced.count;
-	c->sums.paths_left.bytes += c->unplaced.bytes;
+	c->sums = (struct counts_sums){ .paths_left = c->unplaced };
+	add_rest(c, &c->sums.sizes_left, &c->shared->sizes_left);
+	add_rest(c, &c->sums.paths_left, &c->shared->paths_left);
 	for (uint32_t i = 0; i < COUNTS_LINES; i++)
-		add_totals(sum, &c->shared->totals[i]);
-	c->sums.shared_count = sum->alloc_count;
+		add_totals(c, &c->shared->totals[i]);
+	c->sums.shared_count = c->sums.totals.alloc_count;
 	for (uint64_t i = 0; i < c->slots; i++) {
 		const struct counts_block *block = (const void *)(c->block + i * c->block_bytes);
 
 		if (load(&c->owner[i]))
-			add_totals(sum, &block->totals);
+			add_totals(c, &block->totals);
 	}
 }
 
@@ -141,6 +168,8 @@ static int add_size(struct counts *c, uint64_t size, uint64_t count)
 {
 	uint64_t sum = 0;
 
+	if (!take(c, &c->sized, c->most, count))
+		return 0;
 	if (size < COUNTS_SMALL) {	/* that is nothing that the shim puts there */
 		c->small[size] += count;
 		return 0;
@@ -160,7 +189,8 @@ static int read_size_table(struct counts *c, const struct counts_size *size, uin
 	for (uint64_t i = 0; !error && map_next(map, places, sizeof(*size), &i); i++) {
 		uint64_t count = load(&size[i].count), key = load(&size[i].key);
 
-		if (key && count)
+		c->corrupt |= key > MOST_BYTES;
+		if (key && key <= MOST_BYTES && count)
 			error = add_size(c, key - 1, count);
 	}
 	return error;
@@ -169,13 +199,14 @@ static int read_size_table(struct counts *c, const struct counts_size *size, uin
 static void add_small(struct counts *c, const uint64_t *small)
 {
 	for (uint32_t i = 0; i < COUNTS_SMALL; i++)
-		c->small[i] += load(&small[i]);
+		(void)add_size(c, i, load(&small[i]));
 }
 
 static int read_sizes(struct counts *c)
 {
 	int error;
 
+	c->sized = 0;
 	memset(c->small, 0, sizeof(c->small));
 	hashmap_done(&c->sizes);
 	memset(&c->sizes, 0, sizeof(c->sizes));
@@ -256,7 +287,8 @@ static int read_path_table(struct counts *c, const struct counts_path *path, uin
 		struct counts_row *row;
 		int error;
 
-		if (count == 0)
+		if (count == 0 || !take(c, &c->placed.count, c->most, count) ||
+		    !take(c, &c->placed.bytes, MOST_BYTES, size))
 			continue;
 		error = row_of(c, load(&path[i].key), load(&path[i].detail), &row);
 		if (error == -ENOMEM)
@@ -276,6 +308,7 @@ static int read_paths(struct counts *c)
 {
 	int error;
 
+	c->placed = (struct counts_rest){ 0, 0 };
 	for (size_t i = 0; i < c->row_count; i++)
 		if (!c->row[i].added)
 			c->row[i].count = c->row[i].bytes = 0;
@@ -289,16 +322,22 @@ static int read_paths(struct counts *c)
 	return error;
 }
 
-int counts_read(struct counts *c)
+int counts_read(struct counts *c, uint64_t most)
 {
 	int error = 0;
 
+	c->most = most;
 	read_totals(c);
 	if (c->kind >= COUNTS_HISTOGRAM)
 		error = read_sizes(c);
 	if (!error && c->kind >= COUNTS_SITES)
 		error = read_paths(c);
 	return error;
+}
+
+bool counts_are_corrupt(const struct counts *c)
+{
+	return c->corrupt;
 }
 
 const struct counts_sums *counts_sums(const struct counts *c)

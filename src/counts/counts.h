@@ -39,8 +39,13 @@ struct counts;
 int counts_new(const void *mapping, size_t bytes, struct counts **ret) _must_check_;
 void counts_free(struct counts *counts);
 enum counts_kind counts_kind(const struct counts *counts);
-/* Reads all of them anew: what follows is as of then. 0 or -ENOMEM. */
-int counts_read(struct counts *counts) _must_check_;
+/*
+ * Reads all of them anew: what follows is as of then. most: calls that there can have been so far;
+ * no sum is beyond that, nor one of bytes beyond 2^53. 0 or -ENOMEM.
+ */
+int counts_read(struct counts *counts, uint64_t most) _must_check_;
+/* Was anything read that can't be, and left out? */
+bool counts_are_corrupt(const struct counts *counts);
 const struct counts_sums *counts_sums(const struct counts *counts);
 /*
  * Requested sizes, ascending, with how often they were asked for; beyond 16,384 different ones of

@@ -36,7 +36,8 @@ static void put_figures(FILE *out, const struct snapshot_site *s, bool every_all
 {
 	static const char *const kind[] = { "malloc", "mmap", "custom" };
 
-	fprintf(out, "%u,%s,%s,", s->id, kind[s->kind], snapshot_verdict_name(s->verdict));
+	fprintf(out, "%u,%s,%s,", s->id, kind[s->kind],
+		snapshot_verdict_name(s->verdict) ?: "");
 	put_count(out, s->live_count);
 	put_count(out, s->live_bytes);
 	put_count(out, s->live_bytes_low);

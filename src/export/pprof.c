@@ -223,6 +223,7 @@ static void add_label(struct pprof *p, Memattach__Pprof__Sample *sample, const c
 static int add_labels(struct pprof *p, Memattach__Pprof__Sample *sample,
 		      const struct snapshot_site *s)
 {
+	const char *verdict = snapshot_verdict_name(s->verdict);
 	uint64_t leak;
 	int err = 0;
 
@@ -232,7 +233,8 @@ static int add_labels(struct pprof *p, Memattach__Pprof__Sample *sample,
 		sample->label[0]->num_unit = pprof_string(&p->tables, "bytes", &err);
 	}
 	add_label(p, sample, "kind", s->kind == SITE_MMAP ? "mmap" : "malloc", &err);
-	add_label(p, sample, "verdict", snapshot_verdict_name(s->verdict), &err);
+	if (verdict)
+		add_label(p, sample, "verdict", verdict, &err);
 	if (hashmap_get(&p->leak_by_site, s->id, &leak))
 		add_label(p, sample, "leak", leak_verdict_name((enum leak_verdict)leak), &err);
 	return err;

@@ -48,7 +48,7 @@ const char *snapshot_kind_name(enum site_kind kind)
 const char *snapshot_verdict_name(enum snapshot_verdict verdict)
 {
 	static const char *const name[] = { "too-few-samples", "growing", "steady", "temporary",
-					    "freed" };
+					    "freed", NULL };
 
 	return name[verdict];
 }

@@ -55,8 +55,9 @@ enum snapshot_verdict {
 	SNAPSHOT_STEADY,
 	SNAPSHOT_TEMPORARY,	/* mostly temporary allocations */
 	SNAPSHOT_FREED,		/* nothing lives any more */
+	SNAPSHOT_UNKNOWN,	/* at a moment of a recording: the verdict is of its end */
 };
-/* In documents, and for people. */
+/* In documents, and for people. NULL: unknown. */
 const char *snapshot_verdict_name(enum snapshot_verdict verdict);
 const char *snapshot_verdict_words(enum snapshot_verdict verdict);
 struct snapshot_site {

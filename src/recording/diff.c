@@ -111,7 +111,6 @@ static uint64_t amount(uint64_t value)
 
 static int add_site(struct adding *a, const struct snapshot_site *site)
 {
-	bool moment = a->content->snapshot->session.recorded_seconds > 0;
 	struct diff_amount figures = {
 		.count = amount(site->live_count), .bytes = amount(site->live_bytes),
 		.bytes_low = amount(site->live_bytes_low),
@@ -120,8 +119,7 @@ static int add_site(struct adding *a, const struct snapshot_site *site)
 	struct diff_entry like = { .verdict = diff_text(a->diff, snapshot_kind_name(site->kind)) };
 	int err = site_frames_take(&a->frames, a->content, site);
 
-	figures.too_few = diff_is_too_few(snapshot_verdict_name(site->verdict), moment,
-					  site->samples, &figures);
+	figures.too_few = diff_is_too_few(snapshot_verdict_name(site->verdict));
 	like.frame = a->frames.frame;
 	like.frame_count = a->frames.frame_count;
 	return err < 0 ? err : diff_add(a->diff, DIFF_SITES, a->side, &like, &figures);

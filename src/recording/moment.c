@@ -230,10 +230,18 @@ static int site_order(const void *a, const void *b)
 	return (x->id > y->id) - (x->id < y->id);
 }
 
+static enum snapshot_verdict verdict_then(const struct snapshot_site *site)
+{
+	if (site->live_count == 0)
+		return SNAPSHOT_FREED;
+	return site->samples < SNAPSHOT_FEWEST_SAMPLES &&
+	       site->live_bytes_low < site->live_bytes_high ? SNAPSHOT_TOO_FEW : SNAPSHOT_UNKNOWN;
+}
+
 /* What only the end knows of a site. */
 static void forget_end(struct snapshot_site *site, double time)
 {
-	site->verdict = site->live_count ? SNAPSHOT_TOO_FEW : SNAPSHOT_FREED;
+	site->verdict = verdict_then(site);
 	site->lifetime_p50 = site->lifetime_p90 = site->lifetime_max = 0;
 	site->growth = site->growth_low = site->growth_high = 0;
 	site->last_time = site->last_time < time ? site->last_time : time;

@@ -389,11 +389,8 @@ bool diff_sum_within(const struct diff *diff, size_t index)
 	return old->bytes != new->bytes && old->low <= new->high && new->low <= old->high;
 }
 
-bool diff_is_too_few(const char *verdict, bool moment, uint64_t samples,
-		     const struct diff_amount *amount)
+bool diff_is_too_few(const char *verdict)
 {
-	if (moment)
-		return samples < SNAPSHOT_FEWEST_SAMPLES && amount->bytes_low < amount->bytes_high;
 	return verdict && strcmp(verdict, snapshot_verdict_name(SNAPSHOT_TOO_FEW)) == 0;
 }
 

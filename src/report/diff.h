@@ -108,12 +108,8 @@ int diff_compare(struct diff *diff) _must_check_;
 void diff_set_unseen(struct diff_document *document, uint64_t interval);
 /* Do the intervals of a sum overlap, and its figures differ? */
 bool diff_sum_within(const struct diff *diff, size_t index);
-/*
- * Whether site rests on too few samples, by its verdict; a moment knows no verdicts, so its number
- * of samples stands for one there.
- */
-bool diff_is_too_few(const char *verdict, bool moment, uint64_t samples,
-		     const struct diff_amount *amount);
+/* Does a site rest on too few samples, by its verdict (NULL: unknown)? */
+bool diff_is_too_few(const char *verdict);
 /* Bytes an hour; NAN unknown. */
 double diff_rate(const struct diff *diff, int64_t growth);
 

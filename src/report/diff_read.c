@@ -36,7 +36,6 @@ struct site {
 struct reading {
 	struct diff *diff;
 	enum diff_side side;
-	bool moment;		/* of a recording: verdicts of sites are not known */
 	const char *path, *text;	/* text: where byte 0 is */
 	char *problem;
 	struct site *sites;
@@ -204,8 +203,7 @@ static int book_site(struct reading *r, struct fields *fields, const struct site
 				   .frame_count = site->frame_count };
 	int error;
 
-	amount.too_few = diff_is_too_few(text_of(fields, "verdict"), r->moment,
-					 number_of(fields, "samples", UINT64_MAX), &amount);
+	amount.too_few = diff_is_too_few(text_of(fields, "verdict"));
 	error = fields_verdict(fields, piece);
 	like.frame = (struct diff_frame *)(uintptr_t)site->frame;
 	if (!error)
@@ -371,7 +369,6 @@ static int read_session(struct reading *r, struct diff_document *document,
 	if (error)
 		return error;
 	document->time = real_of(&fields, "begin_time") + real_of(&fields, "duration");
-	r->moment = real_of(&fields, "recorded_seconds") > 0;
 	*ret_interval = number_of(&fields, "sample_interval_bytes", UINT64_MAX);
 	return fields_verdict(&fields, r->session);
 }

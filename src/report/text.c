@@ -405,8 +405,10 @@ static void put_totals(FILE *out, const struct report_input *input)
 
 static void put_growth(FILE *out, const struct style *style, const struct snapshot_site *site)
 {
+	const char *words = snapshot_verdict_words(site->verdict);
+
 	if (site->verdict != SNAPSHOT_GROWING) {
-		fprintf(out, "; %s", snapshot_verdict_words(site->verdict));
+		fprintf(out, "%s%s", words ? "; " : "", words ?: "");
 		return;
 	}
 	fprintf(out, "; %sgrowing %s/s%s", style->warn, human_bytes_signed(site->growth).text,

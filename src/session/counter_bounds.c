@@ -41,6 +41,11 @@ bool counter_bounds_losses(struct reader_losses *losses, double seconds, double 
 	return whole;
 }
 
+uint64_t counter_bounds_events(double seconds)
+{
+	return (uint64_t)fmin((seconds + 1) * EVENTS_A_SECOND, MOST_HIDDEN);
+}
+
 bool counter_bounds_epoch(uint64_t epoch, uint64_t before, double seconds)
 {
 	return epoch >= before && (double)(epoch - before) <= 1 + seconds / EPOCH_SECONDS;

@@ -15,6 +15,8 @@
  * to; else other figures may be wrong, too.
  */
 bool counter_bounds_losses(struct reader_losses *losses, double seconds, double hz);
+/* So many events can have been at the most. */
+uint64_t counter_bounds_events(double seconds);
 /* Can there be so many epochs, seconds after the begin, of which before had been seen already? */
 bool counter_bounds_epoch(uint64_t epoch, uint64_t before, double seconds);
 

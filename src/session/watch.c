@@ -457,8 +457,7 @@ static void look_for_gap(struct watch *w)
 
 	if (epoch == w->epoch || w->overwritten)
 		return;
-	w->overwritten = !counter_bounds_epoch(epoch, w->epoch,
-					       (double)(now_ns() - w->begin_ns) / 1e9);
+	w->overwritten = !counter_bounds_epoch(epoch, w->epoch, watch_seconds(w));
 	if (w->overwritten)
 		return;
 	/* of several gaps only the last one's end is known */
@@ -566,6 +565,11 @@ static int drain(struct watch *w)
 	return events;
 }
 
+double watch_seconds(const struct watch *w)
+{
+	return w->begin_ns ? (double)(now_ns() - w->begin_ns) / 1e9 : 0;
+}
+
 int watch_drain(struct watch *w)
 {
 	int events;
@@ -574,7 +578,7 @@ int watch_drain(struct watch *w)
 	if (!w->held)
 		pace_turn(&w->pace);
 	if (w->counts)
-		watch_counts_allow(w, (double)(now_ns() - w->begin_ns) / 1e9);
+		watch_counts_allow(w, watch_seconds(w));
 	(void)__atomic_add_fetch(&w->control->beat, 1, __ATOMIC_RELAXED);
 	events = drain(w);
 	look_for_gap(w);

@@ -143,6 +143,8 @@ static inline void watch_mind_confined(struct watch *watch)
 	if (watch_confined(watch))
 		watch->pace.in.woken = watch->stack_places.by_kernel = false;
 }
+/* Since hooks were armed; 0: they are not yet. */
+double watch_seconds(const struct watch *watch);
 /* Books what has been recorded; the number of events. Every few milliseconds. */
 int watch_drain(struct watch *watch);
 /*

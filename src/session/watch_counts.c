@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/session/counter_bounds.h"
+
 #define COPIES_AT_ONCE	20000.0
 #define COPIES_A_SECOND	500.0
 
@@ -101,7 +103,7 @@ static int book_rows(struct watch *w, bool last)
 
 int watch_counts_read(struct watch *w, bool last)
 {
-	int error = counts_read(w->counts);
+	int error = counts_read(w->counts, counter_bounds_events(watch_seconds(w)));
 
 	if (error || counts_kind(w->counts) < COUNTS_SITES)
 		return error;
@@ -151,14 +153,20 @@ static struct snapshot_counts figures(const struct watch *w)
 	};
 }
 
+/* Counters that the target has written over may be less than they were. */
+static uint64_t more_than(uint64_t now, uint64_t before)
+{
+	return now > before ? now - before : 0;
+}
+
 void watch_counts_point(struct watch *w, struct timeline_point *point)
 {
 	const struct counts_totals *now = &counts_sums(w->counts)->totals;
 	struct snapshot_counts counts = figures(w);
 
-	point->alloc_count = now->alloc_count - w->counted.alloc_count;
-	point->alloc_bytes = now->alloc_bytes - w->counted.alloc_bytes;
-	point->free_count = now->free_count - w->counted.free_count;
+	point->alloc_count = more_than(now->alloc_count, w->counted.alloc_count);
+	point->alloc_bytes = more_than(now->alloc_bytes, w->counted.alloc_bytes);
+	point->free_count = more_than(now->free_count, w->counted.free_count);
 	point->live_bytes = 0;
 	point->bounded = false;
 	point->trend_known = snapshot_counts_trend(&counts, &point->trend_bytes);

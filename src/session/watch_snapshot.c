@@ -77,12 +77,13 @@ static struct doubt doubt_of(const struct watch *w, const struct snapshot_sessio
 static void take_losses(const struct watch *w, struct reader_losses *losses,
 			struct snapshot_session *session)
 {
-	const double seconds = (double)(now_ns() - w->begin_ns) / 1e9;
+	const double seconds = watch_seconds(w);
 	uint64_t gap = __atomic_load_n(&w->control->gap_cycles, __ATOMIC_RELAXED);
 	bool whole = !w->overwritten;
 
 	reader_losses(w->reader, losses);
 	whole &= counter_bounds_losses(losses, seconds, w->ticks.hz);
+	whole &= !w->counts || !counts_are_corrupt(w->counts);
 	if ((double)gap > (seconds + GAP_SLACK_SECONDS) * w->ticks.hz) {
 		gap = 0;
 		whole = false;
@@ -123,7 +124,7 @@ int watch_tick(struct watch *w)
 		return error;
 	if (w->reader)
 		input.doubt = missed(w, &session);
-	point.time = (double)(now_ns() - w->begin_ns) / 1e9;
+	point.time = watch_seconds(w);
 	snapshot_point(&input, &w->timeline, &point);
 	if (w->counts)
 		watch_counts_point(w, &point);

@@ -192,10 +192,9 @@ static uint64_t with_slack(uint64_t at)
 }
 
 /* Does a section have debug information? Its name may not be believed; symbols have their types. */
-static bool is_left_out(const struct making *m, const Elf64_Shdr *s)
+static bool is_information(const Elf64_Shdr *s)
 {
-	return m->symbols_only && s->sh_type != SHT_SYMTAB && s->sh_type != SHT_STRTAB &&
-	       s->sh_type != SHT_NOTE;
+	return s->sh_type != SHT_SYMTAB && s->sh_type != SHT_STRTAB && s->sh_type != SHT_NOTE;
 }
 
 /* The section uncompressed, to offset to. A damaged one is left as it is. */
@@ -237,7 +236,7 @@ static int copy_rest(struct making *m, uint64_t *at)
 		     debug_source_has(m->source, s->sh_offset, s->sh_size)))
 			continue;
 		if (!debug_source_has(m->source, s->sh_offset, s->sh_size) || *at > MAX_FILE ||
-		    is_left_out(m, s))
+		    (m->symbols_only && is_information(s)))
 			s->sh_size = 0;
 		error = copy_section(m, s, *at);
 		if (error)
@@ -333,21 +332,69 @@ static int measure(const struct debug_source *source, struct debug_source *ret)
 }
 
 int debug_image_make(const struct debug_source *source, struct image_room *room,
-		     uint64_t *ret_bytes)
+		     bool symbols_only, uint64_t *ret_bytes)
 {
 	struct debug_source whole;
 	int fd = measure(source, &whole);
 
 	if (fd < 0)
 		return fd;
-	fd = make_once(&whole, room->left, false, ret_bytes);
-	if (fd == -EFBIG)
-		fd = make_once(&whole, room->left, true, ret_bytes);
+	fd = make_once(&whole, room->left, symbols_only, ret_bytes);
 	if (fd >= 0 && !image_room_take(room, *ret_bytes)) {	/* it became less meanwhile */
 		(void)close(fd);
 		return -EFBIG;
 	}
 	return fd;
+}
+
+static bool is_named(const struct making *m, const Elf64_Shdr *s, const char *name)
+{
+	size_t bytes = strlen(name) + 1;
+	char text[16] = "";
+	uint64_t at;
+
+	if (m->header.e_shstrndx >= m->section_count || bytes > sizeof(text))
+		return false;
+	at = m->section[m->header.e_shstrndx].sh_offset + s->sh_name;
+	if (!debug_source_has(m->source, at, bytes))
+		return false;
+	debug_source_read(m->source, at, text, bytes);
+	return memcmp(text, name, bytes) == 0;
+}
+
+/* What is not loaded, and no symbols; compilers' texts are among it. 0: libdw finds nothing. */
+static uint64_t information_in(const struct making *m)
+{
+	uint64_t bytes = 0;
+	bool found = false;
+
+	for (size_t i = 0; i < m->section_count; i++) {
+		const Elf64_Shdr *s = &m->section[i];
+		Elf64_Chdr packed = { .ch_size = 0 };
+
+		if (s->sh_type == SHT_NOBITS || s->sh_type == SHT_NULL ||
+		    (s->sh_flags & SHF_ALLOC) || !is_information(s) ||
+		    !debug_source_has(m->source, s->sh_offset, s->sh_size))
+			continue;
+		if (!debug_unpack_type(m->source, s, &packed))
+			packed.ch_size = s->sh_size;
+		bytes = packed.ch_size < UINT64_MAX - bytes ? bytes + packed.ch_size : UINT64_MAX;
+		found = found || is_named(m, s, ".debug_info") || is_named(m, s, ".zdebug_info");
+	}
+	return found ? bytes : 0;
+}
+
+uint64_t debug_image_info_bytes(const struct debug_source *source)
+{
+	struct debug_source whole;
+	struct making m = { .source = &whole, .fd = -1 };
+	uint64_t bytes = 0;
+
+	if (measure(source, &whole) == 0 && read_headers(&m) == 0)
+		bytes = information_in(&m);
+	free(m.phdr);
+	free(m.section);
+	return bytes;
 }
 
 uint32_t debug_image_packing(const struct debug_source *source)

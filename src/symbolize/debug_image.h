@@ -16,11 +16,13 @@
 /*
  * A sealed memfd with an ELF file of the same headers, segments and sections, without code; the
  * caller's to close, whereafter *ret_bytes go back to room. Holes of a sparse file stay holes.
- * Where room is too small for all of it, the copy has symbol tables, but no debug information.
- * -ENOEXEC no 64-bit ELF file, -EFBIG there is no room for that either, -ENOMEM, -errno.
+ * symbols_only: the copy has symbol tables, but no debug information.
+ * -ENOEXEC no 64-bit ELF file, -EFBIG there is no room for that, -ENOMEM, -errno.
  */
 int debug_image_make(const struct debug_source *source, struct image_room *room,
-		     uint64_t *ret_bytes) _must_check_;
+		     bool symbols_only, uint64_t *ret_bytes) _must_check_;
+/* Bytes of debug information, uncompressed: what libdw may take for it. 0: there is none. */
+uint64_t debug_image_info_bytes(const struct debug_source *source);
 /*
  * How sections of the file are compressed that libelf may be unable to read: ELFCOMPRESS_ZSTD,
  * which debug_image_make() uncompresses, or another number, which it does not know. 0: none are.

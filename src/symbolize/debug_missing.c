@@ -65,4 +65,7 @@ void debug_missing_log(const char *path, uint32_t missing)
 		log_warning("%s: its debug information is compressed in a form that is not known; "
 			    "names are missing: uncompress the file (objcopy "
 			    "--decompress-debug-sections)", path);
+	if (missing & DEBUG_MISSING_ROOM)
+		log_warning("%s: its debug information can't be read: it is larger than what "
+			    "--max-memory leaves for it, or damaged; names are missing", path);
 }

@@ -17,7 +17,8 @@ enum debug_missing {
 	DEBUG_MISSING_SPLIT = 2,	/* .dwo files of some units */
 	DEBUG_MISSING_ZSTD = 4,		/* a build with libzstd, to uncompress it */
 	DEBUG_MISSING_FORM = 8,		/* a compression that memattach knows */
-	DEBUG_MISSING_ALL = 15
+	DEBUG_MISSING_ROOM = 16,	/* more memory, or it is damaged */
+	DEBUG_MISSING_ALL = 31
 };
 /* The bits for files that dwarf refers to and that could not be read. */
 uint32_t debug_missing_files(Dwarf *dwarf);

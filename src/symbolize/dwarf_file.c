@@ -31,6 +31,7 @@ struct dwarf_file {
 	Dwfl_Module *dwfl_module;
 	uint64_t copied;	/* bytes of the module's room */
 	uint32_t missing;	/* enum debug_missing */
+	bool has_information;
 	bool searched;		/* for files that its debug information refers to */
 };
 
@@ -42,28 +43,37 @@ static bool is_trusted(int fd)
 	       (stat.st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
 
-/* A copy of source; what it takes is file's until dwarf_file_close(). A descriptor or -errno. */
-static int copy_for(struct dwarf_file *file, const struct debug_source *source)
-{
-	struct image_room *room = file->module->room;
-	uint64_t bytes = 0;
-	int fd = debug_image_make(source, room, &bytes);
-
-	if (fd >= 0)
-		file->copied += bytes;
-	if (fd == -EFBIG && !room->said) {
-		room->said = true;
-		log_warning("%s: its debug information is larger than what --max-memory leaves for "
-			    "it; names are missing", file->module->path);
-	}
-	return fd;
-}
-
 /* Logs what is newly known to be missing, where somebody reads this process's log. */
 static void note_missing(struct dwarf_file *file, uint32_t missing)
 {
 	debug_missing_log(file->module->path, missing & ~file->missing);
 	file->missing |= missing;
+}
+
+/* Is there room for what libdw makes of the debug information in source, or none in there? */
+static bool has_room(struct dwarf_file *file, const struct debug_source *source)
+{
+	const struct image_room *room = file->module->room;
+	uint64_t bytes = debug_image_info_bytes(source);
+
+	file->has_information |= bytes > 0;
+	return !room || bytes <= __atomic_load_n(&room->left, __ATOMIC_RELAXED);
+}
+
+/* A copy of source; what it takes is file's until dwarf_file_close(). A descriptor or -errno. */
+static int copy_for(struct dwarf_file *file, const struct debug_source *source)
+{
+	struct image_room *room = file->module->room;
+	uint64_t bytes = 0;
+	int fd = has_room(file, source) ? debug_image_make(source, room, false, &bytes) : -EFBIG;
+
+	if (fd == -EFBIG) {
+		note_missing(file, DEBUG_MISSING_ROOM);
+		fd = debug_image_make(source, room, true, &bytes);
+	}
+	if (fd >= 0)
+		file->copied += bytes;
+	return fd;
 }
 
 /* May libdw have source itself? */
@@ -72,7 +82,7 @@ static bool is_readable(struct dwarf_file *file, const struct debug_source *sour
 	uint32_t packing = debug_image_packing(source);
 
 	note_missing(file, debug_missing_packing(packing));
-	return !packing && source->fd >= 0 && is_trusted(source->fd);
+	return !packing && source->fd >= 0 && is_trusted(source->fd) && has_room(file, source);
 }
 
 Elf *dwarf_file_elf(const struct module *module)
@@ -210,6 +220,8 @@ Dwarf *dwarf_file_dwarf(struct dwarf_file *file, Dwarf_Addr *ret_bias)
 	dwarf = dwfl_module_getdwarf(file->dwfl_module, ret_bias);
 	if (dwarf && !file->searched)
 		note_missing(file, debug_missing_files(dwarf));
+	if (!dwarf && file->has_information && !file->missing)
+		note_missing(file, DEBUG_MISSING_ROOM);
 	file->searched = true;
 	return dwarf;
 }

@@ -18,8 +18,12 @@ static void overwrite(int byte, unsigned long first, unsigned long bytes)
 	while (fgets(line, sizeof(line), maps))
 		if (strstr(line, "/memfd:memattach-ring") &&
 		    sscanf(line, "%lx-%lx %7s", &low, &high, rights) == 3 &&
-		    rights[1] == 'w' && high - low >= first + bytes)
-			memset((char *)low + first, byte, bytes);
+		    rights[1] == 'w' && high - low >= first + bytes) {
+			/* no bytes: what begins at the offset that lies there, to the end */
+			if (!bytes)
+				first = *(unsigned long *)(low + first);
+			memset((char *)low + first, byte, bytes ? bytes : high - low - first);
+		}
 	fclose(maps);
 }
 int main(void)
@@ -50,6 +54,7 @@ int main(void)
 	printf("gaps %zu %zu\n", offsetof(struct ring_control, gap_cycles), sizeof(uint64_t));
 	printf("heads %zu %zu\n", offsetof(struct ring_control, ring) +
 	       offsetof(struct ring_head, lost_alloc), 8 * sizeof(uint64_t));
+	printf("counts %zu 0\n", offsetof(struct ring_control, counts_offset));
 	printf("lanes %zu %zu\n", offsetof(struct ring_control, lane), sizeof(struct ring_lane));
 }
 END
@@ -64,7 +69,9 @@ overwritten() {
 	own "$VICTIM"
 	await 30 grep -q '^ready' "$WORK/out" || fail "no victim"
 	pristine_take "$VICTIM"
-	attach_begin -p "$VICTIM" --exact --json -d 60
+	mode=--exact
+	[ "$2" != counts ] || mode=--counts=sites
+	attach_begin -p "$VICTIM" $mode --json -d 60
 	attach_await "$VICTIM"
 	for round in "" "$1 $3 $4" ""; do
 		before=$(grep -c '^done' "$WORK/out")
@@ -87,7 +94,9 @@ said_done() { [ "$(grep -c '^done' "$WORK/out")" -gt "$before" ]; }
 
 for byte in 0 255 65; do
 	while read -r name first bytes; do
-		case $byte-$name in 0-gaps | 0-heads | 0-lanes) continue ;; esac # as they are
+		case $byte-$name in	# as they are
+		0-gaps | 0-heads | 0-lanes | 0-counts) continue ;;
+		esac
 		dealt 2 || continue
 		note "$name, written over with $byte"
 		overwritten "$byte" "$name" "$first" "$bytes"

@@ -103,16 +103,23 @@ static void look(void *context, uint64_t size, uint64_t count)
 
 static void read_all(struct counts *counts)
 {
+	const uint64_t most = 1000;
+	const struct counts_totals *totals;
 	uint64_t sum = 0;
 
-	if (!counts || counts_read(counts))
+	if (!counts || counts_read(counts, most))
 		return;
+	totals = &counts_sums(counts)->totals;
+	if (totals->alloc_count > most || totals->free_count > most ||
+	    totals->alloc_bytes > 1ull << 53)
+		abort();
 	if (counts_sizes(counts, look, &sum) != counts_sizes(counts, NULL, NULL))
 		abort();
 	if (counts_rows(counts) > SLOTS * COUNTS_PATHS + COUNTS_SHARED_PATHS)
 		abort();
 	for (size_t i = 0; i < counts_rows(counts); i++)
-		if (counts_row(counts, i)->step >= COUNTS_STEPS)
+		if (counts_row(counts, i)->step >= COUNTS_STEPS ||
+		    counts_row(counts, i)->count > most)
 			abort();
 }
 

@@ -60,7 +60,7 @@ static int image(const struct debug_source *source)
 	struct image_room room = { .left = 1ull << 40 };
 	uint64_t bytes;
 
-	return debug_image_make(source, &room, &bytes);
+	return debug_image_make(source, &room, false, &bytes);
 }
 
 static int make(const struct file *f)
@@ -201,6 +201,9 @@ static void overlaps_are_bounded(void **state)
 	uint8_t *file = calloc(1, bytes);
 	Elf64_Ehdr *header = (void *)file;
 	Elf64_Shdr *section = (void *)(file + LOADED);
+	const struct debug_source source = { -1, file, bytes };
+	struct image_room room = { .left = 1ull << 40 };
+	uint64_t copied = 0;
 	struct file f;
 	Elf64_Shdr s;
 	int fd;
@@ -214,7 +217,8 @@ static void overlaps_are_bounded(void **state)
 	header->e_shnum = (uint16_t)count;
 	for (size_t i = 1; i < count; i++)
 		section[i] = (Elf64_Shdr){ .sh_type = SHT_PROGBITS, .sh_size = bytes };
-	fd = image(&(struct debug_source){ -1, file, bytes });
+	assert_int_equal(image(&source), -EFBIG);
+	fd = debug_image_make(&source, &room, true, &copied);
 	assert_true(fd >= 0);
 	assert_true(bytes_of(fd) < 2 * bytes);
 	read_section(fd, 1, &s);
@@ -251,7 +255,7 @@ static void holes_stay_holes(void **state)
 	file = file_of(&f);
 	assert_int_equal(ftruncate(file, (off_t)(large + (1u << 21))), 0);
 	assert_int_equal(pwrite(file, "end", 3, (off_t)(large + (1u << 20) - 3)), 3);
-	fd = debug_image_make(&(struct debug_source){ .fd = file }, &room, &bytes);
+	fd = debug_image_make(&(struct debug_source){ .fd = file }, &room, false, &bytes);
 	assert_true(fd >= 0);
 	assert_true(bytes < 65536 && bytes_of(fd) < 1u << 20);
 	assert_int_equal(room.left + bytes, 1u << 20);
@@ -265,8 +269,14 @@ static void holes_stay_holes(void **state)
 /* Where there is no room for debug information there may be some for symbols, or for nothing. */
 static void keeps_to_its_room(void **state)
 {
-	static const struct { uint64_t left; int result; uint64_t text; } row[] = {
-		{ 1u << 20, 0, 65536 }, { 32768, 0, 0 }, { 16, -EFBIG, 0 },
+	static const struct {
+		uint64_t left;
+		bool symbols_only;
+		int result;
+		uint64_t text;
+	} row[] = {
+		{ 1u << 20, false, 0, 65536 }, { 1u << 20, true, 0, 0 },
+		{ 32768, false, -EFBIG, 0 }, { 32768, true, 0, 0 }, { 16, true, -EFBIG, 0 },
 	};
 	static struct { struct file f; char text[65536]; } large;
 	const struct debug_source source = { -1, (const void *)&large, sizeof(large) };
@@ -279,7 +289,7 @@ static void keeps_to_its_room(void **state)
 		struct image_room room = { .left = row[i].left };
 		uint64_t bytes = 0;
 		Elf64_Shdr s = { .sh_size = 0 };
-		int fd = debug_image_make(&source, &room, &bytes);
+		int fd = debug_image_make(&source, &room, row[i].symbols_only, &bytes);
 
 		assert_int_equal(fd < 0 ? fd : 0, row[i].result);
 		assert_int_equal(room.left, row[i].left - (fd < 0 ? 0 : bytes));
@@ -287,6 +297,37 @@ static void keeps_to_its_room(void **state)
 			read_section(fd, 3, &s);
 		assert_int_equal(s.sh_size, row[i].text);
 		cleanup_fd(&fd);
+	}
+}
+
+/* What libdw would read, by the name of its main section; not what stands beside symbols else. */
+static void bytes_of_information(void **state)
+{
+	static const struct { char name[16]; uint64_t size; uint64_t bytes; } row[] = {
+		{ ".debug_info", 8, 8 }, { ".zdebug_info", 8, 8 }, { ".debug_inf", 8, 0 },
+		{ ".debug_info.x", 8, 0 }, { ".gnu_debugdata", 8, 0 }, { ".debug_info", 0, 0 },
+		{ ".debug_info", 1u << 30, 0 },		/* not there */
+	};
+	static struct { struct file f; char names[32]; Elf64_Shdr section[5]; } named;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(row); i++) {
+		const struct debug_source source = { -1, (const void *)&named, sizeof(named) };
+
+		build(&named.f);
+		memset(named.names, 0, sizeof(named.names));
+		memcpy(named.names + 1, row[i].name, sizeof(row[i].name));
+		memcpy(named.section, named.f.section, sizeof(named.f.section));
+		named.section[3].sh_name = 1;
+		named.section[3].sh_size = row[i].size;
+		named.section[4] = (Elf64_Shdr){
+			.sh_type = SHT_STRTAB, .sh_size = sizeof(named.names),
+			.sh_offset = offsetof(__typeof__(named), names),
+		};
+		named.f.header.e_shoff = offsetof(__typeof__(named), section);
+		named.f.header.e_shnum = 5;
+		named.f.header.e_shstrndx = 4;
+		assert_int_equal(debug_image_info_bytes(&source), row[i].bytes);
 	}
 }
 
@@ -378,11 +419,13 @@ static void uncompressed_bytes_are_bounded(void **state)
 
 	(void)state;
 	pack(&p);
-	fd = debug_image_make(&(struct debug_source){ -1, (const void *)&p, sizeof(p) }, &room,
-			      &bytes);
-	assert_true(fd >= 0);
+	for (int symbols_only = 0; symbols_only < 2; symbols_only++) {
+		fd = debug_image_make(&(struct debug_source){ -1, (const void *)&p, sizeof(p) },
+				      &room, symbols_only, &bytes);
+		assert_int_equal(fd < 0 ? fd : 0, symbols_only ? 0 : -EFBIG);
+	}
 	read_section(fd, 3, &s);
-	assert_int_equal(s.sh_size, 0);		/* symbols alone */
+	assert_int_equal(s.sh_size, 0);
 	close(fd);
 }
 #endif
@@ -397,6 +440,7 @@ int main(void)
 		cmocka_unit_test(overlaps_are_bounded),
 		cmocka_unit_test(holes_stay_holes),
 		cmocka_unit_test(keeps_to_its_room),
+		cmocka_unit_test(bytes_of_information),
 #ifdef HAVE_ZSTD
 		cmocka_unit_test(uncompresses_zstd),
 		cmocka_unit_test(compressed_sections_that_lie),

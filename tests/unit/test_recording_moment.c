@@ -156,6 +156,48 @@ static void knows_what_it_is(void **state)
 	forget(&sample);
 }
 
+static void assert_verdict_then(const struct snapshot_site *site, bool exact)
+{
+	bool drawn = !exact && site->live_bytes_low < site->live_bytes_high;
+
+	if (site->live_count == 0)
+		assert_int_equal(site->verdict, SNAPSHOT_FREED);
+	else
+		assert_int_equal(site->verdict, drawn && site->samples < SNAPSHOT_FEWEST_SAMPLES ?
+				 SNAPSHOT_TOO_FEW : SNAPSHOT_UNKNOWN);
+}
+
+/* What grows is known at the end only: a moment is not said to have too few samples. */
+static void verdicts_are_not_known(void **state)
+{
+	static const char *const wrong[] = { "steady", "too few samples", "too-few-samples" };
+
+	(void)state;
+	for (int exact = 0; exact < 2; exact++) {
+		struct recording_content content;
+		struct report_input input;
+		struct sample sample;
+
+		record(&sample, exact, false);
+		assert_int_equal(read_at("@12s", &content), 0);
+		assert_true(content.snapshot->site_count > 1);
+		for (size_t i = 0; i < content.snapshot->site_count; i++)
+			assert_verdict_then(&content.snapshot->site[i], exact);
+		input = (struct report_input){ .snapshot = content.snapshot,
+					       .stacks = content.stacks, .names = content.names };
+		for (int json = 0; json < 2; json++) {
+			char *text = sample_print(json ? "json" : "text", &input);
+
+			for (size_t i = 0; exact && i < ARRAY_SIZE(wrong); i++)
+				assert_null(strstr(text, wrong[i]));
+			assert_true(!exact || !json || strstr(text, "\"verdict\":null"));
+			free(text);
+		}
+		recording_content_done(&content);
+		forget(&sample);
+	}
+}
+
 /* Nothing happened in the second half: each second of it is known, though no row is of it. */
 static void quiet_seconds_are_known(void **state)
 {
@@ -367,6 +409,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		IN_FOLDER(is_what_was_known),
 		IN_FOLDER(knows_what_it_is),
+		IN_FOLDER(verdicts_are_not_known),
 		IN_FOLDER(quiet_seconds_are_known),
 		IN_FOLDER(given_up_ones_are_not),
 		IN_FOLDER(other_names_are_refused),

@@ -391,21 +391,6 @@ static void too_few_samples_are_marked(void **state)
 	diff_free(pair.diff);
 }
 
-/* A moment knows no verdicts: all that live have the same one. */
-static void moments_have_samples_and_no_verdicts(void **state)
-{
-	const struct diff_amount sure = { .bytes = 10, .bytes_low = 10, .bytes_high = 10 };
-	const struct diff_amount drawn = { .bytes = 10, .bytes_low = 1, .bytes_high = 90 };
-	const char *verdict = "too-few-samples";
-
-	(void)state;
-	assert_true(diff_is_too_few(verdict, false, 1000, &sure));
-	assert_false(diff_is_too_few(NULL, false, 1, &drawn));
-	assert_false(diff_is_too_few(verdict, true, 1, &sure));
-	assert_true(diff_is_too_few(verdict, true, 4, &drawn));
-	assert_false(diff_is_too_few(verdict, true, 5, &drawn));
-}
-
 /* What a session saw being allocated is from before the attach to the next one. */
 static void lost_blocks_that_age_are_not_new(void **state)
 {
@@ -646,7 +631,6 @@ int main(void)
 		cmocka_unit_test(what_was_not_drawn_may_have_been_there),
 		cmocka_unit_test(totals_have_intervals_too),
 		cmocka_unit_test(too_few_samples_are_marked),
-		cmocka_unit_test(moments_have_samples_and_no_verdicts),
 		cmocka_unit_test(lost_blocks_that_age_are_not_new),
 		cmocka_unit_test(prints_exactly_this),
 		cmocka_unit_test(document_follows_the_schema),

@@ -101,7 +101,7 @@ static void end(struct fixture *f)
 
 static const struct counts_totals *read_totals(struct fixture *f)
 {
-	assert_int_equal(counts_read(f->counts), 0);
+	assert_int_equal(counts_read(f->counts, UINT64_MAX), 0);
 	return &counts_sums(f->counts)->totals;
 }
 
@@ -291,7 +291,7 @@ static void threads_with(uint64_t slots, enum counts_kind kind)
 		bytes += worker[i].bytes;
 		usable += worker[i].usable;
 	}
-	assert_int_equal(counts_read(f.counts), 0);
+	assert_int_equal(counts_read(f.counts, UINT64_MAX), 0);
 	sums = counts_sums(f.counts);
 	assert_int_equal(sums->totals.alloc_count, THREADS * ROUNDS);
 	assert_int_equal(sums->totals.free_count, THREADS * ROUNDS);
@@ -450,7 +450,7 @@ static void know_callers(void **state)
 	begin(&f, COUNTS_SITES, 0);
 	for (volatile int i = 0; i < 6; i++)
 		f.fake_malloc(size[i]);
-	assert_int_equal(counts_read(f.counts), 0);
+	assert_int_equal(counts_read(f.counts, UINT64_MAX), 0);
 	assert_int_equal(counts_rows(f.counts), 2);
 	sum_rows(&f, &count, &bytes);
 	assert_int_equal(count, 6);
@@ -489,7 +489,7 @@ static void copy_what_has_no_name(void **state)
 	/* what finds no room is counted by its caller, and is no loss */
 	for (; counts_rows(f.counts) == 0 && calls < 100000; calls++) {
 		f.fake_malloc(40);
-		assert_int_equal(counts_read(f.counts), 0);
+		assert_int_equal(counts_read(f.counts, UINT64_MAX), 0);
 	}
 	sum_rows(&f, &count, &bytes);
 	assert_int_equal(count, 1);
@@ -512,13 +512,43 @@ static void keep_what_is_added(void **state)
 	assert_int_equal(counts_add(f.counts, 7, 101), 0);
 	assert_int_equal(counts_add(f.counts, 8, 5000), 0);
 	for (int i = 0; i < 3; i++)
-		assert_int_equal(counts_read(f.counts), 0);
+		assert_int_equal(counts_read(f.counts, UINT64_MAX), 0);
 	sum_rows(&f, &count, &bytes);
 	assert_int_equal(count, 4);
 	assert_int_equal(bytes, 10 + 100 + 101 + 5000);
 	assert_int_equal(counts_row(f.counts, 0)->mark, 7);
 	assert_int_equal(counts_row(f.counts, 0)->count, 2);
 	end(&f);
+}
+
+/* The target has written over its counters, as by a memory error: no sum can't be. */
+static void bound_what_is_written_over(void **state)
+{
+	static const int bytes_of[] = { 0xff, 'A', 0x7f, 1 };
+	const uint64_t most = 1000000;
+	uint64_t count, bytes;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(bytes_of); i++) {
+		struct fixture f;
+		uint64_t at;
+
+		begin(&f, COUNTS_SITES, 0);
+		f.fake_malloc(10);
+		assert_int_equal(counts_read(f.counts, most), 0);
+		assert_false(counts_are_corrupt(f.counts));
+		at = f.host.control->counts_offset;
+		memset((uint8_t *)f.host.control + at, bytes_of[i], f.host.bytes - at);
+		assert_int_equal(counts_read(f.counts, most), 0);
+		assert_true(counts_are_corrupt(f.counts));
+		sum_rows(&f, &count, &bytes);
+		assert_true(count <= most && bytes <= 1ull << 53);
+		assert_true(asked(&f, 0).sum <= most);
+		assert_true(counts_sums(f.counts)->totals.alloc_count <= most);
+		assert_true(counts_sums(f.counts)->totals.free_usable <= 1ull << 53);
+		assert_true(counts_sums(f.counts)->paths_left.count <= most);
+		end(&f);
+	}
 }
 
 enum { CALLERS = 90000, STUB = 16 };
@@ -555,7 +585,7 @@ static void count_what_finds_no_room(void **state)
 			memcpy(&stub, &at, sizeof(stub));
 			assert_non_null(stub(5000 + i, f.fake_malloc));
 		}
-		assert_int_equal(counts_read(f.counts), 0);
+		assert_int_equal(counts_read(f.counts, UINT64_MAX), 0);
 		sum_rows(&f, &count, &bytes);
 		assert_true(counts_rows(f.counts) > COUNTS_SHARED_PATHS);
 		assert_true(counts_sums(f.counts)->paths_left.count > 0);
@@ -627,6 +657,7 @@ int main(void)
 		cmocka_unit_test(know_callers),
 		cmocka_unit_test(copy_what_has_no_name),
 		cmocka_unit_test(keep_what_is_added),
+		cmocka_unit_test(bound_what_is_written_over),
 		cmocka_unit_test(count_what_finds_no_room),
 		cmocka_unit_test(step_through_sizes),
 		cmocka_unit_test(refuse_what_does_not_fit),
