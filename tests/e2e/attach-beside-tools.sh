@@ -7,9 +7,8 @@
 needs jq
 ANSWERS=120	# what hangs does not answer in that time
 
-# tool NAME: the command that looks at $VICTIM once; empty: not installed here.
+# tool NAME: looks at $VICTIM once.
 tool() {
-	command -v "$1" >/dev/null 2>&1 || { note "$1 is not installed"; return 1; }
 	case $1 in
 	gdb) set -- gdb -nx -p "$VICTIM" -batch -ex "thread apply all bt" \
 		-ex "info sharedlibrary" ;;
@@ -59,54 +58,123 @@ names_harmless() {
 is_traced() { ! grep -q '^TracerPid:.0$' "/proc/$VICTIM/status"; }
 is_untraced() { ! is_traced; }
 
-begin_strace() {
-	strace -f -qq -o "$WORK/strace" -p "$VICTIM" >"$WORK/tool" 2>&1 </dev/null &
-	TRACER=$!
-	own "$TRACER"
-	await 30 is_traced || skip "strace can't trace here: $(cat "$WORK/tool")"
+# stays NAME: the tool looks at $VICTIM until end_stay; sets STAYS to its process, and TRACES where
+# it is a tracer. False: it can't look here.
+stays() {
+	TRACES=yes
+	case $1 in
+	gdb)	set -- gdb -nx -p "$VICTIM" -batch -ex "handle all nostop noprint pass" \
+			-ex "handle SIGINT stop nopass" -ex continue ;;
+	lldb)	set -- lldb --no-lldbinit -p "$VICTIM" \
+			-o "process handle -s false -n false -p true" -o continue ;;
+	strace) set -- strace -f -qq -o "$WORK/strace" -p "$VICTIM" ;;
+	perf)	TRACES=
+		set -- perf record -q -o "$WORK/perf.data" -p "$VICTIM" -- sleep 600 ;;
+	bpftrace) TRACES=
+		set -- bpftrace -p "$VICTIM" -e 'uprobe:libc:calloc { @ = count(); }' ;;
+	esac
+	background stays "$@"
+	STAYS=$LAST
+	if [ -n "$TRACES" ]; then
+		await 60 traced_or_over && is_traced
+	else
+		sleep 1
+		! is_gone "$STAYS"
+	fi && return
+	note "$1 can't look here: $(tail -n 2 "$WORK/stays.out" "$WORK/stays.err")"
+	return 1
+}
+traced_or_over() { is_traced || is_gone "$STAYS"; }
+
+# lldb is traced by a process of its own.
+tracer() { sed -n 's/^TracerPid:.//p' "/proc/$VICTIM/status"; }
+
+end_stay() {
+	case $1 in
+	gdb)	kill -INT "$STAYS" ;;
+	lldb)	printf 'process interrupt\ndetach\nquit\n' 1<>"$WORK/stays.in" ;;
+	*)	kill -TERM "$STAYS" ;;
+	esac
+	await 30 is_gone "$STAYS" || kill -KILL "$STAYS"
+	wait "$STAYS"
+	await 30 is_untraced || fail "the tracer is gone and traces"
+	rm -f "$WORK"/perf.data*
+	# what ends a debugger in the midst of its work is no business of memattach's
+	grep -q '^State:.T' "/proc/$VICTIM/status" || return 0
+	note "$1 leaves the program stopped"
+	kill -CONT "$VICTIM"
 }
 
-end_strace() {
-	kill -TERM "$TRACER"
-	wait "$TRACER"
-	await 30 is_untraced || fail "the tracer is gone and traces"
+# left_traced: memattach leaves while the tool is there.
+left_traced() {
+	attach_end INT
+	if [ -z "$TRACES" ]; then
+		expect "$STATUS" 0 "exit status"
+		return
+	fi
+	expect "$STATUS" 5 "exit status"
+	grep -q "traced by process $(tracer) (.*); end or detach that tracer" "$ERRORS" ||
+		fail "the tracer is not named: $(cat "$ERRORS")"
+}
+
+# comes_and_goes LOADER NAME
+comes_and_goes() {
+	begin "$1"
+	if tool "$2"; then
+		names_harmless "$2"
+		checked check
+	fi
+	left_pristine "$1"
+	! tool "$2" || checked check
+	finished check
+}
+
+# outlasts LOADER NAME: it comes while memattach is there, and memattach leaves.
+outlasts() {
+	begin "$1"
+	if stays "$2"; then
+		left_traced
+		end_stay "$2"
+		[ -z "$TRACES" ] || cleaned_up "$VICTIM"
+		checked check
+	else
+		attach_end INT
+	fi
+	"$TOOLS/ringwatch" "$VICTIM" gone 0 >"$WORK/ringwatch" || fail "still mapped"
+	finished check
+}
+
+# was_first LOADER NAME: a tracer is refused; beside another tool memattach comes and goes.
+was_first() {
+	victim check selfcheck --kind=mix --threads=3
+	if stays "$2"; then
+		attach -p "$VICTIM" -d 1 --json --loader="$1"
+		if [ -n "$TRACES" ]; then
+			expect "$STATUS" 3 "exit status"
+			said_one_line "traced by process $(tracer)"
+		else
+			expect "$STATUS" 0 "exit status"
+			json_expect .session.detached pristine
+		fi
+		end_stay "$2"
+	fi
+	attach -p "$VICTIM" -d 1 --json --loader="$1"
+	expect "$STATUS" 0 "exit status"
+	checked check
+	finished check
 }
 
 for loader in dlopen map; do
 	for name in gdb gcore lldb eu-stack perf strace bpftrace; do
-		dealt 6 || continue
-		note "$loader: $name comes and goes"
-		begin "$loader"
-		if tool $name; then
-			names_harmless $name
-			checked check
-		fi
-		left_pristine "$loader"
-		! tool $name || checked check
-		finished check
+		for order in comes_and_goes outlasts was_first; do
+			case $order-$name in comes*) ;; *-gcore | *-eu-stack) continue ;; esac
+			dealt 10 || continue
+			if command -v "$name" >/dev/null 2>&1; then
+				note "$loader, $name: $order"
+				$order "$loader" "$name"
+			else
+				note "$name is not installed"
+			fi
+		done
 	done
-
-	command -v strace >/dev/null && dealt 2 || continue
-	note "$loader: a tracer that stays"
-	begin "$loader"
-	begin_strace
-	attach_end INT
-	expect "$STATUS" 5 "exit status"
-	grep -q "traced by process $TRACER (strace); end or detach that tracer" "$ERRORS" ||
-		fail "the tracer is not named: $(cat "$ERRORS")"
-	end_strace
-	cleaned_up "$VICTIM"
-	checked check
-
-	dealt 2 || { finished check; continue; }
-	note "$loader: a tracer that was there first"
-	begin_strace
-	attach -p "$VICTIM" -d 1 --json --loader="$loader"
-	expect "$STATUS" 3 "exit status"
-	said_one_line "traced by process $TRACER"
-	end_strace
-	attach -p "$VICTIM" -d 1 --json --loader="$loader"
-	expect "$STATUS" 0 "exit status"
-	checked check
-	finished check
 done

@@ -7,7 +7,7 @@
 #
 #	targets/run.sh [NAME...]	only those: crowd, distros, faults, html, metrics, programs,
 #					places, readers, recognition, many, redis, postgres,
-#					systemd (not without its name;
+#					tools, systemd (not without its name;
 #					SECONDS_WATCHED=1800 is its full form)
 set -u
 : "${SRCDIR:=$(cd "$(dirname "$0")/../.." && pwd)}"
@@ -17,7 +17,7 @@ systemd_seconds=${SECONDS_WATCHED:-120}
 : "${SECONDS_WATCHED:=20}"
 FULL=1
 export SRCDIR BUILDDIR SECONDS_WATCHED FULL
-all="html metrics readers recognition programs places many crowd redis postgres faults"
+all="html metrics readers recognition programs places many crowd redis postgres tools faults"
 wanted=${*:-$all}
 results=$TARGETS_RESULTS
 . "$SRCDIR/tests/results.sh"
@@ -45,6 +45,11 @@ targets_html() {
 	one "HTML report of a moment" export-html-moment.sh
 	one "HTML report, live" daemon-http-live.sh
 	one "speedscope, a small program" export-speedscope-chromium.sh
+}
+
+# Debuggers and tracers, each in each order.
+targets_tools() {
+	one "debuggers and tracers beside a session" attach-beside-tools.sh
 }
 
 targets_recognition() {
@@ -137,6 +142,7 @@ for name in $wanted; do
 	recognition) targets_recognition ;;
 	many)	targets_many ;;
 	crowd)	targets_crowd ;;
+	tools)	targets_tools ;;
 	systemd) targets_systemd ;;
 	redis | postgres) targets_server "$name" ;;
 	*)	echo "no such targets: $name"; exit 99 ;;
