@@ -169,8 +169,9 @@ int session_load(struct session *s)
 		s->exit = SESSION_REFUSED;
 		return error;
 	}
-	if (error)
-		return session_fail(s, s->state == STATE_LOADED ? SESSION_FAILED : SESSION_REFUSED,
+	if (error)	/* what another try may change has one status, however far it came */
+		return session_fail(s, s->state == STATE_LOADED && !session_may_try_again(error) ?
+				       SESSION_FAILED : SESSION_REFUSED,
 				    "can't enter the target", error);
 	s->state = STATE_LOADED;
 	return 0;

@@ -90,6 +90,23 @@ static void take_the_last_ones(void **state)
 	assert_int_equal(f.figures.state.live_bytes, 20);
 }
 
+/* An analyst that never stops has no more of memattachd's time than others. */
+static void take_some_at_a_time(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	begin(&f);
+	for (uint64_t i = 1; i <= 100; i++)
+		put_state(&f, &(struct screen_state){ .live_bytes = i }, 0);
+	assert_true(sent(&f));
+	assert_true(f.figures.state.live_bytes < 100);
+	assert_true(figures_take(&f.figures, 8));
+	assert_int_equal(f.figures.state.live_bytes, 100);
+	assert_false(figures_take(&f.figures, 9));
+	end(&f);
+}
+
 /* A message that comes in pieces counts once it is whole. */
 static void take_pieces(void **state)
 {
@@ -543,6 +560,7 @@ int main(void)
 		cmocka_unit_test(name_the_largest),
 		cmocka_unit_test(take_no_torn_names),
 		cmocka_unit_test(take_the_last_ones),
+		cmocka_unit_test(take_some_at_a_time),
 		cmocka_unit_test(take_pieces),
 		cmocka_unit_test(make_numbers_of_what_is_none),
 		cmocka_unit_test(hear_no_nonsense),
