@@ -12,6 +12,7 @@
 #include "cli/open_recording.h"
 #include "cli/options.h"
 #include "src/base/log.h"
+#include "src/base/why.h"
 #include "src/recording/diff.h"
 #include "src/report/diff_write.h"
 
@@ -118,7 +119,8 @@ static int compare(struct diff *diff, const struct request *request)
 		if (source[side].is_recording)
 			recording_content_done(&source[side].content);
 	if (error) {
-		log_error("can't write the comparison: %s", strerror(-error));
+		log_error("can't write the comparison to the standard output: %s",
+			  why_file(error).text);
 		return SESSION_FAILED;
 	}
 	return status == SESSION_OK && diff->lost_grew ? SESSION_LEAKS : status;
@@ -133,7 +135,7 @@ int cmd_diff(int argc, char **argv)
 	if (status != SESSION_OK)
 		return status;
 	if (diff_new(&diff) < 0) {
-		log_error("%s", strerror(ENOMEM));
+		log_error("nothing can be compared: %s", why_of(-ENOMEM).text);
 		return SESSION_FAILED;
 	}
 	status = compare(diff, &request);

@@ -14,6 +14,7 @@
 #include "cli/open_recording.h"
 #include "cli/options.h"
 #include "src/base/log.h"
+#include "src/base/why.h"
 #include "src/export/compress.h"
 #include "src/export/export.h"
 
@@ -181,7 +182,7 @@ static int compress(const struct request *request, struct output *output)
 		log_error("%s: this memattach was built without %s; choose another name",
 			  request->output, gzip ? "zlib" : "zstd");
 	else if (err < 0)
-		log_error("%s: %s", request->output, strerror(-err));
+		log_error("can't write %s: %s", request->output, why_file(err).text);
 	return err < 0 ? SESSION_USAGE : SESSION_OK;
 }
 
@@ -286,8 +287,8 @@ static int export_content(const struct request *request, const struct recording_
 		return open_recording_failed(request->path, err);
 	err = err ? err : close_err;
 	if (err < 0)
-		log_error("can't write %s: %s", request->output ? request->output : "the export",
-			  strerror(-err));
+		log_error("can't write %s: %s", request->output ? request->output :
+			  "the export to the standard output", why_file(err).text);
 	return err < 0 ? SESSION_FAILED : SESSION_OK;
 }
 

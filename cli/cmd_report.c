@@ -15,6 +15,7 @@
 #include "cli/several_report.h"
 #include "src/base/file_reader.h"
 #include "src/base/log.h"
+#include "src/base/why.h"
 
 struct request {
 	char **path;			/* operands */
@@ -89,7 +90,8 @@ static int written(int error)
 {
 	if (fflush(stdout) == 0 && !error)
 		return SESSION_OK;
-	log_error("can't write the report: %s", strerror(error ? -error : errno));
+	log_error("can't write the report to the standard output: %s",
+		  why_file(error ? error : -errno).text);
 	return SESSION_FAILED;
 }
 

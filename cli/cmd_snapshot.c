@@ -17,6 +17,7 @@
 #include "cli/daemon_client.h"
 #include "cli/snapshot_text.h"
 #include "src/base/log.h"
+#include "src/base/why.h"
 
 #define USAGE		"snapshot -p PID [--json] [--top N] [-o FILE] [--control=SOCKET]"
 #define SITES		10u
@@ -46,7 +47,7 @@ static int put_in_file(int from, const char *path)
 
 	if (!error)
 		return SESSION_OK;
-	log_error("%s: %s", path, strerror(-error));
+	log_error("can't write %s: %s", path, why_file(error).text);
 	return SESSION_FAILED;
 }
 
@@ -56,7 +57,7 @@ static int put_json(int from)
 
 	if (!error)
 		return SESSION_OK;
-	log_error("can't write the answer: %s", strerror(-error));
+	log_error("can't write the answer to the standard output: %s", why_file(error).text);
 	return SESSION_FAILED;
 }
 

@@ -10,6 +10,7 @@
 #include "cli/open_recording.h"
 #include "cli/options.h"
 #include "src/base/log.h"
+#include "src/base/why.h"
 #include "src/recording/symbolize.h"
 #include "src/report/human.h"
 #include "src/report/text_put.h"
@@ -36,7 +37,7 @@ static int failed(const char *path, int error)
 	else if (error == -ESTALE)
 		log_error("%s was replaced meanwhile; try again", path);
 	else if (error == -EROFS || error == -EACCES || error == -EPERM || error == -ENOSPC)
-		log_error("can't write %s: %s; it is as it was", path, strerror(-error));
+		log_error("can't write %s, which is as it was: %s", path, why_file(error).text);
 	else
 		return open_recording_failed(path, error);
 	return SESSION_FAILED;
@@ -96,6 +97,6 @@ int cmd_symbolize(int argc, char **argv)
 	symbolized_done(&symbolized);
 	if (fflush(stdout) == 0 && !ferror(stdout))
 		return status;
-	log_error("can't write what was found: %s", strerror(errno));
+	log_error("can't write to the standard output: %s", why_file(-errno).text);
 	return SESSION_FAILED;
 }

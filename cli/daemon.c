@@ -20,6 +20,7 @@
 #include "cli/daemon_share.h"
 #include "cli/front.h"
 #include "src/base/log.h"
+#include "src/base/why.h"
 #include "src/daemon/service.h"
 #include "src/session/session.h"
 #include "src/several/process_events.h"
@@ -82,7 +83,7 @@ int daemon_begin_by(struct daemon *d, struct roster_process *process,
 		error = begin_watch(d, process, rule, &grown[d->watches]);
 	}
 	if (error) {
-		log_error("%d: can't begin to watch it: %s", process->pid, strerror(-error));
+		log_error("process %d can't be watched: %s", process->pid, why_of(error).text);
 		return error;
 	}
 	grown[d->watches].serial = ++d->sessions;
@@ -223,7 +224,8 @@ static void take_over(struct daemon *d)
 		const struct process_name name = process_name(&d->search, of->pid);
 
 		if (!restore_add(&d->restore, of, &name, true))
-			log_error("%s", strerror(ENOMEM));
+			log_error("process %d is not looked after: %s", of->pid,
+				  why_of(-ENOMEM).text);
 	}
 	if (d->watched.count)
 		log_notice("%zu processes were watched when memattachd was killed: what was left "
@@ -235,7 +237,7 @@ static void take_over(struct daemon *d)
 static void complain(int error)
 {
 	if (error)
-		log_error("can't look for processes: %s", strerror(-error));
+		log_error("can't look for processes: %s", why_of(error).text);
 }
 
 static void look(struct daemon *d, bool ask)
@@ -418,7 +420,7 @@ static void wait_and_take(struct daemon *d)
 	size_t count = gather(d, all);
 
 	if (count == 0)
-		log_error("%s", strerror(ENOMEM));
+		log_error("memattachd can't wait for its processes: %s", why_of(-ENOMEM).text);
 	if (poll(d->poll, count, count ? pause_ms(d, all) : 1000) < 0 || count == 0)
 		return;
 	if (all) {
@@ -519,7 +521,7 @@ static int run(struct daemon *d)
 {
 	d->signals = open_signals();
 	if (d->signals < 0) {
-		log_error("%s", strerror(-d->signals));
+		log_error("memattachd can't take signals: %s", why_of(d->signals).text);
 		return SESSION_FAILED;
 	}
 	daemon_tell_init(&d->tell);

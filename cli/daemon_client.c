@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "src/base/log.h"
+#include "src/base/why.h"
 #include "src/report/printable.h"
 
 static const char *socket_of(const struct cli_options *options)
@@ -21,11 +22,17 @@ int client_refused(const struct cli_options *options, int error, int status, con
 	if (error == -ENOENT || error == -ECONNREFUSED)
 		log_error("no memattachd answers at %s; start it (systemctl start memattachd), or "
 			  "name its socket by --control=SOCKET", path);
+	else if (error == -EREMOTEIO && options->pid)
+		log_error("memattachd: process %d: %s", options->pid, words);
 	else if (error == -EREMOTEIO)
 		log_error("memattachd: %s", words);
+	else if (error == -EBADMSG)
+		log_error("%s: what answers is no memattachd of this version; use the memattach "
+			  "that came with it", path);
 	else
-		log_error("%s: %s", path, error == -EBADMSG ? "what answers is no memattachd of "
-			  "this version" : strerror(-error));
+		log_error("memattachd can't be asked at %s: %s", path, error == -EACCES ?
+			  "Permission denied; ask as root, or as a member of its group" :
+			  why_of(error).text);
 	return error == -EREMOTEIO && status > 0 && status <= SESSION_FAILED ? status :
 	       SESSION_REFUSED;
 }
@@ -57,7 +64,7 @@ int client_written(void)
 {
 	if (fflush(stdout) == 0 && !ferror(stdout))
 		return SESSION_OK;
-	log_error("can't write the answer: %s", strerror(errno));
+	log_error("can't write the answer to the standard output: %s", why_file(-errno).text);
 	return SESSION_FAILED;
 }
 

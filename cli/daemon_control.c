@@ -15,7 +15,8 @@
 
 #define NOT_YOURS_ALONE \
 	"it is not yours alone: the kernel would not let you trace it (another user or group, " \
-	"capabilities, not dumpable), or not what it was when its session began"
+	"capabilities, not dumpable), or not what it was when its session began; ask as root, or " \
+	"as a member of memattachd's group"
 
 /* --- for all commands ----------------------------------------------------- */
 
@@ -86,7 +87,7 @@ pid_t daemon_control_pid(struct question *q)
 		return (pid_t)pid;
 	is_his = process_user(q->state->search, (pid_t)pid) == q->peer->uid;
 	(void)daemon_control_refuse(q, SESSION_REFUSED, is_his ? NOT_YOURS_ALONE :
-				    "there is no such process");
+				    NO_SUCH_PROCESS);
 	return 0;
 }
 

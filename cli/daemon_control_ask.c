@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "src/base/memfd.h"
+#include "src/base/why.h"
 
 /* On the disk of the recordings, which is bounded as they are; else in memory. */
 static int open_unnamed(const char *folder)
@@ -63,9 +64,9 @@ static enum control_reply hand_over(struct question *q, struct daemon_watch *wat
 
 	figures_asked_done(&watch->figures);
 	if (fd == -EPIPE)
-		return daemon_control_refuse(q, SESSION_TARGET_ENDED, "its session has ended");
+		return daemon_control_refuse(q, SESSION_TARGET_ENDED, SESSION_HAS_ENDED);
 	if (fd < 0)
-		return daemon_control_refuse(q, SESSION_FAILED, strerror(-fd));
+		return daemon_control_refuse(q, SESSION_FAILED, why_of(fd).text);
 	*q->asked->ret_fd = fd;
 	emit_begin(q->to, NULL, '{');
 	emit_int(q->to, "pid", watch->pid);
@@ -87,9 +88,10 @@ static enum control_reply answer(struct question *q, bool leaks)
 	if (!pid)
 		return CONTROL_ANSWERED;
 	if (!watch)
-		return daemon_control_refuse(q, SESSION_REFUSED, "it is not watched");
+		return daemon_control_refuse(q, SESSION_REFUSED, "it is not watched; memattach "
+					     "attach --daemon has it watched");
 	if (*q->asked->mark && *q->asked->mark != watch->serial)
-		return daemon_control_refuse(q, SESSION_TARGET_ENDED, "its session has ended");
+		return daemon_control_refuse(q, SESSION_TARGET_ENDED, SESSION_HAS_ENDED);
 	if (figures->asked.id == q->asked->id)
 		return figures->asked.there ? hand_over(q, watch, leaks ? "leaks" : "snapshot") :
 					      CONTROL_LATER;
@@ -98,7 +100,7 @@ static enum control_reply answer(struct question *q, bool leaks)
 		return CONTROL_LATER;
 	error = put_question(q, figures, leaks);
 	if (error)
-		return daemon_control_refuse(q, SESSION_FAILED, strerror(-error));
+		return daemon_control_refuse(q, SESSION_FAILED, why_of(error).text);
 	daemon_watch_nudge(watch);
 	*q->asked->mark = watch->serial;
 	return CONTROL_LATER;

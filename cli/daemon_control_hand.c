@@ -50,7 +50,8 @@ static const char *orders_of(const struct question *q, struct daemon_orders *ret
 	ret->sample_bytes = (uint64_t)sample;
 	if (!q->peer->all && (sample > 0 || ret->overhead_percent >
 			      q->state->settings->defaults.overhead_percent))
-		return "only root and the group memattach may order more than [defaults] have";
+		return "only root and the group memattach may order more than [defaults] have; ask "
+		       "for less";
 	return NULL;
 }
 
@@ -82,13 +83,14 @@ static const char *why_not(int error)
 {
 	switch (error) {
 	case -EUSERS:
-		return "as many processes are watched as max-targets allows, for who asks";
+		return "as many processes are watched as max-targets allows you; memattach detach "
+		       "leaves one, or raise max-targets";
 	case -ECANCELED:
-		return "memattachd stops";
+		return "memattachd is being stopped; ask again when it runs";
 	case -ESRCH:
-		return "there is no such process";
+		return NO_SUCH_PROCESS;
 	default:
-		return strerror(-error);
+		return "it can't be watched now; the journal of memattachd says why";
 	}
 }
 
@@ -101,7 +103,8 @@ static enum control_reply begin(struct question *q, pid_t pid, const struct daem
 		return clean_first(q, job);
 	if (has_enough(q))
 		return daemon_control_refuse(q, SESSION_REFUSED, "you have four processes watched "
-					     "by hand; leave one first");
+					     "by hand, which is the most; memattach detach leaves "
+					     "one");
 	if (!q->asked->may_stay)	/* said by control.c; nothing is begun */
 		return CONTROL_LATER;
 	error = q->state->attach(q->state->daemon, pid, orders);
@@ -143,7 +146,8 @@ static enum control_reply say_ended(struct question *q)
 
 	return daemon_control_refuse(q, status, outcome && outcome->why[0] ? outcome->why :
 				     status == SESSION_TARGET_ENDED ? "it has ended" :
-				     "its session ended at once");
+				     "its session ended at once; the journal of memattachd says "
+				     "why");
 }
 
 enum control_reply daemon_control_attach(struct question *q)

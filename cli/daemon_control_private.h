@@ -5,6 +5,10 @@
 
 #include "cli/daemon_control.h"
 
+/* The same words for a process of somebody else's: not even that it is there is told. */
+#define NO_SUCH_PROCESS "there is no such process, or it is not yours; see memattach ps"
+#define SESSION_HAS_ENDED "its session has ended; see memattach status"
+
 struct question {
 	const struct daemon_state *state;
 	const struct control_question *asked;

@@ -15,6 +15,7 @@
 
 #include "src/base/log.h"
 #include "src/base/memfd.h"
+#include "src/base/why.h"
 #include "src/daemon/http_page.h"
 #include "src/daemon/http_server.h"
 #include "src/daemon/metrics.h"
@@ -189,7 +190,7 @@ static void write_file(struct daemon_http *http, struct daemon_state *state, dou
 		error = metrics_write_file(http->file, &metrics);
 	free(metrics.target);
 	if (error && error != http->file_error)
-		log_error("%s: can't write the metrics: %s", http->file, strerror(-error));
+		log_error("metrics-file %s can't be written: %s", http->file, why_file(error).text);
 	http->file_error = error;
 	http->file_next = now + state->settings->metrics_every;
 }

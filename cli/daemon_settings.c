@@ -6,6 +6,7 @@
 
 #include "cli/daemon.h"
 #include "src/base/log.h"
+#include "src/base/why.h"
 #include "src/daemon/match.h"
 #include "src/report/printable.h"
 #include "src/session/session.h"
@@ -42,7 +43,7 @@ int daemon_read_settings(const struct daemon_files *files, struct settings *ret)
 	if (!files->config_given) {
 		folder = settings_read_folder(ret, files->folder, tell, NULL);
 		if (folder < 0)
-			log_error("%s: %s", files->folder, strerror(-folder));
+			log_error("%s: %s", files->folder, why_file(folder).text);
 	}
 	if (folder < 0)
 		return folder;
@@ -99,7 +100,7 @@ static int print_rules(const struct settings *settings)
 
 static int cant_write(void)
 {
-	log_error("can't write what was found: %s", strerror(errno));
+	log_error("can't write to the standard output: %s", why_file(-errno).text);
 	return -EIO;
 }
 
@@ -112,7 +113,7 @@ int daemon_check(const struct daemon_files *files)
 		printf("no problem, %zu rule%s\n", settings.rules, settings.rules == 1 ? "" : "s");
 		error = print_rules(&settings);
 		if (error)
-			log_error("can't look for processes: %s", strerror(-error));
+			log_error("can't look for processes: %s", why_of(error).text);
 		else if (fflush(stdout) != 0 || ferror(stdout))
 			error = cant_write();
 	}

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "src/base/log.h"
+#include "src/base/why.h"
 #include "src/daemon/retention.h"
 
 /* Is one of this name (context's rule is the folder's) being written? */
@@ -41,7 +42,8 @@ static void tidy(struct daemon *d, const char *name, const struct watch_settings
 		log_notice("[watch %s]: %d recording%s removed", name, removed,
 			   removed == 1 ? "" : "s");
 	else if (removed < 0 && removed != -ENOENT)
-		log_error("%s: %s", folder, strerror(-removed));
+		log_error("[watch %s]: old recordings in %s can't be removed: %s", name, folder,
+			  why_file(removed).text);
 }
 
 static bool is_a_rule(const struct daemon *d, const char *name)

@@ -24,6 +24,7 @@
 #include "inject/tracee.h"
 #include "inject/tsc_trust.h"
 #include "src/base/log.h"
+#include "src/base/why.h"
 #include "src/recording/unnamed.h"
 #include "src/session/opener.h"
 #include "src/session/refusal.h"
@@ -78,7 +79,7 @@ int front_open_target(pid_t pid, const struct session_options *options, struct t
 		if (!error)
 			return refuse(&report);
 	}
-	log_error("process %d: %s", pid, strerror(-error));
+	log_error("process %d can't be opened: %s", pid, why_of(error).text);
 	return SESSION_REFUSED;
 }
 
@@ -281,7 +282,7 @@ static int exit_status_of(const struct analyst *a, const struct keeper_result *r
 /* The keeper could not go on, and has left as far as it could. */
 static int failed_status_of(const struct keeper_result *result, pid_t target, int error)
 {
-	log_error("keeper: %s", strerror(-error));
+	log_error("process %d: memattach's keeper failed: %s", target, why_of(error).text);
 	session_list_children(&result->left);
 	if (result->dormant)
 		log_error("run `memattach cleanup -p %d` to take the hooks out, which do nothing "
@@ -311,14 +312,19 @@ static int run_keeper(struct target *target, const struct session_options *optio
 		error = tracee_init();
 		if (!error)
 			error = launch_hold(program->pid, program->gate, target);
-		if (error)
-			return SESSION_FAILED;	/* the front says why */
+		if (error) {
+			if (error != -ESRCH)	/* it was not begun: the front says why */
+				log_error("the program can't be watched from its start: %s",
+					  why_of(error).text);
+			return SESSION_FAILED;
+		}
 	}
 	keeper.socket = start_analyst(&analyst, options, &analyst.pid);
 	if (options->screen)	/* who holds it there is seen to end here */
 		(void)close(options->screen_socket);
 	if (keeper.socket < 0) {
-		log_error("can't start the analyst: %s", strerror(-keeper.socket));
+		log_error("no process can be made to watch process %d: %s; raise the limit of "
+			  "processes (ulimit -u, pids.max)", pid, strerror(-keeper.socket));
 		return SESSION_FAILED;
 	}
 	own = *target;
@@ -412,7 +418,8 @@ static int run(struct target *target, const struct session_options *options,
 	keeper = start_keeper(target, options, NULL, screen);
 	target_done(target);
 	if (keeper < 0) {
-		log_error("can't start the keeper: %s", strerror(errno));
+		log_error("no process can be made for memattach's keeper: %s; raise the limit of "
+			  "processes (ulimit -u, pids.max)", strerror(errno));
 		return SESSION_FAILED;
 	}
 	return screen ? keeper_ended(pid, front_screen_attend(screen, keeper, set)) :
@@ -508,7 +515,8 @@ int program_watch(struct program *program, const struct session_options *options
 	keeper = start_keeper(&target, options, program, NULL);
 	cleanup_fd(&program->gate);
 	if (keeper < 0) {
-		log_error("can't start the keeper: %s", strerror(errno));
+		log_error("no process can be made for memattach's keeper: %s; raise the limit of "
+			  "processes (ulimit -u, pids.max)", strerror(errno));
 		return SESSION_FAILED;
 	}
 	return attend(keeper, program->pid, &set);
@@ -531,7 +539,8 @@ int front_run_command(char **command, const struct session_options *options)
 	int error = program_start(command, &program), result;
 
 	if (error) {
-		log_error("can't start %s: %s", command[0], strerror(-error));
+		log_error("can't start %s: %s; raise the limit of processes (ulimit -u, pids.max)",
+			  command[0], strerror(-error));
 		return SESSION_FAILED;
 	}
 	result = program_watch(&program, options);

@@ -55,7 +55,8 @@ static int enter(pid_t pid, const struct session_options *options,
 	if (end >= 0)
 		rest.duration = end - front_now();
 	if (orders->stop || (end >= 0 && rest.duration <= 0)) {
-		log_error("it was to be left before it was entered");
+		log_error("process %d was to be left before it was entered: watch for longer (-d)",
+			  pid);
 		return SESSION_REFUSED;
 	}
 	return run_task(pid, &rest);

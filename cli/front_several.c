@@ -22,6 +22,7 @@
 #include "cli/front_member.h"
 #include "cli/several_report.h"
 #include "src/base/log.h"
+#include "src/base/why.h"
 
 struct front {
 	const struct cli_options *options;
@@ -43,7 +44,8 @@ struct front {
 static int none_found(const char *option, const char *what, int found)
 {
 	if (found < 0)
-		log_error("%s=%s: can't look for processes: %s", option, what, strerror(-found));
+		log_error("%s=%s: can't look for processes: %s", option, what,
+			  why_of(found).text);
 	else if (strcmp(option, "--name") == 0)
 		log_error("--name=%s: no process%s has this command or program name; look it up "
 			  "with `ps -eo pid,user,comm`", what, geteuid() ? " of yours" : "");
@@ -309,7 +311,7 @@ static int report(struct front *f)
 	int status;
 
 	if (!input) {
-		log_error("%s", strerror(ENOMEM));
+		log_error("out of memory for the report of %zu processes; name fewer", f->count);
 		return SESSION_FAILED;
 	}
 	for (size_t i = 0; i < f->count; i++) {
@@ -386,7 +388,7 @@ static int prepare(struct front *f)
 	if (!error && f->following)
 		error = family_begin(&f->family);
 	if (error)
-		log_error("%s", strerror(-error));
+		log_error("can't watch several processes: %s", why_of(error).text);
 	return error;
 }
 
@@ -440,7 +442,8 @@ int front_several_run(const struct cli_options *options)
 	if (prepare(&f) == 0) {
 		error = program_start(options->operands, &program);
 		if (error)
-			log_error("can't start %s: %s", options->operands[0], strerror(-error));
+			log_error("can't start %s: %s; raise the limit of processes (ulimit -u, "
+				  "pids.max)", options->operands[0], strerror(-error));
 		else
 			status = run_and_follow(&f, options->operands);
 	}

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "src/base/log.h"
+#include "src/base/why.h"
 #include "src/daemon/http_server.h"
 
 #define WAIT_MS 10000
@@ -30,6 +31,6 @@ int main(void)
 	begin.token[HTTP_TOKEN_BYTES] = '\0';
 	error = http_server_run(&begin, listener, STDIN_FILENO);
 	if (error != -EPIPE)
-		log_error("[http] %s", strerror(-error));
+		log_error("[http] nobody can be served: %s", why_of(error).text);
 	return 1;
 }

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "src/base/log.h"
+#include "src/base/why.h"
 #include "src/recording/suspects.h"
 #include "src/report/human.h"
 #include "src/session/session.h"
@@ -76,7 +77,7 @@ int open_recording_leaks(const char *name, struct recording_content *content)
 	}
 	error = recording_suspects(content, &content->leaks);
 	if (error)
-		log_error("%s", strerror(-error));
+		log_error("%s: no leaks can be looked for: %s", name, why_of(error).text);
 	return error ? SESSION_FAILED : SESSION_OK;
 }
 
@@ -86,6 +87,6 @@ int open_recording_names(struct recording_content *content, const struct name_sh
 	int error = report_names_shape(&content->names, shape, ret);
 
 	if (error)
-		log_error("%s", strerror(-error));
+		log_error("names can't be shaped as was asked for: %s", why_of(error).text);
 	return error ? SESSION_FAILED : SESSION_OK;
 }

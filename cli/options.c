@@ -18,6 +18,7 @@
 #include "inject/ring_setup.h"
 #include "src/base/log.h"
 #include "src/base/quantity.h"
+#include "src/base/why.h"
 #include "src/leak/contents.h"
 #include "src/leak/roots.h"
 #include "src/leak/suppressions.h"
@@ -120,7 +121,7 @@ static int read_choice(const char *text, const char *const *names, size_t count)
 
 static int too_many(const char *option)
 {
-	log_error("%s: %u of them at the most", option, CLI_MAX_TARGETS);
+	log_error("%s may be given %u times at the most; leave some out", option, CLI_MAX_TARGETS);
 	return SESSION_USAGE;
 }
 
@@ -333,7 +334,7 @@ static int add_suppressions(struct cli_options *o, const char *path)
 		log_error("%s:%u: %s", path, wrong.line, wrong.text);
 	else if (error)
 		log_error("--suppressions: %s: %s", path,
-			  wrong.text[0] ? wrong.text : strerror(-error));
+			  wrong.text[0] ? wrong.text : why_file(error).text);
 	return error ? SESSION_USAGE : SESSION_OK;
 }
 
@@ -386,7 +387,8 @@ static int set_max_memory(struct cli_options *o, const char *value)
 static int add_search(struct cli_options *o, const char *folder)
 {
 	if (o->searches == CLI_MAX_SEARCH) {
-		log_error("--search: %u folders at the most", CLI_MAX_SEARCH);
+		log_error("--search may be given %u times at the most; leave some out",
+			  CLI_MAX_SEARCH);
 		return SESSION_USAGE;
 	}
 	o->search[o->searches++] = folder;

@@ -13,7 +13,7 @@ int options_add_custom(struct cli_options *o, const char *option, enum ring_shap
 	const char *wrong;
 
 	if (all->count == CUSTOM_MAX_FUNCTIONS) {
-		log_error("%s %s: there are %u functions already, and no more can be watched",
+		log_error("%s %s: %u functions can be watched at the most; leave some out",
 			  option, value, CUSTOM_MAX_FUNCTIONS);
 		return SESSION_USAGE;
 	}
@@ -24,7 +24,8 @@ int options_add_custom(struct cli_options *o, const char *option, enum ring_shap
 	}
 	for (uint32_t i = 0; i < all->count; i++) {
 		if (strcmp(all->function[i].name, all->function[all->count].name) == 0) {
-			log_error("%s %s: this function is given twice", option, value);
+			log_error("%s %s: this function is given twice; give it once", option,
+				  value);
 			return SESSION_USAGE;
 		}
 	}

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "src/base/log.h"
+#include "src/base/why.h"
 #include "src/report/name_shape.h"
 #include "src/several/several_write.h"
 
@@ -13,7 +14,8 @@ static int written(int error)
 {
 	if (fflush(stdout) == 0 && !error)
 		return SESSION_OK;
-	log_error("can't write the report: %s", strerror(error ? -error : errno));
+	log_error("can't write the report to the standard output: %s",
+		  why_file(error ? error : -errno).text);
 	return SESSION_FAILED;
 }
 
@@ -54,7 +56,7 @@ int several_report(const struct several_input *input, size_t count, uint32_t mis
 		return SESSION_USAGE;
 	}
 	if (error) {
-		log_error("%s", strerror(-error));
+		log_error("no report of %zu processes can be made: %s", count, why_of(error).text);
 		return SESSION_FAILED;
 	}
 	several->missed = missed;

@@ -26,6 +26,7 @@
 #include "inject/arch/x86_64/access_regs.h"
 #include "inject/proc_status.h"
 #include "inject/sealed_copy.h"
+#include "src/base/why.h"
 
 #define PAGE 4096u
 #define RECORD_BYTES (ACCESS_STACK_BYTES + 256u)	/* of one hit, at the most */
@@ -128,7 +129,7 @@ void access_watch_explain(int error, char *reason, size_t room)
 			       "-n, locked memory: ulimit -l)");
 		break;
 	default:
-		(void)snprintf(reason, room, "%s", strerror(-error));
+		(void)snprintf(reason, room, "%s", why_of(error).text);
 	}
 }
 

@@ -29,6 +29,7 @@
 #include "inject/preflight.h"
 #include "inject/proc_status.h"
 #include "inject/tracee.h"
+#include "src/base/why.h"
 
 #define OURS "/memfd:memattach-"
 #define ALL_LIMIT_NS 60000000000ull
@@ -398,7 +399,7 @@ static int open_child(struct children *c, const struct child_seen *child, struct
 	int error = pidref_open(child->pid, &ref);
 
 	if (refusal(error))
-		note_left(c, child->pid, strerror(-error));
+		note_left(c, child->pid, why_of(error).text);
 	if (error)
 		return 0;
 	if (ref.start_time != child->start_time) {
@@ -491,5 +492,6 @@ void children_note(struct children *c, const struct inject *child, int error)
 			note_alive(&c->left, pid);
 		return;
 	}
-	note_left(c, pid, child->problem[0] ? child->problem : strerror(error ? -error : EUCLEAN));
+	note_left(c, pid, child->problem[0] ? child->problem :
+		  why_of(error ?: -EUCLEAN).text);
 }

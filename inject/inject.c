@@ -28,6 +28,7 @@
 #include "inject/text_pages.h"
 #include "inject/tracee.h"
 #include "src/base/spare_pages.h"
+#include "src/base/why.h"
 
 #define RECORD_PAUSE_NS	50000000l
 #define QUIESCE_LIMIT_NS 500000000ull	/* then the analyst looks at who is in the way */
@@ -128,7 +129,8 @@ static int do_load(struct inject *in)
 	if (error == -ENODEV)
 		(void)snprintf(in->problem, sizeof(in->problem),
 			       "its threads may not read the time stamp counter (prctl "
-			       "PR_SET_TSC), which the hooks do");
+			       "PR_SET_TSC), which the hooks do; nothing can be done while it is "
+			       "so");
 	if (error == -ENOTSUP)
 		(void)snprintf(in->problem, sizeof(in->problem),
 			       "no thread of it can make calls for memattach: its stack has no "
@@ -147,23 +149,9 @@ static int undo_load(struct inject *in)
 	if (error == -ETXTBSY)
 		(void)snprintf(in->problem, sizeof(in->problem),
 			       "a copy that the program made of its code has jumps to the hooks, "
-			       "which do nothing, but can't be taken out without harm");
+			       "which do nothing, but can't be taken out without harm; only a "
+			       "restart of it removes them");
 	return error;
-}
-
-static const char *reason(int error)
-{
-	switch (error) {
-	case -ESTALE:
-		return "it became another program (exec), or its code changed; try again";
-	case -EEXIST:
-		return "the program maps memory wherever there was room a moment ago; try again "
-		       "when it does less of that";
-	case -EFAULT:
-		return "its memory could not be read; try again";
-	default:
-		return strerror(-error);
-	}
 }
 
 static int do_islands(struct inject *in)
@@ -175,7 +163,7 @@ static int do_islands(struct inject *in)
 		(void)snprintf(in->problem, sizeof(in->problem),
 			       "%.40s: %s", name, error == -ESTALE || error == -EINVAL ?
 			       "the code in the target is not what was planned for" :
-			       reason(error));
+			       why_of(error).text);
 	return error ? error : hooks_write_islands(&in->at);
 }
 
@@ -222,7 +210,8 @@ static int do_entries(struct inject *in)
 	if (error == -ETIME)
 		(void)snprintf(in->problem, sizeof(in->problem),
 			       sharers_exist(&in->at.target) ?
-				       "another process shares its memory (vfork, CLONE_VM)" :
+				       "another process shares its memory (vfork, CLONE_VM); try "
+				       "again when that has ended, or called exec" :
 				       "its threads could not be stopped outside of the code to "
 				       "patch; try again when it is less busy");
 	return error;
@@ -274,7 +263,8 @@ static int see_threads_outside(struct inject *in)
 	attachment_note_stop(&in->at, in->quiesce.stop_us_max, in->quiesce.stopped);
 	if (error == -ETIME)
 		(void)snprintf(in->problem, sizeof(in->problem),
-			       "thread %d is still inside a hooked call", in->quiesce.blocker);
+			       "thread %d is still inside a hooked call; the hooks do nothing "
+			       "meanwhile; try again when it has gone on", in->quiesce.blocker);
 	return error;
 }
 
@@ -323,19 +313,27 @@ static int undo_quiesce(struct inject *in)
 }
 
 static const struct {
-	const char *name;
 	int (*enter)(struct inject *in);
 	int (*leave)(struct inject *in);
 	bool must_leave;	/* nothing below may be undone unless this was */
+	const char *not_entered, *not_left;	/* for people */
 } step[INJECT_STEPS] = {
-	[INJECT_LOCK] = { "lock", do_lock, undo_lock, false },
-	[INJECT_RECORD] = { "record", do_record, undo_record, true },
-	[INJECT_LOAD] = { "load", do_load, undo_load, true },
-	[INJECT_ISLANDS] = { "islands", do_islands, NULL, false },
-	[INJECT_ARM] = { "arm", do_arm, undo_arm, true },
-	[INJECT_GAPS] = { "gaps", do_gaps, undo_gaps, true },
-	[INJECT_QUIESCE] = { "quiesce", NULL, undo_quiesce, true },
-	[INJECT_ENTRIES] = { "entries", do_entries, undo_entries, true },
+	[INJECT_LOCK] = { do_lock, undo_lock, false, "memattach's lock could not be taken",
+			  "memattach's lock could not be given back" },
+	[INJECT_RECORD] = { do_record, undo_record, true, "it could not be looked at",
+			    "it could not be compared with what it was" },
+	[INJECT_LOAD] = { do_load, undo_load, true, "the hooks could not be brought in",
+			  "the hooks could not be taken out" },
+	[INJECT_ISLANDS] = { do_islands, NULL, false, "jumps to the hooks could not be written",
+			     NULL },
+	[INJECT_ARM] = { do_arm, undo_arm, true, "the hooks could not be switched on",
+			 "the hooks could not be switched off" },
+	[INJECT_GAPS] = { do_gaps, undo_gaps, true, "functions could not be hooked",
+			  "functions could not be given back" },
+	[INJECT_QUIESCE] = { NULL, undo_quiesce, true, NULL,
+			     "threads may still be in the hooks" },
+	[INJECT_ENTRIES] = { do_entries, undo_entries, true, "functions could not be hooked",
+			     "functions could not be given back" },
 };
 
 int inject_init(struct inject *in, struct target *target)
@@ -358,11 +356,11 @@ void inject_done(struct inject *in)
 	target_done(&in->at.target);
 }
 
-static int explain(struct inject *in, unsigned int i, const char *way, int error)
+static int explain(struct inject *in, const char *failed, int error)
 {
 	if (!in->problem[0])
-		(void)snprintf(in->problem, sizeof(in->problem), "%s (%s): %s", step[i].name, way,
-			       reason(error));
+		(void)snprintf(in->problem, sizeof(in->problem), "%s: %s", failed,
+			       why_of(error).text);
 	return error;
 }
 
@@ -377,7 +375,7 @@ int inject_enter(struct inject *in, enum inject_step last)
 		if (!error || i >= INJECT_LOAD)
 			in->done = i + 1;
 		if (error)
-			return explain(in, i, "entering", error);
+			return explain(in, step[i].not_entered, error);
 	}
 	return 0;
 }
@@ -392,7 +390,7 @@ int inject_leave(struct inject *in, enum inject_step first)
 
 		step_point();
 		if (one)
-			error = error ? error : explain(in, i, "leaving", one);
+			error = error ? error : explain(in, step[i].not_left, one);
 		if (one && step[i].must_leave)
 			return error;
 		in->done = i;

@@ -31,6 +31,7 @@
 #include "src/base/give_back.h"
 #include "src/base/log.h"
 #include "src/base/spare_pages.h"
+#include "src/base/why.h"
 
 enum { POLL_TRIES = 100, REST_TICKS = 150 };
 #define LOAD_LIMIT_NS 3000000000ull
@@ -486,12 +487,12 @@ static void explain_child(struct keeper *child, int error)
 	if (error == -EDEADLK)
 		(void)snprintf(problem, room, LOADER_LOCKS_STUCK);
 	else if (error == -ETIME && child->in.done > INJECT_QUIESCE && child->in.quiesce.blocker)
-		(void)snprintf(problem, room, "thread %d may still be inside a hooked call",
-			       child->in.quiesce.blocker);
+		(void)snprintf(problem, room, "thread %d may still be inside a hooked call; the "
+			       "hooks do nothing meanwhile", child->in.quiesce.blocker);
 	else if (error && !problem[0])
 		(void)snprintf(problem, room, "%s", error == -ETIME ?
 			       "no moment came at which taking the shim out is safe" :
-			       strerror(-error));
+			       why_of(error).text);
 }
 
 /* What the target forked off while we were in it. The target itself is left already. */

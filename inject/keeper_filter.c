@@ -21,7 +21,8 @@ static int refuse_call(struct keeper *k, long call)
 	else
 		(void)snprintf(
 			k->in.problem, sizeof(k->in.problem),
-			"its system call filter (seccomp) refuses call %ld, which memattach needs",
+			"its system call filter (seccomp) refuses call %ld, which memattach needs; "
+			"let it pass (systemd: SystemCallFilter=), or use leaks --snapshot=stop",
 			call);
 	return -EACCES;
 }
@@ -29,7 +30,8 @@ static int refuse_call(struct keeper *k, long call)
 static int refuse_dl(struct keeper *k, const char *function)
 {
 	(void)snprintf(k->in.problem, sizeof(k->in.problem),
-		       "its system call filter (seccomp) may refuse what %s needs", function);
+		       "its system call filter (seccomp) may refuse what %s needs; use "
+		       "--loader=map", function);
 	return -EACCES;
 }
 

@@ -313,7 +313,7 @@ const char *link_map_error(int error)
 		return "its program is not to be found in its memory; if it has just called exec, "
 		       "try again";
 	}
-	return strerror(-error);
+	return strerror(-error);	/* of a read, which says what it was */
 }
 
 void link_map_done(struct link_map_list *list)

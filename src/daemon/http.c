@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "src/base/log.h"
+#include "src/base/why.h"
 #include "src/session/sandbox.h"
 
 #define FIRST_AGAIN	1.0	/* seconds until it is started again; doubled by each failure, */
@@ -103,17 +104,18 @@ static int start(struct http *http, double now)
 	return error;
 }
 
-static void plan_again(struct http *http, double now, const char *why, int number)
+static void plan_again(struct http *http, double now, const char *why)
 {
 	double pause = fmin(MOST_AGAIN, FIRST_AGAIN * (double)(1u << (http->failures & 15)));
 
 	http->again = now + pause;
 	http->failures += http->failures < 6;
-	log_error("what serves HTTP %s %d; it is started again in %.0f s", why, number, pause);
+	log_error("what serves HTTP %s; it is started again in %.0f s", why, pause);
 }
 
 static void reap(struct http *http, double now)
 {
+	char why[64];
 	int status;
 
 	if (!http->child || waitpid(http->child, &status, WNOHANG) != http->child)
@@ -123,13 +125,15 @@ static void reap(struct http *http, double now)
 	if (now - http->begun > MOST_AGAIN)
 		http->failures = 0;
 	if (WIFSIGNALED(status))
-		plan_again(http, now, "was killed by signal", WTERMSIG(status));
+		(void)snprintf(why, sizeof(why), "was killed by signal %d", WTERMSIG(status));
 	else
-		plan_again(http, now, "has ended with status", WEXITSTATUS(status));
+		(void)snprintf(why, sizeof(why), "has ended with status %d", WEXITSTATUS(status));
+	plan_again(http, now, why);
 }
 
 double http_turn(struct http *http, double now)
 {
+	char why[128];
 	int error;
 
 	reap(http, now);
@@ -140,7 +144,8 @@ double http_turn(struct http *http, double now)
 	error = start(http, now);
 	if (!error)
 		return INFINITY;
-	plan_again(http, now, "can't be started: error", -error);
+	(void)snprintf(why, sizeof(why), "can't be started (%.100s)", why_of(error).text);
+	plan_again(http, now, why);
 	return http->again;
 }
 
@@ -174,7 +179,7 @@ static int prepare(struct http *http, const struct http_settings *settings)
 		if (error)
 			log_error("[http] %s: %s; nobody is served", settings->token_file,
 				  error == -EINVAL ? "its first line is no token of 16 characters "
-				  "or more" : strerror(-error));
+				  "or more" : why_file(error).text);
 		if (error)
 			return error;
 	}
@@ -183,7 +188,8 @@ static int prepare(struct http *http, const struct http_settings *settings)
 		error = http->listener < 0 ? http->listener : 0;
 	}
 	if (error)
-		log_error("[http] %s: %s; nobody is served", settings->listen, strerror(-error));
+		log_error("[http] %s: %s; nobody is served: choose another address",
+			  settings->listen, strerror(-error));
 	return error;
 }
 

@@ -76,27 +76,30 @@ static enum MHD_Result reply_error(struct MHD_Connection *connection, int error)
 {
 	switch (error) {
 	case -ENOENT:
-		return reply_text(connection, MHD_HTTP_NOT_FOUND, "there is nothing here\n");
+		return reply_text(connection, MHD_HTTP_NOT_FOUND, "there is nothing here; see /\n");
 	case -EINVAL:
 		return reply_text(connection, MHD_HTTP_BAD_REQUEST,
 				  "name a process: ?pid=NUMBER\n");
 	case -ESRCH:
 		return reply_text(connection, MHD_HTTP_NOT_FOUND,
-				  "no such process is watched\n");
+				  "no such process is watched; see /targets\n");
 	case -ENODATA:
 		return reply_text(connection, MHD_HTTP_SERVICE_UNAVAILABLE,
-				  "it has no snapshot yet\n");
+				  "it has no snapshot yet; ask again in 5 seconds\n");
 	case -EBUSY:
 		return reply_text(connection, MHD_HTTP_SERVICE_UNAVAILABLE,
-				  "others are being served\n");
+				  "others are being served; ask again in 5 seconds\n");
 	case -ENOTSUP:
 		return reply_text(connection, MHD_HTTP_NOT_IMPLEMENTED,
-				  "this memattachd was built without it\n");
+				  "this memattachd was built without the library that it "
+				  "needs\n");
 	case -ETIMEDOUT:
-		return reply_text(connection, MHD_HTTP_GATEWAY_TIMEOUT, "it took too long\n");
+		return reply_text(connection, MHD_HTTP_GATEWAY_TIMEOUT,
+				  "it took too long; ask again later\n");
 	default:
 		return reply_text(connection, MHD_HTTP_INTERNAL_SERVER_ERROR,
-				  "the recording can't be read\n");
+				  "the recording can't be read; the journal of memattachd says "
+				  "why\n");
 	}
 }
 

@@ -108,7 +108,8 @@ void on_event_run(struct on_event *runs, const char *command, const struct daemo
 	if (child == 0)
 		become(command, event);
 	if (child < 0)
-		log_error("on-event: %s", strerror(errno));
+		log_error("on-event: no process can be made for the command: %s; raise the limit "
+			  "of processes (pids.max)", strerror(errno));
 	else
 		*place = child;
 }

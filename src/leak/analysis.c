@@ -114,9 +114,12 @@ static int walk_heaps(struct analysis *a)
 static void note_place(void *context, const struct analysis_known *block)
 {
 	struct analysis *a = context;
+	const struct ranges *segments = blocks_segments(a->heap.blocks);
 
-	if (!ranges_contain(blocks_segments(a->heap.blocks), block->address) &&
-	    block->bytes && block->address + block->bytes > block->address && !a->error)
+	if (!segments)
+		a->error = -ENOMEM;
+	else if (!ranges_contain(segments, block->address) && block->bytes &&
+		 block->address + block->bytes > block->address && !a->error)
 		a->error = ranges_add(&a->known, block->address & ~(PAGE - 1),
 				      (block->address + block->bytes + PAGE - 1) & ~(PAGE - 1));
 }
@@ -157,6 +160,8 @@ static int add_known(struct analysis *a)
 	const struct ranges *segments = blocks_segments(a->heap.blocks);
 	int error = 0;
 
+	if (!segments)
+		return -ENOMEM;
 	if (!a->input.each_known)
 		return 0;
 	a->input.each_known(a->input.context, note_place, a);
@@ -300,7 +305,7 @@ static int mark(struct analysis *a, struct mark_sums *sums)
 				    .roots = &a->roots, .heuristics = a->input.heuristics,
 				    .workers = a->input.workers,
 				    .asked = a->input.known ? asked : NULL, .context = a };
-	int error = exclude(a);
+	int error = roots.heap ? exclude(a) : -ENOMEM;
 
 	if (!error)
 		error = roots_collect(&roots, &a->roots);

@@ -351,6 +351,7 @@ static int read_source(struct search *search, struct source_answer *ret)
 	file = get_file(search, symbol->file);
 	if (!file)
 		return 0;
+	assigned_files_keep(finder->files, file);	/* headers are opened while it is read */
 	time = assigned_file_time(file);
 	window = window_of(search, symbol->line);
 	r = assigned_file_lex(file, &window, &finder->tokens);

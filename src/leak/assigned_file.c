@@ -41,6 +41,7 @@ struct source_files {
 	unsigned int count;
 	size_t bytes;
 	uint64_t clock;
+	const struct source_file *kept;	/* see assigned_files_keep() */
 	char *root;
 	const struct file_reader *reader;	/* NULL: no more is asked */
 };
@@ -237,17 +238,21 @@ static void load(struct source_file *file, int fd, const struct stat *stat)
 
 /* ---- the files that are kept ---- */
 
-static void drop_oldest(struct source_files *files)
+/* But for the one that is kept. False: there is no other. */
+static bool drop_oldest(struct source_files *files)
 {
-	unsigned int oldest = 0;
+	unsigned int oldest = files->count;
 
-	for (unsigned int i = 1; i < files->count; i++) {
-		if (files->file[i]->used < files->file[oldest]->used)
+	for (unsigned int i = 0; i < files->count; i++)
+		if (files->file[i] != files->kept &&
+		    (oldest == files->count || files->file[i]->used < files->file[oldest]->used))
 			oldest = i;
-	}
+	if (oldest == files->count)
+		return false;
 	files->bytes -= files->file[oldest]->bytes;
 	file_free(files->file[oldest]);
 	files->file[oldest] = files->file[--files->count];
+	return true;
 }
 
 /* FNV-1a: paths of one program begin alike, comparing hundreds of them is slow. */
@@ -279,9 +284,9 @@ static struct source_file *open_new(struct source_files *files, const char *path
 		load(file, fd, &stat);
 		close(fd);
 	}
-	while (files->count == MAX_KEPT ||
-	       (files->count > 0 && files->bytes + file->bytes > MAX_TOTAL))
-		drop_oldest(files);
+	while ((files->count == MAX_KEPT || files->bytes + file->bytes > MAX_TOTAL) &&
+	       drop_oldest(files))
+		;
 	files->file[files->count++] = file;
 	files->bytes += file->bytes;
 	return file;
@@ -316,6 +321,11 @@ const char *assigned_file_line(struct source_file *file, uint32_t number, size_t
 		end--;
 	*ret_bytes = end - at;
 	return file->text + at;
+}
+
+void assigned_files_keep(struct source_files *files, const struct source_file *file)
+{
+	files->kept = file;
 }
 
 int64_t assigned_file_time(const struct source_file *file)

@@ -23,6 +23,8 @@ bool assigned_file_is_source(const char *path);
  * Borrowed until the next call.
  */
 struct source_file *assigned_file_get(struct source_files *files, const char *path);
+/* From now on file, and what points into it, stays until another one is kept. */
+void assigned_files_keep(struct source_files *files, const struct source_file *file);
 /* When it was changed last, in seconds since 1970. */
 int64_t assigned_file_time(const struct source_file *file);
 /* Line number (from 1), without its end; NULL: it has none such. Borrowed like file. */

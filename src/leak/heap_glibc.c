@@ -333,6 +333,8 @@ static int check_segments(const struct glibc *glibc, int count, struct heap *hea
 	uint64_t sum;
 	int r = 0;
 
+	if (!others)
+		return -ENOMEM;
 	for (size_t i = 0; i < others->count && r == 0; i++)
 		r = ranges_add(&all, others->range[i].low, others->range[i].high);
 	for (int i = 0; i < count && r == 0; i++)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* explain.c - why a recording can't be read, in words: a table of {error, why}. */
+#include "src/base/why.h"
 #include "src/recording/recording.h"
 
 #include <errno.h>
@@ -25,7 +26,8 @@ void recording_explain(const char *path, int error, char *to, size_t room)
 	} known[] = {
 		{ -EUCLEAN, "was being changed by a process that was killed; run `memattach "
 			    "symbolize FILE`, which undoes the half of it first" },
-		{ -ENODATA, "ends before its first interval: nothing to report" },
+		{ -ENODATA, "ends before its first interval: nothing to report; record for "
+			    "longer, or with a shorter --interval" },
 		{ -EPROTONOSUPPORT, "was made by a newer memattach; use that one" },
 		{ -EINVAL, "names no moment; write FILE@120s (or 2m, 1h), FILE@50%, FILE@peak or "
 			   "FILE@end" },
@@ -44,7 +46,7 @@ void recording_explain(const char *path, int error, char *to, size_t room)
 		(void)snprintf(to, room, "%.300s %s", path, known[i].why);
 		return;
 	}
-	(void)snprintf(to, room, "%.300s: %s", path, strerror(-error));
+	(void)snprintf(to, room, "%.300s: %s", path, why_file(error).text);
 }
 
 void recording_explain_close(const char *path, int error, char *to, size_t room)

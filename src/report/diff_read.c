@@ -18,6 +18,7 @@
 #define HASH_NONFATAL_OOM 1	/* without memory nothing is added, and hh.tbl is NULL */
 #include <uthash.h>
 
+#include "src/base/why.h"
 #include "src/report/diff.h"
 #include "src/report/json_walk.h"
 #include "src/report/printable.h"
@@ -56,7 +57,7 @@ static int bad(struct reading *r, const char *at, const char *what)
 
 static int failed(struct reading *r, int error)
 {
-	snprintf(r->problem, DIFF_PROBLEM_BYTES, "%.200s: %s", r->path, strerror(-error));
+	snprintf(r->problem, DIFF_PROBLEM_BYTES, "%.200s: %s", r->path, why_file(error).text);
 	return error;
 }
 

@@ -379,7 +379,8 @@ void apart_free(struct apart *apart)
 /* Said once; then nobody is asked any more. */
 static int give_up(struct apart *apart, int error)
 {
-	log_warning("names are missing: no process can be made to read them: %s", strerror(-error));
+	log_warning("names are missing: no process can be made to read them (%s); raise the limit "
+		    "of processes (ulimit -u, pids.max)", strerror(-error));
 	apart->deaths = MAX_DEATHS + 1;
 	return -ECHILD;
 }

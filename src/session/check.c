@@ -16,6 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "src/base/why.h"
 #include "src/session/apart.h"
 #include "src/session/picture.h"
 
@@ -60,7 +61,7 @@ static int answer(void *context, const void *question, size_t bytes, struct apar
 	if (error == -EAGAIN)
 		return -ESTALE;
 	if (error)
-		return apart_put_text(ret, text[0] ? text : strerror(-error));
+		return apart_put_text(ret, text[0] ? text : why_of(error).text);
 	return apart_put_text(ret, "") ?:
 	       feed_put_leaks(ret, l->report, ticks_seconds(&s->watch.ticks, l->moment));
 }
@@ -144,7 +145,7 @@ static void begin(struct session *s)
 		take_another(s, "records of what it did before the picture are late; "
 			     "L tries again");
 	else
-		say_no(s, why[0] ? why : strerror(-error));
+		say_no(s, why[0] ? why : why_of(error).text);
 }
 
 /* found is borrowed from c->search: handed on before that is gone. */
@@ -157,7 +158,7 @@ static void hand_on(struct session *s, int error, struct apart_reader *found, co
 		(void)snprintf(text, sizeof(text), "the search %s", how);
 		say_no(s, text);
 	} else if (error || apart_get_text(found, &why)) {
-		say_no(s, strerror(error ? -error : EBADMSG));
+		say_no(s, why_of(error ?: -EBADMSG).text);
 	} else if (why && why[0]) {
 		say_no(s, why);
 	} else {

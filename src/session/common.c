@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* common.c - what entering and leaving a target have in common. */
+#include "src/base/why.h"
 #include "src/session/state.h"
 
 #include <errno.h>
@@ -28,16 +29,9 @@ static bool is_another(int error)
 	return error == -ESTALE || error == -EFAULT;
 }
 
-static const char *reason_of(const struct session *s, int error)
+static const char *reason_of(const struct session *s, const char *why)
 {
-	if (s->link.reply.text[0])
-		return s->link.reply.text;
-	if (error == -ESTALE)
-		return "it became another program (exec), or its code changed; try again";
-	if (error == -EFAULT)
-		return "its memory could not be read: it became another program (exec), "
-		       "unmapped it, or the kernel refuses; try again";
-	return strerror(-error);
+	return s->link.reply.text[0] ? s->link.reply.text : why;
 }
 
 bool session_has_ended(struct session *s)
@@ -53,7 +47,8 @@ bool session_has_ended(struct session *s)
 int session_fail(struct session *s, int status, const char *what, int error)
 {
 	bool ended = status != SESSION_DORMANT && session_has_ended(s);
-	const char *reason = !ended ? reason_of(s, error) :
+	struct why why = why_of(error);
+	const char *reason = !ended ? reason_of(s, why.text) :
 			     s->link.target_execed ? "it became another program (exec)" :
 						     "it has ended";
 
@@ -61,6 +56,8 @@ int session_fail(struct session *s, int status, const char *what, int error)
 		status = SESSION_TARGET_ENDED;
 	if (s->options->quiet)
 		log_debug("%s: %s", what, reason);
+	else if (s->view.hello.pid)
+		log_error("process %d: %s: %s", s->view.hello.pid, what, reason);
 	else
 		log_error("%s: %s", what, reason);
 	if (s->exit == SESSION_OK)

@@ -90,7 +90,8 @@ static int no_thread(struct session *s, const char *why)
 
 	if (!text[0])
 		(void)snprintf(text, sizeof(s->link.reply.text),
-			       "no thread was found that can call dlclose: %s", why);
+			       "no thread was found that can call dlclose: %s; try again when it "
+			       "is less busy", why);
 	return s->view.hello.filtered ? -EACCES : -EAGAIN;
 }
 

@@ -46,7 +46,8 @@ static bool is_limit(int error)
 		log_error("the target, or memattach, has reached its limit on open files "
 			  "(ulimit -n); raise it with prlimit --nofile, or try again later");
 	else if (error == -ENFILE)
-		log_error("the machine's limit on open files (fs.file-max) is reached");
+		log_error("the machine's limit on open files is reached; raise fs.file-max "
+			  "(sysctl)");
 	else
 		return false;
 	return true;

@@ -18,6 +18,7 @@
 
 #include "src/base/elf_image.h"
 #include "src/base/log.h"
+#include "src/base/why.h"
 
 static bool is_malloc(const struct hook_family *family)
 {
@@ -140,7 +141,7 @@ static void explain(const struct session_leaks *l, int error, struct snapshot_ol
 		text = "a thread may be in a call of an allocator from before the attach";
 	if (!ret->why[0])
 		(void)snprintf(ret->why, sizeof(ret->why), "%.150s",
-			       text[0] ? text : strerror(-error));
+			       text[0] ? text : why_of(error).text);
 }
 
 /* Takes the picture and gives the books what it shows. 0, or that something is left. */

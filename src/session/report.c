@@ -14,6 +14,7 @@
 
 #include "src/access/access.h"
 #include "src/base/log.h"
+#include "src/base/why.h"
 #include "src/recording/unnamed.h"
 #include "src/report/human.h"
 #include "src/report/trace.h"
@@ -547,7 +548,8 @@ static void watch_accesses(const struct session_report *r, int *exit)
 	int error = access_run(&input, r->leaks->report);
 
 	if (error)
-		log_error("watching accesses: %s", strerror(-error));
+		log_error("--access: the accesses of process %d can't be watched: %s",
+			  r->view->hello.pid, why_of(error).text);
 	if (r->leaks->report->access.ended && *exit == SESSION_OK &&
 	    r->options->task != SESSION_RUN)
 		*exit = SESSION_TARGET_ENDED;
@@ -563,7 +565,8 @@ bool session_report_conclude(struct session_report *r, struct watch *watch, int 
 	if (!error)
 		error = session_report_snapshot(r, watch, &r->last);
 	if (error) {
-		log_error("out of memory: no report");
+		log_error("out of memory: no report of process %d; use --sample with more bytes, "
+			  "or a smaller --max-memory", r->view->hello.pid);
 		*exit = *exit ? *exit : SESSION_FAILED;
 		return false;
 	}
@@ -641,7 +644,8 @@ void session_report_write(struct session_report *r, struct watch *watch, int *ex
 	if (fflush(stdout) != 0 && !error)
 		error = -errno;
 	if (error && *exit == SESSION_OK) {
-		log_error("can't write the report: %s", strerror(-error));
+		log_error("can't write the report to the standard output: %s",
+			  why_file(error).text);
 		*exit = SESSION_FAILED;
 	}
 	close_recording(r, snapshot, watch, exit);

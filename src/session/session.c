@@ -480,7 +480,8 @@ static int give_up_privileges(struct session *s, int opener)
 	bool watches = session_opens_files(s->options);
 
 	if (watches && opener < 0)
-		log_warning("no process can be made to open files: names will be missing: %s",
+		log_warning("no process can be made to open files (%s): names will be missing; "
+			    "raise the limit of processes (ulimit -u, pids.max)",
 			    strerror(-opener));
 	if (watches && !session_is_picture_only(s->options))
 		s->hook_cost = hook_cost_measure();

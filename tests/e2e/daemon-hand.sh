@@ -157,14 +157,15 @@ if is_root && may_trace_others; then
 		none=$(raw "$request 1073741823}" nobody)
 		expect "$(raw "$request $FREE}" nobody)" "$none" "$command of another's process"
 		expect "$(raw "$request $STOPPED}" nobody)" "$none" "$command of another's process"
-		expect "$(echo "$none" | jq -r .error)" "there is no such process" "$command"
+		echo "$none" | jq -r .error | grep -q '^there is no such process' ||
+			fail "$command: $none"
 	done
 	is "$FREE" watched || fail "somebody else has ended it"
 	attach="{\"memattach\": 1, \"command\": \"attach\", \"pid\": $theirs"
 	raw "$attach, \"overhead\": 90}" nobody | jq -r .error | grep -q '^only root' ||
 		fail "a user orders what he likes"
 	expect "$(raw "$attach}" nobody | jq -r .state)" watched "attach of one's own process"
-	expect "$(raw "$attach}" daemon | jq -r .error)" "there is no such process" "attach"
+	raw "$attach}" daemon | jq -r .error | grep -q '^there is no such process' || fail "attach"
 	snapshot="{\"memattach\": 1, \"command\": \"snapshot\", \"pid\": $theirs}"
 	expect "$(raw "$snapshot" nobody | jq -r .descriptor)" snapshot "snapshot of one's own"
 	detach="{\"memattach\": 1, \"command\": \"detach\", \"pid\": $theirs}"

@@ -130,7 +130,7 @@ if is_root && unshare -m sh -c : 2>/dev/null; then
 	STATUS=$?
 	[ "$STATUS" -ne 77 ] || skip "tmpfs can't be mounted"
 	expect "$STATUS" 6 "exit status without room"
-	said_one_line 'it is as it was'
+	said_one_line 'which is as it was: No space left'
 	sqlite3 "$WORK/recording" .dump | cmp -s - "$WORK/before" || fail "it is not as it was"
 fi
 

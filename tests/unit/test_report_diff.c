@@ -584,7 +584,8 @@ static void refuses_depth_and_names_files(void **state)
 	assert_refused(deep, "byte 65: no JSON");
 	pair_init(&pair);
 	assert_int_equal(diff_read(pair.diff, DIFF_OLD, "/nonexistent", pair.problem), -ENOENT);
-	assert_string_equal(pair.problem, "/nonexistent: No such file or directory");
+	assert_string_equal(pair.problem,
+			    "/nonexistent: No such file or directory; check the name");
 	assert_int_equal(diff_read(pair.diff, DIFF_OLD, "/", pair.problem), -EISDIR);
 	diff_free(pair.diff);
 }
