@@ -17,6 +17,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include "src/base/log.h"
@@ -76,13 +77,22 @@ static int copy_for(struct dwarf_file *file, const struct debug_source *source)
 	return fd;
 }
 
+/* Libelf's mapping of a file counts as this process's data. */
+static bool data_is_limited(void)
+{
+	struct rlimit limit;
+
+	return getrlimit(RLIMIT_DATA, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+}
+
 /* May libdw have source itself? */
 static bool is_readable(struct dwarf_file *file, const struct debug_source *source)
 {
 	uint32_t packing = debug_image_packing(source);
+	bool room = has_room(file, source) || !data_is_limited();
 
 	note_missing(file, debug_missing_packing(packing));
-	return !packing && source->fd >= 0 && is_trusted(source->fd) && has_room(file, source);
+	return !packing && source->fd >= 0 && is_trusted(source->fd) && room;
 }
 
 Elf *dwarf_file_elf(const struct module *module)
