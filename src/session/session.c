@@ -88,7 +88,8 @@ static int hook(struct session *s)
 	if (!error)
 		error = keeper_link_call(&s->link, PROTO_HOOK, value, NULL, 0);
 	if (error)
-		return session_fail(s, SESSION_FAILED, "can't hook the allocators", error);
+		return session_fail(s, session_may_try_again(error) ? SESSION_REFUSED :
+				    SESSION_FAILED, "can't hook the allocators", error);
 	s->hooked = true;
 	watch_begin(&s->watch);
 	if (s->trace)

@@ -8,13 +8,22 @@ needs jq
 
 victim idle idle_thread
 [ "$VICTIM" != none ] || skip "there is one processor only"
+pristine_take "$VICTIM"
+entered=0
 for _ in 1 2 3 4 5 6 7 8; do
 	attach -p "$VICTIM" -d 0.2 --json
+	checked idle
+	if [ "$STATUS" -eq 3 ]; then	# nor does it stop in time where others need the processor
+		said_one_line 'could not be stopped .*try again when it is less busy'
+		pristine_check "$VICTIM"
+		continue
+	fi
 	expect "$STATUS" 0 "exit status"
 	json_expect .session.loader map
 	json_expect .session.detached pristine
+	entered=$((entered + 1))
 done
-checked idle
+[ "$entered" -gt 0 ] || fail "it was never entered"
 note "the longest call: $ANSWER"
 attach -p "$VICTIM" -d 0.2 --loader=dlopen
 expect "$STATUS" 3 "exit status for dlopen"

@@ -178,6 +178,10 @@ static void no_block_is_left(struct caller *caller)
 
 static void nothing_is_left(const struct shim_host_options *options, uint64_t calls, bool armed)
 {
+#ifndef __OPTIMIZE__
+	print_message("the shim was not optimised: its own code leaves words\n");
+	skip();
+#endif
 	struct caller caller = { .shape = RING_SHAPE_NONE };
 	uint64_t events;
 
