@@ -24,6 +24,7 @@
 
 #include "src/base/pagemap.h"
 #include "src/base/pagemap_scan.h"
+#include "src/base/sanitized.h"
 #include "src/daemon/http_sandbox.h"
 #include "src/screen/screen_sandbox.h"
 #include "src/session/opener.h"
@@ -139,8 +140,10 @@ static void nobody_breaks_out(void **state)
 	assert_true(fd >= 0);
 	assert_int_equal(setenv("BREAK_OUT_FILE", path, 1), 0);
 	assert_int_equal(in_sandbox(check_analyst), 0);
-	assert_int_equal(in_sandbox(check_screen), 0);
-	assert_int_equal(in_sandbox(check_http), 0);
+	if (!MEMATTACH_SANITIZED) {	/* which has calls of its own to make in there */
+		assert_int_equal(in_sandbox(check_screen), 0);
+		assert_int_equal(in_sandbox(check_http), 0);
+	}
 	assert_int_equal(unlink(path), 0);
 	(void)close(fd);
 }
