@@ -66,7 +66,7 @@ static enum control_reply hand_over(struct question *q, struct daemon_watch *wat
 	if (fd == -EPIPE)
 		return daemon_control_refuse(q, SESSION_TARGET_ENDED, SESSION_HAS_ENDED);
 	if (fd < 0)
-		return daemon_control_refuse(q, SESSION_FAILED, why_of(fd).text);
+		return daemon_control_refuse(q, SESSION_FAILED, why_file(fd).text);
 	*q->asked->ret_fd = fd;
 	emit_begin(q->to, NULL, '{');
 	emit_int(q->to, "pid", watch->pid);
@@ -100,7 +100,8 @@ static enum control_reply answer(struct question *q, bool leaks)
 		return CONTROL_LATER;
 	error = put_question(q, figures, leaks);
 	if (error)
-		return daemon_control_refuse(q, SESSION_FAILED, why_of(error).text);
+		return daemon_control_refuse(q, SESSION_FAILED, "its analyst can't be asked now; "
+					     "ask again later");
 	daemon_watch_nudge(watch);
 	*q->asked->mark = watch->serial;
 	return CONTROL_LATER;

@@ -358,9 +358,12 @@ void inject_done(struct inject *in)
 
 static int explain(struct inject *in, const char *failed, int error)
 {
+	struct why why = why_of(error);
+
 	if (!in->problem[0])
 		(void)snprintf(in->problem, sizeof(in->problem), "%s: %s", failed,
-			       why_of(error).text);
+			       error == -EEXIST ? "the program maps memory wherever there was room "
+			       "a moment ago; try again when it does less of that" : why.text);
 	return error;
 }
 

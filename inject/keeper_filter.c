@@ -27,11 +27,10 @@ static int refuse_call(struct keeper *k, long call)
 	return -EACCES;
 }
 
-static int refuse_dl(struct keeper *k, const char *function)
+static int refuse_dl(struct keeper *k, const char *needs)
 {
 	(void)snprintf(k->in.problem, sizeof(k->in.problem),
-		       "its system call filter (seccomp) may refuse what %s needs; use "
-		       "--loader=map", function);
+		       "its system call filter (seccomp) may refuse what %s", needs);
 	return -EACCES;
 }
 
@@ -39,7 +38,8 @@ int keeper_check_filter(struct keeper *k, uint32_t loader)
 {
 	if (!k->seccomp.allowed)
 		return refuse_call(k, k->seccomp.refused);
-	return k->seccomp.filtered && loader != LOADER_MAP ? refuse_dl(k, "dlopen") : 0;
+	return k->seccomp.filtered && loader != LOADER_MAP ?
+		       refuse_dl(k, "dlopen needs; use --loader=map") : 0;
 }
 
 /* A filter that may not be read here may be readable for the helper, if there is one. */
@@ -71,5 +71,5 @@ int keeper_check_filter_again(struct keeper *k)
 		return refuse_call(k, SYS_close);
 	if (a->loader == LOADER_MAP || !a->shim_base || k->seccomp.may_dlclose)
 		return 0;
-	return refuse_dl(k, "dlclose (what is left does nothing, and goes with the process)");
+	return refuse_dl(k, "dlclose needs (what is left does nothing, and goes with the process)");
 }

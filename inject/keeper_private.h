@@ -33,7 +33,7 @@ struct keeper {
 	uint32_t beat;			/* the analyst's, as last seen */
 	struct keeper_silence silence;	/* since it changed */
 	unsigned int leaving;		/* since the user asked to stop, as silence.total */
-	unsigned int kept;		/* ticks of TICK_MS so far; when memory goes back: */
+	unsigned int kept;		/* ticks of KEEPER_TICK_MS so far; when memory goes back: */
 	unsigned int rest_due;
 	bool hung;			/* the analyst took too long */
 	bool slow;			/* the clock ticks seldom, as nobody waits */
@@ -96,7 +96,10 @@ enum { KEEPER_TICK_MS = 400, KEEPER_SLOW_TICKS = 20, KEEPER_FIRST_REST_TICKS = 5
 int keeper_open_clock(void);
 /* 0; -1 with errno. */
 int keeper_set_clock(int timer, long ms);
-/* Of hundreds of processes that are watched for days most do nothing: then it ticks seldom. */
+/*
+ * The clock ticks seldom while nothing happens in the target and nobody waits for it: most of
+ * hundreds of processes that are watched for days do nothing.
+ */
 void keeper_pace_clock(struct keeper *k);
 /*
  * True when the analyst neither drains the rings nor answers: threads of the

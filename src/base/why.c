@@ -21,8 +21,8 @@ struct known {
 };
 
 static const struct known of_process[] = {
-	{ -EAGAIN, "no moment came at which its threads could be used; try again when it is less "
-		   "busy" },
+	{ -EAGAIN, "it could not be done at this moment; try again when the process and the "
+		   "machine are less busy" },
 	{ -ETIME, TOO_LONG },
 	{ -ETIMEDOUT, TOO_LONG },
 	{ -ESRCH, "the process has ended" },
@@ -33,8 +33,6 @@ static const struct known of_process[] = {
 	{ -EACCES, NOT_PERMITTED },
 	{ -ENOSYS, "this kernel, or the filter of a container, lacks a system call; run memattach "
 		   "outside of a container" },
-	{ -EEXIST, "the program maps memory wherever there was room a moment ago; try again when "
-		   "it does less of that" },
 	{ -ESTALE, "it became another program (exec), or its code changed; try again" },
 	{ -EFAULT, "its memory could not be read: it became another program (exec), unmapped it, "
 		   "or the kernel refuses; try again" },

@@ -362,7 +362,10 @@ static bool is_named(const struct making *m, const Elf64_Shdr *s, const char *na
 	return memcmp(text, name, bytes) == 0;
 }
 
-/* What is not loaded, and no symbols; compilers' texts are among it. 0: libdw finds nothing. */
+/*
+ * The bytes of all sections that are not loaded and have no symbols; compilers' texts are among
+ * them. 0: libdw finds no debug information.
+ */
 static uint64_t information_in(const struct making *m)
 {
 	uint64_t bytes = 0;

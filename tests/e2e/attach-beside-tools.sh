@@ -78,13 +78,15 @@ stays() {
 	if [ -n "$TRACES" ]; then
 		await 60 traced_or_over && is_traced
 	else
-		sleep 1
-		! is_gone "$STAYS"
+		await 60 counts_or_over && counts
 	fi && return
 	note "$1 can't look here: $(tail -n 2 "$WORK/stays.out" "$WORK/stays.err")"
 	return 1
 }
 traced_or_over() { is_traced || is_gone "$STAYS"; }
+# What is no tracer has a counter of the kernel's open.
+counts() { readlink "/proc/$STAYS/fd"/* 2>/dev/null | grep -q perf_event; }
+counts_or_over() { counts || is_gone "$STAYS"; }
 
 # lldb is traced by a process of its own.
 tracer() { sed -n 's/^TracerPid:.//p' "/proc/$VICTIM/status"; }

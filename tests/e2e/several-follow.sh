@@ -24,6 +24,14 @@ fresh() {
 }
 more_stopped() { [ "$(grep -c '^stopped ok' "$WORK/family.out")" -gt "$stopped" ]; }
 
+# A family of one, which is watched.
+family_watched() {
+	victim family family
+	pristine_take "$VICTIM"
+	attach_begin -p "$VICTIM" --follow $EXACT --json
+	attach_await "$VICTIM"
+}
+
 for loader in $LOADERS; do
 	note "children of all kinds, $loader"
 	victim family family
@@ -91,10 +99,7 @@ fi
 
 if dealt 2; then
 	note "the parent ends, its child is watched on"
-	victim family family
-	pristine_take "$VICTIM"
-	attach_begin -p "$VICTIM" --follow $EXACT --json
-	attach_await "$VICTIM"
+	family_watched
 	child f; orphan=$CHILD
 	attach_await "$orphan"
 	tell family p
@@ -115,10 +120,7 @@ fi
 note "told to stop while a child is being entered"
 for delay in 0.05 0.15 0.25 0.35; do
 	dealt 2 || continue
-	victim family family
-	pristine_take "$VICTIM"
-	attach_begin -p "$VICTIM" --follow $EXACT --json
-	attach_await "$VICTIM"
+	family_watched
 	child f
 	sleep "$delay"	# somewhere in its cleanup or its attach
 	attach_end TERM
@@ -132,10 +134,7 @@ done
 
 if dealt 2; then
 	note "the front of all is killed: its members leave by themselves"
-	victim family family
-	pristine_take "$VICTIM"
-	attach_begin -p "$VICTIM" --follow $EXACT --json
-	attach_await "$VICTIM"
+	family_watched
 	child f
 	attach_await "$CHILD"
 	kill -KILL "$ATTACH"

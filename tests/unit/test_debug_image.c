@@ -300,7 +300,7 @@ static void keeps_to_its_room(void **state)
 	}
 }
 
-/* What libdw would read, by the name of its main section; not what stands beside symbols else. */
+/* A file has debug information if libdw's main section is there by its name; others don't count. */
 static void bytes_of_information(void **state)
 {
 	static const struct { char name[16]; uint64_t size; uint64_t bytes; } row[] = {

@@ -25,7 +25,7 @@ static const char *path_of(int number)
 	return path;
 }
 
-/* Of so many MiB: its number in the first line, then lines of its own number. */
+/* The file has so many MiB of lines that repeat its own number. */
 static void write_file(int number, int mib)
 {
 	static char block[1 << 20];
@@ -69,7 +69,7 @@ static void assert_is(struct source_file *file, int number)
 		assert_int_equal(line[i], '0' + number);
 }
 
-/* What is read stays while others are looked through that there is no room for beside it. */
+/* A file that is kept stays while others are opened for which there is no room beside it. */
 static void one_is_kept(void **state)
 {
 	struct source_files *files;

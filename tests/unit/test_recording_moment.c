@@ -167,7 +167,7 @@ static void assert_verdict_then(const struct snapshot_site *site, bool exact)
 				 SNAPSHOT_TOO_FEW : SNAPSHOT_UNKNOWN);
 }
 
-/* What grows is known at the end only: a moment is not said to have too few samples. */
+/* A moment has no verdicts, which rest on the whole session; few samples are still told of. */
 static void verdicts_are_not_known(void **state)
 {
 	static const char *const wrong[] = { "steady", "too few samples", "too-few-samples" };
