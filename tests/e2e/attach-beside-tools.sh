@@ -7,6 +7,11 @@
 needs jq
 ANSWERS=120	# what hangs does not answer in that time
 
+# bpftrace's -p does not limit a uprobe to one process: the kernel puts it into each one that has
+# mapped the file. So its victim has a libc of its own, and other tests' programs are left alone.
+libc=$(ldd "$VICTIMS/selfcheck" | sed -n 's/.*=> \(.*libc\.so\.6\) .*/\1/p')
+mkdir "$WORK/libc" && cp "$libc" "$WORK/libc/libc.so.6" || fail "no copy of $libc"
+
 # tool NAME: looks at $VICTIM once.
 tool() {
 	case $1 in
@@ -16,9 +21,9 @@ tool() {
 	lldb) set -- lldb --no-lldbinit -b -p "$VICTIM" -o "thread backtrace all" -o detach ;;
 	eu-stack) set -- eu-stack -p "$VICTIM" ;;
 	perf) set -- perf record -q -o "$WORK/perf.data" -p "$VICTIM" -- sleep 1 ;;
-	strace) set -- timeout -s INT -k 10 1 strace -f -qq -o "$WORK/strace" -p "$VICTIM" ;;
-	bpftrace) set -- timeout -s INT -k 10 3 bpftrace -p "$VICTIM" \
-		-e 'uprobe:libc:malloc { @ = count(); }' ;;
+	strace) set -- timeout -s INT -k 60 1 strace -f -qq -o "$WORK/strace" -p "$VICTIM" ;;
+	bpftrace) set -- timeout -s INT -k 60 3 bpftrace -p "$VICTIM" \
+		-e "uprobe:$WORK/libc/libc.so.6:malloc { @ = count(); }" ;;
 	esac
 	timeout -k 10 $((ANSWERS * PATIENCE)) "$@" >"$WORK/tool" 2>&1 </dev/null
 	tool_status=$?
@@ -32,9 +37,17 @@ tool() {
 		fail "$1 hangs: $(tail -n 5 "$WORK/tool")"
 }
 
+# A victim with a libc of its own.
+own_victim() {
+	export LD_LIBRARY_PATH="$WORK/libc"
+	victim check selfcheck --kind=mix --threads=3
+	unset LD_LIBRARY_PATH
+	grep -q "$WORK/libc/libc.so.6" "/proc/$VICTIM/maps" || fail "it has no libc of its own"
+}
+
 # begin LOADER: a victim, watched.
 begin() {
-	victim check selfcheck --kind=mix --threads=3
+	own_victim
 	attach_begin -p "$VICTIM" --json --loader="$1"
 	attach_await "$VICTIM"
 }
@@ -71,7 +84,8 @@ stays() {
 	perf)	TRACES=
 		set -- perf record -q -o "$WORK/perf.data" -p "$VICTIM" -- sleep 600 ;;
 	bpftrace) TRACES=
-		set -- bpftrace -p "$VICTIM" -e 'uprobe:libc:calloc { @ = count(); }' ;;
+		set -- bpftrace -p "$VICTIM" \
+			-e "uprobe:$WORK/libc/libc.so.6:calloc { @ = count(); }" ;;
 	esac
 	background stays "$@"
 	STAYS=$LAST
@@ -148,7 +162,7 @@ outlasts() {
 
 # was_first LOADER NAME: a tracer is refused; beside another tool memattach comes and goes.
 was_first() {
-	victim check selfcheck --kind=mix --threads=3
+	own_victim
 	if stays "$2"; then
 		attach -p "$VICTIM" -d 1 --json --loader="$1"
 		if [ -n "$TRACES" ]; then
