@@ -3,9 +3,6 @@
 # Sourced after lib.sh. Each *_start sets VICTIM, the process to attach to.
 # shellcheck shell=sh disable=SC2034,SC2153,SC2154
 
-# Before a program that makes load without a rest: it takes what other tests leave of a machine.
-LOW="nice -n 10"
-
 # A port that was free a moment ago.
 free_port() {
 	python3 -c 'from socket import socket
