@@ -180,7 +180,33 @@ was_first() {
 	finished check
 }
 
+# in_shim LOADER: threads that stand in the shim, since the analyst does, have stacks like others:
+# those who look find the shim's unwind information in the target's memory.
+in_shim() {
+	victim check selfcheck --kind=poll,malloc-loop --threads=4
+	attach_begin -p "$VICTIM" --json --loader="$1" --exact --on-overflow=block --ring-size=1M
+	attach_await "$VICTIM"
+	analyst=$(attach_analysts)
+	[ -n "$analyst" ] || fail "no process of memattach is in a seccomp filter"
+	kill -STOP "$analyst"
+	await 20 two_wait || fail "no two threads wait for room in the ring"
+	timeout -k 10 $((ANSWERS * PATIENCE)) eu-stack -p "$VICTIM" >"$WORK/tool" 2>&1 </dev/null
+	tool_status=$?
+	kill -CONT "$analyst"
+	expect "$tool_status" 0 "status of eu-stack ($(tail -n 3 "$WORK/tool"))"
+	expect "$(grep -c ' round_malloc$' "$WORK/tool")" 2 "stacks through the shim"
+	checked check
+	left_pristine "$1"
+	finished check
+}
+# In futex().
+two_wait() { [ "$(grep -l '^202 ' "/proc/$VICTIM/task"/*/syscall | wc -l)" -ge 2 ]; }
+
 for loader in dlopen map; do
+	if command -v eu-stack >/dev/null 2>&1; then
+		note "$loader, eu-stack: threads in the shim"
+		in_shim "$loader"
+	fi
 	for name in gdb gcore lldb eu-stack perf strace bpftrace; do
 		for order in comes_and_goes outlasts was_first; do
 			case $order-$name in comes*) ;; *-gcore | *-eu-stack) continue ;; esac
