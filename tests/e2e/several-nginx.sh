@@ -19,7 +19,8 @@ trap leave_groups EXIT
 
 NGINX_WORKERS=2
 nginx_start
-background load wrk -t1 -c8 -d$((TEST_LIMIT * PATIENCE)) "http://127.0.0.1:$NGINX_PORT/"
+# So many connections that each worker accepts some of them: they keep theirs.
+background load wrk -t1 -c64 -d$((TEST_LIMIT * PATIENCE)) "http://127.0.0.1:$NGINX_PORT/"
 load=$LAST
 workers=$NGINX_CHILDREN
 for pid in $NGINX $workers; do
