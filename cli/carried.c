@@ -8,12 +8,9 @@
 #include <string.h>
 #include <sys/syscall.h>
 
-#include "inject/load.h"
+#include "inject/memfd_names.h"
 #include "src/base/procmaps.h"
 #include "src/several/find.h"
-
-#define OURS "/memfd:memattach-"
-#define RING "/memfd:" LOAD_RING_NAME
 
 /* vfork, CLONE_VM: until it calls exec it is its parent. */
 static bool shares_memory(pid_t pid)
@@ -31,9 +28,9 @@ static enum carried carried_in(const struct procmaps *maps)
 	for (size_t i = 0; i < maps->count; i++) {
 		const char *name = maps->map[i].path;
 
-		if (strcmp(name, RING) == 0)
+		if (strcmp(name, MEMFD_RING_PATH) == 0)
 			return CARRIED_RING;
-		if (strncmp(name, OURS, strlen(OURS)) == 0)
+		if (memfd_path_is_ours(name))
 			carried = CARRIED_COPIES;
 	}
 	return carried;

@@ -12,13 +12,13 @@
 
 #include "cli/commands.h"
 #include "cli/daemon_client.h"
+#include "inject/memfd_names.h"
 #include "src/base/log.h"
 #include "src/daemon/rights.h"
 #include "src/report/human.h"
 #include "src/report/printable.h"
 #include "src/several/find.h"
 
-#define RING_NAME	"/memfd:memattach"
 #define STATE_COLUMNS	10
 
 struct list {
@@ -39,7 +39,7 @@ static bool holds_ring(pid_t pid)
 	(void)snprintf(path, sizeof(path), "/proc/%d/maps", pid);
 	maps = fopen(path, "re");
 	while (maps && !found && fgets(line, sizeof(line), maps))
-		found = strstr(line, RING_NAME) != NULL;
+		found = strstr(line, MEMFD_OUR_PATHS) != NULL;
 	if (maps)
 		(void)fclose(maps);
 	return found;

@@ -17,14 +17,13 @@
 #include "inject/island_jumps.h"
 #include "inject/journal.h"
 #include "inject/load_seen.h"
+#include "inject/memfd_names.h"
 #include "inject/orphan.h"
 #include "inject/proc_status.h"
 #include "inject/remote_mem.h"
 #include "src/base/spare_pages.h"
 
 #define PAGE 4096ull
-#define RING_PATH "/memfd:" LOAD_RING_NAME
-#define SHIM_PATH "/memfd:" LOAD_SHIM_NAME
 
 static bool named(const struct procmap *map, const char *path)
 {
@@ -46,7 +45,7 @@ static void adopt_guards(struct attachment *a, const struct procmaps *maps)
 	for (size_t i = 0; i < maps->count && !a->ring_base; i++) {
 		const struct procmap *map = &maps->map[i];
 
-		if (!named(map, RING_PATH) || map->prot & PROCMAP_R ||
+		if (!named(map, MEMFD_RING_PATH) || map->prot & PROCMAP_R ||
 		    map->end - map->start <= 2 * PAGE)
 			continue;
 		a->ring_base = map->start + PAGE;
@@ -113,7 +112,7 @@ static void adopt_shim(struct attachment *a, const struct procmaps *maps)
 	a->loader = j->loader == LOADER_DLOPEN ? LOADER_DLOPEN : LOADER_MAP;
 	a->dl_handle = j->dl_handle;
 	for (size_t i = 0; i < maps->count && !a->shim_base; i++)
-		if (named(&maps->map[i], SHIM_PATH) && maps->map[i].offset == 0)
+		if (named(&maps->map[i], MEMFD_SHIM_PATH) && maps->map[i].offset == 0)
 			a->shim_base = maps->map[i].start;
 	/* only the loader's own word makes it a library that can be closed */
 	a->half = a->loader == LOADER_DLOPEN && !a->dl_handle && load_is_half(a, maps);
@@ -176,11 +175,11 @@ int inject_adopt(struct inject *in, const struct hook_plan *plan)
 	if (error)
 		return error;
 	spare_copy(&a->plan, plan, sizeof(a->plan));
-	ring = find_named(&maps, RING_PATH);
+	ring = find_named(&maps, MEMFD_RING_PATH);
 	descriptors = adopt_descriptors(a);
 	if (!ring)
 		adopt_guards(a, &maps);
-	if (!ring && !a->ring_base && !find_named(&maps, SHIM_PATH) && !descriptors) {
+	if (!ring && !a->ring_base && !find_named(&maps, MEMFD_SHIM_PATH) && !descriptors) {
 		(void)snprintf(in->problem, sizeof(in->problem),
 			       "nothing of memattach is in process %d", a->target.ref.pid);
 		return -ENOENT;

@@ -26,12 +26,12 @@
 #include <sys/sysmacros.h>
 #include <time.h>
 
+#include "inject/memfd_names.h"
 #include "inject/preflight.h"
 #include "inject/proc_status.h"
 #include "inject/tracee.h"
 #include "src/base/why.h"
 
-#define OURS "/memfd:memattach-"
 #define ALL_LIMIT_NS 60000000000ull
 #define BLIND_PASSES 25u	/* in which processes could not be looked at; then it is said */
 #define BLIND_PAUSE_NS 20000000
@@ -39,7 +39,7 @@
 static bool is_file(const struct procmap *map, const struct child_file *file)
 {
 	return file->inode && map->inode == file->inode && map->dev_major == file->dev_major &&
-	       map->dev_minor == file->dev_minor && strncmp(map->path, OURS, strlen(OURS)) == 0;
+	       map->dev_minor == file->dev_minor && memfd_path_is_ours(map->path);
 }
 
 /* The file behind fd; adopted: what the kernel says is mapped at address. */
@@ -50,7 +50,7 @@ static struct child_file file_of(const struct procmaps *maps, int fd, uint64_t a
 
 	if (fd >= 0 && fstat(fd, &file) == 0)
 		return (struct child_file){ major(file.st_dev), minor(file.st_dev), file.st_ino };
-	if (map && strncmp(map->path, OURS, strlen(OURS)) == 0)
+	if (map && memfd_path_is_ours(map->path))
 		return (struct child_file){ map->dev_major, map->dev_minor, map->inode };
 	return (struct child_file){ 0, 0, 0 };
 }

@@ -36,6 +36,7 @@
 #include "inject/proc_status.h"
 #include "inject/remote_mem.h"
 #include "inject/ring_setup.h"
+#include "inject/seccomp_check.h"
 #include "inject/sharers.h"
 #include "inject/threads.h"
 #include "inject/tracee.h"
@@ -314,7 +315,7 @@ static int copy_on(const struct target *target, const struct sharers_seen *seen,
 	/* who shares its memory would go on writing; nobody can come any more */
 	error = sharers_exist_since(target, seen) ? -EAGAIN : copy_threads(stop, b, f);
 	if (!error)
-		error = borrow_clone(b, FREEZE_CLONE_FLAGS, FREEZE_CHILD_STATUS, &f->child,
+		error = borrow_clone(b, SECCOMP_CHECK_COPY_FLAGS, FREEZE_CHILD_STATUS, &f->child,
 				     &f->remote);
 	f->data_kib = f->child ? data_kib(target->ref.pid) : 0;
 	/* before the others, who would compete with it for a processor */

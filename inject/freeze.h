@@ -9,8 +9,6 @@
 #ifndef MEMATTACH_FREEZE_H
 #define MEMATTACH_FREEZE_H
 
-#include <sched.h>
-
 #include "inject/stop.h"
 #include "inject/target.h"
 #include "inject/vectors.h"
@@ -20,8 +18,6 @@ enum freeze_way {
 	FREEZE_STOP,		/* the target itself, which stands still until freeze_end */
 	FREEZE_STANDING,	/* the target itself, which stands at its end (ending.h) */
 };
-/* What the child shares with the target; a seccomp filter must let such a clone pass. */
-#define FREEZE_CLONE_FLAGS ((uint64_t)CLONE_FILES)
 /* Exit status of a child that ran after all, because we died between two steps. */
 #define FREEZE_CHILD_STATUS 109
 

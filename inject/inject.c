@@ -19,6 +19,7 @@
 #include "inject/hooks.h"
 #include "inject/launch.h"
 #include "inject/loader_locks.h"
+#include "inject/memfd_names.h"
 #include "inject/remote_mem.h"
 #include "inject/ring_setup.h"
 #include "inject/sharers.h"
@@ -65,7 +66,7 @@ static int check_nothing_left(struct inject *in)
 	int error = procmaps_read(in->at.target.maps, &maps);
 
 	for (size_t i = 0; !error && i < maps.count; i++)
-		if (strncmp(maps.map[i].path, "/memfd:memattach-", 17) == 0)
+		if (memfd_path_is_ours(maps.map[i].path))
 			error = -EUCLEAN;
 	in->pristine = error == 0;
 	return error;

@@ -14,11 +14,11 @@
 #include <unistd.h>
 
 #include "inject/load.h"
+#include "inject/memfd_names.h"
 #include "inject/remote_mem.h"
 #include "src/base/hashmap.h"
 
 #define PAGE 4096ull
-#define SHIM_PATH "/memfd:" LOAD_SHIM_NAME
 #define ENTRIES 512u		/* of pagemap, read at once */
 #define PAGEMAP_THERE (3ull << 62)	/* present or swapped */
 #define PAGEMAP_FILE (1ull << 61)
@@ -35,7 +35,7 @@ struct search {
 
 bool island_is_ours(const struct procmap *map)
 {
-	return strcmp(map->path, SHIM_PATH) == 0 && (map->prot & PROCMAP_SHARED) &&
+	return strcmp(map->path, MEMFD_SHIM_PATH) == 0 && (map->prot & PROCMAP_SHARED) &&
 	       (map->prot & PROCMAP_X);
 }
 
@@ -161,7 +161,7 @@ static int look_at_map(struct search *s, const struct procmap *map)
 /* Executable, not an island, and in reach of one. */
 static bool may_lead(const struct islands *islands, const struct procmap *map)
 {
-	return (map->prot & PROCMAP_X) && strcmp(map->path, SHIM_PATH) != 0 &&
+	return (map->prot & PROCMAP_X) && strcmp(map->path, MEMFD_SHIM_PATH) != 0 &&
 	       island_in_reach(islands, map);
 }
 

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "inject/memfd_names.h"
 #include "inject/remote_memfd.h"
 
 #define PAGE 4096ull
@@ -23,7 +24,7 @@ int load_find_shim(struct attachment *a)
 	for (size_t i = 0; !error && i < maps.count; i++)
 		if (maps.map[i].inode == a->inode[REMOTE_SHIM] && maps.map[i].offset == 0 &&
 		    !(a->stray.bytes && maps.map[i].start == a->stray.address) &&
-		    strncmp(maps.map[i].path, "/memfd:" LOAD_SHIM_NAME, 7 + 14) == 0) {
+		    memfd_path_is(maps.map[i].path, MEMFD_SHIM_PATH)) {
 			a->shim_base = maps.map[i].start;
 			break;
 		}
@@ -36,8 +37,7 @@ static bool maps_file(const struct procmaps *maps, uint64_t address, uint64_t in
 {
 	const struct procmap *map = procmaps_find(maps, address);
 
-	return map && (!inode || map->inode == inode) &&
-	       strncmp(map->path, "/memfd:memattach-", 17) == 0;
+	return map && (!inode || map->inode == inode) && memfd_path_is_ours(map->path);
 }
 
 /* A forged ring has no guards, or other ones: what is not ours is not unmapped with it. */

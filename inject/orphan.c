@@ -22,11 +22,11 @@
 #include "inject/journal.h"
 #include "inject/load.h"
 #include "inject/mapped_file.h"
+#include "inject/memfd_names.h"
 #include "inject/remote_mem.h"
 #include "inject/shim_image.h"
 
 #define PAGE 4096ull
-#define SHIM_PATH "/memfd:" LOAD_SHIM_NAME
 #define ENTRIES 512u		/* of pagemap, read at once */
 #define PAGEMAP_THERE (3ull << 62)	/* present or swapped */
 #define PAGEMAP_FILE (1ull << 61)
@@ -62,7 +62,7 @@ struct page {
 
 static bool is_shim(const struct procmap *map)
 {
-	return strcmp(map->path, SHIM_PATH) == 0;
+	return strcmp(map->path, MEMFD_SHIM_PATH) == 0;
 }
 
 static int list_islands(struct ring_journal *j, const struct procmaps *maps)

@@ -22,6 +22,8 @@
 #include <sys/syscall.h>
 #include <time.h>
 
+#include "inject/memfd_names.h"
+
 #define VFORK_PAUSE_NS	 10000000
 #define VFORK_SAME_LOOKS 50 /* times 10 ms for one child: spawning takes far less */
 #define VFORK_LOOKS	 200
@@ -302,11 +304,9 @@ static int check_seccomp(struct preflight *p)
 
 static int check_attached(struct preflight *p)
 {
-	static const char ours[] = "/memfd:memattach-";
-
 	for (size_t i = 0; i < p->maps.count; i++)
 		p->report->attached |= p->maps.map[i].deleted &&
-				       strncmp(p->maps.map[i].path, ours, sizeof(ours) - 1) == 0;
+				       memfd_path_is_ours(p->maps.map[i].path);
 	if (!p->report->attached || p->options->expect_attached)
 		return 0;
 	preflight_reason(p, PREFLIGHT_ATTACHED, "memattach is already in process %d (%s)",

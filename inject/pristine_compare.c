@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "inject/borrow_masks.h"
+#include "inject/memfd_names.h"
 #include "src/base/array.h"
 #include "src/base/procmaps.h"
 
@@ -68,13 +69,6 @@ static void _printf_(3, 4) find(struct comparison *c, bool counts, const char *f
 		append(c->diff->note_text, sizeof(c->diff->note_text), format, arguments);
 	}
 	va_end(arguments);
-}
-
-static bool is_ours(const char *path)
-{
-	static const char prefix[] = "/memfd:memattach";
-
-	return strncmp(path, prefix, sizeof(prefix) - 1) == 0;
 }
 
 static const char *name_of(const struct pristine_map *map)
@@ -315,7 +309,7 @@ static void compare_new(struct comparison *c, const struct pristine_map *after)
 	bool arena = is_arena(c->after, after);
 	char prot[5];
 
-	if (is_ours(after->path))
+	if (memfd_path_is_ours(after->path))
 		differ(c, "memattach's %s is still mapped at %llx-%llx", after->path + 7,
 		       (unsigned long long)after->start, (unsigned long long)after->end);
 	else if (!find_overlap(c->before, after))
@@ -335,7 +329,7 @@ static void compare_maps(struct comparison *c)
 	for (size_t i = 0; i < c->before->map_count; i++) {
 		const struct pristine_map *map = &c->before->map[i], *same;
 
-		if (!is_compared(c, map) || is_ours(map->path))
+		if (!is_compared(c, map) || memfd_path_is_ours(map->path))
 			continue;
 		same = find_same(c->after, map);
 		if (same)
@@ -346,7 +340,8 @@ static void compare_maps(struct comparison *c)
 	for (size_t i = 0; i < c->after->map_count; i++) {
 		const struct pristine_map *map = &c->after->map[i];
 
-		if (is_ours(map->path) || (is_compared(c, map) && !find_same(c->before, map)))
+		if (memfd_path_is_ours(map->path) ||
+		    (is_compared(c, map) && !find_same(c->before, map)))
 			compare_new(c, map);
 	}
 }
@@ -379,7 +374,7 @@ static void compare_fds(struct comparison *c)
 	for (size_t i = 0; i < c->after->fd_count; i++) {
 		const struct pristine_fd *fd = &c->after->fd[i];
 
-		if (is_ours(fd->link))
+		if (memfd_path_is_ours(fd->link))
 			differ(c, "descriptor %d is memattach's %s", fd->number, fd->link + 7);
 		else if (!find_fd(c->before, fd->number))
 			find(c, c->quiet, "descriptor %d (%s) is new", fd->number, fd->link);

@@ -15,6 +15,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "inject/memfd_names.h"
 #include "inject/proc_status.h"
 #include "src/base/memfd.h"
 
@@ -31,7 +32,7 @@ int remote_memfd_is_ours(pid_t pid, pid_t tid, int fd)
 	length = readlink(path, name, sizeof(name) - 1);
 	if (length < 0 && errno != ENOENT)
 		return -errno;
-	return length > 0 && strncmp(name, "/memfd:memattach-", 17) == 0;
+	return length > 0 && memfd_path_is_ours(name);
 }
 
 /* Where the leader has ended, its descriptors are to be had by name only. -errno. */
@@ -143,7 +144,7 @@ int remote_memfd_make(struct attachment *a, struct borrow *b, enum remote_memfd 
 {
 	pid_t pid = a->target.ref.pid;
 	uint64_t arguments[6] = { 0, memfd_flags(), 0, 0, 0, 0 };
-	const char *name = which == REMOTE_RING ? LOAD_RING_NAME : LOAD_SHIM_NAME;
+	const char *name = which == REMOTE_RING ? MEMFD_RING_NAME : MEMFD_SHIM_NAME;
 	uint64_t remote = 0;
 	int error = borrow_put(b, name, strlen(name) + 1, &arguments[0]);
 

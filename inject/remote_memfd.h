@@ -9,9 +9,6 @@
 #include "inject/attachment.h"
 #include "inject/remote_call.h"
 
-#define LOAD_SHIM_NAME "memattach-shim"
-#define LOAD_RING_NAME "memattach-ring"
-
 /* Which of them: an index of attachment's remote_fd and inode. */
 enum remote_memfd {
 	REMOTE_RING,

@@ -21,7 +21,6 @@
 
 #include "inject/abandon.h"
 #include "inject/eintr.h"
-#include "inject/freeze.h"
 #include "inject/proc_status.h"
 #include "inject/tracee.h"
 #include "inject/transfers.h"
@@ -245,7 +244,7 @@ static const struct call needed_to_dlclose[] = {
 
 /* Of freeze.c: the copy, its end should it ever run, and waiting for it. */
 static const struct call needed_to_copy[] = {
-	{ SYS_clone, { FREEZE_CLONE_FLAGS, 0, 0, 0, 0, 0 } },
+	{ SYS_clone, { SECCOMP_CHECK_COPY_FLAGS, 0, 0, 0, 0, 0 } },
 	{ SYS_exit_group, { 0 } },
 	{ SYS_wait4, { 0, 0, __WCLONE | WNOHANG, 0, 0, 0 } },
 };

@@ -3,9 +3,13 @@
 #ifndef MEMATTACH_SECCOMP_CHECK_H
 #define MEMATTACH_SECCOMP_CHECK_H
 
+#include <sched.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
+
+/* How freeze.c calls clone(2) in the target, for a copy that shares its descriptors. */
+#define SECCOMP_CHECK_COPY_FLAGS ((uint64_t)CLONE_FILES)
 
 struct seccomp_verdict {
 	bool filtered;		/* the target has a filter */

@@ -7,12 +7,13 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "inject/memfd_names.h"
 #include "inject/remote_mem.h"
 #include "inject/remote_memfd.h"
 
 #define MAX_MODULES 65536u
 /* Whoever reads it meanwhile sees a mixture of both, which ends where the longer one does. */
-#define SHOWN_NAME "/memfd:" LOAD_SHIM_NAME " (deleted)"
+#define SHOWN_NAME MEMFD_SHIM_PATH " (deleted)"
 /* The odd form is longer than the shown name, and no program opens a library by it. */
 #define PATH_FORMAT "/proc/thread-self/fd/../fd/../fd/%d"
 

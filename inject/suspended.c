@@ -17,7 +17,7 @@
 #include <time.h>
 
 #include "inject/arch/x86_64/frame.h"
-#include "inject/load.h"
+#include "inject/memfd_names.h"
 #include "inject/remote_mem.h"
 #include "inject/tracee.h"
 #include "src/base/pagemap.h"
@@ -46,7 +46,7 @@ static bool is_gone(const struct look *l, uint64_t address)
 /* Private, or shared with forked processes only: what coroutines' stacks are made of. */
 static bool may_hold_a_stack(const struct procmap *map)
 {
-	if (!(map->prot & PROCMAP_W) || strcmp(map->path, "/memfd:" LOAD_SHIM_NAME) == 0)
+	if (!(map->prot & PROCMAP_W) || strcmp(map->path, MEMFD_SHIM_PATH) == 0)
 		return false;
 	return !(map->prot & PROCMAP_SHARED) || strcmp(map->path, "/dev/zero") == 0;
 }

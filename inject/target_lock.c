@@ -32,6 +32,7 @@
 #include <sys/un.h>
 #include <time.h>
 
+#include "inject/memfd_names.h"
 #include "inject/proc_status.h"
 #include "src/base/procmaps.h"
 
@@ -83,7 +84,7 @@ static bool is_entered(const struct pidref *ref)
 	if (fd < 0 || procmaps_read(fd, &maps))
 		return false;
 	for (size_t i = 0; i < maps.count; i++)
-		if (strncmp(maps.map[i].path, "/memfd:memattach-", 17) == 0)
+		if (memfd_path_is_ours(maps.map[i].path))
 			return true;
 	return false;
 }

@@ -17,6 +17,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "inject/memfd_names.h"
 #include "src/base/array.h"
 #include "src/leak/roots_threads.h"
 
@@ -102,7 +103,7 @@ static bool is_kernels(const char *path)
 static bool is_readable(const struct procmap *map)
 {
 	return (map->prot & PROCMAP_R) && !is_kernels(map->path) && !is_device(map->path) &&
-	       !starts_with(map->path, "/memfd:memattach-");
+	       !memfd_path_is_ours(map->path);
 }
 
 /* Wholly global, but for what else claims parts of it? */

@@ -16,6 +16,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "inject/memfd_names.h"
 #include "src/base/pagemap.h"
 
 #define PAGE		4096ull
@@ -26,7 +27,6 @@
 #define IS_MMAPPED	2u		/* in the size of a chunk of glibc's */
 #define MAX_BLOCKS	256u		/* that are looked at in one mapping */
 #define TOP_BYTES	(16u << 10)	/* of a stack, with its thread's control block */
-#define OURS		"/memfd:memattach-"
 
 struct taking {
 	const struct regions_input *input;
@@ -88,7 +88,7 @@ static enum region_kind kind_by_place(const struct procmap *map)
 {
 	const bool kernel = strncmp(map->path, "[v", 2) == 0;
 
-	if (strncmp(map->path, OURS, strlen(OURS)) == 0)
+	if (memfd_path_is_ours(map->path))
 		return REGION_MEMATTACH;
 	if (kernel && !map->inode)
 		return REGION_KERNEL;

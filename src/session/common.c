@@ -10,6 +10,7 @@
 
 #include "inject/link_map.h"
 #include "inject/load.h"
+#include "inject/memfd_names.h"
 #include "src/base/log.h"
 #include "src/session/safe_thread.h"
 
@@ -97,14 +98,13 @@ bool session_may_try_again(int error)
  */
 static bool is_shim_at(const struct session *s, uint64_t base)
 {
-	static const char path[] = "/memfd:" LOAD_SHIM_NAME;
 	const struct procmap *map;
 
 	if (s->shim_base)
 		return base == s->shim_base;
 	map = procmaps_find(&s->view.maps, base);
 	return map && map->start == base && map->offset == 0 &&
-	       strncmp(map->path, path, sizeof(path) - 1) == 0;
+	       memfd_path_is(map->path, MEMFD_SHIM_PATH);
 }
 
 uint64_t session_dl_handle(struct session *s)

@@ -13,9 +13,9 @@
 #include <string.h>
 
 #include "inject/load.h"
+#include "inject/memfd_names.h"
 #include "src/base/procmaps.h"
 
-#define SHIM "/memfd:" LOAD_SHIM_NAME
 
 void marks_done(struct marks *marks)
 {
@@ -48,7 +48,7 @@ static int insert_mark(struct marks *marks, struct mark mark)
 
 static bool is_mark(const struct procmap *map)
 {
-	return strcmp(map->path, SHIM) == 0;
+	return strcmp(map->path, MEMFD_SHIM_PATH) == 0;
 }
 
 static struct mark mark_of(const struct procmap *map)
