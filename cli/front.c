@@ -118,10 +118,11 @@ static void ignore_stop_signals(void)
 /* An opener for the target's owner; its socket, or -errno. */
 static int open_for(const struct session_options *options, pid_t target)
 {
+	const struct opener_needs needs = session_opener_needs(options);
 	struct file_reader reader;
 
 	file_reader_of(target, &reader);
-	return opener_begin(options, &reader);
+	return opener_begin(&needs, &reader);
 }
 
 /* Starts an analyst; the keeper's end of its socket, or -errno. */

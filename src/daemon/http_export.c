@@ -62,9 +62,9 @@ static enum outcome export_recording(FILE *out, const char *path, uint32_t kind)
 /* Of files the recording alone can be opened, to read. 0 or -errno. */
 static int confine(const char *recording)
 {
-	const struct session_options options = { .history = recording };
+	const struct opener_needs needs = { .history = recording };
 
-	return opener_confine(&options, &FILE_READER_EVERYBODY);
+	return opener_confine(&needs, &FILE_READER_EVERYBODY);
 }
 
 /* 0 or -errno. */

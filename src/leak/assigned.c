@@ -81,7 +81,8 @@ int assigned_finder_new(struct modules *modules, struct symbolizer *symbolizer,
 	if (options)
 		finder->options = *options;
 	finder->scopes = malloc(sizeof(*finder->scopes));
-	if (!finder->scopes || debug_modules_new(symbolizer, &finder->debug) < 0 ||
+	if (!finder->scopes ||
+	    debug_modules_new(symbolizer_files(symbolizer), &finder->debug) < 0 ||
 	    cfi_rules_new(&finder->cfi) < 0 ||
 	    assigned_files_new(finder->options.source_root, NULL, &finder->files) < 0) {
 		assigned_finder_free(finder);

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * debug_file.c - a module's file as src/leak asks it.
- *
- * Where there is a symbolizer it has the file open already, and libdw keeps what it has read of
- * it: opened a second time, a large file would take its memory twice.
  */
 #include "src/leak/debug_file.h"
 
@@ -42,28 +39,15 @@ static void find_thread_local(struct debug_file *file, Elf *elf)
 		file->tls_end = 0;
 }
 
-static struct dwarf_file *get_file(const struct module *module, struct symbolizer *symbolizer,
-				   bool *ret_is_own)
-{
-	struct dwarf_file *file;
-
-	*ret_is_own = false;
-	if (module->kind == MODULE_JIT || module->kind == MODULE_SHIM)
-		return NULL;
-	if (symbolizer)
-		return symbolizer_file(symbolizer, module);
-	*ret_is_own = dwarf_file_open(module, &file) == 0;
-	return *ret_is_own ? file : NULL;
-}
-
-void debug_file_open(const struct module *module, struct symbolizer *symbolizer,
+void debug_file_open(const struct module *module, struct dwarf_files *files,
 		     struct debug_file *ret)
 {
 	Dwfl_Module *opened;
 	Dwarf_Addr bias = 0;
 
 	*ret = (struct debug_file){ .file = NULL };
-	ret->file = get_file(module, symbolizer, &ret->is_own);
+	if (module->kind != MODULE_SHIM)
+		ret->file = dwarf_files_get(files, module);
 	if (!ret->file)
 		return;
 	opened = dwarf_file_module(ret->file);
@@ -72,11 +56,4 @@ void debug_file_open(const struct module *module, struct symbolizer *symbolizer,
 	ret->dwarf = dwarf_file_dwarf(ret->file, &bias);
 	if (ret->dwarf)
 		ret->dwarf_bias = bias;
-}
-
-void debug_file_close(struct debug_file *file)
-{
-	if (file->is_own)
-		dwarf_file_close(file->file);
-	*file = (struct debug_file){ .file = NULL };
 }

@@ -6,24 +6,18 @@
 #include <elfutils/libdw.h>
 #include <stdint.h>
 
-#include "src/symbolize/dwarf_file.h"
-#include "src/symbolize/symbolize.h"
+#include "src/symbolize/dwarf_files.h"
 
 struct debug_file {
-	struct dwarf_file *file;	/* NULL: it can't be opened */
-	bool is_own;			/* not the symbolizer's */
+	struct dwarf_file *file;	/* borrowed; NULL: it can't be opened */
 	Dwarf *dwarf;			/* NULL: none */
 	uint64_t dwarf_bias;		/* added to the DWARF's addresses gives the file's */
 	uint64_t symbol_bias;		/* added to the file's: those of the symbol tables */
 	uint64_t tls_low, tls_bytes;	/* PT_TLS: where the file has first values */
 	uint64_t tls_end;		/* bytes from a program's own block to fs; 0: a library */
 };
-/*
- * module and symbolizer are borrowed for as long as it is open; symbolizer: takes the file that
- * it has open, NULL: opens it. What can't be had is NULL or 0.
- */
-void debug_file_open(const struct module *module, struct symbolizer *symbolizer,
+/* *ret borrows from files and module. What can't be had is NULL or 0. */
+void debug_file_open(const struct module *module, struct dwarf_files *files,
 		     struct debug_file *ret);
-void debug_file_close(struct debug_file *file);
 
 #endif

@@ -18,7 +18,7 @@
 
 struct debug_index {
 	const struct module *module;
-	struct symbolizer *symbolizer;
+	struct dwarf_files *files;
 	struct debug_file file;
 	struct data_symbols *symbols;
 	struct symbol_table *functions;
@@ -28,7 +28,7 @@ struct debug_index {
 	bool opened, has_symbols;
 };
 
-int debug_index_new(const struct module *module, struct symbolizer *symbolizer,
+int debug_index_new(const struct module *module, struct dwarf_files *files,
 		    struct debug_index **ret)
 {
 	struct debug_index *index = calloc(1, sizeof(*index));
@@ -36,7 +36,7 @@ int debug_index_new(const struct module *module, struct symbolizer *symbolizer,
 	if (!index)
 		return -ENOMEM;
 	index->module = module;
-	index->symbolizer = symbolizer;
+	index->files = files;
 	*ret = index;
 	return 0;
 }
@@ -49,7 +49,6 @@ void debug_index_free(struct debug_index *index)
 	symbol_table_free(index->functions);
 	debug_globals_free(index->globals);
 	debug_units_free(index->units);
-	debug_file_close(&index->file);
 	free(index);
 }
 
@@ -58,7 +57,7 @@ void debug_index_free(struct debug_index *index)
 static struct debug_file *get_file(struct debug_index *index)
 {
 	if (!index->opened)
-		debug_file_open(index->module, index->symbolizer, &index->file);
+		debug_file_open(index->module, index->files, &index->file);
 	index->opened = true;
 	return &index->file;
 }

@@ -16,7 +16,7 @@
 #include "src/leak/debug_names.h"
 #include "src/leak/debug_stubs.h"
 #include "src/leak/debug_units.h"
-#include "src/symbolize/symbolize.h"
+#include "src/symbolize/dwarf_files.h"
 
 struct debug_index;
 struct debug_variable {
@@ -26,10 +26,10 @@ struct debug_variable {
 };
 
 /*
- * module is borrowed, and so is symbolizer, whose opened file is used; it may be NULL. Without
- * file or debug information, nothing is found. 0 or -ENOMEM.
+ * module and files are borrowed. Without file or debug information, nothing is found. 0 or
+ * -ENOMEM.
  */
-int debug_index_new(const struct module *module, struct symbolizer *symbolizer,
+int debug_index_new(const struct module *module, struct dwarf_files *files,
 		    struct debug_index **ret) _must_check_;
 void debug_index_free(struct debug_index *index);
 /* The variable that holds address; thread_local: address is an offset in the module's block. */

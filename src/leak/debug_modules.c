@@ -11,18 +11,24 @@
 #include <string.h>
 
 struct debug_modules {
-	struct symbolizer *symbolizer;
+	struct dwarf_files *files;	/* own ones unless borrowed from somebody */
+	bool is_own;
 	struct debug_index **index;	/* [module id - 1] */
 	uint32_t count;
 };
 
-int debug_modules_new(struct symbolizer *symbolizer, struct debug_modules **ret)
+int debug_modules_new(struct dwarf_files *files, struct debug_modules **ret)
 {
 	struct debug_modules *debug = calloc(1, sizeof(*debug));
 
 	if (!debug)
 		return -ENOMEM;
-	debug->symbolizer = symbolizer;
+	debug->files = files;
+	debug->is_own = !files;
+	if (!files && dwarf_files_new(&debug->files) < 0) {
+		free(debug);
+		return -ENOMEM;
+	}
 	*ret = debug;
 	return 0;
 }
@@ -34,6 +40,8 @@ void debug_modules_free(struct debug_modules *debug)
 	for (uint32_t i = 0; i < debug->count; i++)
 		debug_index_free(debug->index[i]);
 	free(debug->index);
+	if (debug->is_own)
+		dwarf_files_free(debug->files);
 	free(debug);
 }
 
@@ -58,7 +66,7 @@ struct debug_index *debug_modules_get(struct debug_modules *debug, const struct 
 		debug->count = count;
 	}
 	if (!debug->index[module->id - 1] &&
-	    debug_index_new(module, debug->symbolizer, &debug->index[module->id - 1]) < 0)
+	    debug_index_new(module, debug->files, &debug->index[module->id - 1]) < 0)
 		return NULL;
 	return debug->index[module->id - 1];
 }

@@ -7,10 +7,10 @@
 
 struct debug_modules;
 /*
- * symbolizer: whose opened files are used, NULL: they are opened here. It and the modules that are
+ * files: where modules' files are open; NULL: it opens them itself. files and the modules that are
  * asked about, all of one table, must outlive it. 0 or -ENOMEM.
  */
-int debug_modules_new(struct symbolizer *symbolizer, struct debug_modules **ret) _must_check_;
+int debug_modules_new(struct dwarf_files *files, struct debug_modules **ret) _must_check_;
 /* NULL is ignored. */
 void debug_modules_free(struct debug_modules *debug);
 /* Borrowed for the life of debug. NULL without memory. */

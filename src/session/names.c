@@ -16,10 +16,10 @@
 
 #include "src/session/apart.h"
 #include "src/session/opener.h"
-#include "src/session/session.h"
+#include "src/session/opener_rules.h"
 #include "src/symbolize/debug_image.h"
 #include "src/symbolize/debug_missing.h"
-#include "src/symbolize/dwarf_file.h"
+#include "src/symbolize/dwarf_files.h"
 
 #define QUESTION_SECONDS 20u
 
@@ -75,8 +75,8 @@ static uint32_t missing_of(struct session_names *names, uint32_t id)
 	const struct module *module = modules_get(names->modules, id);
 	const struct dwarf_file *file = NULL;
 
-	if (module && module->kind != MODULE_JIT)
-		file = symbolizer_file(names->symbolizer, module);
+	if (module)
+		file = dwarf_files_get(symbolizer_files(names->symbolizer), module);
 	return file ? dwarf_file_missing(file) : 0;
 }
 
@@ -128,14 +128,14 @@ static void limit_growth(const struct session_names *names)
 
 static int answer(void *context, const void *bytes, size_t count, struct apart_answer *ret)
 {
-	static const struct session_options none;	/* of files: those with names to read */
+	static const struct opener_needs names_alone;
 	struct session_names *names = context;
 	const struct question *question = bytes;
 
 	if (!names->is_child) {
 		symbolizer_set_remote(names->symbolizer, NULL);
 		limit_growth(names);
-		if (names->confine && opener_confine(&none, &names->reader) != 0)
+		if (names->confine && opener_confine(&names_alone, &names->reader) != 0)
 			return -EPERM;
 	}
 	names->is_child = true;

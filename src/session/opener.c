@@ -18,7 +18,6 @@
 #include "src/base/passed_fd.h"
 #include "src/session/opener_rules.h"
 #include "src/session/sandbox.h"
-#include "src/session/session.h"
 #include "src/session/trapped.h"
 
 struct asked {
@@ -122,7 +121,7 @@ static void ignore_signals(void)
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-static _Noreturn void become(const struct session_options *options,
+static _Noreturn void become(const struct opener_needs *needs,
 			     const struct file_reader *reader, int socket)
 {
 	int keep[] = { socket, -1, -1 };
@@ -131,7 +130,7 @@ static _Noreturn void become(const struct session_options *options,
 	(void)prctl(PR_SET_PDEATHSIG, 0, 0, 0, 0);
 	(void)prctl(PR_SET_NAME, OPENER_NAME, 0, 0, 0);
 	ignore_signals();
-	if (opener_rules_init(options, reader, &rules))
+	if (opener_rules_init(needs, reader, &rules))
 		_exit(1);
 	keep[1] = rules.unnamed[0];
 	keep[2] = rules.unnamed[1];
@@ -141,7 +140,7 @@ static _Noreturn void become(const struct session_options *options,
 	serve(&rules, socket);
 }
 
-int opener_begin(const struct session_options *options, const struct file_reader *reader)
+int opener_begin(const struct opener_needs *needs, const struct file_reader *reader)
 {
 	const int on = 1;
 	int pair[2], error;
@@ -154,7 +153,7 @@ int opener_begin(const struct session_options *options, const struct file_reader
 	give_back_memory();	/* what is free now would be copied when it is used here */
 	child = fork();
 	if (child == 0)
-		become(options, reader, pair[1]);
+		become(needs, reader, pair[1]);
 	error = child < 0 ? -errno : 0;
 	(void)close(pair[1]);
 	if (error)
@@ -162,9 +161,9 @@ int opener_begin(const struct session_options *options, const struct file_reader
 	return error ? error : pair[0];
 }
 
-int opener_confine(const struct session_options *options, const struct file_reader *reader)
+int opener_confine(const struct opener_needs *needs, const struct file_reader *reader)
 {
-	int opener = opener_begin(options, reader);
+	int opener = opener_begin(needs, reader);
 
 	return opener < 0 ? opener : trapped_begin(opener) ?: sandbox_enter();
 }

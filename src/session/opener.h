@@ -2,8 +2,8 @@
 /*
  * opener.h - the process that opens files for an analyst, which may open none itself.
  *
- * It parses nothing: a path comes in, and if it is one that a session of these options needs
- * (opener_rules.h), a descriptor goes out.
+ * It parses nothing: a path comes in, and if it is one of those that are needed (opener_rules.h),
+ * a descriptor goes out.
  */
 #ifndef MEMATTACH_SESSION_OPENER_H
 #define MEMATTACH_SESSION_OPENER_H
@@ -15,7 +15,7 @@
 #include "src/base/cleanup.h"
 #include "src/base/file_reader.h"
 
-struct session_options;
+struct opener_needs;
 
 #define OPENER_PATH_BYTES PATH_MAX
 #define OPENER_NAME "memattach-files"	/* what it is called in lists of processes */
@@ -31,16 +31,16 @@ struct opener_question {
 
 /*
  * Starts it as a child of this process; it ends when its socket is closed by all who have it. It
- * may open what options call for that this process may open; of what a target or a recording
+ * may open what is needed that this process may open; of what a target or a recording
  * names (opener_rules.h), what reader may open, too. Its socket, or -errno.
  */
-int opener_begin(const struct session_options *options, const struct file_reader *reader)
+int opener_begin(const struct opener_needs *needs, const struct file_reader *reader)
 	_must_check_;
 /*
  * Starts one and enters the analyst's sandbox: for a process that is no analyst, and reads what
  * may be forged. 0 or -errno; then nothing may be read.
  */
-int opener_confine(const struct session_options *options, const struct file_reader *reader)
+int opener_confine(const struct opener_needs *needs, const struct file_reader *reader)
 	_must_check_;
 
 #endif

@@ -21,7 +21,6 @@
 
 #include "src/leak/assigned_file.h"
 #include "src/recording/unnamed.h"
-#include "src/session/session.h"
 #include "src/symbolize/symbol_files.h"
 
 #define MAX_LINKS 8
@@ -80,22 +79,20 @@ static char *resolve(const char *path)
 	return NULL;
 }
 
-int opener_rules_init(const struct session_options *options, const struct file_reader *reader,
+int opener_rules_init(const struct opener_needs *needs, const struct file_reader *reader,
 		      struct opener_rules *ret)
 {
-	const struct recording_unnamed *unnamed = options->output ? options->unnamed : NULL;
+	const struct recording_unnamed *unnamed = needs->output ? needs->unnamed : NULL;
 
 	*ret = (struct opener_rules){
-		.output = options->output, .is_log = options->trace,
+		.output = needs->output, .is_log = needs->is_log,
 		.unnamed = { unnamed ? unnamed->file : -1, unnamed ? unnamed->journal : -1 },
-		.sources = options->leaks || options->screen ||
-			   (view_needs(options->view) & VIEW_NEEDS_SOURCES),
-		.only_public = options->only_public, .reader = *reader,
+		.sources = needs->sources, .only_public = needs->only_public, .reader = *reader,
 	};
-	if (options->output && !unnamed && !options->trace)
-		ret->recording = resolve(options->output);
-	if (options->history)
-		ret->history = resolve(options->history);
+	if (needs->output && !unnamed && !needs->is_log)
+		ret->recording = resolve(needs->output);
+	if (needs->history)
+		ret->history = resolve(needs->history);
 	return 0;
 }
 

@@ -9,16 +9,24 @@
 #include "src/base/cleanup.h"
 #include "src/base/file_reader.h"
 
-struct session_options;
+struct recording_unnamed;
+
+/* What a process needs opened files for. Zeroed: for names alone. All is borrowed. */
+struct opener_needs {
+	const char *output;	/* a recording, or a log of calls, as the user wrote it; NULL */
+	const struct recording_unnamed *unnamed;	/* that recording has no name; NULL */
+	const char *history;	/* a recording that is only read; NULL */
+	bool is_log;		/* output is a log of calls */
+	bool sources;		/* leaks are told with variables, or it is a view of sources */
+	bool only_public;	/* of sources those that anybody may read */
+};
 
 struct opener_rules {
-	const char *output;	/* as the user wrote it; NULL */
-	bool is_log;		/* that is a log of calls, and no recording */
+	const char *output;	/* as in opener_needs */
+	bool is_log, sources, only_public;
 	char *recording;	/* its place without links; NULL: none, or one without a name */
 	char *history;		/* the same of the recording that is only read */
 	int unnamed[2];		/* descriptors of a recording without a name; -1 */
-	bool sources;		/* leaks are told with variables, or it is a view of them */
-	bool only_public;	/* of sources those that anybody may read */
 	struct file_reader reader;	/* of programs, debug files and sources */
 };
 struct opener_file {
@@ -28,8 +36,8 @@ struct opener_file {
 	pid_t from;		/* who asks */
 };
 
-/* Borrows options. 0 or -ENOMEM. */
-int opener_rules_init(const struct session_options *options, const struct file_reader *reader,
+/* Borrows what needs refers to. 0 or -ENOMEM. */
+int opener_rules_init(const struct opener_needs *needs, const struct file_reader *reader,
 		      struct opener_rules *ret) _must_check_;
 void opener_rules_done(struct opener_rules *rules);
 /*

@@ -489,6 +489,17 @@ static int give_up_privileges(struct session *s, int opener)
 	return trapped_begin(opener < 0 ? -1 : opener) ?: sandbox_enter();
 }
 
+struct opener_needs session_opener_needs(const struct session_options *options)
+{
+	return (struct opener_needs){
+		.output = options->output, .unnamed = options->unnamed,
+		.history = options->history, .is_log = options->trace,
+		.sources = options->leaks || options->screen ||
+			   (view_needs(options->view) & VIEW_NEEDS_SOURCES),
+		.only_public = options->only_public,
+	};
+}
+
 int session_run(const struct session_options *options, int socket, int opener)
 {
 	static int (*const task[])(struct session *s) = {

@@ -10,6 +10,7 @@
 #include "inject/children.h"
 #include "inject/custom_functions.h"
 #include "src/live/snapshot.h"
+#include "src/session/opener_rules.h"
 #include "src/trace/filter.h"
 #include "src/view/view.h"
 
@@ -101,6 +102,8 @@ static inline bool session_opens_files(const struct session_options *options)
 {
 	return options->task == SESSION_WATCH || options->task == SESSION_RUN;
 }
+/* What files it has opened for. Borrows from options. */
+struct opener_needs session_opener_needs(const struct session_options *options);
 /* Names on stderr the processes that keep something of ours, and what to do. */
 void session_list_children(const struct children_left *left);
 

@@ -10,7 +10,10 @@ int session_trace_open(struct session *s)
 {
 	const struct session_options *options = s->options;
 	struct trace_log_input input = {
-		.options = options, .view = &s->view, .plan = &s->plan, .watch = &s->watch,
+		.output = options->output, .json = options->json, .color = options->color,
+		.block = options->block, .top = options->top, .filter = &options->filter,
+		.names_shape = options->names,
+		.view = &s->view, .plan = &s->plan, .watch = &s->watch,
 		.symbolizer = s->report.symbolizer, .names = s->report.names,
 	};
 

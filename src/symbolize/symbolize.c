@@ -26,7 +26,7 @@
 #include "src/symbolize/cu_index.h"
 #include "src/symbolize/debug_image.h"
 #include "src/symbolize/demangle.h"
-#include "src/symbolize/dwarf_file.h"
+#include "src/symbolize/dwarf_files.h"
 #include "src/symbolize/jit_map.h"
 #include "src/symbolize/symbol_table.h"
 
@@ -36,7 +36,7 @@
 /* What names one module; absent parts are NULL. */
 struct names {
 	bool opened, dwarf_opened;
-	struct dwarf_file *file;
+	struct dwarf_file *file;	/* one of the symbolizer's files */
 	struct symbol_table *symbols;
 	struct cu_index *index;
 	uint64_t dwarf_bias, symbol_bias;	/* virtual address + bias = theirs */
@@ -64,6 +64,7 @@ struct text {
 
 struct symbolizer {
 	struct modules *modules;
+	struct dwarf_files *files;
 	struct names *names;	/* [module id - 1] */
 	uint32_t names_count;
 	struct cached *cache;
@@ -88,8 +89,10 @@ int symbolizer_new(struct modules *modules, struct symbolizer **ret)
 {
 	struct symbolizer *symbolizer = calloc(1, sizeof(*symbolizer));
 
-	if (!symbolizer)
+	if (!symbolizer || dwarf_files_new(&symbolizer->files) < 0) {
+		free(symbolizer);
 		return -ENOMEM;
+	}
 	symbolizer->modules = modules;
 	symbolizer->unknown = (struct symbol_frame){ .module = "", .build_id = "" };
 	*ret = symbolizer;
@@ -100,7 +103,6 @@ static void names_done(struct names *names)
 {
 	cu_index_free(names->index);
 	symbol_table_free(names->symbols);
-	dwarf_file_close(names->file);
 }
 
 static void free_tables(struct symbolizer *symbolizer)
@@ -128,6 +130,7 @@ void symbolizer_free(struct symbolizer *symbolizer)
 	for (uint32_t i = 0; i < symbolizer->names_count; i++)
 		names_done(&symbolizer->names[i]);
 	free(symbolizer->names);
+	dwarf_files_free(symbolizer->files);
 	jit_map_free(symbolizer->jit);
 	free(symbolizer);
 }
@@ -210,13 +213,15 @@ static const char *full_path(struct symbolizer *symbolizer, const char *file,
 
 /* ---- files ---- */
 
-static void open_names(struct names *names, const struct module *module)
+static void open_names(struct names *names, struct dwarf_files *files,
+		       const struct module *module)
 {
 	Dwfl_Module *dwfl_module;
 	GElf_Addr bias;
 
 	names->opened = true;
-	if (module->kind == MODULE_JIT || dwarf_file_open(module, &names->file) < 0)
+	names->file = dwarf_files_get(files, module);
+	if (!names->file)
 		return;
 	dwfl_module = dwarf_file_module(names->file);
 	if (dwfl_module_getelf(dwfl_module, &bias))
@@ -255,15 +260,13 @@ static struct names *get_names(struct symbolizer *symbolizer, const struct modul
 	}
 	(void)module_read_names(module);
 	if (!symbolizer->names[module->id - 1].opened)
-		open_names(&symbolizer->names[module->id - 1], module);
+		open_names(&symbolizer->names[module->id - 1], symbolizer->files, module);
 	return &symbolizer->names[module->id - 1];
 }
 
-struct dwarf_file *symbolizer_file(struct symbolizer *symbolizer, const struct module *module)
+struct dwarf_files *symbolizer_files(const struct symbolizer *symbolizer)
 {
-	const struct names *names = get_names(symbolizer, module);
-
-	return names ? names->file : NULL;
+	return symbolizer->files;
 }
 
 static const struct symbol *find_symbol(const struct names *names, uint64_t address)

@@ -72,11 +72,8 @@ void symbolizer_foresee(struct symbolizer *symbolizer, const struct frame *frame
 void symbolizer_ask_foreseen(struct symbolizer *symbolizer);
 /* From now on remote is asked for what is not known yet; NULL: the files are read here. Copied. */
 void symbolizer_set_remote(struct symbolizer *symbolizer, const struct symbolizer_remote *remote);
-/*
- * The module's file as it is opened for its names; NULL: none can be had. Borrowed, valid for
- * the symbolizer's life.
- */
-struct dwarf_file *symbolizer_file(struct symbolizer *symbolizer, const struct module *module);
+/* Where the modules' files are open for their names. Borrowed, for the symbolizer's life. */
+struct dwarf_files *symbolizer_files(const struct symbolizer *symbolizer);
 /*
  * The linkage name of the function at frame from the symbol tables alone, no
  * inline frames, not demangled; NULL when unknown. Valid for the symbolizer's life.

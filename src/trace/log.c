@@ -39,7 +39,7 @@ struct trace_log {
 	struct trace_queue *queue;
 	struct trace_places *places;
 	struct trace_out *out;
-	int fd;			/* of options->output; -1: the standard output */
+	int fd;			/* of output; -1: the standard output */
 	int error;		/* the output ended with it */
 	bool left;
 	FILE *text;		/* the next line, as text */
@@ -59,7 +59,7 @@ struct trace_log {
 
 static int open_output(struct trace_log *log)
 {
-	const char *path = log->in.options->output;
+	const char *path = log->in.output;
 
 	if (!path)
 		return 0;
@@ -78,8 +78,8 @@ static int open_parts(struct trace_log *log)
 {
 	const struct trace_log_input *in = &log->in;
 	const struct trace_places_input places = {
-		.symbolizer = in->symbolizer, .names = in->names, .filter = &in->options->filter,
-		.shape = in->options->names, .text = log->format->place,
+		.symbolizer = in->symbolizer, .names = in->names, .filter = in->filter,
+		.shape = in->names_shape, .text = log->format->place,
 	};
 	int error = trace_queue_new(QUEUE_LINES, (uint64_t)1e9, &log->queue);
 
@@ -103,10 +103,10 @@ int trace_log_open(const struct trace_log_input *input, struct trace_log **ret)
 		return -ENOMEM;
 	log->in = *input;
 	log->fd = -1;
-	log->format = input->options->json ? &trace_format_json : &trace_format_text;
+	log->format = input->json ? &trace_format_json : &trace_format_text;
 	log->scene = (struct trace_scene){
 		.plan = input->plan, .hello = &input->view->hello, .ticks = &input->watch->ticks,
-		.color = input->options->color && !input->options->output,
+		.color = input->color && !input->output,
 	};
 	error = open_output(log);
 	if (!error)
@@ -220,7 +220,7 @@ static int judge(struct trace_log *log, const struct trace_line *line,
 	*ret_place = NULL;
 	if (line->kind != TRACE_CALL)
 		return 1;
-	if (!trace_filter_call(&log->in.options->filter, line))
+	if (!trace_filter_call(log->in.filter, line))
 		return 0;
 	place = trace_places_get(log->places, &line->caller, log->left);
 	if (!place)
@@ -306,7 +306,7 @@ static bool may_wait(const struct trace_log *log)
 	const struct ring_control *control = log->in.watch->control;
 
 	return log->left ||
-	       (log->in.options->block && !log->in.view->link->stop_wanted &&
+	       (log->in.block && !log->in.view->link->stop_wanted &&
 		!log->in.view->link->target_gone && !log->in.view->link->busy &&
 		__atomic_load_n(&control->mode, __ATOMIC_RELAXED) != RING_MODE_OFF);
 }
@@ -489,7 +489,7 @@ void trace_log_begin(struct trace_log *log)
 	log->scene.begin_time = (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 	log->epoch = w->epoch;
 	for (uint32_t i = 0; i < log->in.plan->entry_count; i++)
-		log->called[i] = trace_filter_called(&log->in.options->filter,
+		log->called[i] = trace_filter_called(log->in.filter,
 						     log->in.plan->entry[i].name);
 	log->format->begin(begin_text(log), &log->scene);
 	(void)end_text(log);	/* the buffer is empty */
@@ -545,7 +545,7 @@ static const struct trace_place *place_of(struct trace_log *log, const struct li
 /* Those that the filter shows, at the front of list. */
 static void filter_blocks(struct trace_log *log, struct unfreed_list *list)
 {
-	const struct trace_filter *filter = &log->in.options->filter;
+	const struct trace_filter *filter = log->in.filter;
 	size_t kept = 0;
 	bool called = false;
 
@@ -575,8 +575,7 @@ static void write_block(struct trace_log *log, const struct live_block *block)
 
 static void write_end(struct trace_log *log, const struct snapshot *snapshot)
 {
-	const struct session_options *options = log->in.options;
-	struct unfreed_list list = { .filter = &options->filter };
+	struct unfreed_list list = { .filter = log->in.filter };
 	struct trace_end end = { .snapshot = snapshot, .counts = log->counts,
 				 .signal = log->in.view->link->target_signal };
 	size_t top;
@@ -585,7 +584,7 @@ static void write_end(struct trace_log *log, const struct snapshot *snapshot)
 	if (list.count)
 		qsort(list.block, list.count, sizeof(*list.block), by_time);
 	filter_blocks(log, &list);
-	top = options->top ? options->top : options->json ? list.count : TEXT_BLOCKS;
+	top = log->in.top ? log->in.top : log->in.json ? list.count : TEXT_BLOCKS;
 	if (top > list.count)
 		top = list.count;
 	end.blocks_left_out = list.count - top;
@@ -643,7 +642,7 @@ int trace_log_end(struct trace_log *log, const struct snapshot *snapshot)
 
 void trace_log_explain(const struct trace_log *log, int error)
 {
-	const char *path = log->in.options->output;
+	const char *path = log->in.output;
 
 	if (error == -EPIPE)
 		log_error("nobody reads the log of calls any more: it ends here");

@@ -9,14 +9,20 @@
 #ifndef MEMATTACH_TRACE_LOG_H
 #define MEMATTACH_TRACE_LOG_H
 
-#include "src/session/session.h"
+#include "src/report/report.h"
 #include "src/session/names.h"
 #include "src/session/watch.h"
+#include "src/trace/filter.h"
 
 struct trace_log;
 /* Everything is borrowed for the life of the log. */
 struct trace_log_input {
-	const struct session_options *options;	/* output, json, color, block, top, filter */
+	const char *output;		/* a path; NULL: the standard output */
+	bool json, color;
+	bool block;			/* the target may be kept waiting for the log's reader */
+	uint32_t top;			/* blocks in the last lines; 0: the format's choice */
+	const struct trace_filter *filter;
+	struct name_shape names_shape;
 	struct target_view *view;
 	const struct hook_plan *plan;
 	struct watch *watch;
@@ -24,7 +30,7 @@ struct trace_log_input {
 	struct session_names *names;
 };
 /*
- * Opens options->output, emptied, or uses the standard output. 0; -ENOTDIR it can't be written
+ * Opens output, emptied, or uses the standard output. 0; -ENOTDIR it can't be written
  * (explained on stderr); -errno.
  */
 int trace_log_open(const struct trace_log_input *input, struct trace_log **ret) _must_check_;

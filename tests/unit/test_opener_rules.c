@@ -74,10 +74,11 @@ static void begin(struct lab *lab)
 
 static void use(struct lab *lab)
 {
+	const struct opener_needs needs = session_opener_needs(&lab->options);
 	struct file_reader reader;
 
 	file_reader_of(lab->target, &reader);
-	assert_int_equal(opener_rules_init(&lab->options, &reader, &lab->rules), 0);
+	assert_int_equal(opener_rules_init(&needs, &reader, &lab->rules), 0);
 }
 
 static void end(struct lab *lab)

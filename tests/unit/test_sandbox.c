@@ -53,8 +53,8 @@ static int in_sandbox(int (*check)(void))
 /* As the analyst does, of a session that writes no file. */
 static bool enter(void)
 {
-	static const struct session_options options = { .task = SESSION_WATCH };
-	int opener = opener_begin(&options, &FILE_READER_EVERYBODY);
+	static const struct opener_needs needs;
+	int opener = opener_begin(&needs, &FILE_READER_EVERYBODY);
 
 	return opener >= 0 && !trapped_begin(opener) && !sandbox_enter();
 }
@@ -236,10 +236,10 @@ static void programs_are_opened_for_all(void **state)
 /* Packets that are no questions, from somebody who has the socket, too. */
 static int check_nonsense(void)
 {
-	static const struct session_options options = { .task = SESSION_WATCH };
+	static const struct opener_needs needs;
 	struct opener_question question = { .what = 77 };
 	char large[2 * OPENER_PATH_BYTES];
-	int opener = opener_begin(&options, &FILE_READER_EVERYBODY);
+	int opener = opener_begin(&needs, &FILE_READER_EVERYBODY);
 
 	memset(large, 'x', sizeof(large));
 	if (opener < 0 || trapped_begin(opener) || sandbox_enter())
