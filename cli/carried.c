@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/syscall.h>
 
-#include "inject/memfd_names.h"
+#include "inject/abi/memfd_names.h"
 #include "src/base/procmaps.h"
 #include "src/several/find.h"
 

@@ -12,7 +12,7 @@
 
 #include "cli/commands.h"
 #include "cli/daemon_client.h"
-#include "inject/memfd_names.h"
+#include "inject/abi/memfd_names.h"
 #include "src/base/log.h"
 #include "src/daemon/rights.h"
 #include "src/report/human.h"

@@ -13,11 +13,11 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "inject/abi/memfd_names.h"
 #include "inject/inject.h"
 #include "inject/island_jumps.h"
 #include "inject/journal.h"
 #include "inject/load_seen.h"
-#include "inject/memfd_names.h"
 #include "inject/orphan.h"
 #include "inject/proc_status.h"
 #include "inject/remote_mem.h"

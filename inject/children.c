@@ -26,7 +26,7 @@
 #include <sys/sysmacros.h>
 #include <time.h>
 
-#include "inject/memfd_names.h"
+#include "inject/abi/memfd_names.h"
 #include "inject/preflight.h"
 #include "inject/proc_status.h"
 #include "inject/tracee.h"

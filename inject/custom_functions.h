@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 
-#include "inject/ring_abi.h"
+#include "inject/abi/ring_abi.h"
 #include "inject/symtab.h"
 
 #define CUSTOM_MAX_FUNCTIONS 32u

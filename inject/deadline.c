@@ -22,7 +22,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "inject/marks_abi.h"
+#include "inject/abi/marks_abi.h"
 #include "inject/ring_setup.h"
 
 /* A keeper that is late by more than this is taken for dead. */

@@ -12,7 +12,7 @@
 
 #include <string.h>
 
-#include "inject/counts_abi.h"
+#include "inject/abi/counts_abi.h"
 
 #define HOOK_MAX_FAMILIES	16
 #define HOOK_NAME_BYTES		48

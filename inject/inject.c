@@ -15,11 +15,11 @@
 #include <time.h>
 
 #include "inject/abandon.h"
+#include "inject/abi/memfd_names.h"
 #include "inject/deadline.h"
 #include "inject/hooks.h"
 #include "inject/launch.h"
 #include "inject/loader_locks.h"
-#include "inject/memfd_names.h"
 #include "inject/remote_mem.h"
 #include "inject/ring_setup.h"
 #include "inject/sharers.h"

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "inject/ring_abi.h"
+#include "inject/abi/ring_abi.h"
 
 /* Addresses are the target's. */
 struct island_code {

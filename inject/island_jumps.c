@@ -13,8 +13,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "inject/abi/memfd_names.h"
 #include "inject/load.h"
-#include "inject/memfd_names.h"
 #include "inject/remote_mem.h"
 #include "src/base/hashmap.h"
 

@@ -8,7 +8,7 @@
 #ifndef MEMATTACH_ISLAND_JUMPS_H
 #define MEMATTACH_ISLAND_JUMPS_H
 
-#include "inject/ring_abi.h"
+#include "inject/abi/ring_abi.h"
 #include "inject/target.h"
 
 enum { ISLAND_JUMP = 0xe9, ISLAND_JUMP_BYTES = 5,	/* jmp rel32 */

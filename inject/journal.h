@@ -9,7 +9,7 @@
 #ifndef MEMATTACH_JOURNAL_H
 #define MEMATTACH_JOURNAL_H
 
-#include "inject/ring_abi.h"
+#include "inject/abi/ring_abi.h"
 #include "inject/target.h"
 
 /*

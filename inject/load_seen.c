@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "inject/memfd_names.h"
+#include "inject/abi/memfd_names.h"
 #include "inject/remote_memfd.h"
 
 #define PAGE 4096ull

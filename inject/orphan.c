@@ -18,11 +18,11 @@
 #include <errno.h>
 #include <string.h>
 
+#include "inject/abi/memfd_names.h"
 #include "inject/island_jumps.h"
 #include "inject/journal.h"
 #include "inject/load.h"
 #include "inject/mapped_file.h"
-#include "inject/memfd_names.h"
 #include "inject/remote_mem.h"
 #include "inject/shim_image.h"
 

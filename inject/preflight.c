@@ -22,7 +22,7 @@
 #include <sys/syscall.h>
 #include <time.h>
 
-#include "inject/memfd_names.h"
+#include "inject/abi/memfd_names.h"
 
 #define VFORK_PAUSE_NS	 10000000
 #define VFORK_SAME_LOOKS 50 /* times 10 ms for one child: spawning takes far less */

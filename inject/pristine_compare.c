@@ -14,8 +14,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "inject/abi/memfd_names.h"
 #include "inject/borrow_masks.h"
-#include "inject/memfd_names.h"
 #include "src/base/array.h"
 #include "src/base/procmaps.h"
 

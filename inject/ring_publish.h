@@ -3,7 +3,7 @@
 #ifndef MEMATTACH_RING_PUBLISH_H
 #define MEMATTACH_RING_PUBLISH_H
 
-#include "inject/ring_abi.h"
+#include "inject/abi/ring_abi.h"
 #include "src/base/cleanup.h"
 
 /*

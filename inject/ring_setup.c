@@ -14,8 +14,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "inject/abi/marks_abi.h"
 #include "inject/counts_setup.h"
-#include "inject/marks_abi.h"
 #include "inject/tsc_trust.h"
 
 enum {

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "inject/ring_abi.h"
+#include "inject/abi/ring_abi.h"
 #include "src/base/cleanup.h"
 
 struct shim_layout {

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "inject/memfd_names.h"
+#include "inject/abi/memfd_names.h"
 #include "inject/remote_mem.h"
 #include "inject/remote_memfd.h"
 

@@ -14,9 +14,9 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "inject/abi/ring_abi.h"
 #include "inject/arch/x86_64/frame.h"
 #include "inject/remote_mem.h"
-#include "inject/ring_abi.h"
 #include "src/base/pagemap.h"
 
 enum { MAX_STACKS = 16, SCAN_WORDS = 512 };

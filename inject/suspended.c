@@ -16,8 +16,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "inject/abi/memfd_names.h"
 #include "inject/arch/x86_64/frame.h"
-#include "inject/memfd_names.h"
 #include "inject/remote_mem.h"
 #include "inject/tracee.h"
 #include "src/base/pagemap.h"

@@ -32,7 +32,7 @@
 #include <sys/un.h>
 #include <time.h>
 
-#include "inject/memfd_names.h"
+#include "inject/abi/memfd_names.h"
 #include "inject/proc_status.h"
 #include "src/base/procmaps.h"
 

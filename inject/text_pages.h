@@ -8,7 +8,7 @@
 #ifndef MEMATTACH_TEXT_PAGES_H
 #define MEMATTACH_TEXT_PAGES_H
 
-#include "inject/ring_abi.h"
+#include "inject/abi/ring_abi.h"
 #include "inject/target.h"
 
 /*

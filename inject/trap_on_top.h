@@ -10,7 +10,7 @@
 #ifndef MEMATTACH_TRAP_ON_TOP_H
 #define MEMATTACH_TRAP_ON_TOP_H
 
-#include "inject/ring_abi.h"
+#include "inject/abi/ring_abi.h"
 #include "inject/target.h"
 
 /*

@@ -9,7 +9,7 @@
 #ifndef MEMATTACH_EVENT_H
 #define MEMATTACH_EVENT_H
 
-#include "inject/ring_abi.h"
+#include "inject/abi/ring_abi.h"
 #include "src/unwind/unwind.h"
 
 struct event {

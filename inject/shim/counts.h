@@ -3,7 +3,7 @@
 #ifndef MEMATTACH_SHIM_COUNTS_H
 #define MEMATTACH_SHIM_COUNTS_H
 
-#include "inject/counts_abi.h"
+#include "inject/abi/counts_abi.h"
 #include "inject/shim/shim.h"
 
 /* A block of size asked-for bytes begins to live at address. After the call that made it. */

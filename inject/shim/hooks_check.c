@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* hooks_check.c - the numbers in shim_offsets.h, held against the structures. */
+#include "inject/abi/marks_abi.h"
 #include "inject/arch/x86_64/shim_offsets.h"
-#include "inject/marks_abi.h"
 #include "inject/shim/custom.h"
 
 #include <asm/unistd.h>

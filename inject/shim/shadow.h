@@ -8,7 +8,7 @@
 #ifndef MEMATTACH_SHADOW_H
 #define MEMATTACH_SHADOW_H
 
-#include "inject/rules_abi.h"
+#include "inject/abi/rules_abi.h"
 #include "inject/shim/paths.h"
 
 #define SHADOW_FRAMES	1024u	/* as many as the analyst's walk shows */

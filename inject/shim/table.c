@@ -13,7 +13,7 @@
  * common case, would pay for it; a full bucket costs one block its free record,
  * counted and flagged.
  */
-#include "inject/marks_abi.h"
+#include "inject/abi/marks_abi.h"
 #include "inject/shim/shim.h"
 
 #define BUCKET_SLOTS 8u

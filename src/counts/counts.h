@@ -8,7 +8,7 @@
 #ifndef MEMATTACH_COUNTS_H
 #define MEMATTACH_COUNTS_H
 
-#include "inject/counts_abi.h"
+#include "inject/abi/counts_abi.h"
 #include "src/base/cleanup.h"
 
 /* Calls that succeeded, since the attach. */

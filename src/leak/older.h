@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "inject/ring_abi.h"
+#include "inject/abi/ring_abi.h"
 #include "src/base/cleanup.h"
 
 #define OLDER_MAX_HEAPS	8u

@@ -17,7 +17,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "inject/memfd_names.h"
+#include "inject/abi/memfd_names.h"
 #include "src/base/array.h"
 #include "src/leak/roots_threads.h"
 

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "inject/counts_abi.h"
+#include "inject/abi/counts_abi.h"
 
 /*
  * Usable bytes of what was allocated and freed since the attach; unsized: of so many blocks they

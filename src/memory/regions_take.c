@@ -16,7 +16,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "inject/memfd_names.h"
+#include "inject/abi/memfd_names.h"
 #include "src/base/pagemap.h"
 
 #define PAGE		4096ull

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * rule_table.h - compiles the mapped modules' call frame information and publishes it to the
- * shim (inject/rules_abi.h, docs/RECOGNITION.md).
+ * shim (inject/abi/rules_abi.h, docs/RECOGNITION.md).
  */
 #ifndef MEMATTACH_RULE_TABLE_H
 #define MEMATTACH_RULE_TABLE_H
 
-#include "inject/ring_abi.h"
+#include "inject/abi/ring_abi.h"
 #include "src/symbolize/modules.h"
 
 struct rule_table_stats {

@@ -30,7 +30,7 @@
 #include <math.h>
 #include <stdbool.h>
 
-#include "inject/ring_abi.h"
+#include "inject/abi/ring_abi.h"
 
 #define MEMORY		0.5	/* seconds of use */
 #define REPAY		5.0	/* seconds of use in which debt is made good, credit used */

@@ -8,9 +8,9 @@
 #include <string.h>
 #include <time.h>
 
+#include "inject/abi/memfd_names.h"
 #include "inject/link_map.h"
 #include "inject/load.h"
-#include "inject/memfd_names.h"
 #include "src/base/log.h"
 #include "src/session/safe_thread.h"
 

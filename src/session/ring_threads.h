@@ -8,7 +8,7 @@
 
 #include <stddef.h>
 
-#include "inject/ring_abi.h"
+#include "inject/abi/ring_abi.h"
 
 /*
  * Calls each() for every slot in pages that the shim has written to; no page is made by it.

@@ -6,7 +6,7 @@
 #ifndef MEMATTACH_TARGET_VIEW_H
 #define MEMATTACH_TARGET_VIEW_H
 
-#include "inject/ring_abi.h"
+#include "inject/abi/ring_abi.h"
 #include "src/base/elf_image.h"
 #include "src/session/keeper_link.h"
 #include "src/symbolize/modules.h"

@@ -8,7 +8,7 @@
 #ifndef MEMATTACH_THREAD_STACKS_H
 #define MEMATTACH_THREAD_STACKS_H
 
-#include "inject/ring_abi.h"
+#include "inject/abi/ring_abi.h"
 #include "src/base/procmaps.h"
 
 struct thread_stacks_input {

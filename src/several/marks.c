@@ -12,8 +12,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "inject/abi/memfd_names.h"
 #include "inject/load.h"
-#include "inject/memfd_names.h"
 #include "src/base/procmaps.h"
 
 

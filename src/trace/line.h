@@ -3,7 +3,7 @@
 #ifndef MEMATTACH_TRACE_LINE_H
 #define MEMATTACH_TRACE_LINE_H
 
-#include "inject/ring_abi.h"
+#include "inject/abi/ring_abi.h"
 #include "src/live/stacks.h"
 
 enum trace_kind {

@@ -5,7 +5,7 @@
 #ifndef MEMATTACH_CFI_RULE_PUBLISH_H
 #define MEMATTACH_CFI_RULE_PUBLISH_H
 
-#include "inject/rules_abi.h"
+#include "inject/abi/rules_abi.h"
 #include "src/unwind/cfi_rule.h"
 
 /* RULES_COPY for what has no such shape, or would not lead to exactly the walker's frame. */

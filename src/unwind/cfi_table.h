@@ -2,13 +2,13 @@
 /*
  * cfi_table.h - a module's call frame information, compiled to rows of rules.
  *
- * What the shim follows (inject/rules_abi.h). A walk by these rules gives exactly
+ * What the shim follows (inject/abi/rules_abi.h). A walk by these rules gives exactly
  * the frames of unwinder_walk(), or comes to a row of RULES_COPY.
  */
 #ifndef MEMATTACH_CFI_TABLE_H
 #define MEMATTACH_CFI_TABLE_H
 
-#include "inject/rules_abi.h"
+#include "inject/abi/rules_abi.h"
 #include "src/symbolize/modules.h"
 #include "src/unwind/rule_set.h"
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rule_set.h - the distinct rules of all modules (inject/rules_abi.h), append-only.
+ * rule_set.h - the distinct rules of all modules (inject/abi/rules_abi.h), append-only.
  */
 #ifndef MEMATTACH_RULE_SET_H
 #define MEMATTACH_RULE_SET_H
 
-#include "inject/rules_abi.h"
+#include "inject/abi/rules_abi.h"
 #include "src/base/cleanup.h"
 
 /* These are in every set, at these places. */

@@ -47,7 +47,7 @@ $CC -w -O1 -fno-builtin -o "$WORK/overwrites" "$WORK/overwrites.c" || fail "no p
 cat >"$WORK/places.c" <<'END'
 #include <stddef.h>
 #include <stdio.h>
-#include "inject/ring_abi.h"
+#include "inject/abi/ring_abi.h"
 int main(void)
 {
 	printf("epoch %zu %zu\n", offsetof(struct ring_control, epoch), sizeof(uint64_t));

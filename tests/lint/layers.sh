@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # The layers' arrows run one way: src/base <- inject <- src <- cli. The shim
-# sees inject/ring_abi.h, inject/arch, its own folder and freestanding headers.
+# sees inject/abi/ring_abi.h, inject/arch, its own folder and freestanding headers.
 . "$(dirname "$0")/lib.sh"
 
 # C11's freestanding headers, and the numbers of the kernel's ABI (no code, no libc).
@@ -35,8 +35,8 @@ arrow_allowed() {
 	src/base/*) case $2 in src/base/*) return 0 ;; esac ;;
 	inject/shim/*)
 		case $2 in
-		inject/ring_abi.h | inject/rules_abi.h | inject/counts_abi.h | \
-			inject/marks_abi.h) return 0 ;;
+		inject/abi/ring_abi.h | inject/abi/rules_abi.h | inject/abi/counts_abi.h | \
+			inject/abi/marks_abi.h) return 0 ;;
 		inject/arch/* | inject/shim/*) return 0 ;;
 		esac ;;
 	inject/*)

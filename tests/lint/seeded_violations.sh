@@ -13,11 +13,14 @@ failures=0
 # A tree with one file a layer, all of it right.
 plant() {
 	mkdir -p "$scratch/tree/.ci" && cd "$scratch/tree" || exit 99
-	mkdir -p src/base src/live inject/shim inject/arch/x86_64 cli tests/unit packaging/deps docs
-	printf '%s\n#include <stdint.h>\n' "$spdx" | tee src/base/log.h inject/ring_abi.h \
+	mkdir -p src/base src/live inject/abi inject/shim inject/arch/x86_64 cli tests/unit
+	mkdir -p packaging/deps docs
+	printf '%s\n#include <stdint.h>\n' "$spdx" | tee src/base/log.h inject/abi/ring_abi.h \
 		inject/arch/x86_64/tsc.h src/live/sites.h >/dev/null
-	printf '%s\n#include "inject/ring_abi.h"\n#include "inject/arch/x86_64/tsc.h"\n' "$spdx" \
-		>inject/shim/shim.c
+	{
+		echo "$spdx"
+		printf '#include "%s"\n' inject/abi/ring_abi.h inject/arch/x86_64/tsc.h
+	} >inject/shim/shim.c
 	printf '%s\n/* ptrace(2) */\n#include "src/base/log.h"\n' "$spdx" |
 		tee src/live/sites.c cli/main.c inject/tracee.c tests/unit/test_sites.c >/dev/null
 	for folder in . src/base inject inject/shim src cli tests tests/unit docs; do
@@ -85,8 +88,8 @@ repeat() { awk -v n="$1" -v line="$2" 'BEGIN { while (n--) print line }'; }
 plant
 for lint in layers headers ptrace_calls style listed; do passes $lint; done
 
-add src/base/log.h '#include "inject/ring_abi.h"'
-catches layers 'src/base/log.h:3: may not include "inject/ring_abi.h"'
+add src/base/log.h '#include "inject/abi/ring_abi.h"'
+catches layers 'src/base/log.h:3: may not include "inject/abi/ring_abi.h"'
 add inject/tracee.c '#include "src/live/sites.h"'
 catches layers 'inject/tracee.c:4: may not include'
 add src/live/sites.c '#include "cli/main.h"'

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "inject/ring_abi.h"
+#include "inject/abi/ring_abi.h"
 
 struct race_record {
 	uint64_t address, size, thread, caller;

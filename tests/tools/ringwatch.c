@@ -12,9 +12,9 @@
  * it is not; 2: the process can't be looked at. Prints how long it took.
  *
  * The tests use it in place of a sleep, and it needs no cooperation of the program under
- * test: it reads the shared ring (inject/ring_abi.h) through /proc/PID/mem.
+ * test: it reads the shared ring (inject/abi/ring_abi.h) through /proc/PID/mem.
  */
-#include "inject/ring_abi.h"
+#include "inject/abi/ring_abi.h"
 
 #include <fcntl.h>
 #include <stdbool.h>

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * made_rules.h - made-up code with made-up rules, published as the analyst publishes those of
- * real modules (inject/rules_abi.h), and calls from made-up stacks.
+ * real modules (inject/abi/rules_abi.h), and calls from made-up stacks.
  */
 #ifndef MEMATTACH_TESTS_MADE_RULES_H
 #define MEMATTACH_TESTS_MADE_RULES_H
 
-#include "inject/rules_abi.h"
+#include "inject/abi/rules_abi.h"
 #include "tests/unit/shim_host.h"
 
 /*

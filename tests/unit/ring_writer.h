@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "inject/ring_abi.h"
+#include "inject/abi/ring_abi.h"
 
 struct ring_writer {
 	struct ring_control *control;

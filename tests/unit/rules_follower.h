@@ -2,7 +2,7 @@
 /*
  * rules_follower.h - walks a stack by the compiled rules of its modules.
  *
- * What the shim does with inject/rules_abi.h, as plainly as it can be said, over the input of
+ * What the shim does with inject/abi/rules_abi.h, as plainly as it can be said, over the input of
  * unwinder_walk(): to be compared with what that gives.
  */
 #ifndef MEMATTACH_TESTS_RULES_FOLLOWER_H

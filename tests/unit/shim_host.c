@@ -15,11 +15,11 @@
 
 #include <cmocka.h>
 
+#include "inject/abi/marks_abi.h"
+#include "inject/abi/rules_abi.h"
 #include "inject/counts_setup.h"
 #include "inject/island_code.h"
-#include "inject/marks_abi.h"
 #include "inject/ring_publish.h"
-#include "inject/rules_abi.h"
 #include "inject/tsc_trust.h"
 #include "src/session/thread_stacks.h"
 

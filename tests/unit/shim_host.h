@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "inject/counts_abi.h"
+#include "inject/abi/counts_abi.h"
 
 struct shim_host_options {
 	uint32_t ring_count;		/* 0: 1 */

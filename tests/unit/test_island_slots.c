@@ -16,9 +16,9 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "inject/abi/marks_abi.h"
+#include "inject/abi/ring_abi.h"
 #include "inject/island_code.h"
-#include "inject/marks_abi.h"
-#include "inject/ring_abi.h"
 #include "tests/unit/roll.h"
 
 #define SLOTS	2048u

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "inject/ring_abi.h"
+#include "inject/abi/ring_abi.h"
 
 #define MOST (1ull << 42)
 

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "inject/marks_abi.h"
+#include "inject/abi/marks_abi.h"
 #include "inject/shim/exponential.h"
 #include "tests/unit/shim_host.h"
 

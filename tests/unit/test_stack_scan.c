@@ -10,8 +10,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "inject/abi/ring_abi.h"
 #include "inject/arch/x86_64/frame.h"
-#include "inject/ring_abi.h"
 #include "inject/stack_scan.h"
 
 #define PAGE 4096

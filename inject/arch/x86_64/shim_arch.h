@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "inject/ring_abi.h"
+#include "inject/abi/ring_abi.h"
 
 #define SHIM_PAGE 4096ull	/* smallest page: what one step of a probe may assume */
 

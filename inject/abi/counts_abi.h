@@ -18,7 +18,7 @@
 
 #include <stdbool.h>
 
-#include "inject/ring_abi.h"
+#include "inject/abi/ring_abi.h"
 
 #define COUNTS_SMALL	1024u	/* sizes below have a place each */
 #define COUNTS_FAMILIES	16u	/* of entry points: ring_entry.family */

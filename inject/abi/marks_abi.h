@@ -23,7 +23,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "inject/ring_abi.h"
+#include "inject/abi/ring_abi.h"
 
 #define MARKS_SHIFT	6	/* 64 bytes of memory a mark: a line stands for a page */
 #define MARKS_BYTES	(1u << 16)	/* shim_hooks.S takes 16 bits of the address */
