@@ -19,10 +19,10 @@
 
 #include "cli/front_screen.h"
 #include "inject/keeper.h"
-#include "inject/launch.h"
 #include "inject/preflight.h"
-#include "inject/tracee.h"
-#include "inject/tsc_trust.h"
+#include "inject/tracee/launch.h"
+#include "inject/tracee/tracee.h"
+#include "inject/tracee/tsc_trust.h"
 #include "src/base/log.h"
 #include "src/base/why.h"
 #include "src/recording/unnamed.h"

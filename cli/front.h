@@ -3,7 +3,7 @@
 #ifndef MEMATTACH_FRONT_H
 #define MEMATTACH_FRONT_H
 
-#include "inject/target.h"
+#include "inject/tracee/target.h"
 #include "src/session/session.h"
 
 /*

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "inject/filter_helper.h"
-#include "inject/tracee.h"
+#include "inject/tracee/tracee.h"
 
 #define SECONDS		15	/* killed then: the kernel lets go what it holds */
 #define USAGE_STATUS	2

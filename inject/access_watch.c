@@ -24,8 +24,8 @@
 #include <time.h>
 
 #include "inject/arch/x86_64/access_regs.h"
-#include "inject/proc_status.h"
 #include "inject/sealed_copy.h"
+#include "inject/tracee/proc_status.h"
 #include "src/base/why.h"
 
 #define PAGE 4096u

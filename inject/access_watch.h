@@ -11,7 +11,7 @@
 
 #include <stdbool.h>
 
-#include "inject/target.h"
+#include "inject/tracee/target.h"
 
 #define ACCESS_SLOTS		4u	/* debug registers for data that a processor has */
 #define ACCESS_WORD_BYTES	8u

@@ -19,8 +19,8 @@
 #include "inject/journal.h"
 #include "inject/load_seen.h"
 #include "inject/orphan.h"
-#include "inject/proc_status.h"
-#include "inject/remote_mem.h"
+#include "inject/tracee/proc_status.h"
+#include "inject/tracee/remote_mem.h"
 #include "src/base/spare_pages.h"
 
 #define PAGE 4096ull

@@ -11,7 +11,7 @@
 
 #include "inject/hook_plan.h"
 #include "inject/shim_layout.h"
-#include "inject/target.h"
+#include "inject/tracee/target.h"
 
 enum attachment_loader { LOADER_AUTO = 0, LOADER_DLOPEN = 1, LOADER_MAP = 2 };
 

@@ -28,8 +28,8 @@
 
 #include "inject/abi/memfd_names.h"
 #include "inject/preflight.h"
-#include "inject/proc_status.h"
-#include "inject/tracee.h"
+#include "inject/tracee/proc_status.h"
+#include "inject/tracee/tracee.h"
 #include "src/base/why.h"
 
 #define ALL_LIMIT_NS 60000000000ull

@@ -5,11 +5,11 @@
 #include <errno.h>
 #include <signal.h>
 
-#include "inject/abandon.h"
-#include "inject/eintr.h"
-#include "inject/proc_status.h"
-#include "inject/tracee.h"
-#include "inject/transfers.h"
+#include "inject/tracee/abandon.h"
+#include "inject/tracee/eintr.h"
+#include "inject/tracee/proc_status.h"
+#include "inject/tracee/tracee.h"
+#include "inject/tracee/transfers.h"
 
 #define STOP_LIMIT_NS 2000000000ull
 

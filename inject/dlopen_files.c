@@ -7,10 +7,10 @@
 #include <sys/mman.h>
 
 #include "inject/arch/x86_64/regs.h"
-#include "inject/remote_mem.h"
 #include "inject/remote_memfd.h"
 #include "inject/shim_name.h"
-#include "inject/tracee.h"
+#include "inject/tracee/remote_mem.h"
+#include "inject/tracee/tracee.h"
 #include "src/base/procmaps.h"
 
 static bool is_named(const struct dlopen_files *files, uint64_t address)

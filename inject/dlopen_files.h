@@ -11,7 +11,7 @@
 #define MEMATTACH_DLOPEN_FILES_H
 
 #include "inject/attachment.h"
-#include "inject/remote_call.h"
+#include "inject/tracee/remote_call.h"
 
 struct dlopen_files {
 	const struct attachment *attachment;

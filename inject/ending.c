@@ -22,11 +22,11 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "inject/abandon.h"
-#include "inject/eintr.h"
-#include "inject/launch.h"
-#include "inject/proc_status.h"
-#include "inject/tracee.h"
+#include "inject/tracee/abandon.h"
+#include "inject/tracee/eintr.h"
+#include "inject/tracee/launch.h"
+#include "inject/tracee/proc_status.h"
+#include "inject/tracee/tracee.h"
 
 #define RELEASE_LIMIT_NS 2000000000ull
 #define WHOLE_LIMIT_NS   1000000000ull /* a thread that hangs in the kernel can't be waited for */

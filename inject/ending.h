@@ -12,7 +12,7 @@
 #include <stdbool.h>
 
 #include "inject/freeze.h"
-#include "inject/target.h"
+#include "inject/tracee/target.h"
 
 struct ending;
 

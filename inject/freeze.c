@@ -29,19 +29,19 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "inject/abandon.h"
 #include "inject/load.h"
 #include "inject/picture_calls.h"
 #include "inject/preflight.h"
-#include "inject/proc_status.h"
-#include "inject/remote_mem.h"
 #include "inject/ring_setup.h"
 #include "inject/seccomp_check.h"
-#include "inject/sharers.h"
-#include "inject/threads.h"
-#include "inject/tracee.h"
-#include "inject/transfers.h"
-#include "inject/userfault.h"
+#include "inject/tracee/abandon.h"
+#include "inject/tracee/proc_status.h"
+#include "inject/tracee/remote_mem.h"
+#include "inject/tracee/sharers.h"
+#include "inject/tracee/threads.h"
+#include "inject/tracee/tracee.h"
+#include "inject/tracee/transfers.h"
+#include "inject/tracee/userfault.h"
 #include "src/base/log.h"
 #include "src/base/pagemap.h"
 

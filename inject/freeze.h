@@ -10,7 +10,7 @@
 #define MEMATTACH_FREEZE_H
 
 #include "inject/stop.h"
-#include "inject/target.h"
+#include "inject/tracee/target.h"
 #include "inject/vectors.h"
 
 enum freeze_way {

@@ -16,7 +16,7 @@
 #include <sys/syscall.h>
 #include <sys/vfs.h>
 
-#include "inject/proc_status.h"
+#include "inject/tracee/proc_status.h"
 #include "src/base/memfd.h"
 
 static int open_proc(const struct target *target, const char *name)

@@ -20,12 +20,12 @@
 
 #include "inject/island_code.h"
 #include "inject/journal.h"
-#include "inject/remote_mem.h"
 #include "inject/ring_publish.h"
-#include "inject/sharers.h"
-#include "inject/steps.h"
 #include "inject/stop.h"
 #include "inject/text_pages.h"
+#include "inject/tracee/remote_mem.h"
+#include "inject/tracee/sharers.h"
+#include "inject/tracee/steps.h"
 #include "src/base/log.h"
 
 enum {

@@ -14,20 +14,20 @@
 #include <string.h>
 #include <time.h>
 
-#include "inject/abandon.h"
 #include "inject/abi/memfd_names.h"
 #include "inject/deadline.h"
 #include "inject/hooks.h"
-#include "inject/launch.h"
 #include "inject/loader_locks.h"
-#include "inject/remote_mem.h"
 #include "inject/ring_setup.h"
-#include "inject/sharers.h"
 #include "inject/shim_image.h"
-#include "inject/steps.h"
 #include "inject/target_lock.h"
 #include "inject/text_pages.h"
-#include "inject/tracee.h"
+#include "inject/tracee/abandon.h"
+#include "inject/tracee/launch.h"
+#include "inject/tracee/remote_mem.h"
+#include "inject/tracee/sharers.h"
+#include "inject/tracee/steps.h"
+#include "inject/tracee/tracee.h"
 #include "src/base/spare_pages.h"
 #include "src/base/why.h"
 

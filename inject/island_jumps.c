@@ -15,7 +15,7 @@
 
 #include "inject/abi/memfd_names.h"
 #include "inject/load.h"
-#include "inject/remote_mem.h"
+#include "inject/tracee/remote_mem.h"
 #include "src/base/hashmap.h"
 
 #define PAGE 4096ull

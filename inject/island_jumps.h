@@ -9,7 +9,7 @@
 #define MEMATTACH_ISLAND_JUMPS_H
 
 #include "inject/abi/ring_abi.h"
-#include "inject/target.h"
+#include "inject/tracee/target.h"
 
 enum { ISLAND_JUMP = 0xe9, ISLAND_JUMP_BYTES = 5,	/* jmp rel32 */
        ISLAND_HOP = 0xeb, ISLAND_HOP_BYTES = 2 };	/* jmp rel8, to such a one in a gap */

@@ -12,8 +12,8 @@
 
 #include "inject/island_jumps.h"
 #include "inject/mapped_file.h"
-#include "inject/remote_mem.h"
-#include "inject/steps.h"
+#include "inject/tracee/remote_mem.h"
+#include "inject/tracee/steps.h"
 #include "inject/trap_on_top.h"
 #include "src/base/capability.h"
 

@@ -10,7 +10,7 @@
 #define MEMATTACH_JOURNAL_H
 
 #include "inject/abi/ring_abi.h"
-#include "inject/target.h"
+#include "inject/tracee/target.h"
 
 /*
  * Notes that the word patch->address is about to change (state is set here), first

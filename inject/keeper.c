@@ -17,16 +17,16 @@
 #include <sys/signalfd.h>
 #include <sys/syscall.h>
 
-#include "inject/abandon.h"
 #include "inject/counts_setup.h"
 #include "inject/deadline.h"
-#include "inject/launch.h"
 #include "inject/loader_locks.h"
-#include "inject/proc_status.h"
-#include "inject/remote_mem.h"
 #include "inject/ring_setup.h"
 #include "inject/target_lock.h"
-#include "inject/tracee.h"
+#include "inject/tracee/abandon.h"
+#include "inject/tracee/launch.h"
+#include "inject/tracee/proc_status.h"
+#include "inject/tracee/remote_mem.h"
+#include "inject/tracee/tracee.h"
 #include "inject/trap_on_top.h"
 #include "src/base/give_back.h"
 #include "src/base/log.h"

@@ -7,7 +7,7 @@
 #define MEMATTACH_KEEPER_H
 
 #include "inject/children.h"
-#include "inject/target.h"
+#include "inject/tracee/target.h"
 
 struct keeper_options {
 	int socket;			/* to the analyst; borrowed */

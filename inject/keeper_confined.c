@@ -9,9 +9,9 @@
 #include "inject/keeper_private.h"
 
 #include "inject/dispatch_check.h"
-#include "inject/eintr.h"
-#include "inject/proc_status.h"
-#include "inject/tracee.h"
+#include "inject/tracee/eintr.h"
+#include "inject/tracee/proc_status.h"
+#include "inject/tracee/tracee.h"
 #include "src/base/log.h"
 
 /*

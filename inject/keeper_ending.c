@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "inject/launch.h"
+#include "inject/tracee/launch.h"
 
 enum { END_MS = 1000 };	/* that a process whose memory is gone may take to end */
 

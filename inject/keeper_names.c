@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "inject/proc_status.h"
+#include "inject/tracee/proc_status.h"
 
 #define MAX_LOOKED_AT 1024	/* threads in a namespace of their own: a tenth of a second */
 

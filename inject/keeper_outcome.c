@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "inject/proc_status.h"
+#include "inject/tracee/proc_status.h"
 
 static bool needs_threads(enum proto_type type)
 {

@@ -2,8 +2,8 @@
 /* keeper_silence.c - see keeper_silence.h. */
 #include "inject/keeper_silence.h"
 
-#include "inject/proc_status.h"
-#include "inject/tracee.h"
+#include "inject/tracee/proc_status.h"
+#include "inject/tracee/tracee.h"
 
 unsigned int keeper_silence_of(uint64_t elapsed_ns, uint64_t waited_ns)
 {

@@ -16,8 +16,8 @@
 #include "inject/load.h"
 #include "inject/mapped_file.h"
 #include "inject/sealed_copy.h"
-#include "inject/threads.h"
-#include "inject/tracee.h"
+#include "inject/tracee/threads.h"
+#include "inject/tracee/tracee.h"
 
 enum { SAMPLE_ROOM = 1 << 20 };
 #define KEEP_NS 50000000ull		/* one thread may stand so long for a proof */

@@ -20,8 +20,8 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#include "inject/proc_status.h"
-#include "inject/remote_mem.h"
+#include "inject/tracee/proc_status.h"
+#include "inject/tracee/remote_mem.h"
 
 #define DATA_BYTES (256u * 1024)	/* ld.so has some 20 KiB */
 

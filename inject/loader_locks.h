@@ -3,7 +3,7 @@
 #ifndef MEMATTACH_LOADER_LOCKS_H
 #define MEMATTACH_LOADER_LOCKS_H
 
-#include "inject/target.h"
+#include "inject/tracee/target.h"
 
 /* What to say then. */
 #define LOADER_LOCKS_STUCK                                                                    \

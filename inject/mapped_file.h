@@ -3,7 +3,7 @@
 #ifndef MEMATTACH_MAPPED_FILE_H
 #define MEMATTACH_MAPPED_FILE_H
 
-#include "inject/target.h"
+#include "inject/tracee/target.h"
 
 /*
  * Opens the regular file mapped at exactly [start, end), read only. A

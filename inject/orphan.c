@@ -23,8 +23,8 @@
 #include "inject/journal.h"
 #include "inject/load.h"
 #include "inject/mapped_file.h"
-#include "inject/remote_mem.h"
 #include "inject/shim_image.h"
+#include "inject/tracee/remote_mem.h"
 
 #define PAGE 4096ull
 #define ENTRIES 512u		/* of pagemap, read at once */

@@ -15,8 +15,8 @@
 #include <sys/syscall.h>
 #include <sys/user.h>
 
-#include "inject/proc_status.h"
-#include "inject/tracee.h"
+#include "inject/tracee/proc_status.h"
+#include "inject/tracee/tracee.h"
 
 #define CLOSE_RANGE_NUMBER   436 /* older headers don't have it */
 #define CLOSE_RANGE_UNSHARED 2u  /* CLOSE_RANGE_UNSHARE */

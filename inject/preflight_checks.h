@@ -4,7 +4,7 @@
 #define MEMATTACH_PREFLIGHT_CHECKS_H
 
 #include "inject/preflight.h"
-#include "inject/proc_status.h"
+#include "inject/tracee/proc_status.h"
 #include "src/base/procmaps.h"
 
 struct preflight {

@@ -19,7 +19,7 @@
 #include <fcntl.h>
 #include <string.h>
 
-#include "inject/proc_status.h"
+#include "inject/tracee/proc_status.h"
 #include "src/base/hashmap.h"
 #include "src/base/procmaps.h"
 

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "inject/abi/memfd_names.h"
-#include "inject/borrow_masks.h"
+#include "inject/tracee/borrow_masks.h"
 #include "src/base/array.h"
 #include "src/base/procmaps.h"
 

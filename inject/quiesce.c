@@ -25,15 +25,15 @@
 #include <string.h>
 #include <time.h>
 
-#include "inject/abandon.h"
-#include "inject/eintr.h"
-#include "inject/own_stack.h"
-#include "inject/priority.h"
-#include "inject/proc_status.h"
-#include "inject/remote_mem.h"
-#include "inject/sharers.h"
-#include "inject/tracee.h"
-#include "inject/transfers.h"
+#include "inject/tracee/abandon.h"
+#include "inject/tracee/eintr.h"
+#include "inject/tracee/own_stack.h"
+#include "inject/tracee/priority.h"
+#include "inject/tracee/proc_status.h"
+#include "inject/tracee/remote_mem.h"
+#include "inject/tracee/sharers.h"
+#include "inject/tracee/tracee.h"
+#include "inject/tracee/transfers.h"
 #include "src/base/pagemap.h"
 
 #define SCAN_BYTES (8ull * 1024 * 1024)

@@ -4,7 +4,7 @@
 #define MEMATTACH_QUIESCE_H
 
 #include "inject/stack_scan.h"
-#include "inject/target.h"
+#include "inject/tracee/target.h"
 
 struct quiesce_result {
 	uint32_t threads, stopped;	/* looked at; of those, briefly stopped one by one */

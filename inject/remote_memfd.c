@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "inject/abi/memfd_names.h"
-#include "inject/proc_status.h"
+#include "inject/tracee/proc_status.h"
 #include "src/base/memfd.h"
 
 #ifndef F_SEAL_EXEC

@@ -7,7 +7,7 @@
 #define MEMATTACH_REMOTE_MEMFD_H
 
 #include "inject/attachment.h"
-#include "inject/remote_call.h"
+#include "inject/tracee/remote_call.h"
 
 /* Which of them: an index of attachment's remote_fd and inode. */
 enum remote_memfd {

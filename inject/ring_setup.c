@@ -16,7 +16,7 @@
 
 #include "inject/abi/marks_abi.h"
 #include "inject/counts_setup.h"
-#include "inject/tsc_trust.h"
+#include "inject/tracee/tsc_trust.h"
 
 enum {
 	HWCAP2_FSGSBASE = 2,	/* asm/hwcap2.h: rdfsbase may be used in user mode */

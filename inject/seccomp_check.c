@@ -19,11 +19,11 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-#include "inject/abandon.h"
-#include "inject/eintr.h"
-#include "inject/proc_status.h"
-#include "inject/tracee.h"
-#include "inject/transfers.h"
+#include "inject/tracee/abandon.h"
+#include "inject/tracee/eintr.h"
+#include "inject/tracee/proc_status.h"
+#include "inject/tracee/tracee.h"
+#include "inject/tracee/transfers.h"
 #include "src/base/give_back.h"
 
 /* A unit of systemd's easily has 30 filters. The kernel's limit is one of instructions: of all of a

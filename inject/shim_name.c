@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "inject/abi/memfd_names.h"
-#include "inject/remote_mem.h"
 #include "inject/remote_memfd.h"
+#include "inject/tracee/remote_mem.h"
 
 #define MAX_MODULES 65536u
 /* Whoever reads it meanwhile sees a mixture of both, which ends where the longer one does. */

@@ -10,7 +10,7 @@
 #ifndef MEMATTACH_SHIM_NAME_H
 #define MEMATTACH_SHIM_NAME_H
 
-#include "inject/target.h"
+#include "inject/tracee/target.h"
 
 enum { SHIM_PATH_BYTES = 64 };
 

@@ -16,7 +16,7 @@
 
 #include "inject/abi/ring_abi.h"
 #include "inject/arch/x86_64/frame.h"
-#include "inject/remote_mem.h"
+#include "inject/tracee/remote_mem.h"
 #include "src/base/pagemap.h"
 
 enum { MAX_STACKS = 16, SCAN_WORDS = 512 };

@@ -3,7 +3,7 @@
 #ifndef MEMATTACH_STACK_SCAN_H
 #define MEMATTACH_STACK_SCAN_H
 
-#include "inject/target.h"
+#include "inject/tracee/target.h"
 
 /* low <= address < high */
 struct stack_range {

@@ -17,19 +17,19 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "inject/abandon.h"
-#include "inject/eintr.h"
-#include "inject/known_tids.h"
-#include "inject/own_stack.h"
-#include "inject/priority.h"
-#include "inject/proc_status.h"
-#include "inject/remote_mem.h"
-#include "inject/sharers.h"
 #include "inject/stack_batch.h"
-#include "inject/stood.h"
-#include "inject/tracee.h"
-#include "inject/transfers.h"
-#include "inject/userfault.h"
+#include "inject/tracee/abandon.h"
+#include "inject/tracee/eintr.h"
+#include "inject/tracee/known_tids.h"
+#include "inject/tracee/own_stack.h"
+#include "inject/tracee/priority.h"
+#include "inject/tracee/proc_status.h"
+#include "inject/tracee/remote_mem.h"
+#include "inject/tracee/sharers.h"
+#include "inject/tracee/stood.h"
+#include "inject/tracee/tracee.h"
+#include "inject/tracee/transfers.h"
+#include "inject/tracee/userfault.h"
 #include "src/base/log.h"
 
 #define STOP_LIMIT_NS 2000000000ull

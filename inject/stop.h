@@ -8,9 +8,9 @@
 
 #include <sys/user.h>
 
-#include "inject/sharers.h"
 #include "inject/stack_scan.h"
-#include "inject/target.h"
+#include "inject/tracee/sharers.h"
+#include "inject/tracee/target.h"
 
 struct stop_all;
 

@@ -18,8 +18,8 @@
 
 #include "inject/abi/memfd_names.h"
 #include "inject/arch/x86_64/frame.h"
-#include "inject/remote_mem.h"
-#include "inject/tracee.h"
+#include "inject/tracee/remote_mem.h"
+#include "inject/tracee/tracee.h"
 #include "src/base/pagemap.h"
 #include "src/base/procmaps.h"
 

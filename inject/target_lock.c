@@ -33,7 +33,7 @@
 #include <time.h>
 
 #include "inject/abi/memfd_names.h"
-#include "inject/proc_status.h"
+#include "inject/tracee/proc_status.h"
 #include "src/base/procmaps.h"
 
 #define LOCK_TRIES	50u

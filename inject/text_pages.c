@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "inject/mapped_file.h"
-#include "inject/remote_mem.h"
+#include "inject/tracee/remote_mem.h"
 #include "src/base/hashmap.h"
 
 #define PAGE 4096ull

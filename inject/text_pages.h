@@ -9,7 +9,7 @@
 #define MEMATTACH_TEXT_PAGES_H
 
 #include "inject/abi/ring_abi.h"
-#include "inject/target.h"
+#include "inject/tracee/target.h"
 
 /*
  * Before a word at address is written: the word as it is into patch->original, whether its page is

@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #include "inject/journal.h"
-#include "inject/proc_status.h"
-#include "inject/remote_mem.h"
+#include "inject/tracee/proc_status.h"
+#include "inject/tracee/remote_mem.h"
 
 enum { BREAKPOINT = 0xcc };
 

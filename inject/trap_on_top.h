@@ -11,7 +11,7 @@
 #define MEMATTACH_TRAP_ON_TOP_H
 
 #include "inject/abi/ring_abi.h"
-#include "inject/target.h"
+#include "inject/tracee/target.h"
 
 /*
  * Where it is so, and nobody traces the process, writes p's original bytes behind the breakpoint:

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "inject/tracee.h"
+#include "inject/tracee/tracee.h"
 
 enum {
 	LEGACY_LOW = 32,	/* of FXSAVE: x87 or MMX, and the low halves of 16 registers */

@@ -19,9 +19,9 @@
 
 #include "inject/arch/x86_64/call_shape.h"
 #include "inject/arch/x86_64/frame.h"
-#include "inject/eintr.h"
-#include "inject/frame_place.h"
-#include "inject/threads.h"
+#include "inject/tracee/eintr.h"
+#include "inject/tracee/frame_place.h"
+#include "inject/tracee/threads.h"
 #include "src/base/log.h"
 #include "src/base/pagemap.h"
 #include "src/symbolize/frame_names.h"

@@ -4,8 +4,8 @@
  *
  * glibc has stackblock and stackblock_size in struct pthread, musl map_base and map_size: two words
  * of the control block, begin and size, that add up to the area's end, right beyond the block.
- * They are found by that shape (as in inject/own_stack.c): their place differs between versions.
- * What the first thread says cannot look so, nor can a block in a mapping beside a pool.
+ * They are found by that shape (as in inject/tracee/own_stack.c): their place differs between
+ * versions. What the first thread says cannot look so, nor can a block in a mapping beside a pool.
  */
 #include "src/session/thread_stacks.h"
 

@@ -52,7 +52,8 @@ found=$({
 [ -z "$found" ] || problem "$found"
 
 # A file with steps that is not among those with steps has none where they are tested.
-for file in $(grep -lE '\<step_(point|call|function)\(' inject/*.c 2>/dev/null); do
+for file in $(grep -lE '\<step_(point|call|function)\(' inject/*.c inject/*/*.c \
+	2>/dev/null); do
 	sed -n '/^inject_step_sources/,/[^\\]$/p' inject/sources.am inject/Makefile.am 2>/dev/null |
 		grep -qF "	${file#inject/}" ||
 		problem "$file: has steps, and is not listed in inject_step_sources"

@@ -13,8 +13,8 @@ failures=0
 # A tree with one file a layer, all of it right.
 plant() {
 	mkdir -p "$scratch/tree/.ci" && cd "$scratch/tree" || exit 99
-	mkdir -p src/base src/live inject/abi inject/shim inject/arch/x86_64 cli tests/unit
-	mkdir -p packaging/deps docs
+	mkdir -p src/base src/live inject/abi inject/shim inject/tracee inject/arch/x86_64
+	mkdir -p cli tests/unit packaging/deps docs
 	printf '%s\n#include <stdint.h>\n' "$spdx" | tee src/base/log.h inject/abi/ring_abi.h \
 		inject/arch/x86_64/tsc.h src/live/sites.h >/dev/null
 	{
@@ -22,7 +22,8 @@ plant() {
 		printf '#include "%s"\n' inject/abi/ring_abi.h inject/arch/x86_64/tsc.h
 	} >inject/shim/shim.c
 	printf '%s\n/* ptrace(2) */\n#include "src/base/log.h"\n' "$spdx" |
-		tee src/live/sites.c cli/main.c inject/tracee.c tests/unit/test_sites.c >/dev/null
+		tee src/live/sites.c cli/main.c inject/tracee/tracee.c tests/unit/test_sites.c \
+			>/dev/null
 	for folder in . src/base inject inject/shim src cli tests tests/unit docs; do
 		(cd "$folder" && echo '# SPDX-License-Identifier: MIT' &&
 			find . -type f \( -name '*.[ch]' \) | sed 's|^[.]/|\t|; s|$| \\|') >makefile
@@ -90,8 +91,8 @@ for lint in layers headers ptrace_calls style listed; do passes $lint; done
 
 add src/base/log.h '#include "inject/abi/ring_abi.h"'
 catches layers 'src/base/log.h:3: may not include "inject/abi/ring_abi.h"'
-add inject/tracee.c '#include "src/live/sites.h"'
-catches layers 'inject/tracee.c:4: may not include'
+add inject/tracee/tracee.c '#include "src/live/sites.h"'
+catches layers 'inject/tracee/tracee.c:4: may not include'
 add src/live/sites.c '#include "cli/main.h"'
 catches layers 'src/live/sites.c:4: may not include'
 add cli/main.c '#include "inject/shim/shim.h"'
@@ -117,8 +118,8 @@ catches ptrace_calls 'cli/main.c:4:'
 
 add src/lost.c "$spdx"
 catches listed 'src/lost.c: not listed in src/Makefile.am or sources.am'
-add inject/tracee.c 'void f(void) { step_point(); }'
-catches listed 'inject/tracee.c: has steps'
+add inject/tracee/tracee.c 'void f(void) { step_point(); }'
+catches listed 'inject/tracee/tracee.c: has steps'
 add tests/unit/test_lost.c "$spdx"
 catches listed 'tests/unit/test_lost.c: not listed'
 add docs/LOST.md 'text'

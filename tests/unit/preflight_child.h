@@ -22,7 +22,7 @@
 #include <sys/wait.h>
 
 #include "inject/preflight.h"
-#include "inject/proc_status.h"
+#include "inject/tracee/proc_status.h"
 #include "src/base/sanitized.h"
 
 #define NOBODY 65534

@@ -20,7 +20,7 @@
 #include "inject/counts_setup.h"
 #include "inject/island_code.h"
 #include "inject/ring_publish.h"
-#include "inject/tsc_trust.h"
+#include "inject/tracee/tsc_trust.h"
 #include "src/session/thread_stacks.h"
 
 #ifndef SHIM_PATH

@@ -13,11 +13,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "inject/abandon.h"
-#include "inject/proc_status.h"
 #include "inject/stop.h"
-#include "inject/target.h"
-#include "inject/tracee.h"
+#include "inject/tracee/abandon.h"
+#include "inject/tracee/proc_status.h"
+#include "inject/tracee/target.h"
+#include "inject/tracee/tracee.h"
 
 enum { THREADS = 6000, TRIES = 4, LIMIT_S = 60 };
 

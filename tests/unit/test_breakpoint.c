@@ -12,8 +12,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "inject/breakpoint.h"
-#include "inject/remote_mem.h"
+#include "inject/tracee/breakpoint.h"
+#include "inject/tracee/remote_mem.h"
 
 #define LIMIT_NS 20000000000ull
 

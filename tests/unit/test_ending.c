@@ -17,9 +17,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "inject/abandon.h"
 #include "inject/ending.h"
-#include "inject/tracee.h"
+#include "inject/tracee/abandon.h"
+#include "inject/tracee/tracee.h"
 
 #define LIMIT_NS 60000000000ull
 enum { WORD = 4711, THREADS = 3, CHURN = 50 };

@@ -14,10 +14,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "inject/frame_place.h"
+#include "inject/tracee/frame_place.h"
 #include "inject/arch/x86_64/frame.h"
-#include "inject/remote_mem.h"
-#include "inject/sharers.h"
+#include "inject/tracee/remote_mem.h"
+#include "inject/tracee/sharers.h"
 
 enum { FIBER = 64 << 10, CALL_STACK = 256 << 10, XSTATE = 2440, PAGE = 4096 };
 

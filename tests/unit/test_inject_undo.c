@@ -13,10 +13,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "inject/abandon.h"
 #include "inject/inject.h"
-#include "inject/proc_status.h"
-#include "inject/tracee.h"
+#include "inject/tracee/abandon.h"
+#include "inject/tracee/proc_status.h"
+#include "inject/tracee/tracee.h"
 
 /* Is there nothing of ours left? As long as that can't be looked at, no try says so. */
 static void not_looked_at_is_not_pristine(void **state)

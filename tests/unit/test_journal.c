@@ -15,8 +15,8 @@
 
 #include "inject/journal.h"
 #include "inject/load.h"
-#include "inject/remote_mem.h"
 #include "inject/text_pages.h"
+#include "inject/tracee/remote_mem.h"
 
 #define PAGE 4096
 

@@ -8,7 +8,7 @@
 
 #include <time.h>
 
-#include "inject/known_tids.h"
+#include "inject/tracee/known_tids.h"
 
 enum { FEW = 4000, MANY = 16 * FEW };
 

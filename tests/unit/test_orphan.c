@@ -20,7 +20,7 @@
 
 #include "inject/load.h"
 #include "inject/orphan.h"
-#include "inject/remote_mem.h"
+#include "inject/tracee/remote_mem.h"
 
 enum { PAGE = 4096, PAGES = 4, ROOM = 64 * PAGE, NOP = 0x90,
        SLOTS = PAGE / sizeof(struct ring_island_entry) };

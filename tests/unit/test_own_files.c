@@ -10,7 +10,7 @@
 #include <sched.h>
 #include <unistd.h>
 
-#include "inject/own_files.h"
+#include "inject/tracee/own_files.h"
 
 struct thread {
 	pthread_t thread;

@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "inject/own_stack.h"
+#include "inject/tracee/own_stack.h"
 
 /* In one mapping: a fiber's stack, then the thread's own, with the control block at its end. */
 enum { FIBER = 64 << 10, STACK = 256 << 10, BLOCK = 2304, PAGE = 4096 };

@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "inject/priority.h"
+#include "inject/tracee/priority.h"
 
 /* All that sched_getattr(2) tells, in words. */
 struct scheduling {

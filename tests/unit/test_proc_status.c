@@ -18,7 +18,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-#include "inject/proc_status.h"
+#include "inject/tracee/proc_status.h"
 
 static void status_of_itself(void **state)
 {

@@ -18,14 +18,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "inject/priority.h"
-#include "inject/proc_status.h"
-#include "inject/sharers.h"
 #include "inject/stack_batch.h"
 #include "inject/stack_scan.h"
-#include "inject/stood.h"
-#include "inject/threads.h"
-#include "inject/tracee.h"
+#include "inject/tracee/priority.h"
+#include "inject/tracee/proc_status.h"
+#include "inject/tracee/sharers.h"
+#include "inject/tracee/stood.h"
+#include "inject/tracee/threads.h"
+#include "inject/tracee/tracee.h"
 
 #define LIMIT_NS 20000000000ull
 #define SMALL_STACK 16384

@@ -17,7 +17,7 @@
 
 #include "inject/load.h"
 #include "inject/suspended.h"
-#include "inject/tracee.h"
+#include "inject/tracee/tracee.h"
 
 /* The target is a child, which was forked before anything here dealt with such words. */
 #define LOW 0x5a00001234560000ull

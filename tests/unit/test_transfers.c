@@ -9,7 +9,7 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 
-#include "inject/transfers.h"
+#include "inject/tracee/transfers.h"
 
 static bool is_one(long number, unsigned int argument, uint64_t value)
 {

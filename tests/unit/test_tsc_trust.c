@@ -10,7 +10,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "inject/tsc_trust.h"
+#include "inject/tracee/tsc_trust.h"
 
 #define APART_NS 100000000u	/* more than a thread has to wait for its processor */
 
