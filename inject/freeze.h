@@ -9,9 +9,9 @@
 #ifndef MEMATTACH_FREEZE_H
 #define MEMATTACH_FREEZE_H
 
-#include "inject/stop.h"
+#include "inject/quiesce/stop.h"
+#include "inject/quiesce/vectors.h"
 #include "inject/tracee/target.h"
-#include "inject/vectors.h"
 
 enum freeze_way {
 	FREEZE_COPY = 0,	/* the child; the target runs on at once */

@@ -20,8 +20,8 @@
 
 #include "inject/island_code.h"
 #include "inject/journal.h"
+#include "inject/quiesce/stop.h"
 #include "inject/ring_publish.h"
-#include "inject/stop.h"
 #include "inject/text_pages.h"
 #include "inject/tracee/remote_mem.h"
 #include "inject/tracee/sharers.h"

@@ -17,7 +17,7 @@
 #include "inject/abi/memfd_names.h"
 #include "inject/deadline.h"
 #include "inject/hooks.h"
-#include "inject/loader_locks.h"
+#include "inject/quiesce/loader_locks.h"
 #include "inject/ring_setup.h"
 #include "inject/shim_image.h"
 #include "inject/target_lock.h"

@@ -6,8 +6,8 @@
 #include "inject/attachment.h"
 #include "inject/load.h"
 #include "inject/pristine.h"
-#include "inject/quiesce.h"
-#include "inject/suspended.h"
+#include "inject/quiesce/quiesce.h"
+#include "inject/quiesce/suspended.h"
 
 /* In the order in which they are taken on the way in. */
 enum inject_step {

@@ -19,7 +19,7 @@
 
 #include "inject/counts_setup.h"
 #include "inject/deadline.h"
-#include "inject/loader_locks.h"
+#include "inject/quiesce/loader_locks.h"
 #include "inject/ring_setup.h"
 #include "inject/target_lock.h"
 #include "inject/tracee/abandon.h"

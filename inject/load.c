@@ -24,7 +24,7 @@
 #include "inject/island_jumps.h"
 #include "inject/journal.h"
 #include "inject/load_seen.h"
-#include "inject/loader_locks.h"
+#include "inject/quiesce/loader_locks.h"
 #include "inject/ring_setup.h"
 #include "inject/shim_image.h"
 #include "inject/shim_name.h"

@@ -9,8 +9,8 @@
 #define MEMATTACH_LOAD_H
 
 #include "inject/attachment.h"
+#include "inject/quiesce/stop.h"
 #include "inject/remote_memfd.h"
-#include "inject/stop.h"
 
 struct load_options {
 	enum attachment_loader loader;		/* DLOPEN or MAP, decided before */

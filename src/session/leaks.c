@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #include "inject/link_map.h"
-#include "inject/vectors.h"
+#include "inject/quiesce/vectors.h"
 #include "src/base/log.h"
 #include "src/leak/mark.h"
 #include "src/leak/roots.h"

@@ -8,7 +8,7 @@
  * in the island, the shim, the original with a return address into the shim below it, in the shim
  * again, outside. A handler may come at any of these and call the entry itself. The keeper reverts
  * the entry and then looks at each thread, one at a time, until each was seen outside once
- * (inject/quiesce.c); then it unmaps. Nobody may execute what is unmapped.
+ * (inject/quiesce/quiesce.c); then it unmaps. Nobody may execute what is unmapped.
  *
  * The rules that the keeper follows are each left out once: then there must be an order in which
  * somebody does. Else the model would show nothing.

@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "inject/stop.h"
+#include "inject/quiesce/stop.h"
 #include "inject/tracee/abandon.h"
 #include "inject/tracee/proc_status.h"
 #include "inject/tracee/target.h"

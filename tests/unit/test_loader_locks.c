@@ -19,7 +19,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "inject/loader_locks.h"
+#include "inject/quiesce/loader_locks.h"
 
 #define NOBODY 0x3ffffff	/* more than any thread's number */
 

@@ -2,8 +2,8 @@
 /*
  * test_shim_leave.c - what hooks leave on a stack: no word that looks like a return address of
  * theirs, or no thread whose later frames keep it could be told from one that is inside
- * (inject/stack_scan.c); and no address of a block, or a leak search would find later frames
- * point to it.
+ * (inject/quiesce/stack_scan.c); and no address of a block, or a leak search would find later
+ * frames point to it.
  */
 #include <dlfcn.h>
 #include <pthread.h>

@@ -12,7 +12,7 @@
 
 #include "inject/abi/ring_abi.h"
 #include "inject/arch/x86_64/frame.h"
-#include "inject/stack_scan.h"
+#include "inject/quiesce/stack_scan.h"
 
 #define PAGE 4096
 #define SELECTORS 0x002b000000000033ull

@@ -18,8 +18,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "inject/stack_batch.h"
-#include "inject/stack_scan.h"
+#include "inject/quiesce/stack_batch.h"
+#include "inject/quiesce/stack_scan.h"
 #include "inject/tracee/priority.h"
 #include "inject/tracee/proc_status.h"
 #include "inject/tracee/sharers.h"

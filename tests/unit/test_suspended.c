@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "inject/load.h"
-#include "inject/suspended.h"
+#include "inject/quiesce/suspended.h"
 #include "inject/tracee/tracee.h"
 
 /* The target is a child, which was forked before anything here dealt with such words. */

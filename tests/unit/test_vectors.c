@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-#include "inject/vectors.h"
+#include "inject/quiesce/vectors.h"
 
 enum { BYTES = 11008, LEGACY = 512, HEADER_END = 576, AVX512_END = 2688 };
 

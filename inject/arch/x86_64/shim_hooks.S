@@ -69,7 +69,7 @@
  * Nothing of ours stays in dead stack. A frame of the program's that comes to lie there, with a
  * part that it has not written yet, would seem to hold what a hook was given: a leak search would
  * find the block still pointed to. And a hook's return address there would look like that of a call
- * under way (inject/stack_scan.c).
+ * under way (inject/quiesce/stack_scan.c).
  */
 /* Words from at on. No register changes, nor do the flags. */
 .macro WIPE_WORDS at, count

@@ -9,7 +9,7 @@
 #ifndef MEMATTACH_VECTORS_H
 #define MEMATTACH_VECTORS_H
 
-#include "inject/stop.h"
+#include "inject/quiesce/stop.h"
 
 /* A word of a vector register that may be an address. */
 struct vector_word {

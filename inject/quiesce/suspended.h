@@ -3,7 +3,7 @@
 #ifndef MEMATTACH_SUSPENDED_H
 #define MEMATTACH_SUSPENDED_H
 
-#include "inject/quiesce.h"
+#include "inject/quiesce/quiesce.h"
 
 /* What is searched for. */
 struct suspended_words {

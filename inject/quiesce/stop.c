@@ -10,14 +10,14 @@
  * runs (the first ones then stand still for as long as the last ones take to be
  * scheduled).
  */
-#include "inject/stop.h"
+#include "inject/quiesce/stop.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
-#include "inject/stack_batch.h"
+#include "inject/quiesce/stack_batch.h"
 #include "inject/tracee/abandon.h"
 #include "inject/tracee/eintr.h"
 #include "inject/tracee/known_tids.h"

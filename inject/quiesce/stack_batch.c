@@ -3,7 +3,7 @@
  * stack_batch.c - process_vm_readv: a thousand stacks in a fifth of the time that reading
  * /proc/PID/mem takes, all of which the target stands still.
  */
-#include "inject/stack_batch.h"
+#include "inject/quiesce/stack_batch.h"
 
 #include <string.h>
 #include <sys/uio.h>

@@ -8,7 +8,7 @@
 
 #include <sys/user.h>
 
-#include "inject/stack_scan.h"
+#include "inject/quiesce/stack_scan.h"
 #include "inject/tracee/sharers.h"
 #include "inject/tracee/target.h"
 

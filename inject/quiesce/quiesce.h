@@ -3,7 +3,7 @@
 #ifndef MEMATTACH_QUIESCE_H
 #define MEMATTACH_QUIESCE_H
 
-#include "inject/stack_scan.h"
+#include "inject/quiesce/stack_scan.h"
 #include "inject/tracee/target.h"
 
 struct quiesce_result {

@@ -18,7 +18,7 @@
  * instructions before it is taken and after it is dropped, and handlers that
  * longjmp away.
  */
-#include "inject/quiesce.h"
+#include "inject/quiesce/quiesce.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -9,7 +9,7 @@
  * stack to what is scanned. A frame that is no longer in use adds a stack that
  * need not be scanned, which can only delay the answer "clean", never make it wrong.
  */
-#include "inject/stack_scan.h"
+#include "inject/quiesce/stack_scan.h"
 
 #include <stddef.h>
 #include <string.h>

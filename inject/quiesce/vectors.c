@@ -6,7 +6,7 @@
  * asked: every word up to the end of AVX-512's counts that may be an address. What is
  * there besides are small numbers. Left out: what lies behind (AMX's tiles hold no pointers).
  */
-#include "inject/vectors.h"
+#include "inject/quiesce/vectors.h"
 
 #include <errno.h>
 #include <stdlib.h>

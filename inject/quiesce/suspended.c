@@ -10,7 +10,7 @@
  * after each find.
  * Memory that nothing was ever written to is passed over: reading it would fill it with pages.
  */
-#include "inject/suspended.h"
+#include "inject/quiesce/suspended.h"
 
 #include <errno.h>
 #include <string.h>

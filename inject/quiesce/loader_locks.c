@@ -12,7 +12,7 @@
  * nothing else.
  * The mutexes' names are not exported, so their places can't be looked up.
  */
-#include "inject/loader_locks.h"
+#include "inject/quiesce/loader_locks.h"
 
 #include <elf.h>
 #include <errno.h>
