@@ -19,7 +19,7 @@
 
 #include "cli/front_screen.h"
 #include "inject/keeper.h"
-#include "inject/preflight.h"
+#include "inject/preflight/preflight.h"
 #include "inject/tracee/launch.h"
 #include "inject/tracee/tracee.h"
 #include "inject/tracee/tsc_trust.h"

@@ -27,7 +27,7 @@
 #include <time.h>
 
 #include "inject/abi/memfd_names.h"
-#include "inject/preflight.h"
+#include "inject/preflight/preflight.h"
 #include "inject/tracee/proc_status.h"
 #include "inject/tracee/tracee.h"
 #include "src/base/why.h"

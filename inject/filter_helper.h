@@ -11,7 +11,7 @@
 #ifndef MEMATTACH_FILTER_HELPER_H
 #define MEMATTACH_FILTER_HELPER_H
 
-#include "inject/seccomp_check.h"
+#include "inject/preflight/seccomp_check.h"
 #include "src/base/pidref.h"
 
 /* systemd listens here (packaging/systemd/memattach-filters.socket). */

@@ -31,9 +31,9 @@
 
 #include "inject/load.h"
 #include "inject/picture_calls.h"
-#include "inject/preflight.h"
+#include "inject/preflight/preflight.h"
+#include "inject/preflight/seccomp_check.h"
 #include "inject/ring_setup.h"
-#include "inject/seccomp_check.h"
 #include "inject/tracee/abandon.h"
 #include "inject/tracee/proc_status.h"
 #include "inject/tracee/remote_mem.h"

@@ -8,7 +8,7 @@
  */
 #include "inject/keeper_private.h"
 
-#include "inject/dispatch_check.h"
+#include "inject/preflight/dispatch_check.h"
 #include "inject/tracee/eintr.h"
 #include "inject/tracee/proc_status.h"
 #include "inject/tracee/tracee.h"

@@ -11,8 +11,8 @@
 #include "inject/inject.h"
 #include "inject/keeper.h"
 #include "inject/keeper_silence.h"
+#include "inject/preflight/seccomp_check.h"
 #include "inject/proto.h"
-#include "inject/seccomp_check.h"
 #include "inject/tracee/proc_status.h"
 
 /* What the target had taken from itself when it was looked at (keeper_confined.c). */

@@ -21,7 +21,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-#include "inject/preflight.h"
+#include "inject/preflight/preflight.h"
 #include "inject/tracee/proc_status.h"
 #include "src/base/sanitized.h"
 

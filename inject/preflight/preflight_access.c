@@ -8,7 +8,7 @@
  * subset, yama, and the rest together). The last gate left is the answer. It is
  * an explanation and never a decision: that was the kernel's.
  */
-#include "inject/preflight_checks.h"
+#include "inject/preflight/preflight_checks.h"
 
 #include <linux/capability.h>
 #include <string.h>

@@ -5,7 +5,7 @@
  * Two files in memory and, by dlopen, one of them once more; and while they are open the target's
  * own next files must not be refused for ours.
  */
-#include "inject/preflight_checks.h"
+#include "inject/preflight/preflight_checks.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -11,7 +11,7 @@
  * What is true now may not be a moment later: every later step checks its own
  * ground again; this one exists to say no early and clearly.
  */
-#include "inject/preflight_checks.h"
+#include "inject/preflight/preflight_checks.h"
 
 #include <elf.h>
 #include <errno.h>

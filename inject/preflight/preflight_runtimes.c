@@ -12,7 +12,7 @@
  * library in a C program would not be found, nor a stripped program: the heap is, which Go
  * puts at one address.
  */
-#include "inject/preflight_checks.h"
+#include "inject/preflight/preflight_checks.h"
 
 #include <string.h>
 

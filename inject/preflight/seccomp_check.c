@@ -6,7 +6,7 @@
  * we use, and for those that we can't know yet with zero. Anything but "allow"
  * or "log" from any filter is a no: a refused call may kill the target.
  */
-#include "inject/seccomp_check.h"
+#include "inject/preflight/seccomp_check.h"
 
 #include <errno.h>
 #include <linux/audit.h>

@@ -9,7 +9,7 @@
  * that holds files is otherwise always "full". Limits that the mapping call itself
  * reports without harm are left to it.
  */
-#include "inject/preflight_checks.h"
+#include "inject/preflight/preflight_checks.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -3,7 +3,7 @@
 #ifndef MEMATTACH_PREFLIGHT_CHECKS_H
 #define MEMATTACH_PREFLIGHT_CHECKS_H
 
-#include "inject/preflight.h"
+#include "inject/preflight/preflight.h"
 #include "inject/tracee/proc_status.h"
 #include "src/base/procmaps.h"
 

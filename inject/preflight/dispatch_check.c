@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* dispatch_check.c - see dispatch_check.h. */
-#include "inject/dispatch_check.h"
+#include "inject/preflight/dispatch_check.h"
 
 #include <errno.h>
 #include <signal.h>
