@@ -19,7 +19,7 @@
 #include "cli/front.h"
 #include "cli/options.h"
 #include "cli/said.h"
-#include "inject/target_lock.h"
+#include "inject/attach/target_lock.h"
 #include "src/base/log.h"
 #include "src/base/pidref.h"
 #include "src/daemon/roster.h"

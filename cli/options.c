@@ -15,7 +15,7 @@
 #include <strings.h>
 
 #include "inject/allocators.h"
-#include "inject/ring_setup.h"
+#include "inject/attach/ring_setup.h"
 #include "src/base/log.h"
 #include "src/base/quantity.h"
 #include "src/base/why.h"

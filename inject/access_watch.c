@@ -24,7 +24,7 @@
 #include <time.h>
 
 #include "inject/arch/x86_64/access_regs.h"
-#include "inject/sealed_copy.h"
+#include "inject/attach/sealed_copy.h"
 #include "inject/tracee/proc_status.h"
 #include "src/base/why.h"
 

@@ -12,8 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "inject/attach/hook_plan.h"
 #include "inject/custom_functions.h"
-#include "inject/hook_plan.h"
 #include "inject/link_map.h"
 #include "inject/symtab.h"
 

@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "inject/hook_plan.h"
+#include "inject/attach/hook_plan.h"
 #include "src/base/cleanup.h"
 
 #define ENTRY_MAX_CODE_BYTES	65536u	/* of one function; more is not looked at */

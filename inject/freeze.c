@@ -29,11 +29,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "inject/load.h"
+#include "inject/attach/load.h"
+#include "inject/attach/ring_setup.h"
 #include "inject/picture_calls.h"
 #include "inject/preflight/preflight.h"
 #include "inject/preflight/seccomp_check.h"
-#include "inject/ring_setup.h"
 #include "inject/tracee/abandon.h"
 #include "inject/tracee/proc_status.h"
 #include "inject/tracee/remote_mem.h"

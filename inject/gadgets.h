@@ -4,7 +4,7 @@
 #define MEMATTACH_GADGETS_H
 
 #include "inject/allocators.h"
-#include "inject/hook_plan.h"
+#include "inject/attach/hook_plan.h"
 
 /*
  * Fills the last part of ret (gadget_syscall_ret ... dlopen_mode); what is not

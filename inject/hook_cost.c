@@ -23,9 +23,9 @@
 #include <time.h>
 
 #include "inject/arch/x86_64/hook_probe.h"
-#include "inject/island_code.h"
-#include "inject/ring_setup.h"
-#include "inject/shim_image.h"
+#include "inject/attach/island_code.h"
+#include "inject/attach/ring_setup.h"
+#include "inject/attach/shim_image.h"
 #include "src/base/cleanup.h"
 #include "src/base/memfd.h"
 

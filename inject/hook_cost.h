@@ -8,7 +8,7 @@
 #ifndef MEMATTACH_HOOK_COST_H
 #define MEMATTACH_HOOK_COST_H
 
-#include "inject/hook_plan.h"
+#include "inject/attach/hook_plan.h"
 
 /* What is taken where it can't be measured. */
 #define HOOK_COST_USUAL 5e-9

@@ -3,7 +3,7 @@
 #ifndef MEMATTACH_HOOK_ISLANDS_H
 #define MEMATTACH_HOOK_ISLANDS_H
 
-#include "inject/hook_plan.h"
+#include "inject/attach/hook_plan.h"
 #include "src/base/procmaps.h"
 
 /*

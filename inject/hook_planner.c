@@ -26,13 +26,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "inject/attach/journal.h"
 #include "inject/code_ranges.h"
 #include "inject/entry_decode.h"
 #include "inject/entry_gap.h"
 #include "inject/gadgets.h"
 #include "inject/hook_islands.h"
 #include "inject/hook_order.h"
-#include "inject/journal.h"
 #include "src/base/spare_pages.h"
 
 #define WORD        8u

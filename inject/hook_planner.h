@@ -11,7 +11,7 @@
 #include <stdio.h>
 
 #include "inject/allocators.h"
-#include "inject/hook_plan.h"
+#include "inject/attach/hook_plan.h"
 
 struct hook_planner_input {
 	const struct procmaps *maps;

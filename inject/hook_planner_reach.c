@@ -6,9 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "inject/attach/ring_publish.h"
 #include "inject/hook_planner_private.h"
 #include "inject/own_calls.h"
-#include "inject/ring_publish.h"
 
 #define MAX_FORWARDS 4u /* links of a chain of jumps that are followed */
 

@@ -17,17 +17,17 @@
 #include <sys/signalfd.h>
 #include <sys/syscall.h>
 
-#include "inject/counts_setup.h"
-#include "inject/deadline.h"
+#include "inject/attach/counts_setup.h"
+#include "inject/attach/deadline.h"
+#include "inject/attach/ring_setup.h"
+#include "inject/attach/target_lock.h"
+#include "inject/attach/trap_on_top.h"
 #include "inject/quiesce/loader_locks.h"
-#include "inject/ring_setup.h"
-#include "inject/target_lock.h"
 #include "inject/tracee/abandon.h"
 #include "inject/tracee/launch.h"
 #include "inject/tracee/proc_status.h"
 #include "inject/tracee/remote_mem.h"
 #include "inject/tracee/tracee.h"
-#include "inject/trap_on_top.h"
 #include "src/base/give_back.h"
 #include "src/base/log.h"
 #include "src/base/spare_pages.h"

@@ -6,7 +6,7 @@
 #ifndef MEMATTACH_KEEPER_H
 #define MEMATTACH_KEEPER_H
 
-#include "inject/children.h"
+#include "inject/attach/children.h"
 #include "inject/tracee/target.h"
 
 struct keeper_options {

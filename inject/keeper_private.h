@@ -6,9 +6,9 @@
 #include <poll.h>
 
 #include "inject/access_watch.h"
+#include "inject/attach/inject.h"
 #include "inject/ending.h"
 #include "inject/freeze.h"
-#include "inject/inject.h"
 #include "inject/keeper.h"
 #include "inject/keeper_silence.h"
 #include "inject/preflight/seccomp_check.h"

@@ -12,10 +12,10 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "inject/attach/load.h"
+#include "inject/attach/mapped_file.h"
+#include "inject/attach/sealed_copy.h"
 #include "inject/hello.h"
-#include "inject/load.h"
-#include "inject/mapped_file.h"
-#include "inject/sealed_copy.h"
 #include "inject/tracee/threads.h"
 #include "inject/tracee/tracee.h"
 

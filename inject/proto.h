@@ -11,7 +11,7 @@
 
 #include <sys/user.h>
 
-#include "inject/attachment.h"
+#include "inject/attach/attachment.h"
 
 #define PROTO_MAX_FDS 6
 #define PROTO_ASKED 4	/* values of a request */

@@ -328,7 +328,7 @@ struct ring_patch {
 	uint64_t original, patched;
 	uint32_t state;		/* enum ring_patch_state */
 	uint32_t page_is_file;	/* enum ring_page */
-	uint64_t page_hash;	/* of what was in the page before (inject/text_pages.c) */
+	uint64_t page_hash;	/* of what was in the page before (inject/attach/text_pages.c) */
 };
 /* A page before we wrote to it: a private copy, its file's own; or the program has written, too. */
 enum ring_page { RING_PAGE_COPY = 0, RING_PAGE_FILE = 1, RING_PAGE_OWN = 2 };

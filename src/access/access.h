@@ -6,7 +6,7 @@
 #ifndef MEMATTACH_ACCESS_H
 #define MEMATTACH_ACCESS_H
 
-#include "inject/hook_plan.h"
+#include "inject/attach/hook_plan.h"
 #include "src/access/changes.h"
 #include "src/leak/leak_report.h"
 #include "src/symbolize/symbolize.h"

@@ -22,7 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "inject/ring_publish.h"
+#include "inject/attach/ring_publish.h"
 #include "src/base/array.h"
 
 #define MAX_RANGES	65536u	/* more, and nothing is ruled out any more */

@@ -9,8 +9,8 @@
 #include <time.h>
 
 #include "inject/abi/memfd_names.h"
+#include "inject/attach/load.h"
 #include "inject/link_map.h"
-#include "inject/load.h"
 #include "src/base/log.h"
 #include "src/session/safe_thread.h"
 

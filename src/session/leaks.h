@@ -6,7 +6,7 @@
 #ifndef MEMATTACH_SESSION_LEAKS_H
 #define MEMATTACH_SESSION_LEAKS_H
 
-#include "inject/hook_plan.h"
+#include "inject/attach/hook_plan.h"
 #include "src/base/hashmap.h"
 #include "src/live/history.h"
 #include "src/leak/analysis.h"

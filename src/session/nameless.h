@@ -9,7 +9,7 @@
 #ifndef MEMATTACH_SESSION_NAMELESS_H
 #define MEMATTACH_SESSION_NAMELESS_H
 
-#include "inject/hook_plan.h"
+#include "inject/attach/hook_plan.h"
 #include "src/symbolize/modules.h"
 
 enum { NAMELESS_MOST = 4 };

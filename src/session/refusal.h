@@ -3,7 +3,7 @@
 #ifndef MEMATTACH_SESSION_REFUSAL_H
 #define MEMATTACH_SESSION_REFUSAL_H
 
-#include "inject/hook_plan.h"
+#include "inject/attach/hook_plan.h"
 #include "src/session/session.h"
 
 /* For one line: "reason; remedy". Both are the plan's, constants, or text. */

@@ -3,7 +3,7 @@
 #ifndef MEMATTACH_SAFE_THREAD_H
 #define MEMATTACH_SAFE_THREAD_H
 
-#include "inject/hook_plan.h"
+#include "inject/attach/hook_plan.h"
 #include "src/session/target_view.h"
 #include "src/unwind/unwind.h"
 

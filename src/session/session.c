@@ -19,7 +19,7 @@
 #include "inject/hook_cost.h"
 #include "inject/hook_planner.h"
 #include "inject/link_map.h"
-#include "inject/shim_image.h"
+#include "inject/attach/shim_image.h"
 #include "src/session/apart.h"
 #include "src/base/give_back.h"
 #include "src/base/log.h"

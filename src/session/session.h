@@ -6,8 +6,8 @@
 #ifndef MEMATTACH_SESSION_H
 #define MEMATTACH_SESSION_H
 
-#include "inject/attachment.h"
-#include "inject/children.h"
+#include "inject/attach/attachment.h"
+#include "inject/attach/children.h"
 #include "inject/custom_functions.h"
 #include "src/live/snapshot.h"
 #include "src/session/opener_rules.h"

@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "inject/attach/ring_publish.h"
 #include "inject/hello.h"
-#include "inject/ring_publish.h"
 #include "src/session/thread_stacks.h"
 
 static int open_mapped(void *context, const struct procmap *map)

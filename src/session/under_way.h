@@ -6,7 +6,7 @@
 #ifndef MEMATTACH_UNDER_WAY_H
 #define MEMATTACH_UNDER_WAY_H
 
-#include "inject/hook_plan.h"
+#include "inject/attach/hook_plan.h"
 #include "src/leak/picture.h"
 #include "src/live/live.h"
 #include "src/symbolize/modules.h"

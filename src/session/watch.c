@@ -16,7 +16,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#include "inject/ring_publish.h"
+#include "inject/attach/ring_publish.h"
 #include "src/base/hashmap.h"
 #include "src/base/spare_pages.h"
 #include "src/session/counter_bounds.h"

@@ -6,7 +6,7 @@
 #ifndef MEMATTACH_WATCH_H
 #define MEMATTACH_WATCH_H
 
-#include "inject/hook_plan.h"
+#include "inject/attach/hook_plan.h"
 #include "src/counts/counts.h"
 #include "src/live/free_places.h"
 #include "src/live/live.h"

@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "inject/abi/memfd_names.h"
-#include "inject/load.h"
+#include "inject/attach/load.h"
 #include "src/base/procmaps.h"
 
 

@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-#include "inject/hook_plan.h"
+#include "inject/attach/hook_plan.h"
 #include "src/live/snapshot.h"
 #include "src/symbolize/symbolize.h"
 #include "src/session/target_view.h"

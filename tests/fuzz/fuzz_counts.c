@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "inject/counts_setup.h"
+#include "inject/attach/counts_setup.h"
 #include "src/counts/counts.h"
 
 #define SLOTS	8u

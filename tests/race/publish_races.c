@@ -17,7 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "inject/ring_publish.h"
+#include "inject/attach/ring_publish.h"
 #include "tests/race/weak.h"
 
 enum { STORES = 16, WORDS = 12, LOADS = 5 };

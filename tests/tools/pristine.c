@@ -12,7 +12,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "inject/pristine.h"
+#include "inject/attach/pristine.h"
 
 static int fail(const char *what, int error)
 {

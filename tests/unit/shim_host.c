@@ -17,9 +17,9 @@
 
 #include "inject/abi/marks_abi.h"
 #include "inject/abi/rules_abi.h"
-#include "inject/counts_setup.h"
-#include "inject/island_code.h"
-#include "inject/ring_publish.h"
+#include "inject/attach/counts_setup.h"
+#include "inject/attach/island_code.h"
+#include "inject/attach/ring_publish.h"
 #include "inject/tracee/tsc_trust.h"
 #include "src/session/thread_stacks.h"
 

@@ -8,7 +8,7 @@
 
 #include <errno.h>
 
-#include "inject/ring_publish.h"
+#include "inject/attach/ring_publish.h"
 
 static void check_helpers(void)
 {

@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "inject/inject.h"
+#include "inject/attach/inject.h"
 #include "inject/tracee/abandon.h"
 #include "inject/tracee/proc_status.h"
 #include "inject/tracee/tracee.h"

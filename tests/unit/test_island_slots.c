@@ -18,7 +18,7 @@
 
 #include "inject/abi/marks_abi.h"
 #include "inject/abi/ring_abi.h"
-#include "inject/island_code.h"
+#include "inject/attach/island_code.h"
 #include "tests/unit/roll.h"
 
 #define SLOTS	2048u

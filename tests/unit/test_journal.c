@@ -13,9 +13,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "inject/journal.h"
-#include "inject/load.h"
-#include "inject/text_pages.h"
+#include "inject/attach/journal.h"
+#include "inject/attach/load.h"
+#include "inject/attach/text_pages.h"
 #include "inject/tracee/remote_mem.h"
 
 #define PAGE 4096

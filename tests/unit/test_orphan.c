@@ -18,8 +18,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "inject/load.h"
-#include "inject/orphan.h"
+#include "inject/attach/load.h"
+#include "inject/attach/orphan.h"
 #include "inject/tracee/remote_mem.h"
 
 enum { PAGE = 4096, PAGES = 4, ROOM = 64 * PAGE, NOP = 0x90,

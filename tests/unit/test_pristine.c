@@ -21,7 +21,7 @@
 #include <sys/ptrace.h>
 #include <sys/wait.h>
 
-#include "inject/pristine.h"
+#include "inject/attach/pristine.h"
 
 #define PAGE 4096u
 

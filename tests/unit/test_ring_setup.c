@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "inject/ring_setup.h"
+#include "inject/attach/ring_setup.h"
 
 #define KIB 1024ull
 #define MIB (1024 * KIB)

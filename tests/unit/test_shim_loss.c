@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "inject/ring_publish.h"
+#include "inject/attach/ring_publish.h"
 #include "src/base/sanitized.h"
 #include "tests/unit/shim_user.h"
 

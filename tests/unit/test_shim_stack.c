@@ -19,7 +19,7 @@
 
 #include <cmocka.h>
 
-#include "inject/ring_publish.h"
+#include "inject/attach/ring_publish.h"
 #include "tests/unit/shim_host.h"
 
 #define PAGE 4096u

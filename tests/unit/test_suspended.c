@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "inject/load.h"
+#include "inject/attach/load.h"
 #include "inject/quiesce/suspended.h"
 #include "inject/tracee/tracee.h"
 

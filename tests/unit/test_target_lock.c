@@ -13,7 +13,7 @@
 #include <cmocka.h>
 #include <unistd.h>
 
-#include "inject/target_lock.h"
+#include "inject/attach/target_lock.h"
 
 #define NOBODY 65534u
 
