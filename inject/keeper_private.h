@@ -5,14 +5,14 @@
 
 #include <poll.h>
 
-#include "inject/access_watch.h"
 #include "inject/attach/inject.h"
-#include "inject/ending.h"
-#include "inject/freeze.h"
 #include "inject/keeper.h"
 #include "inject/keeper_silence.h"
 #include "inject/preflight/seccomp_check.h"
 #include "inject/proto.h"
+#include "inject/snapshot/access_watch.h"
+#include "inject/snapshot/ending.h"
+#include "inject/snapshot/freeze.h"
 #include "inject/tracee/proc_status.h"
 
 /* What the target had taken from itself when it was looked at (keeper_confined.c). */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * access.h - are the suspects of a leak report still used? For some seconds their words are watched
- * in the live target (inject/access_watch.h), which is not stopped for it.
+ * in the live target (inject/snapshot/access_watch.h), which is not stopped for it.
  */
 #ifndef MEMATTACH_ACCESS_H
 #define MEMATTACH_ACCESS_H

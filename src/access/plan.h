@@ -6,7 +6,7 @@
 #ifndef MEMATTACH_ACCESS_PLAN_H
 #define MEMATTACH_ACCESS_PLAN_H
 
-#include "inject/access_watch.h"
+#include "inject/snapshot/access_watch.h"
 #include "src/leak/leak_report.h"
 
 enum access_state {

@@ -3,7 +3,7 @@
 #ifndef MEMATTACH_ACCESS_SAMPLES_H
 #define MEMATTACH_ACCESS_SAMPLES_H
 
-#include "inject/access_watch.h"
+#include "inject/snapshot/access_watch.h"
 #include "src/unwind/unwind.h"
 
 struct access_sample {

@@ -44,9 +44,9 @@ int process_find_all(const struct process_search *search, struct process_set *to
 /* Does it run a program that is not memattach's own? Not of kernel threads, nor once it ended. */
 bool process_has_program(const struct process_search *search, pid_t pid);
 /*
- * Is it the copy of a target, made by a keeper (inject/freeze.h)? It is traced as long as it lives,
- * and its end is told to nobody. It is nobody's target; what else is so could not be one either,
- * since somebody traces it.
+ * Is it the copy of a target, made by a keeper (inject/snapshot/freeze.h)? It is traced as long as
+ * it lives, and its end is told to nobody. It is nobody's target; what else is so could not be one
+ * either, since somebody traces it.
  */
 bool process_is_picture(const struct process_search *search, pid_t pid);
 /* Who traces it; 0: nobody, or it has ended. */

@@ -19,9 +19,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "inject/access_watch.h"
 #include "inject/keeper.h"
 #include "inject/proto.h"
+#include "inject/snapshot/access_watch.h"
 
 #define MOST_REQUESTS	16u	/* their replies find room in a socket */
 

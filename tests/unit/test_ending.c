@@ -17,7 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "inject/ending.h"
+#include "inject/snapshot/ending.h"
 #include "inject/tracee/abandon.h"
 #include "inject/tracee/tracee.h"
 

@@ -11,7 +11,7 @@
 
 #include <stdbool.h>
 
-#include "inject/freeze.h"
+#include "inject/snapshot/freeze.h"
 #include "inject/tracee/target.h"
 
 struct ending;

@@ -13,7 +13,7 @@
  * thread that ends makes no calls). Never for a process that somebody else has started: as long as
  * it is traced no debugger can attach.
  */
-#include "inject/ending.h"
+#include "inject/snapshot/ending.h"
 
 #include <errno.h>
 #include <signal.h>

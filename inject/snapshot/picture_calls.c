@@ -7,7 +7,7 @@
  * without CAP_DAC_OVERRIDE. It must have a table of its own then, or the target would see the
  * descriptor.
  */
-#include "inject/picture_calls.h"
+#include "inject/snapshot/picture_calls.h"
 
 #include <errno.h>
 #include <fcntl.h>

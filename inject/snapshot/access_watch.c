@@ -10,7 +10,7 @@
  * ptrace's debug registers stop the thread at each hit. Giving the events to the analyst
  * would let it watch other words than these.
  */
-#include "inject/access_watch.h"
+#include "inject/snapshot/access_watch.h"
 
 #include <errno.h>
 #include <linux/hw_breakpoint.h>

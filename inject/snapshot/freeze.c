@@ -15,7 +15,7 @@
  * every descriptor, raises SIGCHLD, runs atfork handlers if made by libc's), and CLONE_FS
  * (setns would fail in the target meanwhile, and an exec would not take on a file's owner).
  */
-#include "inject/freeze.h"
+#include "inject/snapshot/freeze.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -31,9 +31,9 @@
 
 #include "inject/attach/load.h"
 #include "inject/attach/ring_setup.h"
-#include "inject/picture_calls.h"
 #include "inject/preflight/preflight.h"
 #include "inject/preflight/seccomp_check.h"
+#include "inject/snapshot/picture_calls.h"
 #include "inject/tracee/abandon.h"
 #include "inject/tracee/proc_status.h"
 #include "inject/tracee/remote_mem.h"
