@@ -18,7 +18,7 @@
 #include <sys/wait.h>
 
 #include "cli/front_screen.h"
-#include "inject/keeper.h"
+#include "inject/keeper/keeper.h"
 #include "inject/preflight/preflight.h"
 #include "inject/tracee/launch.h"
 #include "inject/tracee/tracee.h"

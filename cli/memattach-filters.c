@@ -10,7 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "inject/filter_helper.h"
+#include "inject/keeper/filter_helper.h"
 #include "inject/tracee/tracee.h"
 
 #define SECONDS		15	/* killed then: the kernel lets go what it holds */

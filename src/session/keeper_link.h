@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* keeper_link.h - the analyst's side of the conversation with the keeper (inject/proto.h). */
+/* keeper_link.h - the analyst's side of the conversation with the keeper (proto.h). */
 #ifndef MEMATTACH_KEEPER_LINK_H
 #define MEMATTACH_KEEPER_LINK_H
 
-#include "inject/proto.h"
+#include "inject/keeper/proto.h"
 
 struct keeper_link {
 	int socket;

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "inject/attach/ring_publish.h"
-#include "inject/hello.h"
+#include "inject/keeper/hello.h"
 #include "src/session/thread_stacks.h"
 
 static int open_mapped(void *context, const struct procmap *map)

@@ -19,8 +19,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "inject/keeper.h"
-#include "inject/proto.h"
+#include "inject/keeper/keeper.h"
+#include "inject/keeper/proto.h"
 #include "inject/snapshot/access_watch.h"
 
 #define MOST_REQUESTS	16u	/* their replies find room in a socket */

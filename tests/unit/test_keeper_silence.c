@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "inject/keeper_silence.h"
+#include "inject/keeper/keeper_silence.h"
 
 #define MS 1000000ull
 

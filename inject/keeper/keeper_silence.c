@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* keeper_silence.c - see keeper_silence.h. */
-#include "inject/keeper_silence.h"
+#include "inject/keeper/keeper_silence.h"
 
 #include "inject/tracee/proc_status.h"
 #include "inject/tracee/tracee.h"

@@ -5,7 +5,7 @@
  * Who asked to stop before the first of them has ended what came before; asked again, it ends
  * these. It is passed on once more for that, and at once where nobody is left to ask.
  */
-#include "inject/keeper_private.h"
+#include "inject/keeper/keeper_private.h"
 
 #include <errno.h>
 #include <stdio.h>

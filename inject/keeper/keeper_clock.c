@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* keeper_clock.c - the keeper's ticks: how often, and an analyst that is silent for too many. */
-#include "inject/keeper_private.h"
+#include "inject/keeper/keeper_private.h"
 
 #include <sys/timerfd.h>
 

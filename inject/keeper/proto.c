@@ -3,7 +3,7 @@
  * proto.c - one message is one packet: header, payload, descriptors. A packet
  * of another length than its header says is an error of the sender.
  */
-#include "inject/proto.h"
+#include "inject/keeper/proto.h"
 
 #include <errno.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* keeper_outcome.c - what the failure of a request means to who asked. */
-#include "inject/keeper_private.h"
+#include "inject/keeper/keeper_private.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* keeper_filter.c - what the target's own system call filters let memattach do in there. */
-#include "inject/keeper_private.h"
+#include "inject/keeper/keeper_private.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
 
-#include "inject/filter_helper.h"
+#include "inject/keeper/filter_helper.h"
 
 /* A call that the target's own filter refuses could kill it. */
 static int refuse_call(struct keeper *k, long call)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* keeper_ending.c - the keeper's part in a program's end (ending.h). */
-#include "inject/keeper_private.h"
+#include "inject/keeper/keeper_private.h"
 
 #include <errno.h>
 #include <stdio.h>

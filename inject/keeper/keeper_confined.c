@@ -6,7 +6,7 @@
  * Who sandboxes itself in the meantime is seen by the shim before it happens (shim/confine.c), but
  * for who does so without libc. That is seen here, a tick or two later, by the numbers in /proc.
  */
-#include "inject/keeper_private.h"
+#include "inject/keeper/keeper_private.h"
 
 #include "inject/preflight/dispatch_check.h"
 #include "inject/tracee/eintr.h"

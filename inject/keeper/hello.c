@@ -4,7 +4,7 @@
  * itself: it has no rights over the target. The rights are checked when these
  * files are opened, so the descriptors keep working for it.
  */
-#include "inject/hello.h"
+#include "inject/keeper/hello.h"
 
 #include <errno.h>
 #include <fcntl.h>

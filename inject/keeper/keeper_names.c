@@ -5,7 +5,7 @@
  * The analyst knows ids as the target sees them, from libc's control blocks. In a pid namespace of
  * its own these are other numbers than ours: then threads are gone through, some of them.
  */
-#include "inject/keeper_private.h"
+#include "inject/keeper/keeper_private.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* filter_helper.c - both ends of the conversation; it is some flags and four numbers. */
-#include "inject/filter_helper.h"
+#include "inject/keeper/filter_helper.h"
 
 #include <errno.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include <sys/time.h>
 #include <sys/un.h>
 
-#include "inject/proto.h"
+#include "inject/keeper/proto.h"
 
 #define QUESTION		0x746c6966u	/* the type of both packets: none of the keeper's */
 #define QUESTION_VERSION	2u		/* of what value[] holds */

@@ -3,7 +3,7 @@
 #ifndef MEMATTACH_HELLO_H
 #define MEMATTACH_HELLO_H
 
-#include "inject/proto.h"
+#include "inject/keeper/proto.h"
 
 enum hello_fd { HELLO_MEM, HELLO_MAPS, HELLO_STATM, HELLO_PAGEMAP, HELLO_JIT, HELLO_FDS };
 

@@ -6,7 +6,7 @@
  * analyst's requests, signals, the end of the target, and its clock. While it works on a
  * request that stops threads it writes to no descriptor that a stopped terminal could block.
  */
-#include "inject/keeper_private.h"
+#include "inject/keeper/keeper_private.h"
 
 #include <errno.h>
 #include <linux/futex.h>

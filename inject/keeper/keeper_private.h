@@ -6,10 +6,10 @@
 #include <poll.h>
 
 #include "inject/attach/inject.h"
-#include "inject/keeper.h"
-#include "inject/keeper_silence.h"
+#include "inject/keeper/keeper.h"
+#include "inject/keeper/keeper_silence.h"
+#include "inject/keeper/proto.h"
 #include "inject/preflight/seccomp_check.h"
-#include "inject/proto.h"
 #include "inject/snapshot/access_watch.h"
 #include "inject/snapshot/ending.h"
 #include "inject/snapshot/freeze.h"

@@ -3,7 +3,7 @@
  * keeper_views.c - the requests that show the analyst the target and change nothing that lasts:
  * descriptors, one thread's stack, a picture of all memory.
  */
-#include "inject/keeper_private.h"
+#include "inject/keeper/keeper_private.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,7 +15,7 @@
 #include "inject/attach/load.h"
 #include "inject/attach/mapped_file.h"
 #include "inject/attach/sealed_copy.h"
-#include "inject/hello.h"
+#include "inject/keeper/hello.h"
 #include "inject/tracee/threads.h"
 #include "inject/tracee/tracee.h"
 
