@@ -14,7 +14,6 @@
 #include <string.h>
 #include <strings.h>
 
-#include "inject/allocators.h"
 #include "inject/attach/ring_setup.h"
 #include "src/base/log.h"
 #include "src/base/quantity.h"
@@ -22,6 +21,7 @@
 #include "src/leak/contents.h"
 #include "src/leak/roots.h"
 #include "src/leak/suppressions.h"
+#include "src/plan/allocators.h"
 #include "src/recognition/recognition.h"
 #include "src/recording/limit.h"
 #include "src/session/evict.h"

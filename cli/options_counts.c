@@ -2,8 +2,8 @@
 /* options_counts.c - what --counts does not go with: all that needs each event, or each block. */
 #include "cli/options.h"
 
-#include "inject/allocators.h"
 #include "src/base/log.h"
+#include "src/plan/allocators.h"
 
 /* The option that looks for blocks, or at them; NULL: there is none. */
 static const char *about_blocks(const struct cli_options *o)

@@ -2,7 +2,7 @@
 /*
  * debug_stubs.c - which function a stub of a module's linkage table leads to.
  *
- * From the module's loaded bytes, as inject/plt.c does it for the process: symbol tables name no
+ * From the module's loaded bytes, as src/plan/plt.c does it for the process: symbol tables name no
  * stubs, and objdump's "malloc@plt" is made up the same way.
  */
 #include "src/leak/debug_stubs.h"

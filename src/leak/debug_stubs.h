@@ -3,7 +3,7 @@
 #ifndef MEMATTACH_LEAK_DEBUG_STUBS_H
 #define MEMATTACH_LEAK_DEBUG_STUBS_H
 
-#include "inject/plt.h"
+#include "src/plan/plt.h"
 #include "src/symbolize/modules.h"
 
 /* Zeroed: not read yet. */

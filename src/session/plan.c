@@ -6,9 +6,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "inject/hook_planner.h"
 #include "inject/link_map.h"
 #include "src/base/log.h"
+#include "src/plan/hook_planner.h"
 #include "src/session/refusal.h"
 #include "src/session/session.h"
 #include "src/session/state.h"

@@ -16,8 +16,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "inject/hook_cost.h"
-#include "inject/hook_planner.h"
+#include "src/plan/hook_cost.h"
+#include "src/plan/hook_planner.h"
 #include "inject/link_map.h"
 #include "inject/attach/shim_image.h"
 #include "src/session/apart.h"

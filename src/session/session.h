@@ -8,8 +8,8 @@
 
 #include "inject/attach/attachment.h"
 #include "inject/attach/children.h"
-#include "inject/custom_functions.h"
 #include "src/live/snapshot.h"
+#include "src/plan/custom_functions.h"
 #include "src/session/opener_rules.h"
 #include "src/trace/filter.h"
 #include "src/view/view.h"

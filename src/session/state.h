@@ -3,7 +3,7 @@
 #ifndef MEMATTACH_SESSION_STATE_H
 #define MEMATTACH_SESSION_STATE_H
 
-#include "inject/hook_cost.h"
+#include "src/plan/hook_cost.h"
 #include "src/session/check.h"
 #include "src/session/leaks.h"
 #include "src/session/nameless.h"

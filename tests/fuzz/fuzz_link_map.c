@@ -10,8 +10,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "inject/entry_gap.h"
-#include "inject/hook_planner.h"
+#include "src/plan/entry_gap.h"
+#include "src/plan/hook_planner.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -22,7 +22,7 @@
 #include <sys/wait.h>
 #include <time.h>
 
-#include "inject/hook_planner.h"
+#include "src/plan/hook_planner.h"
 
 struct target {
 	pid_t pid;

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "inject/custom_functions.h"
+#include "src/plan/custom_functions.h"
 
 static void expect(enum ring_shape shape, const char *text, const char *name, uint64_t address,
 		   struct ring_arguments arguments)

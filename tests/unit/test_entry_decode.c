@@ -13,7 +13,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "inject/entry_decode.h"
+#include "src/plan/entry_decode.h"
 
 #define AT 0x400000ull
 #define PAGE 4096u

@@ -12,7 +12,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "inject/entry_gap.h"
+#include "src/plan/entry_gap.h"
 
 #define BASE	0x7f0000001000ull
 #define ENTRY	(BASE + 0x100)

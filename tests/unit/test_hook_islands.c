@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "inject/hook_islands.h"
+#include "src/plan/hook_islands.h"
 
 #define GIB (1ull << 30)
 

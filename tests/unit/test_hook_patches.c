@@ -25,8 +25,8 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-#include "inject/hook_planner.h"
 #include "src/base/sanitized.h"
+#include "src/plan/hook_planner.h"
 
 #define LIBRARY(name) "/usr/lib/x86_64-linux-gnu/" name
 #define PAGE		4096u

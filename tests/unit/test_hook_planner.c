@@ -12,7 +12,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
-#include "inject/entry_decode.h"
+#include "src/plan/entry_decode.h"
 
 #define LIBRARY(name) "/usr/lib/x86_64-linux-gnu/" name
 #define REACH (1ll << 30)

@@ -3,9 +3,9 @@
 #ifndef MEMATTACH_HOOK_PLANNER_PRIVATE_H
 #define MEMATTACH_HOOK_PLANNER_PRIVATE_H
 
-#include "inject/allocators.h"
-#include "inject/entry_gap.h"
-#include "inject/hook_planner.h"
+#include "src/plan/allocators.h"
+#include "src/plan/entry_gap.h"
+#include "src/plan/hook_planner.h"
 
 enum symbol_state { SYMBOL_OPEN = 0, SYMBOL_PLANNED, SYMBOL_SKIPPED, SYMBOL_FORWARDS };
 

@@ -9,7 +9,7 @@
  * has __libc_dlopen_mode, which wants a private flag. The vdso holds no such
  * pair; anonymous code (a JIT) may vanish and is not looked at.
  */
-#include "inject/gadgets.h"
+#include "src/plan/gadgets.h"
 
 #include <dlfcn.h>
 #include <errno.h>

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 
 #include "inject/abi/ring_abi.h"
-#include "inject/symtab.h"
+#include "src/plan/symtab.h"
 
 #define CUSTOM_MAX_FUNCTIONS 32u
 

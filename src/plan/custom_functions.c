@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* custom_functions.c - see custom_functions.h. */
-#include "inject/custom_functions.h"
+#include "src/plan/custom_functions.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -11,8 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "inject/code_ranges.h"
 #include "src/base/procmaps.h"
+#include "src/plan/code_ranges.h"
 
 #define ENTRY_GAP_BYTES		5u	/* jmp rel32 */
 #define ENTRY_GAP_BELOW		126u	/* reach of a jmp rel8 at the entry, from the entry */

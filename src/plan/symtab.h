@@ -12,8 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "inject/entry_decode.h"
 #include "src/base/elf_image.h"
+#include "src/plan/entry_decode.h"
 
 #define SYMTAB_NAME_BYTES	64u
 #define SYMTAB_MAX_SYMBOLS	(8u << 20)

@@ -9,7 +9,7 @@
  * libelf was rejected here: it allocates along the file's own claims, and all
  * that is needed is two sections.
  */
-#include "inject/symtab.h"
+#include "src/plan/symtab.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -7,15 +7,15 @@
  * Taking all of its library instead was rejected: there are libraries with an
  * allocator inside, and allocators with functions that allocate for the program.
  */
-#include "inject/allocators.h"
+#include "src/plan/allocators.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
 #include <Zydis/Zydis.h>
 
-#include "inject/code_ranges.h"
-#include "inject/entry_decode.h"
+#include "src/plan/code_ranges.h"
+#include "src/plan/entry_decode.h"
 
 /* Of one module: several times what the largest allocator needs. */
 #define WALK_MAX_FUNCTIONS	2048u

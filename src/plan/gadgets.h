@@ -3,8 +3,8 @@
 #ifndef MEMATTACH_GADGETS_H
 #define MEMATTACH_GADGETS_H
 
-#include "inject/allocators.h"
 #include "inject/attach/hook_plan.h"
+#include "src/plan/allocators.h"
 
 /*
  * Fills the last part of ret (gadget_syscall_ret ... dlopen_mode); what is not

@@ -7,7 +7,7 @@
  * (resize in place, a heap as first argument, free on failure, copies of unknown
  * size); they are listed so that a user is told that they are not seen.
  */
-#include "inject/allocators.h"
+#include "src/plan/allocators.h"
 
 #define STD(name, shape) { name, NULL, ALLOCATOR_STANDARD, RING_SHAPE_##shape, false }
 #define JE(name, shape) { name, NULL, ALLOCATOR_JEMALLOC, RING_SHAPE_##shape, false }

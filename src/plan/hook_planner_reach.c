@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "inject/attach/ring_publish.h"
-#include "inject/hook_planner_private.h"
-#include "inject/own_calls.h"
+#include "src/plan/hook_planner_private.h"
+#include "src/plan/own_calls.h"
 
 #define MAX_FORWARDS 4u /* links of a chain of jumps that are followed */
 

@@ -15,13 +15,13 @@
  * Telling such calls by their stacks (no frame outside libc) was rejected: it fails
  * for static programs, and it would be found out one copied stack a block too late.
  */
-#include "inject/own_calls.h"
+#include "src/plan/own_calls.h"
 
 #include <errno.h>
 #include <string.h>
 
-#include "inject/code_ranges.h"
 #include "src/base/give_back.h"
+#include "src/plan/code_ranges.h"
 
 #define REACH		0x8000u	/* malloc's object file is some 20 KiB */
 #define CALL_BYTES	5u

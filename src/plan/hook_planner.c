@@ -19,7 +19,7 @@
  * not r-x text of a file, first bytes that look patched by somebody else.
  * Patching the GOT instead was rejected (see docs/SAFETY.md): it misses callers.
  */
-#include "inject/hook_planner_private.h"
+#include "src/plan/hook_planner_private.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -27,13 +27,13 @@
 #include <string.h>
 
 #include "inject/attach/journal.h"
-#include "inject/code_ranges.h"
-#include "inject/entry_decode.h"
-#include "inject/entry_gap.h"
-#include "inject/gadgets.h"
-#include "inject/hook_islands.h"
-#include "inject/hook_order.h"
 #include "src/base/spare_pages.h"
+#include "src/plan/code_ranges.h"
+#include "src/plan/entry_decode.h"
+#include "src/plan/entry_gap.h"
+#include "src/plan/gadgets.h"
+#include "src/plan/hook_islands.h"
+#include "src/plan/hook_order.h"
 
 #define WORD        8u
 #define PATCH_JUMPS 2u /* from an entry to somebody's code */

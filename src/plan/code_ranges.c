@@ -11,7 +11,7 @@
  * Walking .eh_frame itself was rejected: its extent is known to section headers
  * only, which are not mapped, and it takes 1000 times the reads.
  */
-#include "inject/code_ranges.h"
+#include "src/plan/code_ranges.h"
 
 #include <errno.h>
 #include <string.h>

@@ -10,7 +10,7 @@
  * A program of before glibc 2.34 can put functions of its own into malloc and free
  * (__free_hook): whose blocks those are is not known either.
  */
-#include "inject/allocators.h"
+#include "src/plan/allocators.h"
 
 #include <stdio.h>
 #include <string.h>

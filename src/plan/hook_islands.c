@@ -9,7 +9,7 @@
  * with one island each. An island per module was rejected: a program with five
  * allocators in libraries would get five mappings where one serves.
  */
-#include "inject/hook_islands.h"
+#include "src/plan/hook_islands.h"
 
 #include <errno.h>
 #include <stdlib.h>

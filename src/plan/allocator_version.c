@@ -13,8 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "inject/allocators.h"
-#include "inject/entry_decode.h"
+#include "src/plan/allocators.h"
+#include "src/plan/entry_decode.h"
 
 #define VERSION_BYTES		32u
 #define FUNCTION_BYTES		128u

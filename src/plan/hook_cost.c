@@ -10,7 +10,7 @@
  * constant (processors differ by a factor of four), and timing the calls in the target, which
  * would cost more than what it measures.
  */
-#include "inject/hook_cost.h"
+#include "src/plan/hook_cost.h"
 
 #include <dlfcn.h>
 #include <errno.h>

@@ -6,8 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "inject/symtab.h"
 #include "src/base/elf_image.h"
+#include "src/plan/symtab.h"
 
 #define CODE_MAX_RANGES 64u
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* hook_order.c - see hook_order.h. */
-#include "inject/hook_order.h"
+#include "src/plan/hook_order.h"
 
 /* Rank in the order of applying: a block must not be seen to live because its free was missed. */
 static unsigned int apply_rank(const struct hook_entry *entry)

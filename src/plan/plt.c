@@ -7,12 +7,12 @@
  * it). What the symbol is bound to is for the caller to say: ld.so has not
  * decided yet either.
  */
-#include "inject/plt.h"
+#include "src/plan/plt.h"
 
 #include <errno.h>
 #include <string.h>
 
-#include "inject/entry_decode.h"
+#include "src/plan/entry_decode.h"
 
 #define STUB_BYTES		16u
 #define MAX_DYNAMIC		512u

@@ -12,7 +12,7 @@
  * Rejected: code after a call that never returns (nobody can prove that), and
  * bytes of functions that "are surely not used".
  */
-#include "inject/entry_gap.h"
+#include "src/plan/entry_gap.h"
 
 #include <errno.h>
 #include <stdbool.h>

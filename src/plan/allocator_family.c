@@ -2,7 +2,7 @@
 /* allocator_family.c - whose malloc it is, by what else its module defines. */
 #include <string.h>
 
-#include "inject/allocators.h"
+#include "src/plan/allocators.h"
 
 static bool has_marker(const struct allocator_module *module, const char *name)
 {

@@ -13,7 +13,7 @@
  * A decoder of our own for "the usual prologues" was rejected: entries of four
  * allocators already start with 14 different instructions, some rip-relative.
  */
-#include "inject/entry_decode.h"
+#include "src/plan/entry_decode.h"
 
 #include <errno.h>
 #include <stdlib.h>

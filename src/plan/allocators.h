@@ -13,9 +13,9 @@
 #include <stdint.h>
 
 #include "inject/attach/hook_plan.h"
-#include "inject/custom_functions.h"
 #include "inject/link_map.h"
-#include "inject/symtab.h"
+#include "src/plan/custom_functions.h"
+#include "src/plan/symtab.h"
 
 enum allocator_group {
 	ALLOCATOR_STANDARD = 0,	/* malloc and its like; may carry a prefix */

@@ -8,7 +8,7 @@
  */
 #include <inttypes.h>
 
-#include "inject/hook_planner.h"
+#include "src/plan/hook_planner.h"
 
 static void print_safe(const char *text, size_t bytes, FILE *out)
 {

@@ -12,14 +12,14 @@
  * renamed and bundled. GOT contents were rejected as well: they miss dlsym and
  * whatever has not been bound yet.
  */
-#include "inject/allocators.h"
+#include "src/plan/allocators.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "inject/plt.h"
+#include "src/plan/plt.h"
 
 /* Names that are looked up although they are no entry points. */
 static const char *const marker_names[] = {

@@ -3,7 +3,7 @@
 #ifndef MEMATTACH_OWN_CALLS_H
 #define MEMATTACH_OWN_CALLS_H
 
-#include "inject/allocators.h"
+#include "src/plan/allocators.h"
 
 #define OWN_CALLS_MAX 4u
 

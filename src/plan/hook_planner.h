@@ -10,8 +10,8 @@
 
 #include <stdio.h>
 
-#include "inject/allocators.h"
 #include "inject/attach/hook_plan.h"
+#include "src/plan/allocators.h"
 
 struct hook_planner_input {
 	const struct procmaps *maps;
