@@ -11,8 +11,8 @@
 
 #include <sys/user.h>
 
-#include "src/base/elf_image.h"
 #include "src/base/procmaps.h"
+#include "src/elf/elf_image.h"
 #include "src/leak/ranges.h"
 
 struct picture_thread {

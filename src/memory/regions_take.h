@@ -3,8 +3,8 @@
 #ifndef MEMATTACH_MEMORY_REGIONS_TAKE_H
 #define MEMATTACH_MEMORY_REGIONS_TAKE_H
 
-#include "src/base/elf_image.h"
 #include "src/base/procmaps.h"
+#include "src/elf/elf_image.h"
 #include "src/leak/ranges.h"
 #include "src/memory/regions.h"
 #include "src/symbolize/modules.h"

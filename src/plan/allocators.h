@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #include "inject/attach/hook_plan.h"
-#include "inject/link_map.h"
+#include "src/elf/link_map.h"
 #include "src/plan/custom_functions.h"
 #include "src/plan/symtab.h"
 

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "src/base/elf_image.h"
+#include "src/elf/elf_image.h"
 #include "src/plan/symtab.h"
 
 #define CODE_MAX_RANGES 64u

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "src/base/elf_image.h"
+#include "src/elf/elf_image.h"
 
 #define PLT_NAME_BYTES 64u
 

@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "src/base/elf_image.h"
+#include "src/elf/elf_image.h"
 #include "src/plan/entry_decode.h"
 
 #define SYMTAB_NAME_BYTES	64u

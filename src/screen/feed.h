@@ -6,7 +6,7 @@
 #ifndef MEMATTACH_SCREEN_FEED_H
 #define MEMATTACH_SCREEN_FEED_H
 
-#include "src/base/elf_image.h"
+#include "src/elf/elf_image.h"
 #include "src/leak/leak_report.h"
 #include "src/session/apart.h"
 #include "src/session/names.h"

@@ -10,8 +10,8 @@
 
 #include "inject/abi/memfd_names.h"
 #include "inject/attach/load.h"
-#include "inject/link_map.h"
 #include "src/base/log.h"
+#include "src/elf/link_map.h"
 #include "src/session/safe_thread.h"
 
 enum { PROOF_TRIES = 5, GONE_MS = 100 };

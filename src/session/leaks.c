@@ -17,9 +17,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "inject/link_map.h"
 #include "inject/quiesce/vectors.h"
 #include "src/base/log.h"
+#include "src/elf/link_map.h"
 #include "src/leak/mark.h"
 #include "src/leak/roots.h"
 #include "src/session/contents.h"

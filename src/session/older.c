@@ -16,9 +16,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "src/base/elf_image.h"
 #include "src/base/log.h"
 #include "src/base/why.h"
+#include "src/elf/elf_image.h"
 
 static bool is_malloc(const struct hook_family *family)
 {

@@ -6,8 +6,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "inject/link_map.h"
 #include "src/base/log.h"
+#include "src/elf/link_map.h"
 #include "src/plan/hook_planner.h"
 #include "src/session/refusal.h"
 #include "src/session/session.h"

@@ -18,7 +18,7 @@
 
 #include "src/plan/hook_cost.h"
 #include "src/plan/hook_planner.h"
-#include "inject/link_map.h"
+#include "src/elf/link_map.h"
 #include "inject/attach/shim_image.h"
 #include "src/session/apart.h"
 #include "src/base/give_back.h"

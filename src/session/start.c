@@ -9,7 +9,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "inject/link_map.h"
+#include "src/elf/link_map.h"
 
 enum { MAX_STOPS = 64, AWAIT_MS = 3000, AWAIT_STEP_MS = 5,
        OWN = 3 /* on the list before any library: program, vdso, loader */ };

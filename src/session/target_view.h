@@ -7,7 +7,7 @@
 #define MEMATTACH_TARGET_VIEW_H
 
 #include "inject/abi/ring_abi.h"
-#include "src/base/elf_image.h"
+#include "src/elf/elf_image.h"
 #include "src/session/keeper_link.h"
 #include "src/symbolize/modules.h"
 

@@ -3,7 +3,7 @@
 #ifndef MEMATTACH_THREAD_IDS_H
 #define MEMATTACH_THREAD_IDS_H
 
-#include "src/base/elf_image.h"
+#include "src/elf/elf_image.h"
 #include "src/live/thread_table.h"
 #include "src/session/keeper_link.h"
 

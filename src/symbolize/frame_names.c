@@ -9,7 +9,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "src/base/elf_image.h"
+#include "src/elf/elf_image.h"
 
 static const struct {
 	const char *name, *why;

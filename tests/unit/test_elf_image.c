@@ -17,7 +17,7 @@
 #include <string.h>
 #include <sys/auxv.h>
 
-#include "src/base/elf_image.h"
+#include "src/elf/elf_image.h"
 
 static int mem_fd = -1;
 static const struct elf_reader live = { elf_reader_fd, &mem_fd };

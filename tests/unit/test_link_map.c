@@ -17,7 +17,7 @@
 #include <string.h>
 #include <sys/auxv.h>
 
-#include "inject/link_map.h"
+#include "src/elf/link_map.h"
 
 /* Of the running program. */
 struct self {

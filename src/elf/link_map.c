@@ -13,7 +13,7 @@
  * thread may hang in dlopen for good. The list from disk (DT_NEEDED, ld.so.cache)
  * is never used instead: it says what would be loaded, not what is.
  */
-#include "inject/link_map.h"
+#include "src/elf/link_map.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -12,8 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "src/base/elf_image.h"
 #include "src/base/procmaps.h"
+#include "src/elf/elf_image.h"
 
 #define LINK_MAP_MAX_MODULES	4096u
 #define LINK_MAP_MAX_SPACES	16u

@@ -10,7 +10,7 @@
  * libelf was rejected for this: it wants a file or a whole buffer, and the
  * target's file may be deleted, replaced or out of reach.
  */
-#include "src/base/elf_image.h"
+#include "src/elf/elf_image.h"
 
 #include <errno.h>
 #include <string.h>
