@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "src/version.h"
+#include "src/base/version.h"
 
 #define NOT_YOURS_ALONE \
 	"it is not yours alone: the kernel would not let you trace it (another user or group, " \

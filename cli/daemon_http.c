@@ -15,11 +15,11 @@
 
 #include "src/base/log.h"
 #include "src/base/memfd.h"
+#include "src/base/version.h"
 #include "src/base/why.h"
 #include "src/daemon/http_page.h"
 #include "src/daemon/http_server.h"
 #include "src/daemon/metrics.h"
-#include "src/version.h"
 
 static const struct control_peer everybody = { .uid = 0, .all = true };
 

@@ -8,8 +8,8 @@
 #include "cli/commands.h"
 #include "cli/help.h"
 #include "src/base/log.h"
+#include "src/base/version.h"
 #include "src/session/session.h"
-#include "src/version.h"
 
 static const char help_text[] =
 	"memattach -p PID [-d SECONDS] [--leaks [--history=FILE]] [-o FILE] [--json] [--top N]\n"

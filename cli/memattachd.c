@@ -12,10 +12,10 @@
 #include "cli/daemon.h"
 #include "src/base/give_back.h"
 #include "src/base/log.h"
+#include "src/base/version.h"
 #include "src/daemon/control_ask.h"
 #include "src/session/sandbox.h"
 #include "src/session/session.h"
-#include "src/version.h"
 
 #define LARGE_BLOCK (16 << 10)	/* bytes */
 

@@ -46,9 +46,9 @@
 #include <sys/syscall.h>
 #include <time.h>
 
+#include "src/base/ticks.h"
 #include "src/reader_private.h"
 #include "src/record.h"
-#include "src/session/ticks.h"
 
 #define SCAN_AHEAD	16u	/* lines */
 

@@ -13,10 +13,10 @@
 #define HASH_NONFATAL_OOM 1
 #include <uthash.h>
 
+#include "src/base/version.h"
 #include "src/export/export.h"
 #include "src/export/export_functions.h"
 #include "src/export/export_text.h"
-#include "src/version.h"
 
 static const enum view_metric event[] = {
 	VIEW_LIVE_BYTES, VIEW_LIVE_COUNT, VIEW_ALLOC_BYTES, VIEW_ALLOC_COUNT,

@@ -9,10 +9,10 @@
 #include <errno.h>
 #include <string.h>
 
+#include "src/base/version.h"
 #include "src/export/export.h"
 #include "src/export/export_text.h"
 #include "src/export/massif_tree.h"
-#include "src/version.h"
 
 #define MOST 100u	/* Massif's --max-snapshots */
 

@@ -18,7 +18,7 @@
 #include "src/export/export_text.h"
 #include "src/export/compress.h"
 #include "src/export/pprof_tables.h"
-#include "src/version.h"
+#include "src/base/version.h"
 
 typedef Memattach__Pprof__Profile Profile;
 

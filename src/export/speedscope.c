@@ -6,10 +6,10 @@
  * Its frames are functions: given a line each, main would be there once for each call in it.
  * JSON numbers beyond 2^53 lose their last digits in speedscope itself.
  */
+#include "src/base/version.h"
 #include "src/export/export.h"
 #include "src/export/export_functions.h"
 #include "src/report/emit.h"
-#include "src/version.h"
 
 static const enum view_metric shown[] = {
 	VIEW_LIVE_BYTES, VIEW_LIVE_COUNT, VIEW_ALLOC_BYTES, VIEW_ALLOC_COUNT,

@@ -18,7 +18,7 @@
 #include <stdint.h>
 
 #include "src/base/cleanup.h"
-#include "src/leak/ranges.h"
+#include "src/base/ranges.h"
 
 /* Found, in ascending order of urgency; the first two are no sure leaks. */
 enum block_kind {

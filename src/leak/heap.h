@@ -9,9 +9,9 @@
 #ifndef MEMATTACH_LEAK_HEAP_H
 #define MEMATTACH_LEAK_HEAP_H
 
+#include "src/base/ranges.h"
 #include "src/leak/blocks.h"
 #include "src/leak/picture.h"
-#include "src/leak/ranges.h"
 #include "src/memory/heap_figures.h"
 #include "src/memory/residency.h"
 #include "src/symbolize/modules.h"

@@ -10,7 +10,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "src/session/apart.h"
+#include "src/base/apart.h"
 
 #define SEARCH_SECONDS 120u	/* of processor time; searches have limits of their own */
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * holder_texts.h - holders.h in a child (src/session/apart.h), which debug information may kill:
+ * holder_texts.h - holders.h in a child (src/base/apart.h), which debug information may kill:
  * what comes back are the chains as text.
  */
 #ifndef MEMATTACH_LEAK_HOLDER_TEXTS_H

@@ -12,8 +12,8 @@
 #include <sys/user.h>
 
 #include "src/base/procmaps.h"
+#include "src/base/ranges.h"
 #include "src/elf/elf_image.h"
-#include "src/leak/ranges.h"
 
 struct picture_thread {
 	int32_t tid;

@@ -9,9 +9,9 @@
 #ifndef MEMATTACH_LEAK_ROOTS_H
 #define MEMATTACH_LEAK_ROOTS_H
 
+#include "src/base/ranges.h"
 #include "src/leak/blocks.h"
 #include "src/leak/picture.h"
-#include "src/leak/ranges.h"
 
 enum root_class {
 	ROOT_GLOBALS = 1,	/* writable data of modules, and other writable mappings */

@@ -8,9 +8,9 @@
 #ifndef MEMATTACH_LEAK_STALE_H
 #define MEMATTACH_LEAK_STALE_H
 
+#include "src/base/ranges.h"
 #include "src/leak/blocks.h"
 #include "src/leak/picture.h"
-#include "src/leak/ranges.h"
 #include "src/leak/roots.h"
 #include "src/symbolize/modules.h"
 

@@ -3,8 +3,8 @@
 #ifndef MEMATTACH_BLOCK_LIST_H
 #define MEMATTACH_BLOCK_LIST_H
 
+#include "src/base/ticks.h"
 #include "src/live/live.h"
-#include "src/session/ticks.h"
 
 #define BLOCK_LIST_MAX 20000u	/* in a recording, half a megabyte */
 

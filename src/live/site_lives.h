@@ -6,9 +6,9 @@
 #ifndef MEMATTACH_SITE_LIVES_H
 #define MEMATTACH_SITE_LIVES_H
 
+#include "src/base/ticks.h"
 #include "src/live/live.h"
 #include "src/live/sites.h"
-#include "src/session/ticks.h"
 
 #define SITE_LIVES_PARTS 128u
 

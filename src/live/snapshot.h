@@ -14,7 +14,7 @@
 #include "src/live/snapshot_session.h"
 #include "src/live/snapshot_wrong.h"
 #include "src/session/snapshot_on.h"
-#include "src/session/ticks.h"
+#include "src/base/ticks.h"
 #include "src/live/timeline.h"
 
 const char *snapshot_kind_name(enum site_kind kind);

@@ -9,8 +9,8 @@
 #ifndef MEMATTACH_LIVE_THREAD_TABLE_H
 #define MEMATTACH_LIVE_THREAD_TABLE_H
 
+#include "src/base/ticks.h"
 #include "src/live/live.h"
-#include "src/session/ticks.h"
 
 #define THREAD_TABLE_ROWS	4096u	/* those that allocated most; also in recordings */
 #define THREAD_TABLE_PARTS	32768u

@@ -4,8 +4,8 @@
 #define MEMATTACH_MEMORY_REGIONS_TAKE_H
 
 #include "src/base/procmaps.h"
+#include "src/base/ranges.h"
 #include "src/elf/elf_image.h"
-#include "src/leak/ranges.h"
 #include "src/memory/regions.h"
 #include "src/symbolize/modules.h"
 

@@ -3,7 +3,7 @@
 #ifndef MEMATTACH_MEMORY_RESIDENCY_H
 #define MEMATTACH_MEMORY_RESIDENCY_H
 
-#include "src/leak/ranges.h"
+#include "src/base/ranges.h"
 
 struct residency {
 	const struct ranges *present;	/* borrowed, normalized; NULL: not known */

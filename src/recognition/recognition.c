@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "src/base/log.h"
+#include "src/base/ticks.h"
 #include "src/recognition/paths.h"
-#include "src/session/ticks.h"
 
 struct recognition {
 	struct recognition_input in;

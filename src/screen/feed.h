@@ -8,7 +8,7 @@
 
 #include "src/elf/elf_image.h"
 #include "src/leak/leak_report.h"
-#include "src/session/apart.h"
+#include "src/base/apart.h"
 #include "src/session/names.h"
 #include "src/live/snapshot.h"
 #include "src/report/name_shape.h"

@@ -10,7 +10,7 @@
 
 #include <stdint.h>
 
-#include "src/session/apart.h"
+#include "src/base/apart.h"
 
 #define SCREEN_MAX_BYTES	(4u << 20)	/* of one message */
 #define SCREEN_MAX_SITES	16384u

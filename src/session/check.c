@@ -16,8 +16,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "src/base/apart.h"
 #include "src/base/why.h"
-#include "src/session/apart.h"
 #include "src/session/picture.h"
 
 enum { MAX_PICTURES = 30, MAX_LATE = 3, BACKGROUND = 10 };

@@ -14,7 +14,7 @@
 
 #include "src/base/data_limit.h"
 
-#include "src/session/apart.h"
+#include "src/base/apart.h"
 #include "src/session/opener.h"
 #include "src/session/opener_rules.h"
 #include "src/symbolize/debug_image.h"

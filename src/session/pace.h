@@ -8,11 +8,11 @@
 #include <stdbool.h>
 #include <time.h>
 
+#include "src/base/ticks.h"
 #include "src/live/live.h"
 #include "src/live/sites.h"
 #include "src/reader.h"
 #include "src/session/budget.h"
-#include "src/session/ticks.h"
 
 /* Borrowed, as long as the pace is used. */
 struct pace_input {

@@ -14,11 +14,11 @@
 
 #include "src/access/access.h"
 #include "src/base/log.h"
+#include "src/base/version.h"
 #include "src/base/why.h"
 #include "src/recording/unnamed.h"
 #include "src/report/human.h"
 #include "src/report/trace.h"
-#include "src/version.h"
 
 #define NAMES_SECONDS 1	/* after five without being emptied the keeper takes us for hung */
 #define BUSY_BACKLOG 0.1

@@ -20,7 +20,7 @@
 #include "src/plan/hook_planner.h"
 #include "src/elf/link_map.h"
 #include "inject/attach/shim_image.h"
-#include "src/session/apart.h"
+#include "src/base/apart.h"
 #include "src/base/give_back.h"
 #include "src/base/log.h"
 #include "src/session/intruder.h"

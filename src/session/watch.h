@@ -19,7 +19,7 @@
 #include "src/session/stack_places.h"
 #include "src/session/target_view.h"
 #include "src/session/thread_ids.h"
-#include "src/session/ticks.h"
+#include "src/base/ticks.h"
 #include "src/live/timeline.h"
 #include "src/unwind/unwind.h"
 

@@ -2,10 +2,10 @@
 /* json.c - the log of calls as JSON lines: docs/trace.schema.json, one object a line. */
 #include <string.h>
 
+#include "src/base/version.h"
 #include "src/report/emit.h"
 #include "src/report/frame_json.h"
 #include "src/trace/format.h"
-#include "src/version.h"
 
 #define SCHEMA "memattach-trace-1"
 

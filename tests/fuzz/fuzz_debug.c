@@ -3,7 +3,7 @@
  * fuzz_debug.c - forged debug information: frames, lines, variables, types, fields.
  *
  * The input overwrites pieces of the debug sections of subject4.so or subject5.so, which lie
- * beside this program (DWARF 4, 5). What libdw dies of costs a child (src/session/apart.h), which
+ * beside this program (DWARF 4, 5). What libdw dies of costs a child (src/base/apart.h), which
  * is no failure; that the process here dies, or that nobody answers without a reason, is. What a
  * sanitizer has to say of our own code in the child it says on stderr, and in its log.
  */
@@ -17,7 +17,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "src/session/apart.h"
+#include "src/base/apart.h"
 #include "src/base/log.h"
 #include "src/unwind/cfi_rule.h"
 #include "src/leak/assigned.h"

@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "src/session/apart.h"
+#include "src/base/apart.h"
 
 /* What the child does with a question of one letter, and who was blamed for what came of it. */
 struct lab {

@@ -10,7 +10,7 @@
  * and the heap in whatever state they are in, and does not end a loop; a new program (execve is
  * forbidden here, and it would have to be told everything that the child inherits).
  */
-#include "src/session/apart.h"
+#include "src/base/apart.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -8,7 +8,7 @@
  * later ticks_refine() divides a longer span. Real time is only an anchor, so
  * that a clock that is stepped meanwhile can't bend durations.
  */
-#include "src/session/ticks.h"
+#include "src/base/ticks.h"
 
 #include <errno.h>
 #include <stdbool.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* ranges.c - see ranges.h: an array, sorted once, searched by halving. */
-#include "src/leak/ranges.h"
+#include "src/base/ranges.h"
 
 #include <errno.h>
 #include <stdlib.h>
