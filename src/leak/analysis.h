@@ -12,7 +12,7 @@
 #include "src/leak/older.h"
 #include "src/leak/picture.h"
 #include "src/memory/heap_figures.h"
-#include "src/symbolize/modules.h"
+#include "src/modules/modules.h"
 
 /* What was seen of a block since the attach. */
 struct analysis_known {

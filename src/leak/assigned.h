@@ -8,8 +8,8 @@
 #ifndef MEMATTACH_LEAK_ASSIGNED_H
 #define MEMATTACH_LEAK_ASSIGNED_H
 
-#include "src/symbolize/modules.h"
-#include "src/live/stacks.h"
+#include "src/modules/modules.h"
+#include "src/modules/stacks.h"
 #include "src/symbolize/symbolize.h"
 
 enum assigned_how {

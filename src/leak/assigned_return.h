@@ -3,7 +3,7 @@
 #ifndef MEMATTACH_LEAK_ASSIGNED_RETURN_H
 #define MEMATTACH_LEAK_ASSIGNED_RETURN_H
 
-#include "src/symbolize/modules.h"
+#include "src/modules/modules.h"
 
 #define RETURN_SLOTS	8u
 

@@ -3,8 +3,8 @@
 #ifndef MEMATTACH_LEAK_DEBUG_STUBS_H
 #define MEMATTACH_LEAK_DEBUG_STUBS_H
 
+#include "src/modules/modules.h"
 #include "src/plan/plt.h"
-#include "src/symbolize/modules.h"
 
 /* Zeroed: not read yet. */
 struct debug_stubs {

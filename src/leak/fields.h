@@ -13,7 +13,7 @@
 
 #include "src/leak/debug_index.h"
 #include "src/leak/field_path.h"
-#include "src/symbolize/modules.h"
+#include "src/modules/modules.h"
 
 /* What is known of a block: type at base; more of it before and behind when it is an array. */
 struct field_view {

@@ -14,7 +14,7 @@
 #include "src/leak/picture.h"
 #include "src/memory/heap_figures.h"
 #include "src/memory/residency.h"
-#include "src/symbolize/modules.h"
+#include "src/modules/modules.h"
 
 enum heap_cover {
 	HEAP_ABSENT = 0,	/* this allocator is not in the process */

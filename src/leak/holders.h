@@ -13,7 +13,7 @@
 #include "src/leak/picture.h"
 #include "src/leak/roots.h"
 #include "src/leak/types.h"
-#include "src/symbolize/modules.h"
+#include "src/modules/modules.h"
 
 enum holder_kind {
 	HOLDER_GLOBAL,		/* writable data of a module */

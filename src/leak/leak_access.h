@@ -6,7 +6,7 @@
 #ifndef MEMATTACH_LEAK_ACCESS_H
 #define MEMATTACH_LEAK_ACCESS_H
 
-#include "src/live/stacks.h"
+#include "src/modules/stacks.h"
 
 #define LEAK_PLACE_FRAMES 4u
 #define LEAK_MAX_PLACES 4u

@@ -12,7 +12,7 @@
 #include "src/leak/blocks.h"
 #include "src/leak/picture.h"
 #include "src/leak/roots.h"
-#include "src/symbolize/modules.h"
+#include "src/modules/modules.h"
 
 /* Where a stale word stands; what says more comes first. */
 enum stale_kind {

@@ -9,7 +9,7 @@
 #define MEMATTACH_LEAK_TLS_MAP_H
 
 #include "src/leak/picture.h"
-#include "src/symbolize/modules.h"
+#include "src/modules/modules.h"
 
 struct tls_block {
 	uint64_t low, high;

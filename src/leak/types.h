@@ -9,7 +9,7 @@
 #define MEMATTACH_LEAK_TYPES_H
 
 #include "src/leak/picture.h"
-#include "src/symbolize/modules.h"
+#include "src/modules/modules.h"
 
 #define TYPES_LABEL_BYTES 64u
 

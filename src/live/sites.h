@@ -11,7 +11,7 @@
 #include "src/live/lifetimes.h"
 #include "src/live/site_resizes.h"
 #include "src/live/size_set.h"
-#include "src/live/stacks.h"
+#include "src/modules/stacks.h"
 
 /*
  * A peak that was made while blocks that live were drawn: what of it was seen for certain, and the

@@ -7,7 +7,7 @@
 #include "src/base/ranges.h"
 #include "src/elf/elf_image.h"
 #include "src/memory/regions.h"
-#include "src/symbolize/modules.h"
+#include "src/modules/modules.h"
 
 /* All borrowed. */
 struct regions_input {

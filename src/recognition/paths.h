@@ -8,8 +8,8 @@
 #define MEMATTACH_PATHS_H
 
 #include "src/event.h"
-#include "src/live/stacks.h"
-#include "src/symbolize/modules.h"
+#include "src/modules/modules.h"
+#include "src/modules/stacks.h"
 
 struct paths;
 /* stacks and modules are borrowed. 0 or -ENOMEM. */

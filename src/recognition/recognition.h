@@ -8,7 +8,7 @@
 
 #include "src/recognition/rule_table.h"
 #include "src/event.h"
-#include "src/live/stacks.h"
+#include "src/modules/stacks.h"
 #include "src/unwind/unwind.h"
 
 #define RECOGNITION_VERIFY 65536u	/* one in so many is audited, if nothing else is said */

@@ -7,7 +7,7 @@
 #define MEMATTACH_RULE_TABLE_H
 
 #include "inject/abi/ring_abi.h"
-#include "src/symbolize/modules.h"
+#include "src/modules/modules.h"
 
 struct rule_table_stats {
 	uint32_t modules, rules;	/* published; distinct rules of all modules */

@@ -10,7 +10,7 @@
 
 #include "src/base/hashmap.h"
 #include "src/recording/db.h"
-#include "src/live/stacks.h"
+#include "src/modules/stacks.h"
 #include "src/symbolize/symbolize.h"
 
 /* One machine frame and its source-level frames. */

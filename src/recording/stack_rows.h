@@ -9,7 +9,7 @@
 #include <sqlite3.h>
 #include <uthash.h>
 
-#include "src/live/stacks.h"
+#include "src/modules/stacks.h"
 #include "src/recording/db.h"
 
 #define STACK_ROWS_AT_ONCE	32u

@@ -10,7 +10,7 @@
 #define MEMATTACH_SESSION_NAMELESS_H
 
 #include "inject/attach/hook_plan.h"
-#include "src/symbolize/modules.h"
+#include "src/modules/modules.h"
 
 enum { NAMELESS_MOST = 4 };
 

@@ -6,7 +6,7 @@
 #define MEMATTACH_SESSION_NAMES_H
 
 #include "src/leak/assigned.h"
-#include "src/symbolize/modules.h"
+#include "src/modules/modules.h"
 #include "src/base/file_reader.h"
 #include "src/symbolize/symbolize.h"
 

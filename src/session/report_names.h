@@ -6,7 +6,7 @@
 #ifndef MEMATTACH_SESSION_REPORT_NAMES_H
 #define MEMATTACH_SESSION_REPORT_NAMES_H
 
-#include "src/live/stacks.h"
+#include "src/modules/stacks.h"
 #include "src/session/watch.h"
 #include "src/symbolize/symbolize.h"
 

@@ -8,8 +8,8 @@
 
 #include "inject/abi/ring_abi.h"
 #include "src/elf/elf_image.h"
+#include "src/modules/modules.h"
 #include "src/session/keeper_link.h"
-#include "src/symbolize/modules.h"
 
 struct target_view {
 	struct keeper_link *link;

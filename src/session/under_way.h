@@ -9,7 +9,7 @@
 #include "inject/attach/hook_plan.h"
 #include "src/leak/picture.h"
 #include "src/live/live.h"
-#include "src/symbolize/modules.h"
+#include "src/modules/modules.h"
 
 struct under_way {
 	const struct picture *picture;

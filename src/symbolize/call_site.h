@@ -3,7 +3,7 @@
 #ifndef MEMATTACH_CALL_SITE_H
 #define MEMATTACH_CALL_SITE_H
 
-#include "src/symbolize/modules.h"
+#include "src/modules/modules.h"
 
 /*
  * The address of the call instruction that ends at return_address, found by

@@ -7,7 +7,7 @@
 #include <elfutils/version.h>
 
 #include "src/base/log.h"
-#include "src/symbolize/debug_unpack.h"
+#include "src/modules/debug_unpack.h"
 
 #define MAX_UNITS	(1u << 20)
 

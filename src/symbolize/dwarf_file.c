@@ -21,9 +21,9 @@
 #include <sys/stat.h>
 
 #include "src/base/log.h"
-#include "src/symbolize/debug_image.h"
+#include "src/modules/debug_image.h"
+#include "src/modules/module_image.h"
 #include "src/symbolize/debug_missing.h"
-#include "src/symbolize/module_image.h"
 #include "src/symbolize/symbol_files.h"
 
 struct dwarf_file {

@@ -10,7 +10,7 @@
 #include <elfutils/libdwfl.h>
 #include <libelf.h>
 
-#include "src/symbolize/modules.h"
+#include "src/modules/modules.h"
 
 /*
  * The module's main file, read by pread on demand or from its private copy;

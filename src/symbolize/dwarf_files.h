@@ -8,8 +8,8 @@
 #ifndef MEMATTACH_DWARF_FILES_H
 #define MEMATTACH_DWARF_FILES_H
 
+#include "src/modules/modules.h"
 #include "src/symbolize/dwarf_file.h"
-#include "src/symbolize/modules.h"
 
 struct dwarf_files;
 /* 0 or -ENOMEM. */

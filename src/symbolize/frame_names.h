@@ -3,7 +3,7 @@
 #ifndef MEMATTACH_FRAME_NAMES_H
 #define MEMATTACH_FRAME_NAMES_H
 
-#include "src/symbolize/modules.h"
+#include "src/modules/modules.h"
 
 /*
  * Why a frame at virtual address offset of module forbids it ("a frame is in

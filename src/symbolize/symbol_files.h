@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "src/symbolize/modules.h"
+#include "src/modules/modules.h"
 
 struct symbol_files;
 /*

@@ -22,9 +22,9 @@
 #define HASH_NONFATAL_OOM 1
 #include <uthash.h>
 
+#include "src/modules/debug_image.h"
 #include "src/symbolize/call_site.h"
 #include "src/symbolize/cu_index.h"
-#include "src/symbolize/debug_image.h"
 #include "src/symbolize/demangle.h"
 #include "src/symbolize/dwarf_files.h"
 #include "src/symbolize/jit_map.h"

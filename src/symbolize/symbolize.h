@@ -3,8 +3,8 @@
 #ifndef MEMATTACH_SYMBOLIZE_H
 #define MEMATTACH_SYMBOLIZE_H
 
-#include "src/symbolize/modules.h"
-#include "src/live/stacks.h"
+#include "src/modules/modules.h"
+#include "src/modules/stacks.h"
 
 struct symbol_frame {
 	const char *function;		/* demangled; NULL: unknown (print module+offset) */

@@ -4,7 +4,7 @@
 #define MEMATTACH_TRACE_LINE_H
 
 #include "inject/abi/ring_abi.h"
-#include "src/live/stacks.h"
+#include "src/modules/stacks.h"
 
 enum trace_kind {
 	TRACE_CALL = 0,

@@ -8,7 +8,7 @@
 #ifndef MEMATTACH_CFI_CHECK_H
 #define MEMATTACH_CFI_CHECK_H
 
-#include "src/symbolize/modules.h"
+#include "src/modules/modules.h"
 
 struct cfi_fde {
 	uint64_t start, end;		/* code it covers; all are virtual addresses of the file */

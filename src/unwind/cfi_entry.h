@@ -5,7 +5,7 @@
 #ifndef MEMATTACH_CFI_ENTRY_H
 #define MEMATTACH_CFI_ENTRY_H
 
-#include "src/symbolize/modules.h"
+#include "src/modules/modules.h"
 #include "src/unwind/cfi_bytes.h"
 
 #define CFI_RETURN_COLUMN	16u	/* DWARF's number of rip; no higher one is accepted */

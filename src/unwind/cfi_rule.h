@@ -8,7 +8,7 @@
 #ifndef MEMATTACH_CFI_RULE_H
 #define MEMATTACH_CFI_RULE_H
 
-#include "src/symbolize/modules.h"
+#include "src/modules/modules.h"
 
 /* The registers that matter, in the order of struct unwind_registers. */
 enum cfi_register {

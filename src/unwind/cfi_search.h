@@ -7,7 +7,7 @@
 #ifndef MEMATTACH_CFI_SEARCH_H
 #define MEMATTACH_CFI_SEARCH_H
 
-#include "src/symbolize/modules.h"
+#include "src/modules/modules.h"
 
 #define CFI_SEARCH_TABLE	12u	/* version, three encodings, eh_frame_ptr, fde_count */
 #define CFI_SEARCH_ROW		8u

@@ -5,7 +5,7 @@
 #ifndef MEMATTACH_CFI_SECTIONS_H
 #define MEMATTACH_CFI_SECTIONS_H
 
-#include "src/symbolize/modules.h"
+#include "src/modules/modules.h"
 
 struct cfi_sections {
 	bool eh_frame, debug_frame;		/* it has one */

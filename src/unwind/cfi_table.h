@@ -9,7 +9,7 @@
 #define MEMATTACH_CFI_TABLE_H
 
 #include "inject/abi/rules_abi.h"
-#include "src/symbolize/modules.h"
+#include "src/modules/modules.h"
 #include "src/unwind/rule_set.h"
 
 /* More than any program has; a table that would be larger is not made. */

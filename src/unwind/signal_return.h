@@ -7,7 +7,7 @@
 #ifndef MEMATTACH_SIGNAL_RETURN_H
 #define MEMATTACH_SIGNAL_RETURN_H
 
-#include "src/symbolize/modules.h"
+#include "src/modules/modules.h"
 
 /* Whether one starts at address (virtual address of the module's file). */
 bool signal_return_at(const struct module *module, uint64_t address);

@@ -8,8 +8,8 @@
 #ifndef MEMATTACH_UNWIND_H
 #define MEMATTACH_UNWIND_H
 
-#include "src/symbolize/modules.h"
-#include "src/live/stacks.h"
+#include "src/modules/modules.h"
+#include "src/modules/stacks.h"
 
 /* Registers that survive a call, plus where we are. Others are taken as unknown. */
 struct unwind_registers {

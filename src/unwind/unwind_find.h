@@ -11,7 +11,7 @@
 #include <libunwind.h>
 
 #include "src/unwind/cfi_check.h"
-#include "src/symbolize/modules.h"
+#include "src/modules/modules.h"
 
 struct unwind_find;
 int unwind_find_new(struct unwind_find **ret) _must_check_;

@@ -5,8 +5,8 @@
 #ifndef MEMATTACH_UNWIND_REPEATS_H
 #define MEMATTACH_UNWIND_REPEATS_H
 
-#include "src/symbolize/modules.h"
-#include "src/live/stacks.h"
+#include "src/modules/modules.h"
+#include "src/modules/stacks.h"
 
 #define UNWIND_REPEATS 16u	/* equal frames in a row that are too many to be believed */
 

@@ -8,7 +8,7 @@
 #ifndef MEMATTACH_UNWIND_WALK_H
 #define MEMATTACH_UNWIND_WALK_H
 
-#include "src/symbolize/modules.h"
+#include "src/modules/modules.h"
 #include "src/unwind/unwind.h"
 #include "src/unwind/unwind_memo.h"
 #include "src/unwind/unwind_states.h"

@@ -10,7 +10,7 @@
 #ifndef MEMATTACH_TESTS_FUZZ_MODULE_H
 #define MEMATTACH_TESTS_FUZZ_MODULE_H
 
-#include "src/symbolize/modules.h"
+#include "src/modules/modules.h"
 #include "src/unwind/unwind.h"
 
 #define FUZZ_FILE_BYTES		16384u

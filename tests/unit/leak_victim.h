@@ -12,7 +12,7 @@
 #include "src/leak/blocks.h"
 #include "src/leak/picture.h"
 #include "src/leak/roots.h"
-#include "src/symbolize/modules.h"
+#include "src/modules/modules.h"
 
 #define VICTIM_BLOCKS 4096
 

@@ -15,8 +15,8 @@
 #endif
 
 #include "src/base/cleanup.h"
-#include "src/symbolize/debug_image.h"
-#include "src/symbolize/debug_unpack.h"
+#include "src/modules/debug_image.h"
+#include "src/modules/debug_unpack.h"
 
 #define LOADED	0x400u
 

@@ -12,8 +12,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "src/symbolize/image_room.h"
-#include "src/symbolize/module_pages.h"
+#include "src/modules/image_room.h"
+#include "src/modules/module_pages.h"
 
 #define KIB		1024u
 #define FILE_BYTES	(300 * KIB + 77)

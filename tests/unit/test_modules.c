@@ -17,7 +17,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "src/symbolize/modules.h"
+#include "src/modules/modules.h"
 
 #define PLACE	0x7f0000000000ull
 

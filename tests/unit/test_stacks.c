@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "src/live/stacks.h"
+#include "src/modules/stacks.h"
 
 static struct frame frame_at(uint64_t offset)
 {

@@ -13,7 +13,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "src/symbolize/modules.h"
+#include "src/modules/modules.h"
 #include "src/unwind/unwind.h"
 
 #define HARNESS_MAX_STACK	(1u << 20)

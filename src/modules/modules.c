@@ -16,7 +16,7 @@
  * The dynamic loader's link map was rejected as the source: it is the target's
  * to forge, and lacks the vdso and what was mapped by hand.
  */
-#include "src/symbolize/modules.h"
+#include "src/modules/modules.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -24,9 +24,9 @@
 #include <sys/mman.h>
 
 #include "src/base/log.h"
-#include "src/symbolize/debug_image.h"
-#include "src/symbolize/module_image.h"
-#include "src/symbolize/module_pages.h"
+#include "src/modules/debug_image.h"
+#include "src/modules/module_image.h"
+#include "src/modules/module_pages.h"
 
 #define DEFAULT_ROOM	(2ull << 30)
 #define MAX_MODULES	(1u << 20)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* debug_source.c - see debug_source.h. */
-#include "src/symbolize/debug_source.h"
+#include "src/modules/debug_source.h"
 
 #include <errno.h>
 #include <string.h>

@@ -6,7 +6,7 @@
 #ifndef MEMATTACH_MODULE_PAGES_H
 #define MEMATTACH_MODULE_PAGES_H
 
-#include "src/symbolize/modules.h"
+#include "src/modules/modules.h"
 
 struct module_pages;
 /*

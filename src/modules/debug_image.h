@@ -8,8 +8,8 @@
 #include <stdint.h>
 
 #include "src/base/cleanup.h"
-#include "src/symbolize/debug_source.h"
-#include "src/symbolize/image_room.h"
+#include "src/modules/debug_source.h"
+#include "src/modules/image_room.h"
 
 #define DEBUG_IMAGE_SLACK 4096u		/* zeros behind every section that is not loaded */
 

@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #include "src/base/cleanup.h"
-#include "src/symbolize/debug_source.h"
+#include "src/modules/debug_source.h"
 
 #ifndef ELFCOMPRESS_ZSTD
 #define ELFCOMPRESS_ZSTD 2	/* glibc before 2.37 */

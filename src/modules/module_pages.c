@@ -7,7 +7,7 @@
  * and use turn checked call frame information into unchecked. So they are copied with pread into
  * anonymous memory, each piece once, which can be written only while a piece of it is.
  */
-#include "src/symbolize/module_pages.h"
+#include "src/modules/module_pages.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -15,7 +15,7 @@
 #include <sys/mman.h>
 
 #include "src/base/log.h"
-#include "src/symbolize/image_room.h"
+#include "src/modules/image_room.h"
 
 #define FIRST_BYTES	4096u		/* the headers are taken, too */
 #define PIECE_BYTES	(8u << 10)	/* an entry of call frame information has its neighbours */

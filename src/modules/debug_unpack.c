@@ -6,7 +6,7 @@
  * whole. The size that the section claims is not believed: it is the caller's limit, which the
  * caller has counted.
  */
-#include "src/symbolize/debug_unpack.h"
+#include "src/modules/debug_unpack.h"
 
 #include <errno.h>
 #include <unistd.h>

@@ -13,7 +13,7 @@
  * A trie over outer frames was rejected: it saves memory but makes reading a
  * stack a pointer chase, and sites read far more often than they intern.
  */
-#include "src/live/stacks.h"
+#include "src/modules/stacks.h"
 
 #include <errno.h>
 #include <string.h>

@@ -12,7 +12,7 @@
  * the file has are emptied. Sections that zstd has compressed are copied uncompressed, because not
  * every libelf can read them.
  */
-#include "src/symbolize/debug_image.h"
+#include "src/modules/debug_image.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -24,7 +24,7 @@
 #include <sys/stat.h>
 
 #include "src/base/memfd.h"
-#include "src/symbolize/debug_unpack.h"
+#include "src/modules/debug_unpack.h"
 
 #define MAX_SECTIONS	65536u
 #define MAX_PHDR	512u

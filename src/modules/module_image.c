@@ -10,7 +10,7 @@
  * bytes.
  * Refuses everything but 64-bit little-endian x86-64 ET_EXEC and ET_DYN.
  */
-#include "src/symbolize/module_image.h"
+#include "src/modules/module_image.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -20,8 +20,8 @@
 #include <sys/stat.h>
 
 #include "src/base/log.h"
-#include "src/symbolize/image_room.h"
-#include "src/symbolize/module_pages.h"
+#include "src/modules/image_room.h"
+#include "src/modules/module_pages.h"
 
 #define PAGE_BYTES	4096u
 #define MAX_PHDR	512u

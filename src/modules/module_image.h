@@ -8,7 +8,7 @@
 #ifndef MEMATTACH_MODULE_IMAGE_H
 #define MEMATTACH_MODULE_IMAGE_H
 
-#include "src/symbolize/modules.h"
+#include "src/modules/modules.h"
 
 /*
  * From an ELF file. Takes fd in every case: it becomes module->fd when it is a
