@@ -10,8 +10,8 @@
 
 #include "src/leak/leak_report.h"
 #include "src/leak/older.h"
-#include "src/leak/picture.h"
 #include "src/memory/heap_figures.h"
+#include "src/memory/picture.h"
 #include "src/modules/modules.h"
 
 /* What was seen of a block since the attach. */

@@ -8,7 +8,7 @@
 #define MEMATTACH_LEAK_CONTENTS_H
 
 #include "src/leak/leak_report.h"
-#include "src/leak/picture.h"
+#include "src/memory/picture.h"
 
 #define CONTENTS_MAX_BYTES 4096u
 

@@ -11,8 +11,8 @@
 
 #include "src/base/ranges.h"
 #include "src/leak/blocks.h"
-#include "src/leak/picture.h"
 #include "src/memory/heap_figures.h"
+#include "src/memory/picture.h"
 #include "src/memory/residency.h"
 #include "src/modules/modules.h"
 

@@ -8,7 +8,7 @@
 #ifndef MEMATTACH_LEAK_HEAP_WINDOW_H
 #define MEMATTACH_LEAK_HEAP_WINDOW_H
 
-#include "src/leak/picture.h"
+#include "src/memory/picture.h"
 
 struct heap_window {
 	const struct picture *picture;

@@ -10,8 +10,8 @@
 
 #include "src/base/hashmap.h"
 #include "src/leak/blocks.h"
-#include "src/leak/picture.h"
 #include "src/leak/roots.h"
+#include "src/memory/picture.h"
 
 #define GRAPH_NONE UINT32_MAX
 

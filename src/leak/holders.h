@@ -10,9 +10,9 @@
 #define MEMATTACH_LEAK_HOLDERS_H
 
 #include "src/leak/blocks.h"
-#include "src/leak/picture.h"
 #include "src/leak/roots.h"
 #include "src/leak/types.h"
+#include "src/memory/picture.h"
 #include "src/modules/modules.h"
 
 enum holder_kind {

@@ -9,7 +9,7 @@
 #define MEMATTACH_LEAK_LOCALS_H
 
 #include "src/leak/fields.h"
-#include "src/leak/picture.h"
+#include "src/memory/picture.h"
 
 struct local {
 	char function[DEBUG_NAME_BYTES];	/* "" unknown */

@@ -11,8 +11,8 @@
 
 #include "src/leak/blocks.h"
 #include "src/leak/mark_cliques.h"
-#include "src/leak/picture.h"
 #include "src/leak/roots.h"
+#include "src/memory/picture.h"
 
 /*
  * Interior pointers that count as start pointers; memcheck's heuristics of the same names. Where

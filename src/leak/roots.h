@@ -11,7 +11,7 @@
 
 #include "src/base/ranges.h"
 #include "src/leak/blocks.h"
-#include "src/leak/picture.h"
+#include "src/memory/picture.h"
 
 enum root_class {
 	ROOT_GLOBALS = 1,	/* writable data of modules, and other writable mappings */

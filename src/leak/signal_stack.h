@@ -3,7 +3,7 @@
 #ifndef MEMATTACH_LEAK_SIGNAL_STACK_H
 #define MEMATTACH_LEAK_SIGNAL_STACK_H
 
-#include "src/leak/picture.h"
+#include "src/memory/picture.h"
 
 struct signal_stack {
 	uint64_t low, high;		/* the alternate stack */

@@ -10,8 +10,8 @@
 
 #include "src/base/ranges.h"
 #include "src/leak/blocks.h"
-#include "src/leak/picture.h"
 #include "src/leak/roots.h"
+#include "src/memory/picture.h"
 #include "src/modules/modules.h"
 
 /* Where a stale word stands; what says more comes first. */

@@ -11,7 +11,7 @@
 #ifndef MEMATTACH_LEAK_THREAD_DATA_H
 #define MEMATTACH_LEAK_THREAD_DATA_H
 
-#include "src/leak/picture.h"
+#include "src/memory/picture.h"
 
 enum thread_libc { THREAD_GLIBC = 1, THREAD_MUSL };
 

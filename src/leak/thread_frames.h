@@ -4,7 +4,7 @@
 #define MEMATTACH_LEAK_THREAD_FRAMES_H
 
 #include "src/unwind/cfi_rule.h"
-#include "src/leak/picture.h"
+#include "src/memory/picture.h"
 
 /*
  * Fills pc with where the thread is, then with the address before each return address (of a

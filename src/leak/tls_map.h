@@ -8,7 +8,7 @@
 #ifndef MEMATTACH_LEAK_TLS_MAP_H
 #define MEMATTACH_LEAK_TLS_MAP_H
 
-#include "src/leak/picture.h"
+#include "src/memory/picture.h"
 #include "src/modules/modules.h"
 
 struct tls_block {

@@ -8,7 +8,7 @@
 #ifndef MEMATTACH_LEAK_TYPES_H
 #define MEMATTACH_LEAK_TYPES_H
 
-#include "src/leak/picture.h"
+#include "src/memory/picture.h"
 #include "src/modules/modules.h"
 
 #define TYPES_LABEL_BYTES 64u

@@ -7,8 +7,8 @@
 #define MEMATTACH_UNDER_WAY_H
 
 #include "inject/attach/hook_plan.h"
-#include "src/leak/picture.h"
 #include "src/live/live.h"
+#include "src/memory/picture.h"
 #include "src/modules/modules.h"
 
 struct under_way {

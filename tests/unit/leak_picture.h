@@ -18,7 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "src/leak/picture.h"
+#include "src/memory/picture.h"
 
 static inline int leak_picture_open_file(pid_t pid, const char *name)
 {

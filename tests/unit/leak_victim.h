@@ -10,8 +10,8 @@
 #define MEMATTACH_TESTS_LEAK_VICTIM_H
 
 #include "src/leak/blocks.h"
-#include "src/leak/picture.h"
 #include "src/leak/roots.h"
+#include "src/memory/picture.h"
 #include "src/modules/modules.h"
 
 #define VICTIM_BLOCKS 4096

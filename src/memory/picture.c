@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* picture.c - see picture.h. Reading is pread on the frozen memory: no mapping of hostile pages. */
-#include "src/leak/picture.h"
+#include "src/memory/picture.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -12,7 +12,7 @@
  * What is read from the running process is another matter: collectors move what lives into pages
  * that were empty a moment ago, and when it is looked for there, seconds later, it must be seen.
  */
-#include "src/leak/picture.h"
+#include "src/memory/picture.h"
 
 #include <errno.h>
 #include <stdlib.h>
