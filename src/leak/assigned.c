@@ -18,14 +18,14 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "src/debuginfo/debug_modules.h"
+#include "src/debuginfo/type_shape.h"
+#include "src/debuginfo/type_text.h"
 #include "src/leak/assigned_code.h"
 #include "src/leak/assigned_file.h"
 #include "src/leak/assigned_macro.h"
 #include "src/leak/assigned_name.h"
 #include "src/leak/assigned_source.h"
-#include "src/leak/debug_modules.h"
-#include "src/leak/type_shape.h"
-#include "src/leak/type_text.h"
 
 #define MAX_FRAMES	24u	/* wrappers in wrappers */
 #define LINES_BEFORE	60u	/* of a statement, when its function's begin is unknown */

@@ -14,9 +14,9 @@
 #include <errno.h>
 #include <string.h>
 
+#include "src/debuginfo/type_shape.h"
 #include "src/leak/assigned_return.h"
 #include "src/leak/assigned_value.h"
-#include "src/leak/type_shape.h"
 
 #define MAX_AFTER	25u	/* instructions from the call to a name */
 #define MAX_BEFORE	300u	/* of the straight code before the call */

@@ -9,8 +9,8 @@
 
 #include <string.h>
 
+#include "src/debuginfo/type_shape.h"
 #include "src/leak/assigned_expr.h"
-#include "src/leak/type_shape.h"
 
 /* Offsets of a demangled name's parts. */
 struct parts {

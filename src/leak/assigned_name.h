@@ -3,7 +3,7 @@
 #ifndef MEMATTACH_LEAK_ASSIGNED_NAME_H
 #define MEMATTACH_LEAK_ASSIGNED_NAME_H
 
-#include "src/leak/debug_scopes.h"
+#include "src/debuginfo/debug_scopes.h"
 #include "src/symbolize/symbolize.h"
 
 #define ASSIGNED_NAME_BYTES	96u

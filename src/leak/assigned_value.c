@@ -13,8 +13,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "src/leak/field_path.h"
-#include "src/leak/type_shape.h"
+#include "src/debuginfo/field_path.h"
+#include "src/debuginfo/type_shape.h"
 
 #define MAX_OBJECT	(1ull << 40)
 #define MIN_STATIC	65536	/* smaller numbers are no addresses */

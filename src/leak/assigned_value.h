@@ -10,7 +10,7 @@
 #include <Zydis/Zydis.h>
 
 #include "src/unwind/cfi_rule.h"
-#include "src/leak/debug_scopes.h"
+#include "src/debuginfo/debug_scopes.h"
 
 #define VALUE_TEXT	112u
 #define VALUE_SLOTS	24u

@@ -7,7 +7,7 @@
 #ifndef MEMATTACH_LEAK_CHAIN_TEXT_H
 #define MEMATTACH_LEAK_CHAIN_TEXT_H
 
-#include "src/leak/fields.h"
+#include "src/debuginfo/fields.h"
 
 #define CHAIN_PIECE_BYTES 256u
 #define CHAIN_TEXT_BYTES 1024u

@@ -10,9 +10,9 @@
 #include <dwarf.h>
 
 #include "src/unwind/cfi_rule.h"
-#include "src/leak/debug_place.h"
-#include "src/leak/debug_walk.h"
-#include "src/leak/type_shape.h"
+#include "src/debuginfo/debug_place.h"
+#include "src/debuginfo/debug_walk.h"
+#include "src/debuginfo/type_shape.h"
 
 #define MAX_ENTRIES (1u << 18)
 

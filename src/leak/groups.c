@@ -17,12 +17,12 @@
 #include <string.h>
 #include <uthash.h>
 
+#include "src/debuginfo/types.h"
 #include "src/leak/contents.h"
 #include "src/leak/holder_texts.h"
 #include "src/leak/likely.h"
 #include "src/leak/mark.h"
 #include "src/leak/stale.h"
-#include "src/leak/types.h"
 
 enum { MAX_HOLDERS = HOLDER_TEXTS_MAX, HOLDER_SECONDS = 10 };
 #define SPLIT_SHARE	10u		/* a shape that names a tenth of the blocks is an owner */

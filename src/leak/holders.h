@@ -9,9 +9,9 @@
 #ifndef MEMATTACH_LEAK_HOLDERS_H
 #define MEMATTACH_LEAK_HOLDERS_H
 
+#include "src/debuginfo/types.h"
 #include "src/leak/blocks.h"
 #include "src/leak/roots.h"
-#include "src/leak/types.h"
 #include "src/memory/picture.h"
 #include "src/modules/modules.h"
 

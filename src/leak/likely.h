@@ -3,8 +3,8 @@
 #ifndef MEMATTACH_LEAK_LIKELY_H
 #define MEMATTACH_LEAK_LIKELY_H
 
+#include "src/debuginfo/types.h"
 #include "src/leak/groups.h"
-#include "src/leak/types.h"
 
 /*
  * Sets likely_site of each group of lost blocks that has no site, where exactly one place is seen

@@ -8,7 +8,7 @@
 #ifndef MEMATTACH_LEAK_LOCALS_H
 #define MEMATTACH_LEAK_LOCALS_H
 
-#include "src/leak/fields.h"
+#include "src/debuginfo/fields.h"
 #include "src/memory/picture.h"
 
 struct local {

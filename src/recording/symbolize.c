@@ -15,12 +15,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "src/debuginfo/symbol_files.h"
 #include "src/recording/bounds.h"
 #include "src/recording/db.h"
 #include "src/recording/names.h"
 #include "src/recording/undo.h"
 #include "src/session/names.h"
-#include "src/symbolize/symbol_files.h"
 
 #define BUSY_MS	2000
 

@@ -14,8 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/debuginfo/types.h"
 #include "src/leak/leak_report.h"
-#include "src/leak/types.h"
 
 /* Zeroed before it is filled: its padding is compared, too. */
 struct key_head {

@@ -15,11 +15,11 @@
 #include "src/base/data_limit.h"
 
 #include "src/base/apart.h"
+#include "src/debuginfo/debug_missing.h"
+#include "src/debuginfo/dwarf_files.h"
 #include "src/modules/debug_image.h"
 #include "src/session/opener.h"
 #include "src/session/opener_rules.h"
-#include "src/symbolize/debug_missing.h"
-#include "src/symbolize/dwarf_files.h"
 
 #define QUESTION_SECONDS 20u
 

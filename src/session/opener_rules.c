@@ -19,9 +19,9 @@
 #include <sys/stat.h>
 #include <sys/vfs.h>
 
+#include "src/debuginfo/symbol_files.h"
 #include "src/leak/assigned_file.h"
 #include "src/recording/unnamed.h"
-#include "src/symbolize/symbol_files.h"
 
 #define MAX_LINKS 8
 #define ALLOWED_FLAGS (O_ACCMODE | O_CREAT | O_EXCL | O_TRUNC | O_APPEND | O_NONBLOCK | O_NOCTTY | \

@@ -22,13 +22,13 @@
 #define HASH_NONFATAL_OOM 1
 #include <uthash.h>
 
+#include "src/debuginfo/cu_index.h"
+#include "src/debuginfo/demangle.h"
+#include "src/debuginfo/dwarf_files.h"
+#include "src/debuginfo/symbol_table.h"
 #include "src/modules/debug_image.h"
 #include "src/symbolize/call_site.h"
-#include "src/symbolize/cu_index.h"
-#include "src/symbolize/demangle.h"
-#include "src/symbolize/dwarf_files.h"
 #include "src/symbolize/jit_map.h"
-#include "src/symbolize/symbol_table.h"
 
 /* Of the room for copies: the text, its lines, and both once more while they are renewed. */
 #define JIT_PART 4u

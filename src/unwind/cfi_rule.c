@@ -25,7 +25,7 @@
 
 #include "src/base/data_limit.h"
 #include "src/base/hashmap.h"
-#include "src/symbolize/dwarf_file.h"
+#include "src/debuginfo/dwarf_file.h"
 
 #define MAX_RULES	(1u << 18)
 #define LIBDW_BYTES	(64u << 20)	/* that a row may take; an honest one takes 500 */

@@ -56,7 +56,7 @@ def compare_sums(truth, report, before, others, sized):
 
 
 def size_class(size):
-    """Of blocks that no site and no type is known of: types_size_class() in src/leak/types.c."""
+    """Of blocks that no site and no type is known of: types_size_class() of types.c."""
     if size <= 512:
         return size
     step = 1 << ((size - 1).bit_length() - 3)

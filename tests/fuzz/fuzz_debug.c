@@ -21,7 +21,7 @@
 #include "src/base/log.h"
 #include "src/unwind/cfi_rule.h"
 #include "src/leak/assigned.h"
-#include "src/leak/fields.h"
+#include "src/debuginfo/fields.h"
 #include "src/leak/frame_variables.h"
 #include "src/symbolize/symbolize.h"
 #include "tests/unit/leak_heap_lab.h"

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/leak/types.h"
+#include "src/debuginfo/types.h"
 #include "tests/fuzz/fuzz_process.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

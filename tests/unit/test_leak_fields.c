@@ -14,9 +14,9 @@
 #include <string.h>
 #include <time.h>
 
-#include "src/leak/fields.h"
-#include "src/leak/type_names.h"
-#include "src/leak/type_shape.h"
+#include "src/debuginfo/fields.h"
+#include "src/debuginfo/type_names.h"
+#include "src/debuginfo/type_shape.h"
 #include "tests/unit/leak_victim.h"
 
 static struct victim victim;

@@ -13,8 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/leak/type_names.h"
-#include "src/leak/types.h"
+#include "src/debuginfo/type_names.h"
+#include "src/debuginfo/types.h"
 #include "tests/unit/leak_picture.h"
 #include "tests/unit/leak_victim.h"
 

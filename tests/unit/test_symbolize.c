@@ -22,8 +22,8 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 
+#include "src/debuginfo/demangle.h"
 #include "src/symbolize/call_site.h"
-#include "src/symbolize/demangle.h"
 #include "src/symbolize/jit_map.h"
 #include "src/symbolize/symbolize.h"
 #include "tests/unit/unwind_harness.h"
