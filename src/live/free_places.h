@@ -5,7 +5,7 @@
 #ifndef MEMATTACH_FREE_PLACES_H
 #define MEMATTACH_FREE_PLACES_H
 
-#include "src/event.h"
+#include "src/ring/event.h"
 #include "src/session/target_view.h"
 #include "src/live/wrong_frees.h"
 

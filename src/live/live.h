@@ -11,9 +11,9 @@
 #ifndef MEMATTACH_LIVE_H
 #define MEMATTACH_LIVE_H
 
-#include "src/event.h"
 #include "src/live/sites.h"
 #include "src/live/wrong_frees.h"
+#include "src/ring/event.h"
 
 struct live_options {
 	/*

@@ -8,7 +8,7 @@
 
 #include "src/live/doubt.h"
 #include "src/live/live.h"
-#include "src/reader.h"
+#include "src/ring/reader.h"
 #include "src/live/sites.h"
 #include "src/live/snapshot_counts.h"
 #include "src/live/snapshot_session.h"

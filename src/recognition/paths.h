@@ -7,9 +7,9 @@
 #ifndef MEMATTACH_PATHS_H
 #define MEMATTACH_PATHS_H
 
-#include "src/event.h"
 #include "src/modules/modules.h"
 #include "src/modules/stacks.h"
+#include "src/ring/event.h"
 
 struct paths;
 /* stacks and modules are borrowed. 0 or -ENOMEM. */

@@ -7,7 +7,7 @@
 #define MEMATTACH_RECOGNITION_H
 
 #include "src/recognition/rule_table.h"
-#include "src/event.h"
+#include "src/ring/event.h"
 #include "src/modules/stacks.h"
 #include "src/unwind/unwind.h"
 

@@ -8,7 +8,7 @@
 #ifndef MEMATTACH_SESSION_COUNTER_BOUNDS_H
 #define MEMATTACH_SESSION_COUNTER_BOUNDS_H
 
-#include "src/reader.h"
+#include "src/ring/reader.h"
 
 /*
  * seconds: since the counters were 0; hz: of TSC ticks. What can't be becomes 0. True: nothing had

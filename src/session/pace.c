@@ -18,7 +18,7 @@
 #include <math.h>
 #include <unistd.h>
 
-#include "src/session/ring_threads.h"
+#include "src/ring/ring_threads.h"
 
 #define STEP		0.1	/* seconds from one look at the costs to the next */
 #define SHORT_STEP	0.01	/* at the least, for who has spent a step's budget before its end */

@@ -11,7 +11,7 @@
 #include "src/base/ticks.h"
 #include "src/live/live.h"
 #include "src/live/sites.h"
-#include "src/reader.h"
+#include "src/ring/reader.h"
 #include "src/session/budget.h"
 
 /* Borrowed, as long as the pace is used. */

@@ -11,7 +11,7 @@
 
 #include <sys/socket.h>
 
-#include "src/reader.h"
+#include "src/ring/reader.h"
 
 #define STEP_NS		1000000ull
 #define MAX_NS		20000000ull

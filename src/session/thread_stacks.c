@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "src/session/ring_threads.h"
+#include "src/ring/ring_threads.h"
 
 enum { PAGE = 4096, BLOCK_WORDS = 280, BEYOND_BLOCK = 8192, SMALLEST_STACK = 16384 };
 /* glibc's header and list, the head of musl's block: no stack is named in there. */

@@ -10,7 +10,7 @@
 #include "src/counts/counts.h"
 #include "src/live/free_places.h"
 #include "src/live/live.h"
-#include "src/reader.h"
+#include "src/ring/reader.h"
 #include "src/recognition/recognition.h"
 #include "src/live/sites.h"
 #include "src/live/snapshot.h"

@@ -3,7 +3,7 @@
 #ifndef MEMATTACH_WATCH_AHEAD_H
 #define MEMATTACH_WATCH_AHEAD_H
 
-#include "src/reader.h"
+#include "src/ring/reader.h"
 
 /* context: the struct watch. */
 void watch_foresee(void *context, struct reader_hint *const hint[READER_STAGES]);

@@ -9,7 +9,7 @@
  */
 #include <string.h>
 
-#include "src/reader.h"
+#include "src/ring/reader.h"
 
 #define MAX_RINGS	4u
 #define MAX_LINES	64u

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ring_races.c - the ring's real writer (inject/shim/record.c) and its real reader (src/reader.c)
+ * ring_races.c - the ring's real writer (inject/shim/record.c) and its real reader (src/ring/reader.c)
  * in every order of their accesses to shared words, up to some preemptions (RACE_PREEMPTIONS adds
  * to each case's own).
  *
@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/reader_private.h"
+#include "src/ring/reader_private.h"
 #include "tests/race/writer.h"
 
 enum { RINGS = 2, LINES = 4, RECORDS = 16, NONE = -1 };

@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "src/reader.h"
+#include "src/ring/reader.h"
 #include "tests/unit/ring_writer.h"
 
 #define LINES		64u

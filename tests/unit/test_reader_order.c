@@ -17,7 +17,7 @@
 #include <x86intrin.h>
 
 #include "src/live/live.h"
-#include "src/reader.h"
+#include "src/ring/reader.h"
 #include "tests/unit/ring_writer.h"
 
 #define THREADS		4u

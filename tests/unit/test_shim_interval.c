@@ -16,8 +16,8 @@
 #include <math.h>
 
 #include "src/live/estimate.h"
+#include "src/ring/ring_threads.h"
 #include "src/session/budget.h"
-#include "src/session/ring_threads.h"
 #include "tests/unit/shim_host.h"
 
 #define RUNS		200u

@@ -3,7 +3,7 @@
 #ifndef MEMATTACH_READER_PRIVATE_H
 #define MEMATTACH_READER_PRIVATE_H
 
-#include "src/reader.h"
+#include "src/ring/reader.h"
 
 #define HOLES_MAX	256u
 #define POSITION_MASK	((1ull << 48) - 1u)

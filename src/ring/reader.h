@@ -9,7 +9,7 @@
 #ifndef MEMATTACH_READER_H
 #define MEMATTACH_READER_H
 
-#include "src/event.h"
+#include "src/ring/event.h"
 
 struct reader_source {
 	void *mapping;		/* the whole shared area, readable and writable; borrowed */

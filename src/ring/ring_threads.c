@@ -6,7 +6,7 @@
  * the shim adds up only what count-downs begin with, when one is drawn. Rejected: to estimate them
  * from the samples. Where none is drawn, nothing seems to have been allocated, however much it was.
  */
-#include "src/session/ring_threads.h"
+#include "src/ring/ring_threads.h"
 
 #include <stdbool.h>
 #include <sys/mman.h>

@@ -37,7 +37,7 @@
  * commit word is good for its position alone. Not to write there leaves the line
  * where it is, in the cache of the CPU that will write there again.
  */
-#include "src/reader.h"
+#include "src/ring/reader.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -47,8 +47,8 @@
 #include <time.h>
 
 #include "src/base/ticks.h"
-#include "src/reader_private.h"
-#include "src/record.h"
+#include "src/ring/reader_private.h"
+#include "src/ring/record.h"
 
 #define SCAN_AHEAD	16u	/* lines */
 

@@ -3,7 +3,7 @@
 #ifndef MEMATTACH_RECORD_H
 #define MEMATTACH_RECORD_H
 
-#include "src/event.h"
+#include "src/ring/event.h"
 
 /* Is what the record, of so many lines, says possible? Only then may others see it. */
 bool record_valid(const struct ring_record *record, uint32_t lines);

@@ -7,7 +7,7 @@
  * before its turn comes, as the addresses of the next records are known. Lines that are not a
  * record's first are not told from it with certainty; foresee() takes anything.
  */
-#include "src/reader_private.h"
+#include "src/ring/reader_private.h"
 
 #define LINE_AHEAD	36u	/* records, if each has one line */
 

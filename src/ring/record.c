@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* record.c - see record.h. */
-#include "src/record.h"
+#include "src/ring/record.h"
 
 /* No user address or size is as large, on any x86-64: sums of two can't overflow. */
 #define USER_LIMIT	RING_SIZE_LIMIT

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* reader_losses.c - what the target counted as lost, and how long it waited. */
-#include "src/reader_private.h"
+#include "src/ring/reader_private.h"
 
 /* What threads lost at once: nothing before there was pressure. */
 static void losses_add_lanes(const struct reader *reader, struct reader_losses *sum)
