@@ -10,7 +10,7 @@
 #include "src/access/changes.h"
 #include "src/leak/leak_report.h"
 #include "src/symbolize/symbolize.h"
-#include "src/session/target_view.h"
+#include "src/target/target_view.h"
 
 struct access_input {
 	struct target_view *view;

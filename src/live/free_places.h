@@ -6,7 +6,7 @@
 #define MEMATTACH_FREE_PLACES_H
 
 #include "src/ring/event.h"
-#include "src/session/target_view.h"
+#include "src/target/target_view.h"
 #include "src/live/wrong_frees.h"
 
 struct free_places;

@@ -14,7 +14,7 @@
 #include "src/session/session.h"
 #include "src/session/names.h"
 #include "src/symbolize/symbolize.h"
-#include "src/session/target_view.h"
+#include "src/target/target_view.h"
 #include "src/session/watch.h"
 
 struct session_block {

@@ -9,7 +9,7 @@
 #include "src/leak/analysis.h"
 #include "src/memory/regions.h"
 #include "src/session/session.h"
-#include "src/session/target_view.h"
+#include "src/target/target_view.h"
 
 /* Zeroed: nothing is known. */
 struct session_memory {

@@ -4,7 +4,7 @@
 #define MEMATTACH_SAFE_THREAD_H
 
 #include "inject/attach/hook_plan.h"
-#include "src/session/target_view.h"
+#include "src/target/target_view.h"
 #include "src/unwind/unwind.h"
 
 /*

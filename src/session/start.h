@@ -3,7 +3,7 @@
 #ifndef MEMATTACH_SESSION_START_H
 #define MEMATTACH_SESSION_START_H
 
-#include "src/session/target_view.h"
+#include "src/target/target_view.h"
 
 /*
  * The keeper holds the program at its first instruction. Runs it until the

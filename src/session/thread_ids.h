@@ -5,7 +5,7 @@
 
 #include "src/elf/elf_image.h"
 #include "src/live/thread_table.h"
-#include "src/session/keeper_link.h"
+#include "src/target/keeper_link.h"
 
 struct thread_ids {
 	struct thread_id *id;		/* by small number */

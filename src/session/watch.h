@@ -17,7 +17,7 @@
 #include "src/session/held.h"
 #include "src/session/pace.h"
 #include "src/session/stack_places.h"
-#include "src/session/target_view.h"
+#include "src/target/target_view.h"
 #include "src/session/thread_ids.h"
 #include "src/base/ticks.h"
 #include "src/live/timeline.h"

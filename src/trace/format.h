@@ -8,7 +8,7 @@
 #include "inject/attach/hook_plan.h"
 #include "src/live/snapshot.h"
 #include "src/symbolize/symbolize.h"
-#include "src/session/target_view.h"
+#include "src/target/target_view.h"
 #include "src/trace/line.h"
 
 /* What all lines share. Everything is borrowed. */

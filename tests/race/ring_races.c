@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ring_races.c - the ring's real writer (inject/shim/record.c) and its real reader (src/ring/reader.c)
- * in every order of their accesses to shared words, up to some preemptions (RACE_PREEMPTIONS adds
- * to each case's own).
+ * ring_races.c - the ring's real writer (inject/shim/record.c) and its real reader
+ * (src/ring/reader.c) in every order of their accesses to shared words, up to some preemptions
+ * (RACE_PREEMPTIONS adds to each case's own).
  *
  * What must hold in each: who depends on a record is handed over after it; each record is handed
  * over once, with what was written into it, or is counted as lost; nobody waits for ever; a writer

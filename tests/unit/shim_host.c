@@ -21,7 +21,7 @@
 #include "inject/attach/island_code.h"
 #include "inject/attach/ring_publish.h"
 #include "inject/tracee/tsc_trust.h"
-#include "src/session/thread_stacks.h"
+#include "src/target/thread_stacks.h"
 
 #ifndef SHIM_PATH
 #define SHIM_PATH "inject/shim/memattach-shim.so"

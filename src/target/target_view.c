@@ -3,7 +3,7 @@
  * target_view.c - see target_view.h. The analyst has no rights over the target:
  * everything comes through descriptors that the keeper opened for it.
  */
-#include "src/session/target_view.h"
+#include "src/target/target_view.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@
 
 #include "inject/attach/ring_publish.h"
 #include "inject/keeper/hello.h"
-#include "src/session/thread_stacks.h"
+#include "src/target/thread_stacks.h"
 
 static int open_mapped(void *context, const struct procmap *map)
 {

@@ -5,7 +5,7 @@
  * While the keeper proves that no thread is inside the shim, threads may be
  * waiting there for room in a ring that only we can make: hence the idle call.
  */
-#include "src/session/keeper_link.h"
+#include "src/target/keeper_link.h"
 
 #include <errno.h>
 #include <poll.h>

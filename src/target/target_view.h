@@ -9,7 +9,7 @@
 #include "inject/abi/ring_abi.h"
 #include "src/elf/elf_image.h"
 #include "src/modules/modules.h"
-#include "src/session/keeper_link.h"
+#include "src/target/keeper_link.h"
 
 struct target_view {
 	struct keeper_link *link;

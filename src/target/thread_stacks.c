@@ -7,7 +7,7 @@
  * They are found by that shape (as in inject/tracee/own_stack.c): their place differs between
  * versions. What the first thread says cannot look so, nor can a block in a mapping beside a pool.
  */
-#include "src/session/thread_stacks.h"
+#include "src/target/thread_stacks.h"
 
 #include <errno.h>
 #include <stdlib.h>
