@@ -16,7 +16,7 @@
 #include <uthash.h>
 
 #include "src/base/cleanup.h"
-#include "src/view/frame_name.h"
+#include "src/symbolize/frame_name.h"
 
 struct shaped_key {
 	struct frame machine;

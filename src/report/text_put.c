@@ -12,7 +12,7 @@
 
 #include "src/report/human.h"
 #include "src/report/printable.h"
-#include "src/view/frame_name.h"
+#include "src/symbolize/frame_name.h"
 
 #define NAME_MOST	100u	/* bytes of a name */
 #define NAME_COLUMNS	44u	/* functions are padded to this, so that locations line up */

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "src/view/frame_name.h"
+#include "src/symbolize/frame_name.h"
 
 static void assert_becomes(void (*shorten)(char *name), const char *from, const char *to)
 {

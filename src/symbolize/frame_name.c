@@ -8,7 +8,7 @@
  * comes out as it went in. Asking libiberty for a shorter form was rejected:
  * it needs the mangled name, and has no option for either.
  */
-#include "src/view/frame_name.h"
+#include "src/symbolize/frame_name.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
