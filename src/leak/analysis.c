@@ -14,7 +14,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "src/leak/block_map.h"
+#include "src/leak/blocks/block_map.h"
 #include "src/leak/groups.h"
 #include "src/leak/heap.h"
 #include "src/leak/heap_totals.h"

@@ -8,8 +8,8 @@
 #ifndef MEMATTACH_LEAK_ANALYSIS_H
 #define MEMATTACH_LEAK_ANALYSIS_H
 
+#include "src/leak/blocks/older.h"
 #include "src/leak/leak_report.h"
-#include "src/leak/older.h"
 #include "src/memory/heap_figures.h"
 #include "src/memory/picture.h"
 #include "src/modules/modules.h"

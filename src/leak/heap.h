@@ -10,7 +10,7 @@
 #define MEMATTACH_LEAK_HEAP_H
 
 #include "src/base/ranges.h"
-#include "src/leak/blocks.h"
+#include "src/leak/blocks/blocks.h"
 #include "src/memory/heap_figures.h"
 #include "src/memory/picture.h"
 #include "src/memory/residency.h"

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "src/leak/block_map.h"
+#include "src/leak/blocks/block_map.h"
 #include "src/memory/regions.h"
 
 /* By its arenas and mappings where they are known, else by where its blocks lie. */

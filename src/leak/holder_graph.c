@@ -20,7 +20,7 @@
 #include <time.h>
 
 #include "src/base/array.h"
-#include "src/leak/graph_filter.h"
+#include "src/leak/blocks/graph_filter.h"
 
 #define CHUNK		(1u << 20)
 #define PAGE		4096u

@@ -9,7 +9,7 @@
 #define MEMATTACH_LEAK_HOLDER_GRAPH_H
 
 #include "src/base/hashmap.h"
-#include "src/leak/blocks.h"
+#include "src/leak/blocks/blocks.h"
 #include "src/leak/roots.h"
 #include "src/memory/picture.h"
 

@@ -10,7 +10,7 @@
 #define MEMATTACH_LEAK_HOLDERS_H
 
 #include "src/debuginfo/types.h"
-#include "src/leak/blocks.h"
+#include "src/leak/blocks/blocks.h"
 #include "src/leak/roots.h"
 #include "src/memory/picture.h"
 #include "src/modules/modules.h"

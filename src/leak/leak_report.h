@@ -7,7 +7,7 @@
 #ifndef MEMATTACH_LEAK_REPORT_H
 #define MEMATTACH_LEAK_REPORT_H
 
-#include "src/leak/blocks.h"
+#include "src/leak/blocks/blocks.h"
 #include "src/leak/leak_access.h"
 
 /* Strongest first: the order of groups. */

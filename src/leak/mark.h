@@ -9,8 +9,8 @@
 #ifndef MEMATTACH_LEAK_MARK_H
 #define MEMATTACH_LEAK_MARK_H
 
-#include "src/leak/blocks.h"
-#include "src/leak/mark_cliques.h"
+#include "src/leak/blocks/blocks.h"
+#include "src/leak/blocks/mark_cliques.h"
 #include "src/leak/roots.h"
 #include "src/memory/picture.h"
 

@@ -3,7 +3,7 @@
 #ifndef MEMATTACH_LEAK_MARK_INDEX_H
 #define MEMATTACH_LEAK_MARK_INDEX_H
 
-#include "src/leak/block_map.h"
+#include "src/leak/blocks/block_map.h"
 
 #define CELL_SHIFT 20		/* a cell is 1 MiB of addresses */
 

@@ -14,9 +14,9 @@
 
 #include <pthread.h>
 
-#include "src/leak/block_map.h"
+#include "src/leak/blocks/block_map.h"
+#include "src/leak/blocks/mark_cliques.h"
 #include "src/leak/mark.h"
-#include "src/leak/mark_cliques.h"
 #include "src/leak/mark_index.h"
 
 #define CHUNK_LINES	256u

@@ -10,7 +10,7 @@
 #define MEMATTACH_LEAK_ROOTS_H
 
 #include "src/base/ranges.h"
-#include "src/leak/blocks.h"
+#include "src/leak/blocks/blocks.h"
 #include "src/memory/picture.h"
 
 enum root_class {

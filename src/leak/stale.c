@@ -20,7 +20,7 @@
 
 #include "src/base/hashmap.h"
 #include "src/symbolize/call_site.h"
-#include "src/leak/graph_filter.h"
+#include "src/leak/blocks/graph_filter.h"
 #include "src/leak/mark_work.h"
 
 #define MAX_FOUND	(1u << 18)

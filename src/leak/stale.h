@@ -9,7 +9,7 @@
 #define MEMATTACH_LEAK_STALE_H
 
 #include "src/base/ranges.h"
-#include "src/leak/blocks.h"
+#include "src/leak/blocks/blocks.h"
 #include "src/leak/roots.h"
 #include "src/memory/picture.h"
 #include "src/modules/modules.h"

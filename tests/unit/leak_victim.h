@@ -9,7 +9,7 @@
 #ifndef MEMATTACH_TESTS_LEAK_VICTIM_H
 #define MEMATTACH_TESTS_LEAK_VICTIM_H
 
-#include "src/leak/blocks.h"
+#include "src/leak/blocks/blocks.h"
 #include "src/leak/roots.h"
 #include "src/memory/picture.h"
 #include "src/modules/modules.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_leak_blocks.c - the block map against a plain array of the same blocks. */
 #include "src/base/sanitized.h"
-#include "src/leak/blocks.h"
+#include "src/leak/blocks/blocks.h"
 
 #include <errno.h>
 #include <setjmp.h>

@@ -16,8 +16,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "src/leak/blocks.h"
-#include "src/leak/older.h"
+#include "src/leak/blocks/blocks.h"
+#include "src/leak/blocks/older.h"
 #include "src/session/under_way.h"
 #include "tests/unit/live_books.h"
 

@@ -13,14 +13,14 @@
  * Rejected: to keep the block map (1/16 of the heap); a sorted array of addresses, which for
  * small blocks is more than that, and slow to take one from.
  */
-#include "src/leak/older.h"
+#include "src/leak/blocks/older.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "src/base/array.h"
-#include "src/leak/block_map.h"
+#include "src/leak/blocks/block_map.h"
 
 #define NO_HEAP	UINT8_MAX
 

@@ -8,7 +8,7 @@
  * segment (glibc: 8 of 16), and an array for those that differ is made only where there are any.
  * The lines of all segments form one mapping that grows in place or is moved by the kernel.
  */
-#include "src/leak/block_map.h"
+#include "src/leak/blocks/block_map.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -17,7 +17,7 @@
 
 #include "src/base/array.h"
 #include "src/base/huge_pages.h"
-#include "src/leak/mark_cliques.h"
+#include "src/leak/blocks/mark_cliques.h"
 
 #define HIGHEST_ADDRESS	(1ull << 47)
 

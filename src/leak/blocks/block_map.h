@@ -10,7 +10,7 @@
 #ifndef MEMATTACH_LEAK_BLOCK_MAP_H
 #define MEMATTACH_LEAK_BLOCK_MAP_H
 
-#include "src/leak/blocks.h"
+#include "src/leak/blocks/blocks.h"
 
 #define BLOCK_NONE	UINT64_MAX
 #define LINE_GRANULES	64u

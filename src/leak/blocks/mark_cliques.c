@@ -8,7 +8,7 @@
  * stays, and its sums are found again and added to those of the one who claims it.
  * Rejected: what each leader claimed, one by one, 2 to 6 bytes for all lost blocks: nobody asks.
  */
-#include "src/leak/mark_cliques.h"
+#include "src/leak/blocks/mark_cliques.h"
 
 #include <errno.h>
 #include <stdlib.h>
