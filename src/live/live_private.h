@@ -9,7 +9,7 @@
 #include "src/live/live.h"
 #include "src/live/live_evict.h"
 #include "src/live/pairs.h"
-#include "src/mappings.h"
+#include "src/live/mappings.h"
 
 #define NO_BLOCK	UINT32_MAX
 #define THREAD_MASK	0x7fffffffu

@@ -13,7 +13,7 @@
 #include "src/live/snapshot_counts.h"
 #include "src/live/snapshot_session.h"
 #include "src/live/snapshot_wrong.h"
-#include "src/session/snapshot_on.h"
+#include "src/live/snapshot_on.h"
 #include "src/base/ticks.h"
 #include "src/live/timeline.h"
 

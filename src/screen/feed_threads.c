@@ -5,8 +5,8 @@
  */
 #include <errno.h>
 
+#include "src/live/thread_ids.h"
 #include "src/screen/feed_private.h"
-#include "src/session/thread_ids.h"
 
 static int by_bytes(const void *a, const void *b)
 {

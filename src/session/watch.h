@@ -18,7 +18,7 @@
 #include "src/session/pace.h"
 #include "src/session/stack_places.h"
 #include "src/target/target_view.h"
-#include "src/session/thread_ids.h"
+#include "src/live/thread_ids.h"
 #include "src/base/ticks.h"
 #include "src/live/timeline.h"
 #include "src/unwind/unwind.h"

@@ -17,8 +17,8 @@
 
 #include "src/base/hashmap.h"
 #include "src/base/log.h"
+#include "src/live/thread_ids.h"
 #include "src/report/style.h"
-#include "src/session/thread_ids.h"
 #include "src/trace/format.h"
 #include "src/trace/out.h"
 #include "src/trace/places.h"

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "src/session/snapshot_on.h"
+#include "src/live/snapshot_on.h"
 
 static void nothing_is_due_unasked(void **state)
 {

@@ -11,7 +11,7 @@
  * Nodes and origins are named by index, so that their arrays can grow. Both are
  * reserved before anything is changed: an operation that runs out of memory did nothing.
  */
-#include "src/mappings.h"
+#include "src/live/mappings.h"
 
 #include <errno.h>
 

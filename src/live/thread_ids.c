@@ -11,7 +11,7 @@
  * Rejected: the id in each record. gettid is a system call an event; to read the control
  * block in the shim could fault in a thread whose pointer is not libc's.
  */
-#include "src/session/thread_ids.h"
+#include "src/live/thread_ids.h"
 
 #include <errno.h>
 #include <stdlib.h>

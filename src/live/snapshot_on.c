@@ -5,7 +5,7 @@
  * It is looked at whenever the rings were emptied, a few milliseconds apart: the snapshot is of
  * some moment after the condition came true, and says of which.
  */
-#include "src/session/snapshot_on.h"
+#include "src/live/snapshot_on.h"
 
 #define PEAK_SHARE	100u	/* a hundredth more */
 
