@@ -19,7 +19,7 @@
 #include "src/base/quantity.h"
 #include "src/base/why.h"
 #include "src/leak/contents.h"
-#include "src/leak/roots.h"
+#include "src/leak/roots/roots.h"
 #include "src/leak/suppressions.h"
 #include "src/plan/allocators.h"
 #include "src/recognition/recognition.h"

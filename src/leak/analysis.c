@@ -20,7 +20,7 @@
 #include "src/leak/heap_totals.h"
 #include "src/leak/holder_texts.h"
 #include "src/leak/mark.h"
-#include "src/leak/roots.h"
+#include "src/leak/roots/roots.h"
 
 #define PAGE 4096ull
 #define LOADER_DATA (256u * 1024)	/* it has some 20 KiB */

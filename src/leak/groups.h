@@ -9,7 +9,7 @@
 #define MEMATTACH_LEAK_GROUPS_H
 
 #include "src/leak/analysis.h"
-#include "src/leak/roots.h"
+#include "src/leak/roots/roots.h"
 
 struct groups_input {
 	const struct picture *picture;

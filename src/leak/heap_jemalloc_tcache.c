@@ -16,7 +16,7 @@
 
 #include <errno.h>
 
-#include "src/leak/thread_data.h"
+#include "src/leak/roots/thread_data.h"
 
 #define TLS_BYTES	(256u << 10)	/* searched below the thread pointer */
 #define MARK_BEFORE	0x7a7a7a7a7a7a7a7aull

@@ -14,8 +14,8 @@
 
 #include <errno.h>
 
-#include "src/leak/thread_frames.h"
-#include "src/leak/tls_map.h"
+#include "src/leak/roots/thread_frames.h"
+#include "src/leak/roots/tls_map.h"
 
 #define MAX_FRAMES	96u
 #define MAX_EXPORTS	1024u

@@ -10,7 +10,7 @@
 
 #include "src/base/hashmap.h"
 #include "src/leak/blocks/blocks.h"
-#include "src/leak/roots.h"
+#include "src/leak/roots/roots.h"
 #include "src/memory/picture.h"
 
 #define GRAPH_NONE UINT32_MAX

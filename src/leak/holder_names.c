@@ -16,7 +16,7 @@
 
 #include "src/leak/chain_text.h"
 #include "src/leak/locals.h"
-#include "src/leak/tls_map.h"
+#include "src/leak/roots/tls_map.h"
 
 #define MAX_DESCRIBED 4096u	/* pointers of one chain whose members are looked up */
 

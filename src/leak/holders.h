@@ -11,7 +11,7 @@
 
 #include "src/debuginfo/types.h"
 #include "src/leak/blocks/blocks.h"
-#include "src/leak/roots.h"
+#include "src/leak/roots/roots.h"
 #include "src/memory/picture.h"
 #include "src/modules/modules.h"
 

@@ -10,7 +10,7 @@
 
 #include "src/base/ranges.h"
 #include "src/leak/blocks/blocks.h"
-#include "src/leak/roots.h"
+#include "src/leak/roots/roots.h"
 #include "src/memory/picture.h"
 #include "src/modules/modules.h"
 

@@ -21,7 +21,7 @@
 #include "src/base/log.h"
 #include "src/elf/link_map.h"
 #include "src/leak/mark.h"
-#include "src/leak/roots.h"
+#include "src/leak/roots/roots.h"
 #include "src/session/contents.h"
 #include "src/session/under_way.h"
 #include "src/view/caller.h"

@@ -7,9 +7,9 @@
  */
 #include <stdlib.h>
 
-#include "src/leak/roots.h"
-#include "src/leak/signal_stack.h"
-#include "src/leak/tls_map.h"
+#include "src/leak/roots/roots.h"
+#include "src/leak/roots/signal_stack.h"
+#include "src/leak/roots/tls_map.h"
 #include "tests/fuzz/fuzz_process.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -7,7 +7,7 @@
  */
 #include <stdlib.h>
 
-#include "src/leak/thread_frames.h"
+#include "src/leak/roots/thread_frames.h"
 #include "tests/fuzz/fuzz_process.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -10,7 +10,7 @@
 #define MEMATTACH_TESTS_LEAK_VICTIM_H
 
 #include "src/leak/blocks/blocks.h"
-#include "src/leak/roots.h"
+#include "src/leak/roots/roots.h"
 #include "src/memory/picture.h"
 #include "src/modules/modules.h"
 

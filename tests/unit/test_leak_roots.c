@@ -18,8 +18,8 @@
 #include <sys/user.h>
 #include <time.h>
 
-#include "src/leak/roots.h"
-#include "src/leak/thread_data.h"
+#include "src/leak/roots/roots.h"
+#include "src/leak/roots/thread_data.h"
 #include "tests/unit/leak_picture.h"
 
 #define PLACES_MAX	400

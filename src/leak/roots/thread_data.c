@@ -15,7 +15,7 @@
  * Static TLS lies below the control block; its beginning is the lowest block that the dtv
  * lists. What a library opened later puts below that, into the surplus, counts as stack.
  */
-#include "src/leak/thread_data.h"
+#include "src/leak/roots/thread_data.h"
 
 #include <errno.h>
 #include <string.h>

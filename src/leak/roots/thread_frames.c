@@ -6,7 +6,7 @@
  * it wants a copy of the stack and modules that it may change. locals.c walks by the same rules,
  * but remembers for each frame where its registers are, which costs it more than is needed here.
  */
-#include "src/leak/thread_frames.h"
+#include "src/leak/roots/thread_frames.h"
 
 #include <string.h>
 

@@ -11,13 +11,13 @@
  * Nothing below a stack pointer and its red zone counts. Where no libc can be recognised
  * (Go, hand-made threads) the memory below may be anything and stays with the globals.
  */
-#include "src/leak/roots_threads.h"
+#include "src/leak/roots/roots_threads.h"
 
 #include <errno.h>
 #include <string.h>
 
-#include "src/leak/signal_stack.h"
-#include "src/leak/thread_data.h"
+#include "src/leak/roots/signal_stack.h"
+#include "src/leak/roots/thread_data.h"
 
 #define RED_ZONE	128u
 #define GLIBC_LIST	0x2c0u

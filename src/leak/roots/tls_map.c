@@ -11,14 +11,14 @@
  * 4096. A forged one gives a wrong name to a word of a stack or heap, nothing more.
  * Rejected: link_map.l_tls_modid, whose place differs by the version of glibc.
  */
-#include "src/leak/tls_map.h"
+#include "src/leak/roots/tls_map.h"
 
 #include <elf.h>
 #include <errno.h>
 #include <string.h>
 
 #include "src/base/array.h"
-#include "src/leak/thread_data.h"
+#include "src/leak/roots/thread_data.h"
 
 #define MAX_DISTANCE	(64u << 20)
 #define MAX_NUMBER	4096u

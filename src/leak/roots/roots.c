@@ -12,14 +12,14 @@
  * takes its own access away expects nobody to follow pointers there, and guard areas of
  * terabytes are made like that.
  */
-#include "src/leak/roots.h"
+#include "src/leak/roots/roots.h"
 
 #include <errno.h>
 #include <string.h>
 
 #include "inject/abi/memfd_names.h"
 #include "src/base/array.h"
-#include "src/leak/roots_threads.h"
+#include "src/leak/roots/roots_threads.h"
 
 struct collector {
 	const struct roots_input *input;

@@ -12,7 +12,7 @@
  *
  * A thread on these rings with no live thread behind it has ended. musl unmaps its stacks.
  */
-#include "src/leak/thread_data.h"
+#include "src/leak/roots/thread_data.h"
 
 #include <errno.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #ifndef MEMATTACH_LEAK_ROOTS_THREADS_H
 #define MEMATTACH_LEAK_ROOTS_THREADS_H
 
-#include "src/leak/roots.h"
+#include "src/leak/roots/roots.h"
 
 /* In order of precedence where two claims meet. */
 enum claim_kind {

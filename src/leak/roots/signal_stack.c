@@ -8,7 +8,7 @@
  * interrupted stack pointer lies outside is wanted. Rejected: asking the kernel (sigaltstack
  * can only be called by the thread itself), and unwinding (needs tables for every frame).
  */
-#include "src/leak/signal_stack.h"
+#include "src/leak/roots/signal_stack.h"
 
 #include <errno.h>
 
