@@ -14,9 +14,9 @@
 #include <string.h>
 #include <time.h>
 
+#include "src/heap/heap.h"
 #include "src/leak/blocks/block_map.h"
 #include "src/leak/groups.h"
-#include "src/leak/heap.h"
 #include "src/leak/heap_totals.h"
 #include "src/leak/holder_texts.h"
 #include "src/leak/mark.h"

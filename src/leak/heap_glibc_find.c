@@ -14,7 +14,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "src/leak/heap_bytes.h"
+#include "src/heap/heap_bytes.h"
 
 #define BLOCK_BYTES	(64u << 10)
 #define MAX_LIBC_DATA	(4ull << 20)	/* writable memory of a libc */

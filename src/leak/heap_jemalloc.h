@@ -13,8 +13,8 @@
 #ifndef MEMATTACH_LEAK_HEAP_JEMALLOC_H
 #define MEMATTACH_LEAK_HEAP_JEMALLOC_H
 
-#include "src/leak/heap.h"
-#include "src/leak/heap_window.h"
+#include "src/heap/heap.h"
+#include "src/heap/heap_window.h"
 
 #define JEMALLOC_PAGE		4096u
 #define JEMALLOC_HUGE		(2u << 20)	/* base blocks are multiples of it */

@@ -15,8 +15,8 @@
 #define MEMATTACH_LEAK_HEAP_MIMALLOC_H
 
 #include "src/base/hashmap.h"
-#include "src/leak/heap.h"
-#include "src/leak/heap_window.h"
+#include "src/heap/heap.h"
+#include "src/heap/heap_window.h"
 
 #define MIMALLOC_MAX		4u	/* of them in a process */
 #define MIMALLOC_MAX_SEGMENTS	(4u << 20)

@@ -14,7 +14,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "src/leak/heap_bytes.h"
+#include "src/heap/heap_bytes.h"
 
 #define SEGMENT_MAX_SLICES (1ull << 31)	/* 128 TiB */
 #define HUGE_SIZE	(2u << 30)	/* in a page's 32 bits: all of its slices */

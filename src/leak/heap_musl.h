@@ -21,8 +21,8 @@
 #ifndef MEMATTACH_LEAK_HEAP_MUSL_H
 #define MEMATTACH_LEAK_HEAP_MUSL_H
 
-#include "src/leak/heap.h"
-#include "src/leak/heap_window.h"
+#include "src/heap/heap.h"
+#include "src/heap/heap_window.h"
 
 #define MUSL_PAGE	4096u
 #define MUSL_UNIT	16u	/* also the header of a group */

@@ -18,7 +18,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "src/leak/heap_bytes.h"
+#include "src/heap/heap_bytes.h"
 
 enum reserved { RESERVED_AT_END = 5, RESERVED_GROUP = 6, RESERVED_MOVED = 7 };
 

@@ -2,7 +2,7 @@
 /*
  * heap_figures.h - where the memory of each allocator went, at one moment, by its own structures.
  *
- * A walk of the heaps (src/leak/heap.h) fills it. glibc's memory is told apart by arenas and by
+ * A walk of the heaps (src/heap/heap.h) fills it. glibc's memory is told apart by arenas and by
  * the bins of what is free, as malloc_info(3) does; of other allocators there are totals. Chunks
  * count with their headers, as glibc counts them; blocks with what the program may use.
  */

@@ -22,7 +22,7 @@
 #include <sys/ptrace.h>
 #include <time.h>
 
-#include "src/leak/heap.h"
+#include "src/heap/heap.h"
 #include "tests/unit/leak_picture.h"
 
 #define MAX_THREADS 512

@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "src/leak/heap.h"
+#include "src/heap/heap.h"
 
 #define LAB_LIVE 1024
 

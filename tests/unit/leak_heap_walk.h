@@ -19,7 +19,7 @@ int walk_teardown(void **state);
 
 /*
  * One walk, to be ended by walk_done: of any picture, or of the lab as its areas are now.
- * walker: heap_walk_glibc, or one of its like (src/leak/heap.h).
+ * walker: heap_walk_glibc, or one of its like (src/heap/heap.h).
  */
 void walk_picture(struct walk *w, __typeof__(heap_walk_glibc) *walker,
 		  const struct picture *picture, const struct modules *modules);

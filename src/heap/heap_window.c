@@ -7,7 +7,7 @@
  * the two it is, is decided at each refill by how densely the last stretch was used. Mapping the
  * picture was rejected: it can't be, it is another process.
  */
-#include "src/leak/heap_window.h"
+#include "src/heap/heap_window.h"
 
 #include <errno.h>
 #include <string.h>

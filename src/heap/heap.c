@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* heap.c - what all walkers share. */
-#include "src/leak/heap.h"
+#include "src/heap/heap.h"
 
 #include <stdlib.h>
 
