@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/leak/heap_glibc.h"
+#include "src/heap/glibc/heap_glibc.h"
 #include "tests/unit/leak_glibc_model.h"
 #include "tests/unit/leak_heap_walk.h"
 

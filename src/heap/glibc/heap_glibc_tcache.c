@@ -9,7 +9,7 @@
  * own) is told by its content: all its lists lead to chunks of the right size.
  * A count may be one off, when its thread is about to change it: the list decides.
  */
-#include "src/leak/heap_glibc_cached.h"
+#include "src/heap/glibc/heap_glibc_cached.h"
 
 #include <errno.h>
 #include <string.h>

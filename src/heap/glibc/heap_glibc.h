@@ -14,9 +14,9 @@
 #ifndef MEMATTACH_LEAK_HEAP_GLIBC_H
 #define MEMATTACH_LEAK_HEAP_GLIBC_H
 
+#include "src/heap/glibc/heap_glibc_layout.h"
 #include "src/heap/heap.h"
 #include "src/heap/heap_window.h"
-#include "src/leak/heap_glibc_layout.h"
 
 #define GLIBC_MAX_LIBCS	8u		/* one a namespace of dlmopen */
 #define GLIBC_MAX_ARENAS 65536u

@@ -9,7 +9,7 @@
  * means: libraries are stripped of these two names, and the search works where they are, too.
  * A main_arena that was never used is not found: then nothing was allocated.
  */
-#include "src/leak/heap_glibc.h"
+#include "src/heap/glibc/heap_glibc.h"
 
 #include <errno.h>
 #include <string.h>

@@ -10,8 +10,8 @@
  * shows in it as a link without its counterpart. Rejected: following the lists, a random read
  * for each free chunk; believing the headers alone.
  */
-#include "src/leak/heap_glibc_cached.h"
-#include "src/leak/heap_glibc_figures.h"
+#include "src/heap/glibc/heap_glibc_cached.h"
+#include "src/heap/glibc/heap_glibc_figures.h"
 
 #include <errno.h>
 

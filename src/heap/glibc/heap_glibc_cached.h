@@ -6,7 +6,7 @@
 #ifndef MEMATTACH_LEAK_HEAP_GLIBC_CACHED_H
 #define MEMATTACH_LEAK_HEAP_GLIBC_CACHED_H
 
-#include "src/leak/heap_glibc.h"
+#include "src/heap/glibc/heap_glibc.h"
 
 /* The size of the chunk without its bits; 0 if it can't be read or is misaligned. */
 uint64_t glibc_chunk_size(struct glibc *glibc, uint64_t chunk);

@@ -8,7 +8,7 @@
  * static program need not say which version it holds. In all of them the ring of arenas stands
  * 2048 bytes after the bins, so the bins are found first and the rest follows.
  */
-#include "src/leak/heap_glibc_layout.h"
+#include "src/heap/glibc/heap_glibc_layout.h"
 
 #include "src/base/cleanup.h"
 

@@ -10,8 +10,8 @@
  * nothing: under load there always is one, and mostly the arena is whole all the same.
  * Chunk sizes, links and totals come from the target: wherever they lead, steps are counted.
  */
-#include "src/leak/heap_glibc_cached.h"
-#include "src/leak/heap_glibc_figures.h"
+#include "src/heap/glibc/heap_glibc_cached.h"
+#include "src/heap/glibc/heap_glibc_figures.h"
 
 #include <errno.h>
 #include <stdarg.h>

@@ -7,7 +7,7 @@
  * by 12; which of the two it is, the ends of lists tell. Lists are followed from page to page,
  * in whatever order they are: there is no other way to know a cached block from a live one.
  */
-#include "src/leak/heap_glibc_cached.h"
+#include "src/heap/glibc/heap_glibc_cached.h"
 
 #include <errno.h>
 

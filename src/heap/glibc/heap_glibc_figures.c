@@ -7,7 +7,7 @@
  * arena's memory is the allocator's own. malloc_info itself takes each arena's lock, and adds the
  * lowest bit of each free chunk's size to its sums; here sizes are sizes.
  */
-#include "src/leak/heap_glibc_figures.h"
+#include "src/heap/glibc/heap_glibc_figures.h"
 
 #include <errno.h>
 #include <string.h>

@@ -13,7 +13,7 @@
  * mp_ counts a block later than it is made, and no longer before it is given back: while a thread
  * is at that, one more than counted is looked for, which tells.
  */
-#include "src/leak/heap_glibc.h"
+#include "src/heap/glibc/heap_glibc.h"
 
 #include <errno.h>
 

@@ -6,7 +6,7 @@
 #ifndef MEMATTACH_LEAK_HEAP_GLIBC_FIGURES_H
 #define MEMATTACH_LEAK_HEAP_GLIBC_FIGURES_H
 
-#include "src/leak/heap_glibc.h"
+#include "src/heap/glibc/heap_glibc.h"
 
 /* After all checks: what the walk does not tell. -EAGAIN: a list of unsorted chunks is broken. */
 int glibc_figures_new(struct glibc *glibc) _must_check_;

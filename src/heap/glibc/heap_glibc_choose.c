@@ -7,7 +7,7 @@
  * begins or ends, or another such block does, one is likelier. So they are added up, the likelier
  * ones first, until both numbers are met by blocks that do not overlap.
  */
-#include "src/leak/heap_glibc.h"
+#include "src/heap/glibc/heap_glibc.h"
 
 #include <errno.h>
 #include <stdlib.h>

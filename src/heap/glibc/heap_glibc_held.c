@@ -13,7 +13,7 @@
  * Rejected: to count such addresses everywhere. Dead slots of live frames have them of blocks that
  * were freed or lost long ago.
  */
-#include "src/leak/heap_glibc.h"
+#include "src/heap/glibc/heap_glibc.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -10,7 +10,7 @@
  * in between, or brk failed and mmap had to help, it is in pieces: the walk sees the first
  * end, and heap_glibc_chunks.c and heap_glibc_mapped.c look for the rest.
  */
-#include "src/leak/heap_glibc.h"
+#include "src/heap/glibc/heap_glibc.h"
 
 #include <errno.h>
 #include <string.h>

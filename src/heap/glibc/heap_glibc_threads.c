@@ -12,7 +12,7 @@
  * thread inside malloc for it, or one that copies the block; under load there is one in nearly
  * every picture.
  */
-#include "src/leak/heap_glibc.h"
+#include "src/heap/glibc/heap_glibc.h"
 
 #include <sys/syscall.h>
 
