@@ -9,7 +9,7 @@
  * end, so that no page is looked at twice. What lies between the first and the last page of a large
  * one is not looked at.
  */
-#include "src/leak/heap_jemalloc.h"
+#include "src/heap/jemalloc/heap_jemalloc.h"
 
 #include <errno.h>
 

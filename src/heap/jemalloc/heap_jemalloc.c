@@ -10,7 +10,7 @@
  * A picture in which a thread is in the midst of a change is refused before that (see
  * heap_jemalloc_threads.c): no sum that jemalloc keeps would tell.
  */
-#include "src/leak/heap_jemalloc.h"
+#include "src/heap/jemalloc/heap_jemalloc.h"
 
 #include <errno.h>
 #include <stdarg.h>

@@ -11,7 +11,7 @@
  * that it carries. A jemalloc inside of a program is refused: which of its functions are
  * jemalloc's can't be told, and so neither whether a thread is in the midst of a change.
  */
-#include "src/leak/heap_jemalloc.h"
+#include "src/heap/jemalloc/heap_jemalloc.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -12,7 +12,7 @@
  * that no thread has (a forked child inherits those of threads that it has not) may hold
  * anything: what it points to counts as reachable.
  */
-#include "src/leak/heap_jemalloc.h"
+#include "src/heap/jemalloc/heap_jemalloc.h"
 
 #include <errno.h>
 

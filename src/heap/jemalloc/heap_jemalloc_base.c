@@ -8,7 +8,7 @@
  * next place of 2 MiB that is a header whose list is sound. Records hold the address of a
  * slab's first region and of every large block: as roots they would hide these.
  */
-#include "src/leak/heap_jemalloc.h"
+#include "src/heap/jemalloc/heap_jemalloc.h"
 
 #include <errno.h>
 

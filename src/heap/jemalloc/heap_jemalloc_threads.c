@@ -10,7 +10,7 @@
  * Its own background threads only give free pages back, and stay in it for ever.
  * Rejected: locks that are held, which are let go before a cache's head is moved.
  */
-#include "src/leak/heap_jemalloc.h"
+#include "src/heap/jemalloc/heap_jemalloc.h"
 
 #include <errno.h>
 
