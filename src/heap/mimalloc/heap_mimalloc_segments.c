@@ -9,7 +9,7 @@
  * know how many segments a thread has: heap_mimalloc_lists.c compares.
  * A segment that has no pages in use keeps its header; none of its memory is anybody's.
  */
-#include "src/leak/heap_mimalloc.h"
+#include "src/heap/mimalloc/heap_mimalloc.h"
 
 #include <errno.h>
 #include <string.h>

@@ -10,7 +10,7 @@
  * mimalloc has none at all. But the number that mi_version returns is believed where it
  * is exported: layouts change from patch to patch, and that of 2.0.9 is the one known here.
  */
-#include "src/leak/heap_mimalloc.h"
+#include "src/heap/mimalloc/heap_mimalloc.h"
 
 #include <errno.h>
 #include <string.h>

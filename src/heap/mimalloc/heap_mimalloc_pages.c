@@ -9,7 +9,7 @@
  * taken a list off to empty it elsewhere can't be seen; then those blocks pass for
  * live ones, and are reachable, for it has them in its registers.
  */
-#include "src/leak/heap_mimalloc.h"
+#include "src/heap/mimalloc/heap_mimalloc.h"
 
 #include <errno.h>
 #include <string.h>

@@ -14,7 +14,7 @@
  * what was freed there still holds pointers. The heaps of threads stay roots: heaps that the
  * program made itself hang there, and are blocks.
  */
-#include "src/leak/heap_mimalloc.h"
+#include "src/heap/mimalloc/heap_mimalloc.h"
 
 #include <errno.h>
 #include <stdarg.h>

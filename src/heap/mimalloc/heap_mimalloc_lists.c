@@ -7,7 +7,7 @@
  * heap, and is free though the page does not know. Each thread's data count its segments:
  * where that is not what was found, something was missed, or invented.
  */
-#include "src/leak/heap_mimalloc.h"
+#include "src/heap/mimalloc/heap_mimalloc.h"
 
 #include <errno.h>
 #include <stdlib.h>
