@@ -10,7 +10,7 @@
  * The allocator of musl before 1.2.1 is told by a bin of it: an empty one points to itself, like
  * glibc's, but stands behind a lock. It is not walked: it keeps no list of its heap's parts.
  */
-#include "src/leak/heap_musl.h"
+#include "src/heap/musl/heap_musl.h"
 
 #include <elf.h>
 #include <errno.h>

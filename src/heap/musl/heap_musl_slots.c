@@ -13,7 +13,7 @@
  * thread that waits there leaves a slot in use without a block: it counts as free. More
  * of those than threads could have left are no heap.
  */
-#include "src/leak/heap_musl.h"
+#include "src/heap/musl/heap_musl.h"
 
 #include <errno.h>
 #include <string.h>

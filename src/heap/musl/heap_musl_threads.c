@@ -9,7 +9,7 @@
  * top of its stack, so that those are remembered. Rejected: to unwind its stack up to
  * malloc, which needs names that a stripped libc has not.
  */
-#include "src/leak/heap_musl.h"
+#include "src/heap/musl/heap_musl.h"
 
 #include <sys/syscall.h>
 

@@ -9,7 +9,7 @@
  * each class is that of all groups. A group without a mapping lies in a slot of
  * another, which the walk of slots checks, or in what ld.so has donated.
  */
-#include "src/leak/heap_musl.h"
+#include "src/heap/musl/heap_musl.h"
 
 #include <errno.h>
 #include <string.h>

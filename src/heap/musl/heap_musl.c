@@ -9,7 +9,7 @@
  * is held by somebody all the time under load, and what it guards is whole all the same.
  * Most is changed without it: realloc moves a mapping, malloc and free write headers.
  */
-#include "src/leak/heap_musl.h"
+#include "src/heap/musl/heap_musl.h"
 
 #include <errno.h>
 #include <stdarg.h>
