@@ -19,7 +19,7 @@
 #include "src/leak/groups.h"
 #include "src/leak/heap_totals.h"
 #include "src/leak/holder_texts.h"
-#include "src/leak/mark.h"
+#include "src/leak/mark/mark.h"
 #include "src/leak/roots/roots.h"
 
 #define PAGE 4096ull

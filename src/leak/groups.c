@@ -21,7 +21,7 @@
 #include "src/leak/contents.h"
 #include "src/leak/holder_texts.h"
 #include "src/leak/likely.h"
-#include "src/leak/mark.h"
+#include "src/leak/mark/mark.h"
 #include "src/leak/stale.h"
 
 enum { MAX_HOLDERS = HOLDER_TEXTS_MAX, HOLDER_SECONDS = 10 };

@@ -21,7 +21,7 @@
 #include "src/base/hashmap.h"
 #include "src/symbolize/call_site.h"
 #include "src/leak/blocks/graph_filter.h"
-#include "src/leak/mark_work.h"
+#include "src/leak/mark/mark_work.h"
 
 #define MAX_FOUND	(1u << 18)
 #define MAX_GAP		(4u << 20)	/* of one free piece */

@@ -20,7 +20,7 @@
 #include "inject/quiesce/vectors.h"
 #include "src/base/log.h"
 #include "src/elf/link_map.h"
-#include "src/leak/mark.h"
+#include "src/leak/mark/mark.h"
 #include "src/leak/roots/roots.h"
 #include "src/session/contents.h"
 #include "src/session/under_way.h"

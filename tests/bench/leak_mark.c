@@ -19,7 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "src/leak/mark.h"
+#include "src/leak/mark/mark.h"
 
 /* A heap that is being laid out. Roots are its first words, before the segment. */
 struct heap_plan {

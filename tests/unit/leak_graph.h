@@ -6,7 +6,7 @@
 #ifndef MEMATTACH_TESTS_LEAK_GRAPH_H
 #define MEMATTACH_TESTS_LEAK_GRAPH_H
 
-#include "src/leak/mark.h"
+#include "src/leak/mark/mark.h"
 
 struct graph_block {
 	uint64_t address, bytes;

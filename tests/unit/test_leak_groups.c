@@ -17,7 +17,7 @@
 #include "src/base/sanitized.h"
 #include "src/leak/contents.h"
 #include "src/leak/groups.h"
-#include "src/leak/mark.h"
+#include "src/leak/mark/mark.h"
 #include "src/leak/stale.h"
 #include "tests/unit/leak_picture.h"
 

@@ -16,7 +16,7 @@
 #include <sys/prctl.h>
 
 #include "src/base/sanitized.h"
-#include "src/leak/mark.h"
+#include "src/leak/mark/mark.h"
 #include "tests/unit/leak_heap_walk.h"
 #include "tests/unit/leak_mimalloc_model.h"
 #include "tests/unit/leak_picture.h"

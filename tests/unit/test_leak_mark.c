@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_leak_mark.c - kinds, leaders and heuristics of graphs made by hand. */
-#include "src/leak/mark.h"
+#include "src/leak/mark/mark.h"
 
 #include <errno.h>
 #include <setjmp.h>

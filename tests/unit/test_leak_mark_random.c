@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_leak_mark_random.c - marks random graphs like a naive reference, and this very process. */
 #include "src/base/sanitized.h"
-#include "src/leak/mark.h"
+#include "src/leak/mark/mark.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_leak_mark_vectors.c - vector registers as roots: they prove nothing, either way. */
-#include "src/leak/mark.h"
+#include "src/leak/mark/mark.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -5,7 +5,7 @@
  * Two compares reject nearly all words; what is left waits in a batch while its line is fetched
  * from memory, since lines are met in no order: one miss at a time would cost more than reading.
  */
-#include "src/leak/mark_work.h"
+#include "src/leak/mark/mark_work.h"
 
 #include <string.h>
 

@@ -6,7 +6,7 @@
  * still busy, has made some, or all have found none: a worker leaves only after a look at
  * every job, later than all that it made itself, so when the last one leaves nothing is left.
  */
-#include "src/leak/mark_work.h"
+#include "src/leak/mark/mark_work.h"
 
 #include <time.h>
 

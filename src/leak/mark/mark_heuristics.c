@@ -9,7 +9,7 @@
  * memcheck, but for sizes: where it is not known how many bytes a program asked for, it may have
  * asked for up to slack bytes less than are usable. An empty array is LeakSanitizer's idiom.
  */
-#include "src/leak/mark_work.h"
+#include "src/leak/mark/mark_work.h"
 
 #include <string.h>
 

@@ -16,8 +16,8 @@
 
 #include "src/leak/blocks/block_map.h"
 #include "src/leak/blocks/mark_cliques.h"
-#include "src/leak/mark.h"
-#include "src/leak/mark_index.h"
+#include "src/leak/mark/mark.h"
+#include "src/leak/mark/mark_index.h"
 
 #define CHUNK_LINES	256u
 #define CHUNK_GRANULES	(CHUNK_LINES * LINE_GRANULES)
@@ -193,6 +193,6 @@ mark_job mark_judge_job;
 /* mark_lost.c: everything that is left. */
 void mark_lost(struct worker *worker);
 
-#include "src/leak/mark_inline.h"
+#include "src/leak/mark/mark_inline.h"
 
 #endif

@@ -7,14 +7,14 @@
  * 3. The rest is lost: first, by all workers, the links between lost blocks are completed; then
  *    one of them finds the leaders (mark_lost.c).
  */
-#include "src/leak/mark.h"
+#include "src/leak/mark/mark.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#include "src/leak/mark_work.h"
+#include "src/leak/mark/mark_work.h"
 
 #define HEAP_PART	20u	/* memory: one in that many bytes of the heap, unless told */
 

@@ -7,9 +7,9 @@
  * that ten or more misses are always under way. A stack that is full leaves its blocks pending:
  * bits, not a list, so there is no depth that needs memory.
  */
-#include "src/leak/mark_work.h"
+#include "src/leak/mark/mark_work.h"
 
-#include "src/leak/mark_records.h"
+#include "src/leak/mark/mark_records.h"
 
 #define SOON	8u		/* blocks whose records are being fetched */
 #define TARGETS	16u		/* places whose lines are */

@@ -6,7 +6,7 @@
  * Rejected: halving over all segments (a mapping for each large block makes thousands of them),
  * and a flat table over the address space (hostile maps could make it as large as they like).
  */
-#include "src/leak/mark_index.h"
+#include "src/leak/mark/mark_index.h"
 
 #include <errno.h>
 #include <stdlib.h>

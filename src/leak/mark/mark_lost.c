@@ -9,7 +9,7 @@
  * of them before. Rejected: strongly connected components, which give other leaders than
  * memcheck where a block is led to from two sides.
  */
-#include "src/leak/mark_work.h"
+#include "src/leak/mark/mark_work.h"
 
 static void claim_all(struct worker *worker, const struct segment *segment, uint64_t leader)
 {

@@ -7,9 +7,9 @@
  * a whole if there are many, as a call costs as much as reading several pages, and what is
  * marked in it meanwhile is followed with the rest.
  */
-#include "src/leak/mark_work.h"
+#include "src/leak/mark/mark_work.h"
 
-#include "src/leak/mark_records.h"
+#include "src/leak/mark/mark_records.h"
 
 #define MANY	16u	/* pending in a chunk: reading all of it is cheaper */
 #define WINDOW	1024u	/* chunks that are compared */

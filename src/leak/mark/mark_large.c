@@ -6,9 +6,9 @@
  * and a piece takes much longer than the lock. Probing comes before the lost phase, in
  * which one worker alone follows pointers, so that he need not read large blocks without any.
  */
-#include "src/leak/mark_work.h"
+#include "src/leak/mark/mark_work.h"
 
-#include "src/leak/mark_records.h"
+#include "src/leak/mark/mark_records.h"
 
 #define PIECE	BUFFER_BYTES
 

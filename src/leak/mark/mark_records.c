@@ -7,12 +7,12 @@
  * if all records together have reached their limit. Links to blocks that are marked for
  * good are left out: with roots scanned first that is most of them.
  */
-#include "src/leak/mark_records.h"
+#include "src/leak/mark/mark_records.h"
 
 #include <sys/mman.h>
 
 #include "src/base/huge_pages.h"
-#include "src/leak/mark_work.h"
+#include "src/leak/mark/mark_work.h"
 
 #define FULL	(RECORDS_ROOM - RECORD_MAX - LINK_MAX)	/* beyond: one byte a block, for one line */
 

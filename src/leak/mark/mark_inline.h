@@ -3,7 +3,7 @@
 #ifndef MEMATTACH_LEAK_MARK_INLINE_H
 #define MEMATTACH_LEAK_MARK_INLINE_H
 
-#include "src/leak/mark_work.h"
+#include "src/leak/mark/mark_work.h"
 
 static inline struct chunk *mark_chunk(const struct marker *marker, uint64_t index)
 {

@@ -6,7 +6,7 @@
  * where some in a row fail the rest of the mapping is given up: terabytes that can't be read must
  * not cost a call a page.
  */
-#include "src/leak/mark_work.h"
+#include "src/leak/mark/mark_work.h"
 
 #include <string.h>
 

@@ -8,9 +8,9 @@
  * and then looks whether the chunk is published: so one of them sees it, or both, which
  * is no harm. (Sequentially consistent, both: see mark_reach.)
  */
-#include "src/leak/mark_work.h"
+#include "src/leak/mark/mark_work.h"
 
-#include "src/leak/mark_records.h"
+#include "src/leak/mark/mark_records.h"
 
 #define MAX_GAP	8192u	/* reading that much costs as much as another call */
 
