@@ -8,7 +8,7 @@
 
 #include "inject/attach/hook_plan.h"
 #include "src/access/changes.h"
-#include "src/leak/leak_report.h"
+#include "src/leak/findings/leak_report.h"
 #include "src/symbolize/symbolize.h"
 #include "src/target/target_view.h"
 

@@ -3,7 +3,7 @@
 #ifndef MEMATTACH_ACCESS_PLACES_H
 #define MEMATTACH_ACCESS_PLACES_H
 
-#include "src/leak/leak_access.h"
+#include "src/leak/findings/leak_access.h"
 
 /* What the breakpoint that was hit can tell. */
 enum access_role {

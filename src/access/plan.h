@@ -7,7 +7,7 @@
 #define MEMATTACH_ACCESS_PLAN_H
 
 #include "inject/snapshot/access_watch.h"
-#include "src/leak/leak_report.h"
+#include "src/leak/findings/leak_report.h"
 
 enum access_state {
 	ACCESS_QUIET = 0,	/* not seen to be used */

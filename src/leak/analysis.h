@@ -9,7 +9,7 @@
 #define MEMATTACH_LEAK_ANALYSIS_H
 
 #include "src/leak/blocks/older.h"
-#include "src/leak/leak_report.h"
+#include "src/leak/findings/leak_report.h"
 #include "src/memory/heap_figures.h"
 #include "src/memory/picture.h"
 #include "src/modules/modules.h"

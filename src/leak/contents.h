@@ -7,7 +7,7 @@
 #ifndef MEMATTACH_LEAK_CONTENTS_H
 #define MEMATTACH_LEAK_CONTENTS_H
 
-#include "src/leak/leak_report.h"
+#include "src/leak/findings/leak_report.h"
 #include "src/memory/picture.h"
 
 #define CONTENTS_MAX_BYTES 4096u

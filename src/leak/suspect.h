@@ -6,7 +6,7 @@
 #ifndef MEMATTACH_LEAK_SUSPECT_H
 #define MEMATTACH_LEAK_SUSPECT_H
 
-#include "src/leak/leak_report.h"
+#include "src/leak/findings/leak_report.h"
 #include "src/leak/survival.h"
 #include "src/leak/trend.h"
 #include "src/live/site_lives.h"

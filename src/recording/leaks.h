@@ -8,7 +8,7 @@
 #ifndef MEMATTACH_RECORDING_LEAKS_H
 #define MEMATTACH_RECORDING_LEAKS_H
 
-#include "src/leak/leak_report.h"
+#include "src/leak/findings/leak_report.h"
 #include "src/recording/db.h"
 
 /* Within the caller's transaction; what was there is replaced. 0 or -errno. */

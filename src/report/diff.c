@@ -15,7 +15,7 @@
 #define HASH_NONFATAL_OOM 1	/* without memory nothing is added, and hh.tbl is NULL */
 #include <uthash.h>
 
-#include "src/leak/leak_report.h"
+#include "src/leak/findings/leak_report.h"
 #include "src/live/estimate.h"
 #include "src/live/snapshot.h"
 #include "src/report/diff_key.h"

@@ -15,7 +15,7 @@
 #include <string.h>
 
 #include "src/debuginfo/types.h"
-#include "src/leak/leak_report.h"
+#include "src/leak/findings/leak_report.h"
 
 /* Zeroed before it is filled: its padding is compared, too. */
 struct key_head {

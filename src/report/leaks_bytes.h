@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-#include "src/leak/leak_report.h"
+#include "src/leak/findings/leak_report.h"
 
 /*
  * The string that the block begins with, if it does, and its first bytes, 16 a line, as hexdump -C

@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-#include "src/leak/leak_report.h"
+#include "src/leak/findings/leak_report.h"
 #include "src/live/snapshot.h"
 #include "src/live/thread_table.h"
 #include "src/symbolize/symbolize.h"

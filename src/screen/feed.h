@@ -7,7 +7,7 @@
 #define MEMATTACH_SCREEN_FEED_H
 
 #include "src/elf/elf_image.h"
-#include "src/leak/leak_report.h"
+#include "src/leak/findings/leak_report.h"
 #include "src/base/apart.h"
 #include "src/session/names.h"
 #include "src/live/snapshot.h"

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "src/leak/leak_report.h"
+#include "src/leak/findings/leak_report.h"
 
 static struct leak_report *report;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* leak_report.c - see leak_report.h. */
-#include "src/leak/leak_report.h"
+#include "src/leak/findings/leak_report.h"
 
 #include <errno.h>
 #include <math.h>

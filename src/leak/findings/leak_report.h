@@ -8,7 +8,7 @@
 #define MEMATTACH_LEAK_REPORT_H
 
 #include "src/leak/blocks/blocks.h"
-#include "src/leak/leak_access.h"
+#include "src/leak/findings/leak_access.h"
 
 /* Strongest first: the order of groups. */
 enum leak_verdict {
