@@ -18,7 +18,7 @@
 #include "src/base/log.h"
 #include "src/base/quantity.h"
 #include "src/base/why.h"
-#include "src/leak/contents.h"
+#include "src/leak/holders/contents.h"
 #include "src/leak/roots/roots.h"
 #include "src/leak/suppressions.h"
 #include "src/plan/allocators.h"

@@ -18,7 +18,7 @@
 #include "src/leak/blocks/block_map.h"
 #include "src/leak/groups.h"
 #include "src/leak/heap_totals.h"
-#include "src/leak/holder_texts.h"
+#include "src/leak/holders/holder_texts.h"
 #include "src/leak/mark/mark.h"
 #include "src/leak/roots/roots.h"
 

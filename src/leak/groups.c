@@ -18,8 +18,8 @@
 #include <uthash.h>
 
 #include "src/debuginfo/types.h"
-#include "src/leak/contents.h"
-#include "src/leak/holder_texts.h"
+#include "src/leak/holders/contents.h"
+#include "src/leak/holders/holder_texts.h"
 #include "src/leak/likely.h"
 #include "src/leak/mark/mark.h"
 #include "src/leak/stale.h"

@@ -17,7 +17,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "src/leak/contents.h"
+#include "src/leak/holders/contents.h"
 #include "src/recording/damage.h"
 
 #define MAX_SITE (1u << 28)

@@ -12,7 +12,7 @@
 
 #include <math.h>
 
-#include "src/leak/contents.h"
+#include "src/leak/holders/contents.h"
 #include "src/report/access_json.h"
 #include "src/report/leaks_text.h"
 #include "src/report/name_shape.h"

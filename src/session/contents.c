@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/leak/contents.h"
+#include "src/leak/holders/contents.h"
 
 #define MAX_KEPT (32u << 20)	/* bytes */
 

@@ -22,7 +22,7 @@
 #include "src/unwind/cfi_rule.h"
 #include "src/leak/assigned.h"
 #include "src/debuginfo/fields.h"
-#include "src/leak/frame_variables.h"
+#include "src/leak/holders/frame_variables.h"
 #include "src/symbolize/symbolize.h"
 #include "tests/unit/leak_heap_lab.h"
 

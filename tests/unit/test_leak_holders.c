@@ -16,8 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/leak/chain_text.h"
-#include "src/leak/holders.h"
+#include "src/leak/holders/chain_text.h"
+#include "src/leak/holders/holders.h"
 #include "tests/unit/leak_victim.h"
 
 static struct victim victim;

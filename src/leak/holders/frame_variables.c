@@ -5,7 +5,7 @@
  * The function's tree is walked along the blocks and inlined calls that hold the frame's place
  * in the code; what lies whole in one place (debug_place.h) is compared with what is wanted.
  */
-#include "src/leak/frame_variables.h"
+#include "src/leak/holders/frame_variables.h"
 
 #include <dwarf.h>
 

@@ -9,14 +9,14 @@
  * Frames are left by libdw's rules (cfi_rule.c) alone: src/unwind/unwind.c gives return
  * addresses and no registers. Where no rule is, frames end, and words beyond have no name.
  */
-#include "src/leak/locals.h"
+#include "src/leak/holders/locals.h"
 
 #include <errno.h>
 #include <stddef.h>
 #include <string.h>
 
 #include "src/unwind/cfi_rule.h"
-#include "src/leak/frame_variables.h"
+#include "src/leak/holders/frame_variables.h"
 
 #define MAX_FRAMES	256u
 #define NOWHERE		UINT64_MAX

@@ -8,7 +8,7 @@
  * are left out: unique_ptr and vector then read as they are used, p->name and v[3].name.
  * Links between the nodes of a list, tree or hash table read as "[...]": some element.
  */
-#include "src/leak/chain_text.h"
+#include "src/leak/holders/chain_text.h"
 
 #include <inttypes.h>
 #include <stdarg.h>

@@ -8,7 +8,7 @@
  * no more than limit bytes are read there: the user agreed to so many bytes of each block.
  * Refused: libc++'s strings, whose short form is told from any other bytes by luck alone.
  */
-#include "src/leak/contents.h"
+#include "src/leak/holders/contents.h"
 
 #include <errno.h>
 #include <stdlib.h>

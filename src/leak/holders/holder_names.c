@@ -8,14 +8,14 @@
  * the caller knows from the allocation comes in where the chain has lost its own
  * (void *, an opaque handle). Where nothing is known a number stands.
  */
-#include "src/leak/holder_names.h"
+#include "src/leak/holders/holder_names.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 
-#include "src/leak/chain_text.h"
-#include "src/leak/locals.h"
+#include "src/leak/holders/chain_text.h"
+#include "src/leak/holders/locals.h"
 #include "src/leak/roots/tls_map.h"
 
 #define MAX_DESCRIBED 4096u	/* pointers of one chain whose members are looked up */

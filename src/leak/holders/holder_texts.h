@@ -6,7 +6,7 @@
 #ifndef MEMATTACH_LEAK_HOLDER_TEXTS_H
 #define MEMATTACH_LEAK_HOLDER_TEXTS_H
 
-#include "src/leak/holders.h"
+#include "src/leak/holders/holders.h"
 
 #define HOLDER_TEXTS_MAX 64u	/* addresses, chains */
 

@@ -9,14 +9,14 @@
  * What no root leads to has a chain as well if other lost blocks hold it: that from the
  * block that nothing holds.
  */
-#include "src/leak/holders.h"
+#include "src/leak/holders/holders.h"
 
 #include <errno.h>
 #include <string.h>
 #include <time.h>
 
-#include "src/leak/holder_graph.h"
-#include "src/leak/holder_names.h"
+#include "src/leak/holders/holder_graph.h"
+#include "src/leak/holders/holder_names.h"
 
 #define DEFAULT_SECONDS		30
 #define DEFAULT_PASSES		24u

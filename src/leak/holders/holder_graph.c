@@ -13,7 +13,7 @@
  * Rejected: an index of all pointers (as large as the heap); a way for each block, noted
  * in a forward search (a quarter of a heap of small blocks).
  */
-#include "src/leak/holder_graph.h"
+#include "src/leak/holders/holder_graph.h"
 
 #include <errno.h>
 #include <string.h>

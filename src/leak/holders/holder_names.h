@@ -3,7 +3,7 @@
 #ifndef MEMATTACH_LEAK_HOLDER_NAMES_H
 #define MEMATTACH_LEAK_HOLDER_NAMES_H
 
-#include "src/leak/holders.h"
+#include "src/leak/holders/holders.h"
 
 /* One pointer as the search found it. */
 struct holder_step {

@@ -5,7 +5,7 @@
  * The child is made for one search and has all that was found so far, as it was forked from
  * here. Should it die, the search is made once more without what it died of.
  */
-#include "src/leak/holder_texts.h"
+#include "src/leak/holders/holder_texts.h"
 
 #include <errno.h>
 #include <string.h>
