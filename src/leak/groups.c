@@ -18,11 +18,11 @@
 #include <uthash.h>
 
 #include "src/debuginfo/types.h"
+#include "src/leak/candidates/stale.h"
 #include "src/leak/holders/contents.h"
 #include "src/leak/holders/holder_texts.h"
 #include "src/leak/likely.h"
 #include "src/leak/mark/mark.h"
-#include "src/leak/stale.h"
 
 enum { MAX_HOLDERS = HOLDER_TEXTS_MAX, HOLDER_SECONDS = 10 };
 #define SPLIT_SHARE	10u		/* a shape that names a tenth of the blocks is an owner */

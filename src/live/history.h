@@ -9,7 +9,7 @@
 #ifndef MEMATTACH_HISTORY_H
 #define MEMATTACH_HISTORY_H
 
-#include "src/leak/suspect.h"
+#include "src/leak/candidates/suspect.h"
 #include "src/recording/recording.h"
 
 #define HISTORY_PROBLEM_BYTES 512u

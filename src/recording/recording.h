@@ -9,7 +9,7 @@
 #define MEMATTACH_RECORDING_H
 
 #include "src/live/block_list.h"
-#include "src/leak/trend.h"
+#include "src/leak/candidates/trend.h"
 #include "src/report/report.h"
 #include "src/live/site_lives.h"
 #include "src/live/thread_table.h"

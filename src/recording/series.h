@@ -6,7 +6,7 @@
 #ifndef MEMATTACH_RECORDING_SERIES_H
 #define MEMATTACH_RECORDING_SERIES_H
 
-#include "src/leak/trend.h"
+#include "src/leak/candidates/trend.h"
 #include "src/recording/db.h"
 #include "src/live/snapshot.h"
 

@@ -6,7 +6,7 @@
 #ifndef MEMATTACH_RECORDING_SUSPECTS_H
 #define MEMATTACH_RECORDING_SUSPECTS_H
 
-#include "src/leak/suspect.h"
+#include "src/leak/candidates/suspect.h"
 #include "src/recording/recording.h"
 
 /*

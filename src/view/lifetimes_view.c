@@ -12,7 +12,7 @@
 #include <errno.h>
 #include <math.h>
 
-#include "src/leak/survival.h"
+#include "src/leak/candidates/survival.h"
 #include "src/report/text.h"
 #include "src/report/text_put.h"
 #include "src/view/view_put.h"

@@ -15,10 +15,10 @@
 #include <sys/mman.h>
 
 #include "src/base/sanitized.h"
+#include "src/leak/candidates/stale.h"
 #include "src/leak/groups.h"
 #include "src/leak/holders/contents.h"
 #include "src/leak/mark/mark.h"
-#include "src/leak/stale.h"
 #include "tests/unit/leak_picture.h"
 
 #define HEAP_BYTES (1u << 20)

@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "src/base/cleanup.h"
-#include "src/leak/suspect.h"
+#include "src/leak/candidates/suspect.h"
 
 #define HZ		1000.0
 #define WATCHED		(6 * 3600.0)

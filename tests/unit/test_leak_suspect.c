@@ -12,7 +12,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "src/leak/suspect.h"
+#include "src/leak/candidates/suspect.h"
 
 #define HZ	1000.0
 #define LOOKS	120u

@@ -12,7 +12,7 @@
  * Rejected: Mann-Kendall and Theil-Sen over the snapshots, which call a cache that filled in the
  * first hour growing for the next three.
  */
-#include "src/leak/trend.h"
+#include "src/leak/candidates/trend.h"
 
 #define MIN_LOOKS	8u
 #define LEAST_SHARE	4	/* of another quarter's rise: 1 / N */

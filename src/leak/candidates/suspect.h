@@ -6,9 +6,9 @@
 #ifndef MEMATTACH_LEAK_SUSPECT_H
 #define MEMATTACH_LEAK_SUSPECT_H
 
+#include "src/leak/candidates/survival.h"
+#include "src/leak/candidates/trend.h"
 #include "src/leak/findings/leak_report.h"
-#include "src/leak/survival.h"
-#include "src/leak/trend.h"
 #include "src/live/site_lives.h"
 
 /* What an earlier session of the same program saw of the site. */

@@ -15,7 +15,7 @@
  * counts for half. Rejected: exact event times (memory per block), and a test on the slope
  * of the curve's tail (deaths are too few there to tell a cache from a leak).
  */
-#include "src/leak/survival.h"
+#include "src/leak/candidates/survival.h"
 
 #define STEPS	8u	/* per doubling, as lifetimes.h says */
 

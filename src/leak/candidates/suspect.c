@@ -10,7 +10,7 @@
  * twice the longest lifetime can't see growth at all, since what new blocks replace was not
  * seen allocated: then it is the earlier session that tells.
  */
-#include "src/leak/suspect.h"
+#include "src/leak/candidates/suspect.h"
 
 #define TURNOVERS 2.0	/* watched so many times the longest lifetime: enough */
 

@@ -12,7 +12,7 @@
  * what lies below stack pointers, and stacks of ended threads.
  * Rejected: to look in live blocks. What stands there holds a block, and it would not be lost.
  */
-#include "src/leak/stale.h"
+#include "src/leak/candidates/stale.h"
 
 #include <errno.h>
 #include <stdio.h>
