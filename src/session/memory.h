@@ -6,7 +6,7 @@
 #ifndef MEMATTACH_SESSION_MEMORY_H
 #define MEMATTACH_SESSION_MEMORY_H
 
-#include "src/leak/analysis.h"
+#include "src/leak/analysis/analysis.h"
 #include "src/memory/regions.h"
 #include "src/session/session.h"
 #include "src/target/target_view.h"

@@ -11,9 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/leak/analysis/suppressions.h"
 #include "src/leak/assigned.h"
 #include "src/leak/candidates/suspect.h"
-#include "src/leak/suppressions.h"
 #include "src/session/contents.h"
 
 struct suspects {

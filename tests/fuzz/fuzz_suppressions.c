@@ -5,7 +5,7 @@
  */
 #include <string.h>
 
-#include "src/leak/suppressions.h"
+#include "src/leak/analysis/suppressions.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

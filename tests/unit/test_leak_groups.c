@@ -15,8 +15,8 @@
 #include <sys/mman.h>
 
 #include "src/base/sanitized.h"
+#include "src/leak/analysis/groups.h"
 #include "src/leak/candidates/stale.h"
-#include "src/leak/groups.h"
 #include "src/leak/holders/contents.h"
 #include "src/leak/mark/mark.h"
 #include "tests/unit/leak_picture.h"

@@ -12,7 +12,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "src/leak/suppressions.h"
+#include "src/leak/analysis/suppressions.h"
 
 static struct suppressions *parsed(const char *text)
 {

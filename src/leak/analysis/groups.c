@@ -8,7 +8,7 @@
  * or more name a good part each, which are then different owners; else they are put together
  * again, and the most frequent trace is told.
  */
-#include "src/leak/groups.h"
+#include "src/leak/analysis/groups.h"
 
 #include <errno.h>
 #include <math.h>
@@ -18,10 +18,10 @@
 #include <uthash.h>
 
 #include "src/debuginfo/types.h"
+#include "src/leak/analysis/likely.h"
 #include "src/leak/candidates/stale.h"
 #include "src/leak/holders/contents.h"
 #include "src/leak/holders/holder_texts.h"
-#include "src/leak/likely.h"
 #include "src/leak/mark/mark.h"
 
 enum { MAX_HOLDERS = HOLDER_TEXTS_MAX, HOLDER_SECONDS = 10 };

@@ -4,7 +4,7 @@
 #define MEMATTACH_LEAK_LIKELY_H
 
 #include "src/debuginfo/types.h"
-#include "src/leak/groups.h"
+#include "src/leak/analysis/groups.h"
 
 /*
  * Sets likely_site of each group of lost blocks that has no site, where exactly one place is seen

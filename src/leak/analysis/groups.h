@@ -8,7 +8,7 @@
 #ifndef MEMATTACH_LEAK_GROUPS_H
 #define MEMATTACH_LEAK_GROUPS_H
 
-#include "src/leak/analysis.h"
+#include "src/leak/analysis/analysis.h"
 #include "src/leak/roots/roots.h"
 
 struct groups_input {

@@ -9,7 +9,7 @@
  * was freed again is in no book: a site whose blocks never live long is not seen here, and
  * does not leak either.
  */
-#include "src/leak/likely.h"
+#include "src/leak/analysis/likely.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -6,7 +6,7 @@
  * can be lost like all others. Memory of such an allocator beyond them counts as roots,
  * so that what only its older blocks hold is not called lost.
  */
-#include "src/leak/analysis.h"
+#include "src/leak/analysis/analysis.h"
 
 #include <errno.h>
 #include <math.h>
@@ -15,9 +15,9 @@
 #include <time.h>
 
 #include "src/heap/heap.h"
+#include "src/leak/analysis/groups.h"
+#include "src/leak/analysis/heap_totals.h"
 #include "src/leak/blocks/block_map.h"
-#include "src/leak/groups.h"
-#include "src/leak/heap_totals.h"
 #include "src/leak/holders/holder_texts.h"
 #include "src/leak/mark/mark.h"
 #include "src/leak/roots/roots.h"

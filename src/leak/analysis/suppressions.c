@@ -12,7 +12,7 @@
  * __tls_get_addr is not needed: dynamic thread-local storage is reachable by its dtv.
  * Rejected: fnmatch and regex (other meanings of *, ^ and $).
  */
-#include "src/leak/suppressions.h"
+#include "src/leak/analysis/suppressions.h"
 
 #include <errno.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* heap_totals.c - see heap_totals.h. Arenas are glibc's alone: heap_glibc_figures.c. */
-#include "src/leak/heap_totals.h"
+#include "src/leak/analysis/heap_totals.h"
 
 #include <math.h>
 #include <string.h>

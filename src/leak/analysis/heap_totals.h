@@ -4,7 +4,7 @@
 #define MEMATTACH_LEAK_HEAP_TOTALS_H
 
 #include "src/heap/heap.h"
-#include "src/leak/analysis.h"
+#include "src/leak/analysis/analysis.h"
 
 /* After a walker: begin is the number of segments that heap->blocks had before it. */
 void heap_totals_note(struct heap *heap, const struct heap_result *result, size_t begin);
