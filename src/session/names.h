@@ -5,7 +5,7 @@
 #ifndef MEMATTACH_SESSION_NAMES_H
 #define MEMATTACH_SESSION_NAMES_H
 
-#include "src/leak/assigned.h"
+#include "src/leak/variable/assigned.h"
 #include "src/modules/modules.h"
 #include "src/base/file_reader.h"
 #include "src/symbolize/symbolize.h"

@@ -20,7 +20,7 @@
 #include <sys/vfs.h>
 
 #include "src/debuginfo/symbol_files.h"
-#include "src/leak/assigned_file.h"
+#include "src/leak/variable/assigned_file.h"
 #include "src/recording/unnamed.h"
 
 #define MAX_LINKS 8

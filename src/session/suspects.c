@@ -12,8 +12,8 @@
 #include <string.h>
 
 #include "src/leak/analysis/suppressions.h"
-#include "src/leak/assigned.h"
 #include "src/leak/candidates/suspect.h"
+#include "src/leak/variable/assigned.h"
 #include "src/session/contents.h"
 
 struct suspects {

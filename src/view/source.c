@@ -13,7 +13,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "src/leak/assigned_file.h"
+#include "src/leak/variable/assigned_file.h"
 #include "src/report/printable.h"
 #include "src/report/text.h"
 #include "src/report/text_put.h"

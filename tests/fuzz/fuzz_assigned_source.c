@@ -8,10 +8,10 @@
  */
 #include <string.h>
 
-#include "src/leak/assigned_expr.h"
-#include "src/leak/assigned_macro.h"
-#include "src/leak/assigned_name.h"
-#include "src/leak/assigned_source.h"
+#include "src/leak/variable/assigned_expr.h"
+#include "src/leak/variable/assigned_macro.h"
+#include "src/leak/variable/assigned_name.h"
+#include "src/leak/variable/assigned_source.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -20,7 +20,7 @@
 #include "src/base/apart.h"
 #include "src/base/log.h"
 #include "src/unwind/cfi_rule.h"
-#include "src/leak/assigned.h"
+#include "src/leak/variable/assigned.h"
 #include "src/debuginfo/fields.h"
 #include "src/leak/holders/frame_variables.h"
 #include "src/symbolize/symbolize.h"

@@ -14,7 +14,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "src/leak/assigned_name.h"
+#include "src/leak/variable/assigned_name.h"
 #include "tests/unit/leak_assigned_bench.h"
 
 struct way {

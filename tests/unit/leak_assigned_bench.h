@@ -7,7 +7,7 @@
 #ifndef MEMATTACH_TESTS_LEAK_ASSIGNED_BENCH_H
 #define MEMATTACH_TESTS_LEAK_ASSIGNED_BENCH_H
 
-#include "src/leak/assigned.h"
+#include "src/leak/variable/assigned.h"
 
 struct bench {
 	struct modules *modules;	/* one module, number 1 */

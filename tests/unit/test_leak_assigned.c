@@ -18,7 +18,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#include "src/leak/assigned_name.h"
+#include "src/leak/variable/assigned_name.h"
 #include "tests/unit/leak_assigned_bench.h"
 
 #define MAX_LINES	400u

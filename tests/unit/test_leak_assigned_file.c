@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "src/leak/assigned_file.h"
+#include "src/leak/variable/assigned_file.h"
 
 enum { FILES = 6, MIB = 30 };
 static char folder[] = "/tmp/memattach-sources.XXXXXX";

@@ -14,9 +14,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "src/leak/assigned_macro.h"
-#include "src/leak/assigned_name.h"
-#include "src/leak/assigned_source.h"
+#include "src/leak/variable/assigned_macro.h"
+#include "src/leak/variable/assigned_name.h"
+#include "src/leak/variable/assigned_source.h"
 
 struct test_case {
 	const char *text;	/* @: the column */

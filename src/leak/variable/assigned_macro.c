@@ -8,12 +8,12 @@
  * first definition found counts), nothing is evaluated; # makes no strings, ## glues words.
  * Rejected: .debug_macro, which only -g3 writes.
  */
-#include "src/leak/assigned_macro.h"
+#include "src/leak/variable/assigned_macro.h"
 
 #include <errno.h>
 #include <string.h>
 
-#include "src/leak/assigned_call.h"
+#include "src/leak/variable/assigned_call.h"
 
 #define MAX_TEXTS	12u	/* expansions for one question */
 #define MAX_LOOKUPS	24u	/* names whose definition is searched */

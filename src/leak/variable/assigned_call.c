@@ -7,7 +7,7 @@
  * that of the first word, or of "new". Where there is no call at the column the statement is
  * searched for the callee's name, which the stack knows.
  */
-#include "src/leak/assigned_call.h"
+#include "src/leak/variable/assigned_call.h"
 
 #define MAX_SEARCH	4096u	/* tokens, for a callee */
 #define MAX_STATEMENT	400u	/* tokens from a place to its call */

@@ -3,7 +3,7 @@
 #ifndef MEMATTACH_LEAK_ASSIGNED_CODE_H
 #define MEMATTACH_LEAK_ASSIGNED_CODE_H
 
-#include "src/leak/assigned_value.h"
+#include "src/leak/variable/assigned_value.h"
 
 enum code_kind {
 	CODE_NOTHING = 0,

@@ -4,7 +4,7 @@
 #define MEMATTACH_LEAK_ASSIGNED_FILE_H
 
 #include "src/base/file_reader.h"
-#include "src/leak/assigned_lexer.h"
+#include "src/leak/variable/assigned_lexer.h"
 
 struct source_file;
 struct source_files;

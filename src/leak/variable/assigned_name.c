@@ -5,12 +5,12 @@
  * Demangled names are read by bracket depth, not parsed: "std::map<int, T>::find(int)"
  * has its name before the first ( that is in no <>, after the last :: or space.
  */
-#include "src/leak/assigned_name.h"
+#include "src/leak/variable/assigned_name.h"
 
 #include <string.h>
 
 #include "src/debuginfo/type_shape.h"
-#include "src/leak/assigned_expr.h"
+#include "src/leak/variable/assigned_expr.h"
 
 /* Offsets of a demangled name's parts. */
 struct parts {

@@ -7,14 +7,14 @@
  * with nothing but where the pointer is: that makes it cheap. A way on which the pointer is lost
  * from all registers and words ends there.
  */
-#include "src/leak/assigned_return.h"
+#include "src/leak/variable/assigned_return.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include <Zydis/Zydis.h>
 
-#include "src/leak/assigned_value.h"
+#include "src/leak/variable/assigned_value.h"
 
 #define MAX_STEPS	3000u	/* instructions in all */
 #define MAX_BRANCHES	64u	/* ways that wait */

@@ -11,7 +11,7 @@
  * the function's name is on the line where it is declared, there is a call at the line and
  * column, and it is the call that the stack says, or the file is older than the binary.
  */
-#include "src/leak/assigned.h"
+#include "src/leak/variable/assigned.h"
 
 #include <dwarf.h>
 #include <errno.h>
@@ -21,11 +21,11 @@
 #include "src/debuginfo/debug_modules.h"
 #include "src/debuginfo/type_shape.h"
 #include "src/debuginfo/type_text.h"
-#include "src/leak/assigned_code.h"
-#include "src/leak/assigned_file.h"
-#include "src/leak/assigned_macro.h"
-#include "src/leak/assigned_name.h"
-#include "src/leak/assigned_source.h"
+#include "src/leak/variable/assigned_code.h"
+#include "src/leak/variable/assigned_file.h"
+#include "src/leak/variable/assigned_macro.h"
+#include "src/leak/variable/assigned_name.h"
+#include "src/leak/variable/assigned_source.h"
 
 #define MAX_FRAMES	24u	/* wrappers in wrappers */
 #define LINES_BEFORE	60u	/* of a statement, when its function's begin is unknown */

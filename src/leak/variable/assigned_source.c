@@ -7,14 +7,14 @@
  * Rejected: regular expressions over the line (the prototype): they read the wrong = of
  * every second multi-line statement.
  */
-#include "src/leak/assigned_source.h"
+#include "src/leak/variable/assigned_source.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "src/leak/assigned_call.h"
-#include "src/leak/assigned_expr.h"
+#include "src/leak/variable/assigned_call.h"
+#include "src/leak/variable/assigned_expr.h"
 
 #define MAX_STEPS	512u	/* from a call outwards */
 

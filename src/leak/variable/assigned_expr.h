@@ -8,7 +8,7 @@
 #ifndef MEMATTACH_LEAK_ASSIGNED_EXPR_H
 #define MEMATTACH_LEAK_ASSIGNED_EXPR_H
 
-#include "src/leak/assigned_lexer.h"
+#include "src/leak/variable/assigned_lexer.h"
 
 #define EXPR_NONE	SIZE_MAX
 

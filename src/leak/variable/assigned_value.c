@@ -7,7 +7,7 @@
  * from the location lists, and only where they say nothing from the code before: the
  * compiler knows better.
  */
-#include "src/leak/assigned_value.h"
+#include "src/leak/variable/assigned_value.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -9,7 +9,7 @@
  * Whether the text is what was compiled is the caller's question: nothing in the file can
  * answer it (DWARF 5 knows an MD5 of it; libdw 0.188 does not give it out).
  */
-#include "src/leak/assigned_file.h"
+#include "src/leak/variable/assigned_file.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -9,14 +9,14 @@
  * It does not follow loops, and not both ways of a branch: what comes later than
  * 25 instructions is most often another use of the variable, not its assignment.
  */
-#include "src/leak/assigned_code.h"
+#include "src/leak/variable/assigned_code.h"
 
 #include <errno.h>
 #include <string.h>
 
 #include "src/debuginfo/type_shape.h"
-#include "src/leak/assigned_return.h"
-#include "src/leak/assigned_value.h"
+#include "src/leak/variable/assigned_return.h"
+#include "src/leak/variable/assigned_value.h"
 
 #define MAX_AFTER	25u	/* instructions from the call to a name */
 #define MAX_BEFORE	300u	/* of the straight code before the call */

@@ -3,8 +3,8 @@
 #ifndef MEMATTACH_LEAK_ASSIGNED_CALL_H
 #define MEMATTACH_LEAK_ASSIGNED_CALL_H
 
-#include "src/leak/assigned_expr.h"
-#include "src/leak/assigned_source.h"
+#include "src/leak/variable/assigned_expr.h"
+#include "src/leak/variable/assigned_source.h"
 
 /* The first token of line or of a later one; the count of tokens if there is none. */
 size_t assigned_call_line(const struct tokens *tokens, uint32_t line);

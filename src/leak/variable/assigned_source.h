@@ -3,7 +3,7 @@
 #ifndef MEMATTACH_LEAK_ASSIGNED_SOURCE_H
 #define MEMATTACH_LEAK_ASSIGNED_SOURCE_H
 
-#include "src/leak/assigned_lexer.h"
+#include "src/leak/variable/assigned_lexer.h"
 
 enum source_kind {
 	SOURCE_UNUSED = 0,	/* the result goes nowhere that can be named */

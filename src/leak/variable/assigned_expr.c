@@ -6,7 +6,7 @@
  * unless what stands before is a name or if, while and the like; "a * b = f()" is a
  * declaration. Every loop goes one way over at most all tokens of a window.
  */
-#include "src/leak/assigned_expr.h"
+#include "src/leak/variable/assigned_expr.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
 #ifndef MEMATTACH_LEAK_ASSIGNED_MACRO_H
 #define MEMATTACH_LEAK_ASSIGNED_MACRO_H
 
-#include "src/leak/assigned_source.h"
+#include "src/leak/variable/assigned_source.h"
 
 /* Where definitions come from. */
 struct macro_source {

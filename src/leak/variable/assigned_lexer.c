@@ -9,7 +9,7 @@
  * lines continued inside a word are not understood (they give odd words).
  * Rejected: libclang, which needs the compiler's own options and headers to say anything.
  */
-#include "src/leak/assigned_lexer.h"
+#include "src/leak/variable/assigned_lexer.h"
 
 #include <errno.h>
 #include <string.h>
