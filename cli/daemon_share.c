@@ -17,7 +17,7 @@
 #include "src/base/log.h"
 #include "src/daemon/allotment.h"
 #include "src/daemon/roster.h"
-#include "src/session/budget.h"
+#include "src/watch/budget.h"
 
 #define LOOK_SECONDS	5.0
 #define WORTH		0.05	/* of the percentage: smaller changes are not told */

@@ -24,7 +24,7 @@
 #include "src/plan/allocators.h"
 #include "src/recognition/recognition.h"
 #include "src/recording/limit.h"
-#include "src/session/evict.h"
+#include "src/watch/evict.h"
 
 enum {
 	OPT_LEAKS = 256, OPT_JSON, OPT_TOP, OPT_EXACT, OPT_SAMPLE, OPT_INTERVAL, OPT_LOADER,

@@ -15,7 +15,7 @@
 #include "src/session/names.h"
 #include "src/symbolize/symbolize.h"
 #include "src/target/target_view.h"
-#include "src/session/watch.h"
+#include "src/watch/watch.h"
 
 struct session_block {
 	struct analysis_known known;

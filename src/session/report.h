@@ -10,7 +10,7 @@
 #include "src/session/names.h"
 #include "src/session/report_names.h"
 #include "src/symbolize/symbolize.h"
-#include "src/session/watch.h"
+#include "src/watch/watch.h"
 
 struct session_report {
 	const struct session_options *options;

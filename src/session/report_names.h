@@ -7,8 +7,8 @@
 #define MEMATTACH_SESSION_REPORT_NAMES_H
 
 #include "src/modules/stacks.h"
-#include "src/session/watch.h"
 #include "src/symbolize/symbolize.h"
+#include "src/watch/watch.h"
 
 struct session_report;
 

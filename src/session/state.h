@@ -9,9 +9,9 @@
 #include "src/session/nameless.h"
 #include "src/session/report.h"
 #include "src/session/safe_thread.h"
-#include "src/session/share.h"
+#include "src/watch/share.h"
 #include "src/trace/log.h"
-#include "src/session/watch.h"
+#include "src/watch/watch.h"
 
 enum session_state {
 	STATE_OPENED = 0,

@@ -11,8 +11,8 @@
 
 #include "src/report/report.h"
 #include "src/session/names.h"
-#include "src/session/watch.h"
 #include "src/trace/filter.h"
+#include "src/watch/watch.h"
 
 struct trace_log;
 /* Everything is borrowed for the life of the log. */

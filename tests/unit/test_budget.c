@@ -12,7 +12,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "src/session/budget.h"
+#include "src/watch/budget.h"
 
 #define STEP 0.1	/* seconds */
 

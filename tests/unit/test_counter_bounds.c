@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "src/session/counter_bounds.h"
+#include "src/watch/counter_bounds.h"
 
 #define HZ 2.5e9
 

@@ -16,7 +16,7 @@
 
 #include "src/base/cleanup.h"
 #include "src/live/doubt.h"
-#include "src/session/budget.h"
+#include "src/watch/budget.h"
 
 #define ROUNDS 600u
 

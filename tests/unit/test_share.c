@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "src/session/share.h"
+#include "src/watch/share.h"
 
 #define MS 1000000u
 

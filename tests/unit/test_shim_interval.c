@@ -17,7 +17,7 @@
 
 #include "src/live/estimate.h"
 #include "src/ring/ring_threads.h"
-#include "src/session/budget.h"
+#include "src/watch/budget.h"
 #include "tests/unit/shim_host.h"
 
 #define RUNS		200u

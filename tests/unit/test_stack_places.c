@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "src/session/stack_places.h"
+#include "src/watch/stack_places.h"
 
 #define MS 1000000ull
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* watch_ahead.c - what events to come will need of all books. */
-#include "src/session/watch_ahead.h"
+#include "src/watch/watch_ahead.h"
 
-#include "src/session/watch.h"
+#include "src/watch/watch.h"
 
 static inline void foresee_stage(const struct watch *w, unsigned int stage,
 				 struct reader_hint *hint)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* held.c - see held.h. */
-#include "src/session/held.h"
+#include "src/watch/held.h"
 
 static uint64_t larger(uint64_t a, uint64_t b)
 {

@@ -7,7 +7,7 @@
  * is looked at. When the dynamic loader announces a change, the maps are read
  * before any later event is booked, so that its frames find their modules.
  */
-#include "src/session/watch_counts.h"
+#include "src/watch/watch_counts.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -19,9 +19,9 @@
 #include "inject/attach/ring_publish.h"
 #include "src/base/hashmap.h"
 #include "src/base/spare_pages.h"
-#include "src/session/counter_bounds.h"
-#include "src/session/evict.h"
-#include "src/session/watch_ahead.h"
+#include "src/watch/counter_bounds.h"
+#include "src/watch/evict.h"
+#include "src/watch/watch_ahead.h"
 
 #define PAGE 4096ull
 #define RULES_NS 5000000ull	/* between tries to publish rules; more after failures */

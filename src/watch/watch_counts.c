@@ -6,13 +6,13 @@
  * is not counted. A path can be met in the counters before the record that tells it was read: it
  * is booked by one of the next readings then, the last of which comes after everything.
  */
-#include "src/session/watch_counts.h"
+#include "src/watch/watch_counts.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/session/counter_bounds.h"
+#include "src/watch/counter_bounds.h"
 
 #define COPIES_AT_ONCE	20000.0
 #define COPIES_A_SECOND	500.0

@@ -6,7 +6,7 @@
  * it would have to be that of a session of the analyst's own, which Linux 6.18 may let starve;
  * and beside many threads one is too little.
  */
-#include "src/session/share.h"
+#include "src/watch/share.h"
 
 #include <fcntl.h>
 #include <stddef.h>

@@ -12,7 +12,7 @@
 #include "src/live/live.h"
 #include "src/live/sites.h"
 #include "src/ring/reader.h"
-#include "src/session/budget.h"
+#include "src/watch/budget.h"
 
 /* Borrowed, as long as the pace is used. */
 struct pace_input {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* watch_snapshot.c - what a session's books say at a moment: points of the timeline, snapshots. */
-#include "src/session/watch_counts.h"
+#include "src/watch/watch_counts.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 
-#include "src/session/counter_bounds.h"
-#include "src/session/evict.h"
+#include "src/watch/counter_bounds.h"
+#include "src/watch/evict.h"
 
 #define COUNTS_NS 5000000ull
 #define GAP_SLACK_SECONDS 60	/* a machine that was held up counts on */

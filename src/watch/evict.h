@@ -6,7 +6,7 @@
 #ifndef MEMATTACH_EVICT_H
 #define MEMATTACH_EVICT_H
 
-#include "src/session/watch.h"
+#include "src/watch/watch.h"
 
 #define EVICT_DEFAULT	(256ull << 20)
 #define EVICT_LEAST	(16ull << 20)

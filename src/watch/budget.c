@@ -25,7 +25,7 @@
  * Rejected: a proportional controller on the measured share alone. It needs several steps for
  * every rise of the load, and winds up while the target is idle.
  */
-#include "src/session/budget.h"
+#include "src/watch/budget.h"
 
 #include <math.h>
 #include <stdbool.h>

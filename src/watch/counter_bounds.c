@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* counter_bounds.c - see counter_bounds.h. Bounds are wide: none is ever met by a true figure. */
-#include "src/session/counter_bounds.h"
+#include "src/watch/counter_bounds.h"
 
 #include <math.h>
 

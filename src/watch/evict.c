@@ -13,7 +13,7 @@
  * Rejected: to look at how much memory the process has (the allocator keeps what was freed, and
  * it would be known too late); a limit by the kernel (it ends a process, it can't make it forget).
  */
-#include "src/session/evict.h"
+#include "src/watch/evict.h"
 
 #include <errno.h>
 #include <malloc.h>

@@ -3,7 +3,7 @@
 #ifndef MEMATTACH_WATCH_COUNTS_H
 #define MEMATTACH_WATCH_COUNTS_H
 
-#include "src/session/watch.h"
+#include "src/watch/watch.h"
 
 /* pre: control is mapped. 0 or -errno. */
 int watch_counts_open(struct watch *watch) _must_check_;

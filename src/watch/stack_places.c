@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* stack_places.c - see stack_places.h. */
-#include "src/session/stack_places.h"
+#include "src/watch/stack_places.h"
 
 #define LEAST_NS 200000000ull
 #define MOST_NS 5000000000ull

@@ -13,7 +13,7 @@
  * is not met, since the keeper, which holds the process itself, says that it has ended.
  * The target may forge what the shim counts: at the most it is all of the target's time.
  */
-#include "src/session/pace.h"
+#include "src/watch/pace.h"
 
 #include <math.h>
 #include <unistd.h>
