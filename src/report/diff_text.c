@@ -11,10 +11,10 @@
 #include <math.h>
 #include <string.h>
 
+#include "src/report/caller.h"
 #include "src/report/diff_write.h"
 #include "src/report/human.h"
 #include "src/report/text_put.h"
-#include "src/view/caller.h"
 
 static void put_process(FILE *out, const struct diff_document *document)
 {

@@ -14,11 +14,11 @@
 #include <math.h>
 
 #include "src/report/access_text.h"
+#include "src/report/caller.h"
 #include "src/report/human.h"
 #include "src/report/leaks_bytes.h"
 #include "src/report/name_shape.h"
 #include "src/report/text_put.h"
-#include "src/view/caller.h"
 
 #define SHOWN_ADDRESSES	4u
 #define SHOWN_EARLY	3u

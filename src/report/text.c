@@ -14,16 +14,16 @@
 #include <string.h>
 
 #include "src/live/snapshot_rates.h"
+#include "src/report/caller.h"
 #include "src/report/counts_report.h"
 #include "src/report/elsewhere_text.h"
+#include "src/report/estimated.h"
 #include "src/report/human.h"
 #include "src/report/leaks_text.h"
 #include "src/report/printable.h"
 #include "src/report/style.h"
 #include "src/report/text_put.h"
 #include "src/report/wrong_frees_text.h"
-#include "src/view/caller.h"
-#include "src/view/estimated.h"
 
 #define UNHOOKED_SHOWN 6u /* functions */
 #define THIN_SAMPLES   200u

@@ -10,9 +10,9 @@
 #include <errno.h>
 #include <string.h>
 
+#include "src/report/caller.h"
 #include "src/report/text_put.h"
 #include "src/screen/feed_private.h"
-#include "src/view/caller.h"
 
 #define QUEUE_BYTES	(64u << 10)	/* with so much unsent, names can wait */
 #define MAX_NAMED	(SCREEN_MAX_SITES * 3u)

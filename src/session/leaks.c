@@ -22,9 +22,9 @@
 #include "src/elf/link_map.h"
 #include "src/leak/mark/mark.h"
 #include "src/leak/roots/roots.h"
+#include "src/report/caller.h"
 #include "src/session/contents.h"
 #include "src/session/under_way.h"
-#include "src/view/caller.h"
 
 enum { MAX_PICTURES = 30, MAX_LATE = 3, SAME_PLACE = 4 };
 /* For an allocator to finish what it was at: longer each time, as it may wait for a processor. */

@@ -11,10 +11,10 @@
 #include <math.h>
 #include <string.h>
 
+#include "src/report/estimated.h"
 #include "src/report/human.h"
 #include "src/report/printable.h"
 #include "src/report/text_put.h"
-#include "src/view/estimated.h"
 #include "src/view/view_metric.h"
 
 #define DEFAULT_WIDTH	100u

@@ -12,8 +12,8 @@
 #include <time.h>
 #include <uthash.h>
 
+#include "src/report/caller.h"
 #include "src/report/name_shape.h"
-#include "src/view/caller.h"
 
 #define PLACES_MAX 65536u	/* more than that are forged: all are forgotten then */
 #define PATIENCE 0.001		/* seconds: what has been read before is answered sooner */

@@ -10,9 +10,9 @@
 
 #include <errno.h>
 
+#include "src/report/estimated.h"
 #include "src/report/text.h"
 #include "src/report/text_put.h"
-#include "src/view/estimated.h"
 #include "src/view/view_put.h"
 
 #define MAX_POWERS	65u

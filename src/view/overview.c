@@ -4,10 +4,10 @@
 
 #include <inttypes.h>
 
+#include "src/report/estimated.h"
 #include "src/report/json.h"
 #include "src/report/text.h"
 #include "src/report/text_put.h"
-#include "src/view/estimated.h"
 #include "src/view/view_put.h"
 
 /* What was asked for in live blocks, and what the allocator gave. */

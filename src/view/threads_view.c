@@ -8,9 +8,9 @@
  */
 #include "src/view/threads_view.h"
 
+#include "src/report/estimated.h"
 #include "src/report/text.h"
 #include "src/report/text_put.h"
-#include "src/view/estimated.h"
 #include "src/view/threads_filter.h"
 #include "src/view/view_put.h"
 

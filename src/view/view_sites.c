@@ -17,7 +17,7 @@
 #include <uthash.h>
 
 #include "src/base/hashmap.h"
-#include "src/view/caller.h"
+#include "src/report/caller.h"
 #include "src/view/text_store.h"
 #include "src/view/threads_filter.h"
 

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "src/view/caller.h"
+#include "src/report/caller.h"
 
 #define LIBC "/lib/x86_64-linux-gnu/libc.so.6"
 

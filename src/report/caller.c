@@ -8,7 +8,7 @@
  * others of the C library, which often have no names: those count as parts of it. Rejected: to
  * leave out all functions of the C library; "allocated by getaddrinfo" is what people want to know.
  */
-#include "src/view/caller.h"
+#include "src/report/caller.h"
 
 #include <string.h>
 
