@@ -8,7 +8,7 @@
 
 #include "inject/attach/hook_plan.h"
 #include "src/base/hashmap.h"
-#include "src/live/history.h"
+#include "src/recording/history.h"
 #include "src/leak/analysis/analysis.h"
 #include "src/session/memory.h"
 #include "src/session/session.h"

@@ -12,7 +12,7 @@
 #include <errno.h>
 #include <fcntl.h>
 
-#include "src/live/history.h"
+#include "src/recording/history.h"
 #include "tests/unit/sample_recording.h"
 
 static char problem[HISTORY_PROBLEM_BYTES];

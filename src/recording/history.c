@@ -8,7 +8,7 @@
  * a site that is taken for another would be given its lifetimes. Rejected: functions and lines
  * as the key, which survive a rebuild; a rebuilt program may be the one whose leak was mended.
  */
-#include "src/live/history.h"
+#include "src/recording/history.h"
 
 #include <errno.h>
 #include <stdio.h>
