@@ -26,7 +26,7 @@
 #include "src/base/log.h"
 #include "src/base/why.h"
 #include "src/recording/unnamed.h"
-#include "src/session/opener.h"
+#include "src/sandbox/opener.h"
 #include "src/session/refusal.h"
 
 #define SHIM_ROOM (1u << 20)

@@ -14,7 +14,7 @@
 #include "src/base/log.h"
 #include "src/base/version.h"
 #include "src/daemon/control_ask.h"
-#include "src/session/sandbox.h"
+#include "src/sandbox/sandbox.h"
 #include "src/session/session.h"
 
 #define LARGE_BLOCK (16 << 10)	/* bytes */

@@ -15,7 +15,7 @@
 
 #include "src/base/log.h"
 #include "src/base/why.h"
-#include "src/session/sandbox.h"
+#include "src/sandbox/sandbox.h"
 
 #define FIRST_AGAIN	1.0	/* seconds until it is started again; doubled by each failure, */
 #define MOST_AGAIN	60.0	/* up to this; and when it has run as long, forgotten */

@@ -13,7 +13,7 @@
 #include "src/base/memfd.h"
 #include "src/base/sanitized.h"
 #include "src/export/export.h"
-#include "src/session/opener.h"
+#include "src/sandbox/opener.h"
 #include "src/session/session.h"
 
 /* Its exit status. */

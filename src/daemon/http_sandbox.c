@@ -10,7 +10,7 @@
 #include <sys/resource.h>
 
 #include "src/base/sanitized.h"
-#include "src/session/sandbox.h"
+#include "src/sandbox/sandbox.h"
 
 #define ADDRESS_SPACE	(1ull << 30)
 #define DESCRIPTORS	256u

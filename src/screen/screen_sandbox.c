@@ -17,7 +17,7 @@
 #include <termios.h>
 
 #include "src/base/sanitized.h"
-#include "src/session/sandbox.h"
+#include "src/sandbox/sandbox.h"
 
 static const int allowed[] = {
 	SCMP_SYS(brk), SCMP_SYS(clock_gettime), SCMP_SYS(clock_nanosleep), SCMP_SYS(close),

@@ -18,8 +18,8 @@
 #include "src/debuginfo/debug_missing.h"
 #include "src/debuginfo/dwarf_files.h"
 #include "src/modules/debug_image.h"
-#include "src/session/opener.h"
-#include "src/session/opener_rules.h"
+#include "src/sandbox/opener.h"
+#include "src/sandbox/opener_rules.h"
 
 #define QUESTION_SECONDS 20u
 

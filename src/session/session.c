@@ -24,17 +24,17 @@
 #include "src/base/give_back.h"
 #include "src/base/log.h"
 #include "src/session/intruder.h"
-#include "src/session/opener.h"
+#include "src/sandbox/opener.h"
 #include "src/session/pauses.h"
 #include "src/session/safe_thread.h"
-#include "src/session/sandbox.h"
+#include "src/sandbox/sandbox.h"
 #include "src/session/older.h"
 #include "src/session/picture.h"
 #include "src/session/refusal.h"
 #include "src/session/start.h"
 #include "src/session/trace.h"
 #include "src/session/state.h"
-#include "src/session/trapped.h"
+#include "src/sandbox/trapped.h"
 
 #define EXTRA_SECONDS 0.01	/* at least, from one snapshot between intervals to the next */
 #define GIVE_BACK_FIRST_SECONDS 1

@@ -10,7 +10,7 @@
 #include "inject/attach/children.h"
 #include "src/live/snapshot.h"
 #include "src/plan/custom_functions.h"
-#include "src/session/opener_rules.h"
+#include "src/sandbox/opener_rules.h"
 #include "src/trace/filter.h"
 #include "src/view/view.h"
 

@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 #include "src/recording/unnamed.h"
-#include "src/session/opener_rules.h"
+#include "src/sandbox/opener_rules.h"
 #include "src/session/session.h"
 
 #define SQLITE_FLAGS (O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC)

@@ -26,11 +26,11 @@
 #include "src/base/pagemap_scan.h"
 #include "src/base/sanitized.h"
 #include "src/daemon/http_sandbox.h"
+#include "src/sandbox/opener.h"
+#include "src/sandbox/sandbox.h"
+#include "src/sandbox/trapped.h"
 #include "src/screen/screen_sandbox.h"
-#include "src/session/opener.h"
-#include "src/session/sandbox.h"
 #include "src/session/session.h"
-#include "src/session/trapped.h"
 #include "tests/tools/break_out.h"
 
 #define PAGE 4096ull

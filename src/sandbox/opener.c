@@ -7,7 +7,7 @@
  * for a file system either, and opens more than the user could. It is the keeper's child, not the
  * analyst's: the pages that an analyst begins to write to would stay the opener's alone.
  */
-#include "src/session/opener.h"
+#include "src/sandbox/opener.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -16,9 +16,9 @@
 
 #include "src/base/give_back.h"
 #include "src/base/passed_fd.h"
-#include "src/session/opener_rules.h"
-#include "src/session/sandbox.h"
-#include "src/session/trapped.h"
+#include "src/sandbox/opener_rules.h"
+#include "src/sandbox/sandbox.h"
+#include "src/sandbox/trapped.h"
 
 struct asked {
 	struct opener_question question;

@@ -9,7 +9,7 @@
  * had to read our memory for the path, which Yama forbids it; replacing open() for all libraries,
  * which misses what the C library opens itself.
  */
-#include "src/session/trapped.h"
+#include "src/sandbox/trapped.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -22,7 +22,7 @@
 
 #include "inject/arch/x86_64/trap_regs.h"
 #include "src/base/passed_fd.h"
-#include "src/session/opener.h"
+#include "src/sandbox/opener.h"
 
 #ifndef SYS_SECCOMP
 #define SYS_SECCOMP 1	/* si_code, <asm-generic/siginfo.h> */

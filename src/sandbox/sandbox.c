@@ -12,7 +12,7 @@
  * Memory is never executable that could be written, so no code comes in but by what is there.
  * Rejected: Landlock, which Linux 5.10 has not, and which knows folders, not what a file is.
  */
-#include "src/session/sandbox.h"
+#include "src/sandbox/sandbox.h"
 
 #include <errno.h>
 #include <fcntl.h>

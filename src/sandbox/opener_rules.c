@@ -8,7 +8,7 @@
  * memory, and are none of ours. What is not to be read is answered as what is not there: libraries
  * go on to the next place then.
  */
-#include "src/session/opener_rules.h"
+#include "src/sandbox/opener_rules.h"
 
 #include <elf.h>
 #include <errno.h>
