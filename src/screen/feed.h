@@ -9,7 +9,7 @@
 #include "src/elf/elf_image.h"
 #include "src/leak/findings/leak_report.h"
 #include "src/base/apart.h"
-#include "src/session/names.h"
+#include "src/names/names.h"
 #include "src/live/snapshot.h"
 #include "src/report/name_shape.h"
 #include "src/symbolize/symbolize.h"

@@ -12,7 +12,7 @@
 #include "src/leak/analysis/analysis.h"
 #include "src/session/memory.h"
 #include "src/session/session.h"
-#include "src/session/names.h"
+#include "src/names/names.h"
 #include "src/symbolize/symbolize.h"
 #include "src/target/target_view.h"
 #include "src/watch/watch.h"

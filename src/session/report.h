@@ -7,7 +7,7 @@
 #include "src/screen/feed.h"
 #include "src/session/session.h"
 #include "src/session/leaks.h"
-#include "src/session/names.h"
+#include "src/names/names.h"
 #include "src/session/report_names.h"
 #include "src/symbolize/symbolize.h"
 #include "src/watch/watch.h"

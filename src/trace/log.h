@@ -9,8 +9,8 @@
 #ifndef MEMATTACH_TRACE_LOG_H
 #define MEMATTACH_TRACE_LOG_H
 
+#include "src/names/names.h"
 #include "src/report/report.h"
-#include "src/session/names.h"
 #include "src/trace/filter.h"
 #include "src/watch/watch.h"
 

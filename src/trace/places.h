@@ -6,8 +6,8 @@
 #ifndef MEMATTACH_TRACE_PLACES_H
 #define MEMATTACH_TRACE_PLACES_H
 
+#include "src/names/names.h"
 #include "src/report/report.h"
-#include "src/session/names.h"
 #include "src/trace/filter.h"
 
 struct trace_place {

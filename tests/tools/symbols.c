@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/session/names.h"
+#include "src/names/names.h"
 #include "src/symbolize/symbolize.h"
 
 struct asked {

@@ -12,7 +12,7 @@
 #include <fcntl.h>
 #include <string.h>
 
-#include "src/session/names.h"
+#include "src/names/names.h"
 
 #define FRAMES		(2 * SYMBOLIZER_FORESEEN + 40u)
 #define STEP		16u

@@ -6,7 +6,7 @@
  * It knows the modules that there were when it was made; a frame in a later one gets a new child.
  * What it says is checked like everything that comes from outside.
  */
-#include "src/session/names.h"
+#include "src/names/names.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -9,18 +9,18 @@
  * Twice: a module whose lines were not found has its debug information fetched by debuginfod, and
  * is asked about again.
  */
-#include "src/recording/symbolize.h"
+#include "src/names/symbolize.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "src/debuginfo/symbol_files.h"
+#include "src/names/names.h"
 #include "src/recording/bounds.h"
 #include "src/recording/db.h"
 #include "src/recording/names.h"
 #include "src/recording/undo.h"
-#include "src/session/names.h"
 
 #define BUSY_MS	2000
 
