@@ -5,7 +5,7 @@
 #include "cli/front.h"
 #include "cli/front_screen.h"
 #include "cli/front_several.h"
-#include "cli/options_view.h"
+#include "cli/options/options_view.h"
 #include "src/base/log.h"
 
 static const char *const task_name[] = {

@@ -11,7 +11,7 @@
 
 #include "cli/commands.h"
 #include "cli/open_recording.h"
-#include "cli/options_view.h"
+#include "cli/options/options_view.h"
 #include "cli/several_report.h"
 #include "src/base/file_reader.h"
 #include "src/base/log.h"

@@ -3,7 +3,7 @@
 #include "cli/commands.h"
 #include "cli/front.h"
 #include "cli/front_several.h"
-#include "cli/options_view.h"
+#include "cli/options/options_view.h"
 #include "src/base/log.h"
 
 int cmd_run(int argc, char **argv)

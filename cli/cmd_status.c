@@ -5,7 +5,7 @@
 
 #include "cli/commands.h"
 #include "cli/daemon_client.h"
-#include "cli/options.h"
+#include "cli/options/options.h"
 #include "src/base/log.h"
 #include "src/report/human.h"
 #include "src/report/printable.h"

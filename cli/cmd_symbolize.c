@@ -8,7 +8,7 @@
 
 #include "cli/commands.h"
 #include "cli/open_recording.h"
-#include "cli/options.h"
+#include "cli/options/options.h"
 #include "src/base/log.h"
 #include "src/base/why.h"
 #include "src/names/symbolize.h"

@@ -2,7 +2,7 @@
 /* cmd_trace.c - memattach trace -p PID, or -- COMMAND [ARGS...]: one line a call. */
 #include "cli/commands.h"
 #include "cli/front.h"
-#include "cli/options.h"
+#include "cli/options/options.h"
 #include "src/base/log.h"
 
 int cmd_trace(int argc, char **argv)

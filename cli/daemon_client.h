@@ -3,7 +3,7 @@
 #ifndef MEMATTACH_CLI_DAEMON_CLIENT_H
 #define MEMATTACH_CLI_DAEMON_CLIENT_H
 
-#include "cli/options.h"
+#include "cli/options/options.h"
 #include "src/daemon/control_ask.h"
 
 /*

@@ -17,7 +17,7 @@
 
 #include "cli/carried.h"
 #include "cli/front.h"
-#include "cli/options.h"
+#include "cli/options/options.h"
 #include "cli/said.h"
 #include "inject/attach/target_lock.h"
 #include "src/base/log.h"

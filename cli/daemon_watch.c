@@ -21,7 +21,7 @@
 #include "cli/daemon_leaks.h"
 #include "cli/daemon_restore.h"
 #include "cli/front.h"
-#include "cli/options.h"
+#include "cli/options/options.h"
 #include "cli/said.h"
 #include "src/base/capability.h"
 #include "src/base/give_back.h"

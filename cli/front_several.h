@@ -3,7 +3,7 @@
 #ifndef MEMATTACH_FRONT_SEVERAL_H
 #define MEMATTACH_FRONT_SEVERAL_H
 
-#include "cli/options.h"
+#include "cli/options/options.h"
 
 /*
  * Watches what options->targets say, to the end of all. The exit status is that which asks for

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "cli/commands.h"
-#include "cli/help.h"
+#include "cli/options/help.h"
 #include "src/base/log.h"
 #include "src/base/version.h"
 #include "src/session/session.h"

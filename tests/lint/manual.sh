@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# One table of options: what is parsed (cli/options.c, options_view.h), what help and completions
-# show (`memattach help --table`) and what each command's page describes are the same. Pages
-# are clean for mandoc and groff, and name each other.
+# One table of options: what is parsed (cli/options/options.c, options_view.h), what help and
+# completions show (`memattach help --table`) and what each command's page describes are the same.
+# Pages are clean for mandoc and groff, and name each other.
 . "$(dirname "$0")/lib.sh"
 : "${BUILDDIR:=$SRCDIR}"
 memattach=$BUILDDIR/cli/memattach
@@ -13,22 +13,22 @@ trap 'rm -rf "$scratch"' EXIT
 "$memattach" help --table >"$scratch/table" || exit 99
 
 # --- parsed and shown --------------------------------------------------------
-grep -hE '^	*[{] "[a-z-]+", (no|required|optional)_argument' cli/options.c cli/options_view.h |
+grep -hE '^	*[{] "[a-z-]+", (no|required|optional)_argument' cli/options/options.c cli/options/options_view.h |
 	sed 's/.*{ "\([a-z-]*\)", \([a-z]*\)_argument.*/\1 \2/' | sort >"$scratch/parsed"
 awk -F '\t' '$1 == "option" {
 	print $3, $5 == "none" ? "no" : $5 == "optional" ? $5 : "required" }' "$scratch/table" |
 	sort -u >"$scratch/shown"
 comm -3 "$scratch/parsed" "$scratch/shown" >"$scratch/differ"
 while read -r name rest; do
-	problem "cli/help_table.c: --$name ($rest argument) is not as in the table that is parsed"
+	problem "cli/options/help_table.c: --$name ($rest argument) is not as in the table that is parsed"
 done <"$scratch/differ"
-[ -s "$scratch/parsed" ] || problem "cli/options.c: no options found"
+[ -s "$scratch/parsed" ] || problem "cli/options/options.c: no options found"
 
 # --- commands ----------------------------------------------------------------
 sed -n 's/^	{ "\([a-z]*\)", cmd_.*/\1/p' cli/memattach.c | sort >"$scratch/run"
 awk -F '\t' '$1 == "command" { print $2 }' "$scratch/table" | sort >"$scratch/commands"
 for name in $(comm -3 "$scratch/run" "$scratch/commands"); do
-	problem "cli/help_table.c: the command $name is not as in cli/memattach.c"
+	problem "cli/options/help_table.c: the command $name is not as in cli/memattach.c"
 done
 
 # --- pages -------------------------------------------------------------------

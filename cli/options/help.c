@@ -6,12 +6,12 @@
  * "command NAME OPERANDS TEXT", "option COMMAND NAME LETTER VALUE ARGUMENT CHOICES TEXT", "views",
  * "metrics" and "formats" with their names; "-" stands for nothing.
  */
-#include "cli/help.h"
+#include "cli/options/help.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/options_view.h"
+#include "cli/options/options_view.h"
 #include "src/base/cleanup.h"
 #include "src/base/log.h"
 #include "src/export/export.h"

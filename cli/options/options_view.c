@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* options_view.c - see options_view.h. */
-#include "cli/options_view.h"
+#include "cli/options/options_view.h"
 
 #include <math.h>
 #include <stdlib.h>

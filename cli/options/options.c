@@ -3,7 +3,7 @@
  * options.c - one table of long options for all commands; each value is checked
  * where it is read, and a wrong one is named together with what would be right.
  */
-#include "cli/options_view.h"
+#include "cli/options/options_view.h"
 
 #include <errno.h>
 #include <fcntl.h>

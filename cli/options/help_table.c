@@ -6,7 +6,7 @@
  * the pages in docs/ and the completions, so that a new option is a row here, in options.c, a
  * paragraph in docs/options.mdoc and `make completions`.
  */
-#include "cli/help.h"
+#include "cli/options/help.h"
 
 #include <stddef.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* options_several.c - which commands and options go with several processes. */
-#include "cli/options.h"
+#include "cli/options/options.h"
 
 #include "src/base/log.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* options_counts.c - what --counts does not go with: all that needs each event, or each block. */
-#include "cli/options.h"
+#include "cli/options/options.h"
 
 #include "src/base/log.h"
 #include "src/plan/allocators.h"

@@ -5,11 +5,11 @@
  * All commands share one parser; without this, an option would be taken in silence by a command
  * that never looks at it, and its user would believe that it had an effect.
  */
-#include "cli/options.h"
+#include "cli/options/options.h"
 
 #include <string.h>
 
-#include "cli/help.h"
+#include "cli/options/help.h"
 #include "src/base/log.h"
 
 #define NAMES_BYTES 200u

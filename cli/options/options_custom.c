@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* options_custom.c - functions of the program's own: --alloc-fn, --realloc-fn, --free-fn. */
-#include "cli/options.h"
+#include "cli/options/options.h"
 
 #include <string.h>
 

@@ -5,7 +5,7 @@
 
 #include <getopt.h>
 
-#include "cli/options.h"
+#include "cli/options/options.h"
 
 enum {
 	OPT_VIEW = 512, OPT_BY, OPT_REVERSE, OPT_DEPTH, OPT_THRESHOLD, OPT_FLAME_USE_SIZE,
