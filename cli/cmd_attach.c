@@ -2,9 +2,9 @@
 /* cmd_attach.c - memattach -p PID (one or several), and leaks, check, cleanup -p PID. */
 #include "cli/commands.h"
 #include "cli/daemon_client.h"
-#include "cli/front.h"
-#include "cli/front_screen.h"
-#include "cli/front_several.h"
+#include "cli/front/front.h"
+#include "cli/front/front_screen.h"
+#include "cli/front/front_several.h"
 #include "cli/options/options_view.h"
 #include "src/base/log.h"
 

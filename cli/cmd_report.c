@@ -10,9 +10,9 @@
 #include <string.h>
 
 #include "cli/commands.h"
+#include "cli/front/several_report.h"
 #include "cli/open_recording.h"
 #include "cli/options/options_view.h"
-#include "cli/several_report.h"
 #include "src/base/file_reader.h"
 #include "src/base/log.h"
 #include "src/base/why.h"

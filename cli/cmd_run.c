@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd_run.c - memattach run [options] -- COMMAND [ARGS...]: from the first allocation on. */
 #include "cli/commands.h"
-#include "cli/front.h"
-#include "cli/front_several.h"
+#include "cli/front/front.h"
+#include "cli/front/front_several.h"
 #include "cli/options/options_view.h"
 #include "src/base/log.h"
 

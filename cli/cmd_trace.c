@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd_trace.c - memattach trace -p PID, or -- COMMAND [ARGS...]: one line a call. */
 #include "cli/commands.h"
-#include "cli/front.h"
+#include "cli/front/front.h"
 #include "cli/options/options.h"
 #include "src/base/log.h"
 

@@ -18,7 +18,7 @@
 
 #include "cli/daemon_leaks.h"
 #include "cli/daemon_share.h"
-#include "cli/front.h"
+#include "cli/front/front.h"
 #include "src/base/log.h"
 #include "src/base/why.h"
 #include "src/daemon/service.h"

@@ -15,10 +15,10 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
-#include "cli/carried.h"
-#include "cli/front.h"
+#include "cli/front/carried.h"
+#include "cli/front/front.h"
+#include "cli/front/said.h"
 #include "cli/options/options.h"
-#include "cli/said.h"
 #include "inject/attach/target_lock.h"
 #include "src/base/log.h"
 #include "src/base/pidref.h"

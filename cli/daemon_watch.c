@@ -20,9 +20,9 @@
 
 #include "cli/daemon_leaks.h"
 #include "cli/daemon_restore.h"
-#include "cli/front.h"
+#include "cli/front/front.h"
+#include "cli/front/said.h"
 #include "cli/options/options.h"
-#include "cli/said.h"
 #include "src/base/capability.h"
 #include "src/base/give_back.h"
 #include "src/base/log.h"

@@ -8,7 +8,7 @@
  * Its report would mix with the others': it goes nowhere, the recording has all of it. What it says
  * is kept until its end, and is then said with its id.
  */
-#include "cli/front_member.h"
+#include "cli/front/front_member.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -16,9 +16,9 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
-#include "cli/front.h"
-#include "cli/front_follow.h"
-#include "cli/said.h"
+#include "cli/front/front.h"
+#include "cli/front/front_follow.h"
+#include "cli/front/said.h"
 #include "src/base/log.h"
 #include "src/base/pidref.h"
 

@@ -7,7 +7,7 @@
  * front is killed, the keeper gets SIGTERM and detaches; when the keeper is
  * killed, the shim's deadline passes and the analyst ends on the closed socket.
  */
-#include "cli/front.h"
+#include "cli/front/front.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -17,7 +17,7 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
-#include "cli/front_screen.h"
+#include "cli/front/front_screen.h"
 #include "inject/keeper/keeper.h"
 #include "inject/preflight/preflight.h"
 #include "inject/tracee/launch.h"

@@ -12,15 +12,15 @@
  * own there. What is refused may be allowed a moment later (the loader is at work, exec is under
  * way): it is tried again for some seconds, and only the last reason is said.
  */
-#include "cli/front_follow.h"
+#include "cli/front/front_follow.h"
 
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
 
-#include "cli/carried.h"
-#include "cli/front.h"
-#include "cli/front_clock.h"
+#include "cli/front/carried.h"
+#include "cli/front/front.h"
+#include "cli/front/front_clock.h"
 #include "src/base/log.h"
 
 #define TRIES 25u

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* several_report.c - see several_report.h. */
-#include "cli/several_report.h"
+#include "cli/front/several_report.h"
 
 #include <errno.h>
 #include <string.h>

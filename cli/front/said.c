@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* said.c - see said.h. */
-#include "cli/said.h"
+#include "cli/front/said.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -7,7 +7,7 @@
  * of them, then reads their recordings as `memattach report` reads them: the same files give the
  * same report. Rejected: one keeper for all. A hang of one target would be everybody's.
  */
-#include "cli/front_several.h"
+#include "cli/front/front_several.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -17,10 +17,10 @@
 #include <sys/wait.h>
 #include <time.h>
 
-#include "cli/front_clock.h"
-#include "cli/front_family.h"
-#include "cli/front_member.h"
-#include "cli/several_report.h"
+#include "cli/front/front_clock.h"
+#include "cli/front/front_family.h"
+#include "cli/front/front_member.h"
+#include "cli/front/several_report.h"
 #include "src/base/log.h"
 #include "src/base/why.h"
 

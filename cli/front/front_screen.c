@@ -8,7 +8,7 @@
  * terminal put right from here. Diagnostics of keeper and analyst wait in a file in memory until
  * the screen is gone: a pipe could fill up and stop them.
  */
-#include "cli/front_screen.h"
+#include "cli/front/front_screen.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -13,12 +13,12 @@
  * then, and to enter one costs more than all that it does. Reading /proc/PID/task/TID/children
  * of all was rejected, for a target may have many threads and a kernel may be without it.
  */
-#include "cli/front_family.h"
+#include "cli/front/front_family.h"
 
 #include <errno.h>
 #include <sys/socket.h>
 
-#include "cli/front_clock.h"
+#include "cli/front/front_clock.h"
 #include "src/several/process_events.h"
 
 #define MOMENT 0.03

@@ -6,7 +6,7 @@
 #ifndef MEMATTACH_FRONT_FOLLOW_H
 #define MEMATTACH_FRONT_FOLLOW_H
 
-#include "cli/front_member.h"
+#include "cli/front/front_member.h"
 
 /*
  * Watches pid as front_run does, once what it copied of its parent's hooks is out of it, it has

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* carried.c - see carried.h. */
-#include "cli/carried.h"
+#include "cli/front/carried.h"
 
 #include <fcntl.h>
 #include <linux/kcmp.h>

@@ -6,7 +6,7 @@
 #ifndef MEMATTACH_FRONT_MEMBER_H
 #define MEMATTACH_FRONT_MEMBER_H
 
-#include "cli/front.h"
+#include "cli/front/front.h"
 #include "src/recording/recording.h"
 #include "src/recording/unnamed.h"
 #include "src/session/session.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* front_no_screen.c - a build without ncurses: the plain lines are all there is. */
-#include "cli/front_screen.h"
+#include "cli/front/front_screen.h"
 
 #include <errno.h>
 
