@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/commands.h"
+#include "cli/cmd/commands.h"
 #include "cli/options/help.h"
 #include "src/base/log.h"
 #include "src/base/version.h"

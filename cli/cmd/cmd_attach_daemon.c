@@ -6,8 +6,8 @@
  */
 #include <stdio.h>
 
-#include "cli/commands.h"
-#include "cli/daemon_client.h"
+#include "cli/cmd/commands.h"
+#include "cli/cmd/daemon_client.h"
 #include "src/base/log.h"
 
 #define ATTACH_USAGE	"attach --daemon -p PID [--overhead=PCT | --sample=BYTES] [--interval=S]"

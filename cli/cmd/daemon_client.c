@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* daemon_client.c - see daemon_client.h. What memattachd says is printable before it is said. */
-#include "cli/daemon_client.h"
+#include "cli/cmd/daemon_client.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd_trace.c - memattach trace -p PID, or -- COMMAND [ARGS...]: one line a call. */
-#include "cli/commands.h"
+#include "cli/cmd/commands.h"
 #include "cli/front/front.h"
 #include "cli/options/options.h"
 #include "src/base/log.h"

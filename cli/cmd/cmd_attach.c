@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd_attach.c - memattach -p PID (one or several), and leaks, check, cleanup -p PID. */
-#include "cli/commands.h"
-#include "cli/daemon_client.h"
+#include "cli/cmd/commands.h"
+#include "cli/cmd/daemon_client.h"
 #include "cli/front/front.h"
 #include "cli/front/front_screen.h"
 #include "cli/front/front_several.h"

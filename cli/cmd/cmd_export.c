@@ -10,8 +10,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "cli/commands.h"
-#include "cli/open_recording.h"
+#include "cli/cmd/commands.h"
+#include "cli/cmd/open_recording.h"
 #include "cli/options/options.h"
 #include "src/base/log.h"
 #include "src/base/why.h"

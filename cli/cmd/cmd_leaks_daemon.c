@@ -11,9 +11,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/commands.h"
-#include "cli/daemon_client.h"
-#include "cli/snapshot_text.h"
+#include "cli/cmd/commands.h"
+#include "cli/cmd/daemon_client.h"
+#include "cli/cmd/snapshot_text.h"
 #include "src/base/log.h"
 #include "src/report/emit.h"
 #include "src/report/human.h"

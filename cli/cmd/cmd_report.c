@@ -9,9 +9,9 @@
 #include <errno.h>
 #include <string.h>
 
-#include "cli/commands.h"
+#include "cli/cmd/commands.h"
+#include "cli/cmd/open_recording.h"
 #include "cli/front/several_report.h"
-#include "cli/open_recording.h"
 #include "cli/options/options_view.h"
 #include "src/base/file_reader.h"
 #include "src/base/log.h"

@@ -6,8 +6,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "cli/commands.h"
-#include "cli/open_recording.h"
+#include "cli/cmd/commands.h"
+#include "cli/cmd/open_recording.h"
 #include "cli/options/options.h"
 #include "src/base/log.h"
 #include "src/base/why.h"

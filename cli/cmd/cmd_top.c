@@ -6,8 +6,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cli/commands.h"
-#include "cli/daemon_client.h"
+#include "cli/cmd/commands.h"
+#include "cli/cmd/daemon_client.h"
 #include "src/base/log.h"
 #include "src/report/human.h"
 

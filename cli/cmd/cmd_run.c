@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd_run.c - memattach run [options] -- COMMAND [ARGS...]: from the first allocation on. */
-#include "cli/commands.h"
+#include "cli/cmd/commands.h"
 #include "cli/front/front.h"
 #include "cli/front/front_several.h"
 #include "cli/options/options_view.h"

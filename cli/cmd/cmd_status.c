@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/commands.h"
-#include "cli/daemon_client.h"
+#include "cli/cmd/commands.h"
+#include "cli/cmd/daemon_client.h"
 #include "cli/options/options.h"
 #include "src/base/log.h"
 #include "src/report/human.h"

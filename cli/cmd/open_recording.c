@@ -5,7 +5,7 @@
  * A recording without an end (memattach was killed, the disk was full, or it is still being
  * written) is as good as its last interval: this is said, so that nobody takes it for the whole.
  */
-#include "cli/open_recording.h"
+#include "cli/cmd/open_recording.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* snapshot_text.c - see snapshot_text.h. Nothing of the document is believed to be there. */
-#include "cli/snapshot_text.h"
+#include "cli/cmd/snapshot_text.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,8 +4,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "cli/commands.h"
-#include "cli/daemon_client.h"
+#include "cli/cmd/commands.h"
+#include "cli/cmd/daemon_client.h"
 #include "src/base/log.h"
 #include "src/report/printable.h"
 

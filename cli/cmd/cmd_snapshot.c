@@ -5,7 +5,7 @@
  * It comes as a JSON document in a file without a name. For people the totals and the first sites
  * of it are printed; what is in it is the analyst's word, and made printable.
  */
-#include "cli/commands.h"
+#include "cli/cmd/commands.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,8 +14,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cli/daemon_client.h"
-#include "cli/snapshot_text.h"
+#include "cli/cmd/daemon_client.h"
+#include "cli/cmd/snapshot_text.h"
 #include "src/base/log.h"
 #include "src/base/why.h"
 

@@ -10,8 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/commands.h"
-#include "cli/daemon_client.h"
+#include "cli/cmd/commands.h"
+#include "cli/cmd/daemon_client.h"
 #include "inject/abi/memfd_names.h"
 #include "src/base/log.h"
 #include "src/daemon/rights.h"
