@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "cli/daemon.h"
+#include "cli/daemon/daemon.h"
 #include "src/base/give_back.h"
 #include "src/base/log.h"
 #include "src/base/version.h"

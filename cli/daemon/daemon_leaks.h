@@ -3,7 +3,7 @@
 #ifndef MEMATTACH_DAEMON_LEAKS_H
 #define MEMATTACH_DAEMON_LEAKS_H
 
-#include "cli/daemon_watch.h"
+#include "cli/daemon/daemon_watch.h"
 
 /* Says when the next search is due, if now were one. */
 void daemon_leaks_put_off(struct daemon_watch *watch, double now);

@@ -6,7 +6,7 @@
  * descriptor goes to who asked. memattachd looks into none of it. An analyst does one thing at a
  * time; who comes later waits, and what nobody waits for any more is thrown away.
  */
-#include "cli/daemon_control_private.h"
+#include "cli/daemon/daemon_control_private.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -5,7 +5,7 @@
  * Who may see everything sees everything; another user sees his own processes, and of the others
  * not even how many there are.
  */
-#include "cli/daemon_control_private.h"
+#include "cli/daemon/daemon_control_private.h"
 
 #include <limits.h>
 #include <string.h>

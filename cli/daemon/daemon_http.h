@@ -3,7 +3,7 @@
 #ifndef MEMATTACH_CLI_DAEMON_HTTP_H
 #define MEMATTACH_CLI_DAEMON_HTTP_H
 
-#include "cli/daemon_control.h"
+#include "cli/daemon/daemon_control.h"
 #include "src/daemon/http.h"
 #include "src/daemon/http_export.h"
 

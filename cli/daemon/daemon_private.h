@@ -5,11 +5,11 @@
 
 #include <poll.h>
 
-#include "cli/daemon.h"
-#include "cli/daemon_control.h"
-#include "cli/daemon_http.h"
-#include "cli/daemon_restore.h"
-#include "cli/daemon_tell.h"
+#include "cli/daemon/daemon.h"
+#include "cli/daemon/daemon_control.h"
+#include "cli/daemon/daemon_http.h"
+#include "cli/daemon/daemon_restore.h"
+#include "cli/daemon/daemon_tell.h"
 #include "src/daemon/places.h"
 #include "src/daemon/watched.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* daemon_tidy.c - see daemon_private.h: old recordings go. */
-#include "cli/daemon_private.h"
+#include "cli/daemon/daemon_private.h"
 
 #include <dirent.h>
 #include <errno.h>

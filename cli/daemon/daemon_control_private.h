@@ -3,7 +3,7 @@
 #ifndef MEMATTACH_CLI_DAEMON_CONTROL_PRIVATE_H
 #define MEMATTACH_CLI_DAEMON_CONTROL_PRIVATE_H
 
-#include "cli/daemon_control.h"
+#include "cli/daemon/daemon_control.h"
 
 /* The same words for a process of somebody else's: not even that it is there is told. */
 #define NO_SUCH_PROCESS "there is no such process, or it is not yours; see memattach ps"

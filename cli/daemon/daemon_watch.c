@@ -5,7 +5,7 @@
  * The session is that of `memattach -p PID -o FILE`, told by the same options, so that they are
  * held to the same rules. memattachd itself opens no target and traces nobody.
  */
-#include "cli/daemon_watch.h"
+#include "cli/daemon/daemon_watch.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -18,8 +18,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cli/daemon_leaks.h"
-#include "cli/daemon_restore.h"
+#include "cli/daemon/daemon_leaks.h"
+#include "cli/daemon/daemon_restore.h"
 #include "cli/front/front.h"
 #include "cli/front/said.h"
 #include "cli/options/options.h"

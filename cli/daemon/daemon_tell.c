@@ -5,15 +5,15 @@
  * The watchdog's word comes from the one loop that does all the work, never from a thread of its
  * own: it says that the loop turns.
  */
-#include "cli/daemon_tell.h"
+#include "cli/daemon/daemon_tell.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/daemon_follow.h"
-#include "cli/daemon_leaks.h"
+#include "cli/daemon/daemon_follow.h"
+#include "cli/daemon/daemon_leaks.h"
 #include "src/daemon/service.h"
 
 void daemon_tell_init(struct daemon_tell *tell)

@@ -3,7 +3,7 @@
 #ifndef MEMATTACH_CLI_DAEMON_SHARE_H
 #define MEMATTACH_CLI_DAEMON_SHARE_H
 
-#include "cli/daemon_watch.h"
+#include "cli/daemon/daemon_watch.h"
 
 /* When to look again: roster_now(); INFINITY: there is nobody to look at. */
 double daemon_share_next(const struct daemon_watch *watch, size_t count, double looked);

@@ -6,7 +6,7 @@
  * is everybody can read from the process's clock. It is read now and then: what a process that
  * begins to work hard takes is counted in a few seconds later.
  */
-#include "cli/daemon_share.h"
+#include "cli/daemon/daemon_share.h"
 
 #include <errno.h>
 #include <math.h>

@@ -5,7 +5,7 @@
  * What is written here goes to files in memory, so nobody is waited for; recordings are read by
  * children.
  */
-#include "cli/daemon_http.h"
+#include "cli/daemon/daemon_http.h"
 
 #include <errno.h>
 #include <math.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* daemon_hand.c - see daemon_private.h: what somebody asks memattachd to do. */
-#include "cli/daemon_private.h"
+#include "cli/daemon/daemon_private.h"
 
 #include <errno.h>
 #include <math.h>

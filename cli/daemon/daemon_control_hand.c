@@ -6,7 +6,7 @@
  * changes nothing of it. A user who is told of his own processes only may have few of them watched,
  * and at no more cost than [defaults] have for everybody.
  */
-#include "cli/daemon_control_private.h"
+#include "cli/daemon/daemon_control_private.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* daemon_follow.c - see daemon_follow.h. A line is made once, whoever hears it. */
-#include "cli/daemon_follow.h"
+#include "cli/daemon/daemon_follow.h"
 
 #include <stdlib.h>
 #include <time.h>

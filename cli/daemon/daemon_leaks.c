@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* daemon_leaks.c - see daemon_leaks.h. */
-#include "cli/daemon_leaks.h"
+#include "cli/daemon/daemon_leaks.h"
 
 #include <math.h>
 #include <time.h>

@@ -3,8 +3,8 @@
 #ifndef MEMATTACH_CLI_DAEMON_CONTROL_H
 #define MEMATTACH_CLI_DAEMON_CONTROL_H
 
-#include "cli/daemon_restore.h"
-#include "cli/daemon_watch.h"
+#include "cli/daemon/daemon_restore.h"
+#include "cli/daemon/daemon_watch.h"
 #include "src/daemon/control.h"
 #include "src/daemon/roster.h"
 

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/daemon.h"
+#include "cli/daemon/daemon.h"
 #include "src/base/log.h"
 #include "src/base/why.h"
 #include "src/daemon/match.h"

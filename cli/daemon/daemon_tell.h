@@ -6,8 +6,8 @@
 #ifndef MEMATTACH_DAEMON_TELL_H
 #define MEMATTACH_DAEMON_TELL_H
 
-#include "cli/daemon_restore.h"
-#include "cli/daemon_watch.h"
+#include "cli/daemon/daemon_restore.h"
+#include "cli/daemon/daemon_watch.h"
 #include "src/daemon/control.h"
 #include "src/daemon/on_event.h"
 #include "src/daemon/roster.h"

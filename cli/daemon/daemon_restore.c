@@ -6,7 +6,7 @@
  * holds the process it comes back later, since that one, told by the kernel that its memattachd has
  * died, leaves by itself. After a minute the holder is taken for somebody else's session.
  */
-#include "cli/daemon_restore.h"
+#include "cli/daemon/daemon_restore.h"
 
 #include <errno.h>
 #include <math.h>

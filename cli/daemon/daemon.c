@@ -6,7 +6,7 @@
  * has come or a signal arrives. Where the kernel tells nobody (process_events.h) the list of
  * processes is looked at every few seconds instead.
  */
-#include "cli/daemon_private.h"
+#include "cli/daemon/daemon_private.h"
 
 #include <errno.h>
 #include <grp.h>
@@ -16,8 +16,8 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-#include "cli/daemon_leaks.h"
-#include "cli/daemon_share.h"
+#include "cli/daemon/daemon_leaks.h"
+#include "cli/daemon/daemon_share.h"
 #include "cli/front/front.h"
 #include "src/base/log.h"
 #include "src/base/why.h"
