@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# The layers' arrows run one way: src/base <- inject <- src <- cli. The shim
-# sees inject/abi/ring_abi.h, inject/arch, its own folder and freestanding headers.
+# Folders include each other in one direction, which layers.txt has. Whatever the shim includes,
+# through any number of headers, is freestanding.
 . "$(dirname "$0")/lib.sh"
+layers=$(cd "$(dirname "$0")" && pwd)/layers.txt
 
 # C11's freestanding headers, and the numbers of the kernel's ABI (no code, no libc).
 freestanding='float.h iso646.h limits.h stdalign.h stdarg.h stdbool.h stddef.h'
@@ -28,24 +29,30 @@ all_includes() {
 	}'
 }
 
-# May file $1 include the project's header $2?
-arrow_allowed() {
-	case $2 in config.h) return 0 ;; esac
-	case $1 in
-	src/base/*) case $2 in src/base/*) return 0 ;; esac ;;
-	inject/shim/*)
-		case $2 in
-		inject/abi/ring_abi.h | inject/abi/rules_abi.h | inject/abi/counts_abi.h | \
-			inject/abi/marks_abi.h) return 0 ;;
-		inject/arch/* | inject/shim/*) return 0 ;;
-		esac ;;
-	inject/*)
-		case $2 in inject/shim/*) return 1 ;; src/base/* | inject/*) return 0 ;; esac ;;
-	src/*) case $2 in inject/shim/*) return 1 ;; src/* | inject/*) return 0 ;; esac ;;
-	cli/*) case $2 in inject/shim/*) return 1 ;; src/* | inject/* | cli/*) return 0 ;; esac ;;
-	tests/*) return 0 ;;
-	esac
-	return 1
+# The includes on standard input that layers.txt does not allow.
+not_allowed() {
+	awk -v list="$layers" '
+	BEGIN {
+		while ((getline line < list) > 0) {
+			count = split(line, word, " ")
+			if (count == 0 || word[1] ~ /^#/)
+				continue
+			place[word[1]] = ++places
+			apart[word[1]] = word[2] == "only"
+			for (i = 3; i <= count; i++)
+				only[word[1], word[i]] = 1
+		}
+	}
+	function folder(path) { sub(/\/[^\/]*$/, "", path); return path }
+	$3 == "\"" && $1 !~ /^tests\// && $4 != "config.h" {
+		from = folder($1)
+		to = folder($4)
+		if (!(from in place))
+			print $1 ":" $2 ": folder " from " is not in layers.txt"
+		else if (from != to && (!(to in place) || place[to] > place[from] || apart[to] ||
+					(apart[from] && !((from, to) in only))))
+			print $1 ":" $2 ": may not include \"" $4 "\" (layers.txt)"
+	}'
 }
 
 is_freestanding() {
@@ -53,14 +60,12 @@ is_freestanding() {
 	return 1
 }
 
-check_project_include() {
-	file=$1 line=$2 name=$3
-	case $file$name in
+check_place() {
+	case $1$3 in
 	tests/*) ;;
-	*) [ -f "$name" ] || [ "$name" = config.h ] ||
-		problem "$file:$line: \"$name\": project headers are named from the root" ;;
+	*) [ -f "$3" ] || [ "$3" = config.h ] ||
+		problem "$1:$2: \"$3\": project headers are named from the root" ;;
 	esac
-	arrow_allowed "$file" "$name" || problem "$file:$line: may not include \"$name\" (layers)"
 }
 
 # One line of check_shim_closure: adds the header that it finds to the queue.
@@ -71,7 +76,6 @@ check_shim_include() {
 			problem "$file:$line: the shim reaches <$name>: not freestanding"
 		return
 	fi
-	arrow_allowed inject/shim/any "$name" || problem "$file:$line: the shim reaches \"$name\""
 	[ ! -f "$name" ] || queue="$queue $name"
 }
 
@@ -96,11 +100,16 @@ check_shim_closure() {
 
 includes=$(files_in 'src inject cli tests' '*.c' '*.h' '*.S' '*.cc' '*.cpp' | all_includes)
 while read -r file line form name; do
-	[ "$form" != '"' ] || check_project_include "$file" "$line" "$name"
+	[ "$form" != '"' ] || check_place "$file" "$line" "$name"
 done <<END
 $includes
 END
-# the shim can reach no others without breaking the arrows
+while read -r sentence; do
+	[ -z "$sentence" ] || problem "$sentence"
+done <<END
+$(echo "$includes" | not_allowed)
+END
+# the shim can reach no others
 shim_includes=$(echo "$includes" | grep '^inject/')
 check_shim_closure
 verdict

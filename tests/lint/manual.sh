@@ -13,14 +13,15 @@ trap 'rm -rf "$scratch"' EXIT
 "$memattach" help --table >"$scratch/table" || exit 99
 
 # --- parsed and shown --------------------------------------------------------
-grep -hE '^	*[{] "[a-z-]+", (no|required|optional)_argument' cli/options/options.c cli/options/options_view.h |
+grep -hE '^	*[{] "[a-z-]+", (no|required|optional)_argument' \
+	cli/options/options.c cli/options/options_view.h |
 	sed 's/.*{ "\([a-z-]*\)", \([a-z]*\)_argument.*/\1 \2/' | sort >"$scratch/parsed"
 awk -F '\t' '$1 == "option" {
 	print $3, $5 == "none" ? "no" : $5 == "optional" ? $5 : "required" }' "$scratch/table" |
 	sort -u >"$scratch/shown"
 comm -3 "$scratch/parsed" "$scratch/shown" >"$scratch/differ"
 while read -r name rest; do
-	problem "cli/options/help_table.c: --$name ($rest argument) is not as in the table that is parsed"
+	problem "cli/options/help_table.c: --$name ($rest argument) is not as it is parsed"
 done <"$scratch/differ"
 [ -s "$scratch/parsed" ] || problem "cli/options/options.c: no options found"
 
