@@ -40,6 +40,15 @@ static bool is_refused(const struct dlopen_files *files, const struct borrow *b,
 	       remote_memfd_confirm(files->attachment, b, REMOTE_SHIM, mapped->fd) != 0;
 }
 
+/* A call by which a part of the file was to be mapped, or memory where that lies. */
+static bool is_failure(const struct dlopen_files *files, const struct user_regs_struct *at_exit)
+{
+	struct regs_mapped wanted;
+
+	return files->fd >= 0 && regs_has_not_mapped(at_exit, &wanted) &&
+	       (wanted.fd == files->fd || wanted.address - files->low < files->bytes);
+}
+
 int dlopen_files_see(struct borrow *b, void *of)
 {
 	struct dlopen_files *files = of;
@@ -52,13 +61,21 @@ int dlopen_files_see(struct borrow *b, void *of)
 		return error;
 	if (regs_has_opened(&r, &name, &fd) && is_named(files, name))
 		files->fd = fd;
-	if (files->fd < 0 || !regs_has_mapped(&r, &mapped) || !is_refused(files, b, &mapped))
+	files->failed |= is_failure(files, &r);
+	if (files->fd < 0 || !regs_has_mapped(&r, &mapped))
 		return 0;
+	if (!is_refused(files, b, &mapped)) {
+		if (mapped.fd == files->fd && !files->bytes) {
+			files->low = mapped.address;
+			files->bytes = mapped.bytes;
+		}
+		return 0;
+	}
 	regs_set_result(&r, -EBADF);
 	error = tracee_set_registers(b->request.tid, &r);
 	if (error)
 		return error;
-	files->refused = true;
+	files->failed = true;
 	if (!(mapped.flags & MAP_FIXED))
 		files->left = stray_of(files, &mapped);
 	return 0;

@@ -345,7 +345,8 @@ static int place_by_dlopen(struct attachment *a, struct borrow *b)
 	a->pending = error != 0;	/* it is somewhere, and has to come out */
 	if (error)
 		return error;
-	if (files.refused || !a->shim_base || a->half)
+	a->half |= files.failed && a->shim_base;
+	if (files.failed || !a->shim_base || a->half)
 		return -ELIBACC;
 	error = shim_name_replace(&a->target, a->plan.link_map, a->shim_base, path);
 	if (error)	/* it is harmless to this program, but not to its debuggers */

@@ -43,6 +43,15 @@ bool regs_has_mapped(const struct user_regs_struct *at_exit, struct regs_mapped 
 	return (long)at_exit->orig_rax == SYS_mmap && (long)at_exit->rax >= 0;
 }
 
+bool regs_has_not_mapped(const struct user_regs_struct *at_exit, struct regs_mapped *ret)
+{
+	bool maps = (long)at_exit->orig_rax == SYS_mmap;
+
+	*ret = (struct regs_mapped){ at_exit->rdi, at_exit->rsi, maps ? at_exit->r10 : 0,
+				     maps ? (int)at_exit->r8 : -1 };
+	return (maps || (long)at_exit->orig_rax == SYS_mprotect) && (long)at_exit->rax < 0;
+}
+
 void regs_set_result(struct user_regs_struct *at_exit, int64_t result)
 {
 	at_exit->rax = (unsigned long long)result;

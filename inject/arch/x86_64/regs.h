@@ -24,6 +24,11 @@ struct regs_mapped {
 };
 /* False at the exit of any other call, or of one that failed. */
 bool regs_has_mapped(const struct user_regs_struct *at_exit, struct regs_mapped *ret);
+/*
+ * True at the exit of an mmap or mprotect that has failed; ret: what it was asked for, with flags 0
+ * and fd -1 of mprotect.
+ */
+bool regs_has_not_mapped(const struct user_regs_struct *at_exit, struct regs_mapped *ret);
 /* Makes the call return that. */
 void regs_set_result(struct user_regs_struct *at_exit, int64_t result);
 /* True when the call that was interrupted is one whose -EINTR comes from the interruption alone. */
