@@ -95,6 +95,17 @@ add inject/tracee/tracee.c '#include "src/live/sites.h"'
 catches layers 'inject/tracee/tracee.c:4: may not include'
 add src/live/sites.c '#include "cli/main.h"'
 catches layers 'src/live/sites.c:4: may not include'
+mkdir src/elf
+echo "$spdx" >src/elf/elf_image.h
+add inject/tracee/tracee.c '#include "src/elf/elf_image.h"'
+catches layers 'inject/tracee/tracee.c:4: may not include "src/elf/elf_image.h"'
+mkdir src/modules
+printf '%s\n#include "src/live/sites.h"\n' "$spdx" >src/modules/modules.h
+add src/live/sites.c '#include "src/modules/modules.h"'
+catches layers 'src/modules/modules.h:2: may not include "src/live/sites.h"'
+mkdir src/added
+echo '#include "src/base/log.h"' >src/added/added.c
+catches layers 'src/added/added.c:1: folder src/added is not in layers.txt'
 add cli/main.c '#include "inject/shim/shim.h"'
 catches layers 'cli/main.c:4: may not include'
 add cli/main.c '# include "sites.h"'
