@@ -13,6 +13,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "inject/abi/memfd_names.h"
 #include "inject/attach/journal.h"
 #include "inject/attach/load.h"
 #include "inject/attach/text_pages.h"
@@ -300,7 +301,7 @@ static void patch_with_jump(unsigned int beyond)
 static void adopted_jump_without_file(void **state)
 {
 	(void)state;
-	map_island(LOAD_SHIM_NAME);
+	map_island(MEMFD_SHIM_NAME);
 	patch_with_jump(0);
 	move_text();
 	assert_int_equal(journal_check(&self, &journal), 0);
@@ -315,7 +316,7 @@ static void adopted_jump_without_file(void **state)
 static void adopted_forgery_without_file(void **state)
 {
 	(void)state;
-	map_island(LOAD_SHIM_NAME);
+	map_island(MEMFD_SHIM_NAME);
 	patch_with_jump(1);
 	move_text();
 	assert_int_equal(journal_check(&self, &journal), -EBADMSG);
@@ -326,7 +327,7 @@ static void adopted_forgery_without_file(void **state)
 	journal.patch[0].original ^= 1ull << 40;
 	map_island("another");
 	assert_int_equal(journal_check(&self, &journal), -EBADMSG);
-	map_island(LOAD_SHIM_NAME);
+	map_island(MEMFD_SHIM_NAME);
 	assert_int_equal(mprotect(text, PAGE, PROT_READ), 0);
 	assert_int_equal(journal_check(&self, &journal), -EBADMSG);
 }
@@ -335,7 +336,7 @@ static void adopted_forgery_without_file(void **state)
 static void adopted_forgery_with_file(void **state)
 {
 	(void)state;
-	map_island(LOAD_SHIM_NAME);
+	map_island(MEMFD_SHIM_NAME);
 	patch_with_jump(0);
 	assert_int_equal(journal_check(&self, &journal), 0);
 	journal.patch[0].original ^= 1;

@@ -18,6 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "inject/abi/memfd_names.h"
 #include "inject/attach/load.h"
 #include "inject/attach/orphan.h"
 #include "inject/tracee/remote_mem.h"
@@ -49,7 +50,7 @@ static void map_text(void)
 /* offset: where the island begins in the memfd. 0 is the place of the shim itself. */
 static void map_island(off_t offset)
 {
-	int fd = memfd_create(LOAD_SHIM_NAME, MFD_CLOEXEC);
+	int fd = memfd_create(MEMFD_SHIM_NAME, MFD_CLOEXEC);
 
 	assert_true(fd >= 0);
 	assert_int_equal(ftruncate(fd, offset + PAGE), 0);

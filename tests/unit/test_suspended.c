@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "inject/abi/memfd_names.h"
 #include "inject/attach/load.h"
 #include "inject/quiesce/suspended.h"
 #include "inject/tracee/tracee.h"
@@ -69,7 +70,7 @@ static int begin(void **state)
 	large = (uintptr_t)mmap(NULL, ROOM, PROT_READ | PROT_WRITE,
 				MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	shared = map(PAGE, MAP_SHARED | MAP_ANONYMOUS, -1);
-	ours = map_named(LOAD_SHIM_NAME, MAP_PRIVATE);
+	ours = map_named(MEMFD_SHIM_NAME, MAP_PRIVATE);
 	other = map_named("other", MAP_SHARED);
 	pid = fork();
 	if (pid == 0)
