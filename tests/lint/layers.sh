@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 # Folders include each other in one direction, which layers.txt has. Whatever the shim includes,
 # through any number of headers, is freestanding.
-. "$(dirname "$0")/lib.sh"
 layers=$(cd "$(dirname "$0")" && pwd)/layers.txt
+. "$(dirname "$0")/lib.sh"
 
 # C11's freestanding headers, and the numbers of the kernel's ABI (no code, no libc).
 freestanding='float.h iso646.h limits.h stdalign.h stdarg.h stdbool.h stddef.h'
@@ -98,6 +98,7 @@ check_shim_closure() {
 	done
 }
 
+[ -s "$layers" ] || problem "$layers: not there"
 includes=$(files_in 'src inject cli tests' '*.c' '*.h' '*.S' '*.cc' '*.cpp' | all_includes)
 while read -r file line form name; do
 	[ "$form" != '"' ] || check_place "$file" "$line" "$name"
