@@ -25,7 +25,8 @@ ended_meanwhile() {
 	done
 	case $STATUS in
 	4)	entered=$((entered + 1)) ;;
-	3)	grep -q "no process\|No such process\|has ended and waits" "$WORK/err" ||
+	3)	grep -q "no process\|No such process\|the process has ended\|has ended and waits" \
+			"$WORK/err" ||
 			fail "after $after ms: $(cat "$WORK/err")" ;;
 	*)	fail "after $after ms status $STATUS: $(cat "$WORK/err")" ;;
 	esac
