@@ -37,7 +37,7 @@ memcheck() {
 	searched memcheck valgrind --leak-check=no --aspace-minaddr=0x200000000 \
 		--show-leak-kinds=all --leak-resolution=high --num-callers=40 \
 		--soname-synonyms=somalloc=nouserintercepts --xml=yes \
-		--xml-file="$WORK/memcheck.xml" "$VICTIMS/$1" "$2"
+		--xml-file="$WORK/memcheck.xml" "$WORK/asking/$1" "$2"
 	grep -q '</valgrindoutput>' "$WORK/memcheck.xml" || fail "$what: no report"
 	compare memcheck "$WORK/memcheck.out" "$WORK/memcheck.xml"
 }
@@ -45,22 +45,26 @@ memcheck() {
 lsan() {
 	what="$1 $2 with LeakSanitizer"
 	LSAN_OPTIONS=malloc_context_size=40:fast_unwind_on_malloc=0 \
-		searched lsan "$WORK/lsan_$1" "$2"
+		searched lsan "$WORK/sanitized/$1" "$2"
 	compare lsan "$WORK/lsan.out" "$WORK/lsan.err"
 }
 
-lsan_build() {
-	flags="-I$SRCDIR -D_GNU_SOURCE -g -O2 -fno-omit-frame-pointer -fsanitize=leak"
+# built NAME [FLAG]: both victims, in a folder of that name. For memcheck, too: those of the other
+# tests may have been built before there was a header to ask valgrind by.
+built() {
+	flags="-I$SRCDIR -D_GNU_SOURCE -g -O2 -fno-omit-frame-pointer ${2:-}"
 	v=$SRCDIR/tests/victims
+	o=$WORK/$1
+	mkdir "$o"
 	for source in leaky_book victim leaky leaky_heaps leaky_threads; do
 		# shellcheck disable=SC2086
-		$CC -std=gnu11 $flags -c -o "$WORK/$source.o" "$v/$source.c" || return
+		$CC -std=gnu11 $flags -c -o "$o/$source.o" "$v/$source.c" || return
 	done
 	# shellcheck disable=SC2086
-	$CC -std=gnu11 $flags -fPIC -shared -o "$WORK/leaky_plug.so" "$v/leaky_plug.c" &&
-	(cd "$WORK" && $CC $flags -o lsan_leaky leaky.o leaky_heaps.o leaky_threads.o \
-		leaky_book.o victim.o -pthread -ldl &&
-	 $CXX $flags -o lsan_leaky_cxx "$v/leaky_cxx.cc" leaky_book.o victim.o -pthread -ldl)
+	$CC -std=gnu11 $flags -fPIC -shared -o "$o/leaky_plug.so" "$v/leaky_plug.c" &&
+	(cd "$o" && $CC $flags -o leaky leaky.o leaky_heaps.o leaky_threads.o leaky_book.o \
+		victim.o -pthread -ldl &&
+	 $CXX $flags -o leaky_cxx "$v/leaky_cxx.cc" leaky_book.o victim.o -pthread -ldl)
 }
 
 # What can't be searched together is built alone, but for what no checker can take (sparse).
@@ -81,10 +85,11 @@ each() {
 }
 
 if command -v valgrind >/dev/null && [ -e /usr/include/valgrind/memcheck.h ]; then
+	built asking 2>"$WORK/build" || fail "the victims can't be built: $(cat "$WORK/build")"
 	each memcheck
 	done_any=1
 fi
-if lsan_build 2>"$WORK/build"; then
+if built sanitized -fsanitize=leak 2>"$WORK/build"; then
 	each lsan
 	done_any=1
 else
