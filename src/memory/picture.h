@@ -2,7 +2,7 @@
 /*
  * picture.h - the whole target as it stood at one moment, to be read at leisure.
  *
- * The keeper makes it (inject/picture.h): a child of the target that shares its
+ * The keeper makes it (inject/snapshot/freeze.h): a child of the target that shares its
  * pages and never runs, and the registers of every thread from the same pause.
  * Everything in it is hostile.
  */
