@@ -62,7 +62,7 @@ count_failed() {
 		-exec grep -lE '^:test-result: (FAIL|XPASS|ERROR)' {} + | wc -l
 }
 
-# The packages come while programs are built and the first tests run, unless a password may be
+# The packages come while programs are built and the races run, unless a password may be
 # asked for.
 packages_begin() {
 	packages=

@@ -408,7 +408,7 @@ void shim_free_end(struct shim_call *call, enum ring_shape shape)
 	shim_trace_end(control, call, shape);
 }
 
-/* What was asked for may be anything, the reader believes less: see src/ring/reader.c. */
+/* A size may be asked for that the reader does not believe: see src/ring/reader.c. */
 static uint64_t size_believed(uint64_t size)
 {
 	return size < RING_SIZE_LIMIT ? size : RING_SIZE_LIMIT - 1;

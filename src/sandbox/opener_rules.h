@@ -11,7 +11,7 @@
 
 struct recording_unnamed;
 
-/* What a process needs opened files for. Zeroed: for names alone. All is borrowed. */
+/* The purposes that a process has files opened for. Zeroed: names alone. All is borrowed. */
 struct opener_needs {
 	const char *output;	/* a recording, or a log of calls, as the user wrote it; NULL */
 	const struct recording_unnamed *unnamed;	/* that recording has no name; NULL */

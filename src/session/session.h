@@ -102,7 +102,7 @@ static inline bool session_opens_files(const struct session_options *options)
 {
 	return options->task == SESSION_WATCH || options->task == SESSION_RUN;
 }
-/* What files it has opened for. Borrows from options. */
+/* The purposes that such a session has files opened for. Borrows from options. */
 struct opener_needs session_opener_needs(const struct session_options *options);
 /* Names on stderr the processes that keep something of ours, and what to do. */
 void session_list_children(const struct children_left *left);
