@@ -13,7 +13,7 @@
 #include "cli/options/options.h"
 #include "src/base/log.h"
 #include "src/base/why.h"
-#include "src/recording/diff.h"
+#include "src/recording/recording_diff.h"
 #include "src/report/diff_write.h"
 
 struct request {

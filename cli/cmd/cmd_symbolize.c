@@ -11,7 +11,7 @@
 #include "cli/options/options.h"
 #include "src/base/log.h"
 #include "src/base/why.h"
-#include "src/names/symbolize.h"
+#include "src/names/symbolize_recording.h"
 #include "src/report/human.h"
 #include "src/report/text_put.h"
 

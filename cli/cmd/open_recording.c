@@ -11,7 +11,7 @@
 
 #include "src/base/log.h"
 #include "src/base/why.h"
-#include "src/recording/suspects.h"
+#include "src/recording/recorded_candidates.h"
 #include "src/report/human.h"
 #include "src/session/session.h"
 

@@ -10,7 +10,7 @@
 #include "cli/daemon/daemon_http.h"
 #include "cli/daemon/daemon_restore.h"
 #include "cli/daemon/daemon_tell.h"
-#include "src/daemon/places.h"
+#include "src/daemon/target_quota.h"
 #include "src/daemon/watched.h"
 
 struct daemon {
@@ -47,7 +47,7 @@ int daemon_begin_by(struct daemon *d, struct roster_process *process,
 void daemon_tidy_up(struct daemon *d);
 /* The same at once, of the user whose session has just ended: he may begin a thousand more. */
 void daemon_tidy_hand(struct daemon *d, const struct daemon_watch *watch);
-/* Are there places (places.h) at all, and for this process? */
+/* Are there places (target_quota.h) at all, and for this process? */
 bool daemon_has_places(const struct daemon *d, enum places_asker asker);
 bool daemon_has_place_for(const struct daemon *d, enum places_asker asker, pid_t pid);
 /* Answers what was asked at the control socket and over HTTP. */

@@ -3,8 +3,8 @@
  * custom.c - functions of the program's own that allocate and give back: --alloc-fn and its like.
  *
  * Their arguments are put into the order of malloc, realloc or free, their blocks get names that
- * no block of malloc's has (ring_custom_block()), and the rest is heap.c's. So a pool that cuts
- * its blocks from one of malloc's is seen beside it: neither knows of the other. What such a
+ * no block of malloc's has (ring_custom_block()), and the rest is shim_heap.c's. So a pool that
+ * cuts its blocks from one of malloc's is seen beside it: neither knows of the other. What such a
  * function asks malloc for is no nested call, but what it asks another of its own kind is.
  *
  * The frame stays around each that is not nested: the function may end in a jump to another of

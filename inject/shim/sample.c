@@ -64,7 +64,7 @@ static bool draw_once(struct ring_control *control, const struct shim_call *call
 	return draw(&state, interval) <= (int64_t)size;
 }
 
-/* From here on call costs what it would not without us (heap.c: cost_pause()). */
+/* From here on call costs what it would not without us (shim_heap.c: cost_pause()). */
 static bool is_sampled(const struct ring_control *control, struct shim_call *call)
 {
 	uint32_t cpu;

@@ -13,7 +13,7 @@
  */
 #include "inject/shim/shadow.h"
 
-#define IDLE_CYCLES (1ull << 36)	/* as in threads.c */
+#define IDLE_CYCLES (1ull << 36)	/* as in shim_threads.c */
 #define PROBES 4u
 #define RBX_LOST 1u	/* no frame's address: who needs it can't go on */
 

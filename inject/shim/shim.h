@@ -7,13 +7,13 @@
  * that can fault, and no system call but those that control.may_* allow, by shim_syscall().
  *
  *	shim_hooks.S	entry, the short path, the frame around the original
- *	heap.c		malloc family: what to record before and after
+ *	shim_heap.c		malloc family: what to record before and after
  *	custom.c	functions of the program's own, as if they were malloc's
  *	mapping.c	mmap family, and the ranges that unmaps take away
  *	module.c	the dynamic loader's notifications
  *	confine.c	the program sandboxes itself; our own system calls
  *	nested.c	calls that the allocator makes to itself; outer.c: or to another one
- *	threads.c	a slot of memory per thread, without thread-local storage
+ *	shim_threads.c	a slot of memory per thread, without thread-local storage
  *	sample.c	Poisson sampling by bytes; exponential.c: its logarithm
  *	table.c		addresses of live sampled blocks
  *	live_bits.c	exact mode: which frees are suspect; lost_bits.c: of lost blocks

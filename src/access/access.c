@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * access.c - slice by slice: four words (plan.c) are watched for a fifth of a second, what
+ * access.c - slice by slice: four words (access_plan.c) are watched for a fifth of a second, what
  * hit them is unwound and counted by place. Runs when the target was left: what is watched
  * leaves nothing in it, and hooks would only slow it down meanwhile.
  * Blocks may have been freed since the picture was made. Their memory may be gone, which is looked

@@ -3,8 +3,8 @@
 #ifndef MEMATTACH_ACCESS_VERDICT_H
 #define MEMATTACH_ACCESS_VERDICT_H
 
-#include "src/access/places.h"
-#include "src/access/plan.h"
+#include "src/access/access_places.h"
+#include "src/access/access_plan.h"
 
 /*
  * Gives every group of report that was watched its leak_access, from the blocks of plan and

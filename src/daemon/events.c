@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "src/base/log.h"
-#include "src/daemon/journal.h"
+#include "src/daemon/systemd_journal.h"
 
 #define TEXT_BYTES	1024u
 

@@ -5,7 +5,7 @@
 
 #include "src/base/hashmap.h"
 #include "src/live/freed.h"
-#include "src/leak/blocks/older.h"
+#include "src/leak/blocks/preattach_blocks.h"
 #include "src/live/live.h"
 #include "src/live/live_evict.h"
 #include "src/live/pairs.h"

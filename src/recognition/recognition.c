@@ -7,7 +7,7 @@
 
 #include "src/base/log.h"
 #include "src/base/ticks.h"
-#include "src/recognition/paths.h"
+#include "src/recognition/path_table.h"
 
 struct recognition {
 	struct recognition_input in;

@@ -14,7 +14,7 @@
 
 #include "src/recording/bounds.h"
 #include "src/recording/damage.h"
-#include "src/recording/names.h"
+#include "src/recording/recorded_names.h"
 
 #define FRAME_BYTES	160u	/* of a frame in a document, but for its texts */
 #define ESCAPE_BYTES	6u	/* \u0001 */

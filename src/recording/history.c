@@ -15,7 +15,7 @@
 #include <string.h>
 
 #include "src/base/hashmap.h"
-#include "src/recording/suspects.h"
+#include "src/recording/recorded_candidates.h"
 
 #define MAX_BUILD_ID	128u	/* digits, as modules.h has them */
 #define COMPARED_FLAGS	((uint32_t)(FRAME_RETURN | FRAME_SIGNAL))

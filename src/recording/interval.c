@@ -9,8 +9,8 @@
 
 #include "src/recording/counted.h"
 #include "src/recording/reallocs.h"
+#include "src/recording/recorded_wrong_frees.h"
 #include "src/recording/recording_private.h"
-#include "src/recording/wrong_frees.h"
 
 #define CELLS_OF_BOUNDS(bounds)	CELL_I((bounds).low), CELL_I((bounds).high)
 /* As read_intervals() in read.c reads them. */

@@ -11,8 +11,8 @@
 #include <string.h>
 
 #include "src/recording/db.h"
-#include "src/recording/place.h"
 #include "src/recording/recording.h"
+#include "src/recording/recording_place.h"
 #include "src/recording/schema.h"
 
 #define BUSY_MS		200	/* while the target is watched */

@@ -18,23 +18,23 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "src/recording/blocks.h"
 #include "src/recording/bounds.h"
 #include "src/recording/counted.h"
 #include "src/recording/damage.h"
 #include "src/recording/db.h"
 #include "src/recording/extent.h"
 #include "src/recording/heaps.h"
-#include "src/recording/leaks.h"
 #include "src/recording/lives.h"
 #include "src/recording/moment.h"
-#include "src/recording/names.h"
 #include "src/recording/reallocs.h"
-#include "src/recording/regions.h"
+#include "src/recording/recorded_blocks.h"
+#include "src/recording/recorded_leaks.h"
+#include "src/recording/recorded_names.h"
+#include "src/recording/recorded_regions.h"
+#include "src/recording/recorded_threads.h"
+#include "src/recording/recorded_wrong_frees.h"
 #include "src/recording/series.h"
-#include "src/recording/threads.h"
 #include "src/recording/unnamed.h"
-#include "src/recording/wrong_frees.h"
 
 #define MAX_ID (1u << 28)
 

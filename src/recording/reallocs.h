@@ -5,7 +5,7 @@
 
 #include "src/live/snapshot.h"
 #include "src/recording/db.h"
-#include "src/recording/names.h"
+#include "src/recording/recorded_names.h"
 
 /* Of sites with events since then (seconds). Within a transaction. 0 or -errno. */
 int recording_reallocs_put(sqlite3 *db, const struct snapshot *snapshot, double since)

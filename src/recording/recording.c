@@ -22,19 +22,19 @@
 #include <string.h>
 #include <uthash.h>
 
-#include "src/recording/blocks.h"
+#include "src/recording/recorded_blocks.h"
 #include "src/recording/db.h"
 #include "src/recording/heaps.h"
-#include "src/recording/leaks.h"
+#include "src/recording/recorded_leaks.h"
 #include "src/recording/limit.h"
 #include "src/recording/lives.h"
 #include "src/recording/open.h"
-#include "src/recording/place.h"
+#include "src/recording/recording_place.h"
 #include "src/recording/recording_private.h"
-#include "src/recording/regions.h"
+#include "src/recording/recorded_regions.h"
 #include "src/recording/series.h"
 #include "src/recording/stack_rows.h"
-#include "src/recording/threads.h"
+#include "src/recording/recorded_threads.h"
 #include "src/recording/schema.h"
 
 #define END_BUSY_MS	10000

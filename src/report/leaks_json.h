@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* leaks_json.h - the "leaks" key of json.c's document. */
+/* leaks_json.h - the "leaks" key of report_json.c's document. */
 #ifndef MEMATTACH_REPORT_LEAKS_JSON_H
 #define MEMATTACH_REPORT_LEAKS_JSON_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* leaks_text.h - the leak report for people: the last part of text.c's. */
+/* leaks_text.h - the leak report for people: the last part of report_text.c's. */
 #ifndef MEMATTACH_REPORT_LEAKS_TEXT_H
 #define MEMATTACH_REPORT_LEAKS_TEXT_H
 

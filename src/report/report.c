@@ -9,8 +9,8 @@
 
 #include <string.h>
 
-#include "src/report/json.h"
-#include "src/report/text.h"
+#include "src/report/report_json.h"
+#include "src/report/report_text.h"
 
 static const struct report table[] = {
 	{ "text", "for people: what was watched, totals, top sites with their stacks", text_write },

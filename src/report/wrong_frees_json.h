@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* wrong_frees_json.h - the "wrong_frees" key of json.c's document. */
+/* wrong_frees_json.h - the "wrong_frees" key of report_json.c's document. */
 #ifndef MEMATTACH_REPORT_WRONG_FREES_JSON_H
 #define MEMATTACH_REPORT_WRONG_FREES_JSON_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* wrong_frees_text.h - double and illegal frees for people: a part of text.c's report. */
+/* wrong_frees_text.h - double and illegal frees for people: a part of report_text.c's report. */
 #ifndef MEMATTACH_REPORT_WRONG_FREES_TEXT_H
 #define MEMATTACH_REPORT_WRONG_FREES_TEXT_H
 

@@ -48,7 +48,7 @@
 
 #include "src/base/ticks.h"
 #include "src/ring/reader_private.h"
-#include "src/ring/record.h"
+#include "src/ring/ring_record.h"
 
 #define SCAN_AHEAD	16u	/* lines */
 

@@ -20,8 +20,8 @@
 
 #include "src/screen/keys.h"
 #include "src/screen/screen_sandbox.h"
+#include "src/screen/screen_view.h"
 #include "src/screen/terminal.h"
-#include "src/screen/view.h"
 
 #define MESSAGES_AT_ONCE 64u	/* between two pictures */
 

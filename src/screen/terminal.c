@@ -15,7 +15,7 @@
 #include <sys/ioctl.h>
 
 #include "src/screen/keys.h"
-#include "src/screen/view_put.h"
+#include "src/screen/screen_put.h"
 
 #include <ncurses.h>
 #include <term.h>

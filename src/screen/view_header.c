@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "src/report/human.h"
-#include "src/screen/view.h"
-#include "src/screen/view_put.h"
+#include "src/screen/screen_put.h"
+#include "src/screen/screen_view.h"
 
 #include <ncurses.h>
 

@@ -2,11 +2,11 @@
 /*
  * check.c - see check.h.
  *
- * The picture is the leak report's (leaks.c), and so is the search. What differs is that the rings
- * have to be emptied all the while, and that the books go on. So this process takes the picture,
- * which costs the target its pause, and forks at the picture's moment: the child has the books as
- * they stood then, walks the heaps, searches, and answers when it is done. Rejected: a thread,
- * beside which books, modules and names change under the search's hands; to search between
+ * The picture is the leak report's (session_leaks.c), and so is the search. What differs is that
+ * the rings have to be emptied all the while, and that the books go on. So this process takes the
+ * picture, which costs the target its pause, and forks at the picture's moment: the child has the
+ * books as they stood then, walks the heaps, searches, and answers when it is done. Rejected: a
+ * thread, beside which books, modules and names change under the search's hands; to search between
  * two drains, which would need a way out of every loop of it.
  * That the child may be killed by what it reads costs the search, not the session.
  */
@@ -18,7 +18,7 @@
 
 #include "src/base/apart.h"
 #include "src/base/why.h"
-#include "src/session/picture.h"
+#include "src/session/session_picture.h"
 
 enum { MAX_PICTURES = 30, MAX_LATE = 3, BACKGROUND = 10 };
 #define BETWEEN_PICTURES	0.01	/* seconds: for an allocator to finish what it was at */

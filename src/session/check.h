@@ -6,7 +6,7 @@
 #ifndef MEMATTACH_SESSION_CHECK_H
 #define MEMATTACH_SESSION_CHECK_H
 
-#include "src/session/leaks.h"
+#include "src/session/session_leaks.h"
 
 struct session;
 struct session_check {

@@ -9,7 +9,7 @@
 
 #include "src/base/log.h"
 #include "src/session/safe_thread.h"
-#include "src/session/trace.h"
+#include "src/session/session_trace.h"
 
 #define LEAVE_SECONDS 30.0
 enum { CLEANUP_KEEP_AFTER = 2, FAILURES = 25, NOTE_MS = 1000 };

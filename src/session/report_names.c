@@ -14,7 +14,7 @@
 
 #include <string.h>
 
-#include "src/session/report.h"
+#include "src/session/session_report.h"
 #include "src/session/state.h"
 
 #define WANTED_SECONDS	120.0	/* after the last question */

@@ -5,12 +5,12 @@
 
 #include "src/plan/hook_cost.h"
 #include "src/session/check.h"
-#include "src/session/leaks.h"
+#include "src/session/session_leaks.h"
 #include "src/session/nameless.h"
-#include "src/session/report.h"
+#include "src/session/session_report.h"
 #include "src/session/safe_thread.h"
 #include "src/watch/share.h"
-#include "src/trace/log.h"
+#include "src/trace/trace_log.h"
 #include "src/watch/watch.h"
 
 enum session_state {

@@ -11,7 +11,7 @@
 
 #include "src/report/emit.h"
 #include "src/report/frame_json.h"
-#include "src/report/json.h"
+#include "src/report/report_json.h"
 #include "src/view/view_metric.h"
 
 static void put_sum(struct emit *emit, const char *key, uint64_t count, uint64_t bytes)

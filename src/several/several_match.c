@@ -14,7 +14,7 @@
 #define HASH_NONFATAL_OOM 1
 #include <uthash.h>
 
-#include "src/recording/names.h"
+#include "src/recording/recorded_names.h"
 
 struct several_path {
 	const char *path, *build_id;	/* kept texts: compared by address */

@@ -10,7 +10,7 @@
 
 #include <errno.h>
 
-#include "src/report/text.h"
+#include "src/report/report_text.h"
 #include "src/report/text_put.h"
 #include "src/view/regions_view.h"
 #include "src/view/view_put.h"

@@ -9,7 +9,7 @@
  */
 #include "src/view/fragmentation.h"
 
-#include "src/report/text.h"
+#include "src/report/report_text.h"
 #include "src/report/text_put.h"
 #include "src/view/arenas.h"
 #include "src/view/regions_view.h"

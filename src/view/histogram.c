@@ -11,7 +11,7 @@
 #include <errno.h>
 
 #include "src/report/estimated.h"
-#include "src/report/text.h"
+#include "src/report/report_text.h"
 #include "src/report/text_put.h"
 #include "src/view/view_put.h"
 

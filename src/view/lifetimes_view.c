@@ -13,7 +13,7 @@
 #include <math.h>
 
 #include "src/leak/candidates/survival.h"
-#include "src/report/text.h"
+#include "src/report/report_text.h"
 #include "src/report/text_put.h"
 #include "src/view/view_put.h"
 

@@ -5,8 +5,8 @@
 #include <inttypes.h>
 
 #include "src/report/estimated.h"
-#include "src/report/json.h"
-#include "src/report/text.h"
+#include "src/report/report_json.h"
+#include "src/report/report_text.h"
 #include "src/report/text_put.h"
 #include "src/view/view_put.h"
 

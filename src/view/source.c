@@ -15,7 +15,7 @@
 
 #include "src/leak/variable/assigned_file.h"
 #include "src/report/printable.h"
-#include "src/report/text.h"
+#include "src/report/report_text.h"
 #include "src/report/text_put.h"
 #include "src/view/source_lines.h"
 #include "src/view/view_put.h"

@@ -9,7 +9,7 @@
 #include "src/view/threads_view.h"
 
 #include "src/report/estimated.h"
-#include "src/report/text.h"
+#include "src/report/report_text.h"
 #include "src/report/text_put.h"
 #include "src/view/threads_filter.h"
 #include "src/view/view_put.h"

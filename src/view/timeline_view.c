@@ -11,8 +11,8 @@
 #include <errno.h>
 
 #include "src/report/counts_report.h"
-#include "src/report/json.h"
-#include "src/report/text.h"
+#include "src/report/report_json.h"
+#include "src/report/report_text.h"
 #include "src/report/text_put.h"
 #include "src/view/view_put.h"
 

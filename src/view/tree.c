@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "src/report/printable.h"
-#include "src/report/text.h"
+#include "src/report/report_text.h"
 #include "src/report/text_put.h"
 #include "src/view/call_tree.h"
 #include "src/view/view_put.h"

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "src/view/arenas.h"
-#include "src/view/blocks.h"
+#include "src/view/blocks_view.h"
 #include "src/view/fragmentation.h"
 #include "src/view/lifetimes_view.h"
 #include "src/view/overview.h"

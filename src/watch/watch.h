@@ -7,7 +7,7 @@
 #define MEMATTACH_WATCH_H
 
 #include "inject/attach/hook_plan.h"
-#include "src/counts/counts.h"
+#include "src/counts/counts_sum.h"
 #include "src/live/free_places.h"
 #include "src/live/live.h"
 #include "src/ring/reader.h"

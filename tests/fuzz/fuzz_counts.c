@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "inject/attach/counts_setup.h"
-#include "src/counts/counts.h"
+#include "src/counts/counts_sum.h"
 
 #define SLOTS	8u
 #define WRITTEN	65536u	/* words that an input may write */

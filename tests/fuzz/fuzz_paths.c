@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/recognition/paths.h"
+#include "src/recognition/path_table.h"
 #include "tests/fuzz/fuzz_module.h"
 
 #define NAMES		256u

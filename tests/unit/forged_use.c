@@ -12,8 +12,8 @@
 
 #include "src/base/cleanup.h"
 #include "src/export/export.h"
-#include "src/recording/diff.h"
-#include "src/recording/suspects.h"
+#include "src/recording/recorded_candidates.h"
+#include "src/recording/recording_diff.h"
 #include "src/report/diff_write.h"
 #include "src/several/several_write.h"
 #include "src/view/view.h"

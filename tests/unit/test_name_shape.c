@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "src/report/name_shape.h"
-#include "src/report/trace.h"
+#include "src/report/trace_to.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "src/leak/blocks/blocks.h"
-#include "src/leak/blocks/older.h"
+#include "src/leak/blocks/preattach_blocks.h"
 #include "src/session/under_way.h"
 #include "tests/unit/live_books.h"
 

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "src/daemon/places.h"
+#include "src/daemon/target_quota.h"
 
 #define USER	1000u
 #define OTHER	1001u

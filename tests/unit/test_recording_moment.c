@@ -12,8 +12,8 @@
 #include <errno.h>
 #include <math.h>
 
-#include "src/recording/diff.h"
 #include "src/recording/moment.h"
+#include "src/recording/recording_diff.h"
 #include "tests/unit/sample_recording.h"
 
 #define SECONDS 40u

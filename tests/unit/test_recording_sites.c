@@ -13,9 +13,9 @@
 #include <math.h>
 #include <sqlite3.h>
 
+#include "src/recording/recorded_candidates.h"
 #include "src/recording/recording.h"
 #include "src/recording/series.h"
-#include "src/recording/suspects.h"
 #include "tests/unit/sample_recording.h"
 
 static void put_lives(struct recording *recording, const struct sample *sample, uint64_t since)

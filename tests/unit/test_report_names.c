@@ -13,7 +13,7 @@
 #include <fcntl.h>
 #include <math.h>
 
-#include "src/session/report.h"
+#include "src/session/session_report.h"
 #include "tests/unit/sample_recording.h"
 
 #define FRAMES		100u	/* of a stack */

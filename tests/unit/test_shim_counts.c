@@ -20,7 +20,7 @@
 #include <cmocka.h>
 
 #include "src/base/sanitized.h"
-#include "src/counts/counts.h"
+#include "src/counts/counts_sum.h"
 #include "tests/unit/shim_host.h"
 
 static void *original_malloc(size_t size) { return malloc(size); }

@@ -8,7 +8,7 @@
 #ifndef MEMATTACH_LEAK_ANALYSIS_H
 #define MEMATTACH_LEAK_ANALYSIS_H
 
-#include "src/leak/blocks/older.h"
+#include "src/leak/blocks/preattach_blocks.h"
 #include "src/leak/findings/leak_report.h"
 #include "src/memory/heap_figures.h"
 #include "src/memory/picture.h"
