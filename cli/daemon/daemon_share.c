@@ -2,7 +2,7 @@
 /*
  * daemon_share.c - see daemon_share.h.
  *
- * What a session spends follows what its process takes for itself (session/budget.h); how much that
+ * What a session spends follows what its process takes for itself (watch/budget.h); how much that
  * is everybody can read from the process's clock. It is read now and then: what a process that
  * begins to work hard takes is counted in a few seconds later.
  */
@@ -50,7 +50,7 @@ static void look(struct daemon_watch *watch, double now)
 }
 
 /*
- * Who hardly runs has a budget as if it ran more (session/budget.h). Where its session makes use of
+ * Who hardly runs has a budget as if it ran more (watch/budget.h). Where its session makes use of
  * that it counts as the use of processors that would allow what is really spent.
  */
 static double budgeted_use(const struct daemon_watch *watch)

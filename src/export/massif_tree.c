@@ -5,7 +5,7 @@
  * One tree for all moments, since stacks do not change: only its figures are made anew for each.
  * src/view/call_tree.h has the figures of the end and could not tell where a site belongs.
  * Like Massif's, stacks begin at the function that does not merely allocate for another
- * (view/caller.h), and end at 30 frames, which also bounds the recursion here.
+ * (report/caller.h), and end at 30 frames, which also bounds the recursion here.
  */
 #include "src/export/massif_tree.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * site_lives.h - how long the blocks of each site lived, and when those that live were born:
- * what a verdict by survival (leak/suspect.h) needs of a session, in a size that can be kept.
+ * what a verdict by survival (leak/candidates/suspect.h) needs of a session, in a size that can be
+ * kept.
  */
 #ifndef MEMATTACH_SITE_LIVES_H
 #define MEMATTACH_SITE_LIVES_H

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * recorded_candidates.h - sites of a recording whose blocks nobody seems to free: judged by the
- * lifetimes, births and snapshots in it, as the end of a watch judges its own (leak/suspect.h).
+ * lifetimes, births and snapshots in it, as the end of a watch judges its own
+ * (leak/candidates/suspect.h).
  */
 #ifndef MEMATTACH_RECORDING_SUSPECTS_H
 #define MEMATTACH_RECORDING_SUSPECTS_H

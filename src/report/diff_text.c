@@ -4,7 +4,7 @@
  *
  * Whether rates and leaks can be compared at all is said first. What got more is shown with its
  * whole stack, because somebody will have to find it; what got less by the frame that
- * stands for it (view/caller.h).
+ * stands for it (report/caller.h).
  * All names come from the documents, which may say anything: printed by text_put.h only.
  */
 #include <errno.h>

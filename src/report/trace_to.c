@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * trace_to.c - see trace_to.h. The chains are texts already (leak/holders.h), names in them
+ * trace_to.c - see trace_to.h. The chains are texts already (leak/holders/holders.h), names in them
  * hostile.
  */
 #include "src/report/trace_to.h"

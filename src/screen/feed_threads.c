@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * feed_threads.c - the target's threads, those that allocated most first. Their ids: see
- * session/thread_ids.c.
+ * live/thread_ids.c.
  */
 #include <errno.h>
 

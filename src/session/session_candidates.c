@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * session_candidates.c - what a leak report gains from watching: sites whose blocks are reachable
- * and yet look like leaks, by their survival (leak/suspect.h), and the names of
+ * and yet look like leaks, by their survival (leak/candidates/suspect.h), and the names of
  * variables.
  */
 #include "src/session/session_leaks.h"

@@ -14,7 +14,7 @@ struct trace_place {
 	char *text;		/* see trace_places_new */
 	bool passes;		/* the filter, whatever is called */
 	bool passes_called;	/* if what is called is the function that was asked for */
-	/* The answer of a search for the caller (view/caller.h) to this place alone. */
+	/* The answer of a search for the caller (report/caller.h) to this place alone. */
 	bool helper;		/* all of it allocates for its own caller */
 	bool ends_search;	/* frames farther out change nothing */
 };
@@ -41,7 +41,7 @@ void trace_places_free(struct trace_places *places);
 const struct trace_place *trace_places_get(struct trace_places *places, const struct frame *caller,
 					   bool wait);
 /*
- * The same for what stands for the stack from frame `from` on (view/caller.h). pre: it has such a
+ * The same for what stands for the stack from frame `from` on (report/caller.h). pre: it has such a
  * frame.
  */
 const struct trace_place *trace_places_caller(struct trace_places *places,

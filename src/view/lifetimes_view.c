@@ -4,8 +4,9 @@
  *
  * Ages are told in powers of ten; a block's lifetime is known to a sixteenth (lifetimes.h), so
  * one that is as near to such a limit may count on its other side. How many outlive an age is
- * Kaplan-Meier's estimate (leak/survival.h): blocks that still live count as having lived at
- * least as long as they did, not as freed. An age beyond the time that was watched has none.
+ * Kaplan-Meier's estimate (leak/candidates/survival.h): blocks that still live count as having
+ * lived at least as long as they did, not as freed. An age beyond the time that was watched has
+ * none.
  */
 #include "src/view/lifetimes_view.h"
 

@@ -4,9 +4,9 @@
  *
  * A path comes from debug information, which may be hostile: only regular files with names that
  * source files of C and C++ have are opened, at their path or by an end of it in the present
- * folder, and read up to a limit (leak/assigned_file.h). Where a file can't be had, its lines are
- * shown without text. Nothing tells whether the text is what was compiled; a file that was
- * changed after the session began is said to be.
+ * folder, and read up to a limit (leak/variable/assigned_file.h). Where a file can't be had, its
+ * lines are shown without text. Nothing tells whether the text is what was compiled; a file that
+ * was changed after the session began is said to be.
  */
 #include "src/view/source.h"
 

@@ -18,7 +18,7 @@
 struct analysis_known {
 	uint64_t address, bytes;
 	uint32_t site;
-	uint64_t place;		/* the same for all sites whose innermost call (view/caller.h) is */
+	uint64_t place;		/* equal for all sites with the same caller (report/caller.h) */
 	double age;		/* seconds at the picture */
 	double weight;		/* blocks that it stands for */
 };

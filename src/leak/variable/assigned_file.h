@@ -11,7 +11,7 @@ struct source_files;
 /*
  * root: a folder in which files are looked for that are not where their path says, with
  * ever shorter ends of the path; copied, may be NULL. reader: by whom they must be readable;
- * borrowed, NULL: the process that opens files for this one asks (session/opener.h). 0 or -ENOMEM.
+ * borrowed, NULL: the process that opens files for this one asks (sandbox/opener.h). 0 or -ENOMEM.
  */
 int assigned_files_new(const char *root, const struct file_reader *reader,
 		       struct source_files **ret) _must_check_;
